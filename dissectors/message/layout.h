@@ -173,8 +173,9 @@ void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *ite
 void smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *line,
                     const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Common cases of smcr_say_after(). smcr_say_info() appends to the Info column only, smcr_say_line()
- * to walk->top only, smcr_say_both() to both. smcr_say_name() appends "text" to the Info column and
+/* Common cases of smcr_say_after(). smcr_say_info() appends to the Info column only,
+ * smcr_say_line() to walk->top only, smcr_say_both() to both. smcr_say_name() appends "text" to
+ * the Info column and
  * ", text" to walk->top. smcr_say_remark() appends " text" to the Info column and ", text" to
  * walk->top. */
 #define smcr_say_info(walk, ...) smcr_say_after(walk, "", NULL, __VA_ARGS__)
@@ -188,8 +189,8 @@ void smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char
 void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,
               const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Puts "[text] " before all other text of the Info column, behind a fence: later calls that clear
- * the column keep "[text] ". */
+/* Puts "[text] " before all other text of the Info column. Later calls that clear the column keep
+ * "[text] ". */
 void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
 
 /* Raise the expert item `expert` at the message's last item of the field `hf`. smcr_say_note() uses
