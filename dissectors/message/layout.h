@@ -174,10 +174,9 @@ void smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char
                     const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* Common cases of smcr_say_after(). smcr_say_info() appends to the Info column only,
- * smcr_say_line() to walk->top only, smcr_say_both() to both. smcr_say_name() appends "text" to
- * the Info column and
- * ", text" to walk->top. smcr_say_remark() appends " text" to the Info column and ", text" to
- * walk->top. */
+ * smcr_say_line() to walk->top only, smcr_say_both() to both. smcr_say_name() appends "text" to the
+ * Info column and ", text" to walk->top. smcr_say_remark() appends " text" to the Info column and
+ * ", text" to walk->top. */
 #define smcr_say_info(walk, ...) smcr_say_after(walk, "", NULL, __VA_ARGS__)
 #define smcr_say_line(walk, ...) smcr_say_after(walk, NULL, "", __VA_ARGS__)
 #define smcr_say_both(walk, ...) smcr_say_after(walk, "", "", __VA_ARGS__)

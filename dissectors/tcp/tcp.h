@@ -109,7 +109,7 @@ typedef struct smcr_tcp_begun {
                               delivered the header, the length in the header */
     bool continues;       /* a later frame has the next bytes of the message, and TCP has delivered
                              them */
-    uint32_t next_seq;    /* TCP sequence number of the first byte after `bytes`; 0: not known yet */
+    uint32_t next_seq;    /* TCP sequence number of the first byte after `bytes`; 0: not known */
     uint32_t end_frame;   /* frame of the FIN or RST that the sender sends directly after `bytes`;
                              0: none */
 } smcr_tcp_begun_t;
