@@ -11,7 +11,8 @@
 
 #define SIZE_FIRST 4 /* first size of the circular list */
 
-/* How many packets the response to a READ of `length` bytes has: at least one. */
+/* Returns how many packets the response to a READ of `length` bytes has, with a path MTU of `mtu`
+ * bytes. The response to a READ of 0 bytes has one packet. */
 static uint32_t
 packets_for(uint32_t length, uint32_t mtu)
 {
