@@ -386,8 +386,8 @@ fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
     smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 }
 
-/* Whether a packet with `psn` is late: `psn` is at most the highest PSN, and no earlier packet had
- * this PSN. */
+/* Whether a packet with `psn`, which is at most the highest PSN, is late: no earlier packet had
+ * this PSN, and `psn` is in a gap or before the first PSN of the flow. */
 static bool
 is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 {

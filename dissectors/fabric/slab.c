@@ -8,8 +8,8 @@
 #include <wsutil/wslog.h>
 
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
-/* Number of blocks in one allocation of wmem. The allocation does not begin at a multiple of the
- * block size, so the memory of one block more is allocated and lost. */
+/* Size of one allocation of wmem, in blocks. The allocation does not begin at a multiple of the
+ * block size, so it has room for one block less, and the memory of one block is lost. */
 #define BLOCKS_AT_ONCE 32
 
 _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,

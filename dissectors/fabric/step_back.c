@@ -208,9 +208,9 @@ may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request
 /* Whether the sender's timer is certainly the cause of a step without a known NAK. Either of two
  * proofs is enough:
  *
- * - The request comes after a pause, and has the lowest PSN that is not acknowledged. A sender whose
- *   timer has run out goes back to that PSN. (A request with a higher PSN would not be a proof: the
- *   capture may miss the first packets of the step, and a NAK before them.)
+ * - The request comes after a pause, and has the lowest PSN that is not acknowledged. A sender
+ *   whose timer has run out goes back to that PSN. (A request with a higher PSN would not be a
+ *   proof: the capture may miss the first packets of the step, and a NAK before them.)
  * - All requests are acknowledged, no earlier step has sent the PSN, and no packet of the flow came
  *   late. So the receiver has sent no NAK: it would have discarded the packets after the gap, and
  *   could not have acknowledged them. */

@@ -55,8 +55,8 @@ typedef struct {
     uint8_t nest;  /* nest of the attribute or member: IN_... */
     uint8_t at;    /* type of the attribute, or offset of the member in bytes */
     enum { HOST, WIRE, ASCII, BELOW } kind;
-    unsigned more; /* BELOW: the nest within the attribute. Else the place of the value in
-                      smcr_told_t: its offset, and its size << 16; size 0: the value is not kept */
+    unsigned more; /* In a row BELOW: the nest within the attribute. In other rows: where the value
+                      is stored in smcr_told_t, as offset | size << 16; size 0: not stored */
 } attribute_t;
 
 #define NOT 0
@@ -76,9 +76,9 @@ typedef struct {
     proto_tree *tree;     /* subtree of that item */
     unsigned order;       /* byte order of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
     smcr_told_t told;     /* values of the message; zero: the message has no such value */
-    uint32_t seen[NESTS]; /* by nest: a bit for each type of attribute with a value; of a struct 1
-                             if the message has it */
-    bool flawed;          /* lengths do not fit, or the capture has truncated the message */
+    uint32_t seen[NESTS]; /* by nest: a bit for each type of attribute that the message has; for a
+                             struct, 1 if the message has the struct */
+    bool flawed;          /* a length in the message is wrong, or the message is truncated */
 } walk_t;
 
 /* Whether the nest had attributes of all these types. `types`: a set of bits. */

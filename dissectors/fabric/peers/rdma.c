@@ -323,8 +323,8 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
     return ended && ended < frame;
 }
 
-/* The connection that the target queue pair of the packet belongs to, if it is between the
- * addresses of the packet; NULL: none is known. */
+/* Returns the connection, between the two addresses of the packet, that the target queue pair of
+ * the packet belongs to; NULL: no such connection is known. */
 static smcr_cm_conn_t *
 find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
 {
@@ -337,9 +337,9 @@ find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
     return conn;
 }
 
-/* Connects the flow with a connection of communication management. Nothing changes if the flow has
- * another connection, or began after this one had ended. The connection proves the flow's source
- * queue pair. */
+/* Assigns the connection `conn` of communication management to the flow. `conn` proves the flow's
+ * source queue pair. Does nothing if the flow already has a connection, or if `conn` had ended
+ * before the flow began. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {
@@ -365,7 +365,7 @@ smcr_rdma_take_cm(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 
 /* ---- packets ---- */
 
-/* Whether the UDP source port of the packet is not that of the flow's packets before. */
+/* Whether the UDP source port of the packet differs from that of the flow's earlier packets. */
 static bool
 changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
              const smcr_sent_t *packet)
@@ -373,10 +373,10 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
-/* Whether the queue pair number is reused, so that the packet begins a new flow. A connection keeps
- * its port. So the number is reused if the port changes, and if the port is the flow's ground or
- * its connection has ended since the flow began. `conn`: the connection of the queue pair; NULL:
- * none is known. */
+/* Whether a new connection reuses the queue pair number, so that the packet begins a new flow. The
+ * packets of a connection have one UDP source port. The number is reused if two conditions hold: 1.
+ * the port has changed; 2. the port is the flow's ground, or the flow's connection has ended since
+ * the flow began. `conn`: the connection of the queue pair; NULL: not known. */
 static bool
 is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
                  const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
@@ -418,7 +418,7 @@ flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *pac
     return flow;
 }
 
-/* Makes the two flows opposite, since their port proves it. */
+/* Makes the two flows peers of each other, with their UDP source port as the ground. */
 static void
 connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
 {
