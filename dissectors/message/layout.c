@@ -1,5 +1,5 @@
-/* The walker over layout tables, and the texts and expert items of messages, for CLC, LLC and CDC
- * alike.
+/* Walks layout tables, and writes the texts and raises the expert items of CLC, LLC and CDC
+ * messages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -134,7 +134,7 @@ static bool
 reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
              int captured)
 {
-    /* number of bytes that may be the field of credits */
+    /* number of bytes at the beginning of the row that may be the credits of ANCK: 1 or 0 */
     int other = row->first_byte_hf && !walk->violation ? 1 : 0;
 
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&

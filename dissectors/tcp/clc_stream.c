@@ -95,8 +95,9 @@ length_by_trailer(tvbuff_t *tvb, int offset, int stated)
     return 0;
 }
 
-/* Returns the length of a message whose header is incomplete in `tvb`: all bytes from `offset` on.
- * 0: the rest of the header may come in the next segment. */
+/* Returns the length of a message whose header is incomplete in `tvb`: all bytes from `offset` on,
+ * at least the length of a header if the header is truncated. 0: the rest of the header may come in
+ * the next segment. */
 static int
 length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
@@ -131,9 +132,9 @@ length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
  * Wireshark's TCP can deliver more of it.
  *
  * The length comes from the first of these sources that is available: 1. the length in the header,
- * if a trailer confirms that length; 2. the distance to the first trailer; 3. the length that the
- * fields of the message need; 4. the length in the header, if a message can have that length; 5.
- * all bytes from `offset` on. */
+ * if a trailer confirms that length; 2. the distance to the first trailer; 3. if TCP can deliver
+ * more bytes, the length that the fields of the message need; 4. the length in the header, if a
+ * message can have that length; 5. all bytes from `offset` on. */
 static int
 length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
