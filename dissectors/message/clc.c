@@ -135,9 +135,9 @@ dissect_unknown(smcr_message_clc_t *message)
     smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
 }
 
-/* Returns the number of bytes before the trailer. If the length field is possible, the trailer is
- * the last four bytes. If the length field is impossible, the last four bytes are the trailer only
- * if they are an eyecatcher or were not captured; if not, the message has no trailer. */
+/* Returns the number of bytes before the trailer. If the length field is right, or the message is
+ * truncated, the trailer is the last four bytes. If the length field is wrong, the last four bytes
+ * are the trailer only if they are an eyecatcher; if not, the message has no trailer. */
 static unsigned
 body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 {

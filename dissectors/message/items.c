@@ -1,5 +1,5 @@
-/* Expert items; texts of byte strings, and of strings that a peer wrote. Wireshark 4.0 shows at most
- * 36 bytes of a byte string, Wireshark 4.4 as many bytes as fit into the label of the item.
+/* Expert items; texts of byte strings, and of strings that a peer wrote. Wireshark 4.0 shows at
+ * most 36 bytes of a byte string, Wireshark 4.4 as many bytes as fit into the label of the item.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -161,8 +161,8 @@ dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment
     become_tcp(pinfo, ends, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(ends->conversation, pinfo);
     tcp_flow_t *flow = tcpd->fwd, flow_of_segments = *flow;
-    /* During the call, TCP's flow has the state of SMC-R's bytes. The bytes come in the order of the
-     * stream, so TCP needs no list of out-of-order segments (tcp.reassemble_out_of_order). */
+    /* During the call, TCP's flow has the state of SMC-R's bytes. The bytes come in the order of
+     * the stream, so TCP needs no list of out-of-order segments (tcp.reassemble_out_of_order). */
     flow->multisegment_pdus = own->messages;
     flow->flags = own->flags;
     flow->ooo_segments = NULL;
