@@ -105,7 +105,8 @@ const value_string smcr_values_told_link_states[] = {
 
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
-/* The text of a code that is not known, but whose class is. */
+/* Returns the text for a diagnosis that is not in the list: the text of its class; if the class is
+ * not known either, see the code. */
 static const char *
 decline_class_text(uint32_t code)
 {

@@ -1,9 +1,9 @@
 /* Before Wireshark asks a heuristic, it adds the heuristic's protocol as a layer of the packet, and
  * removes the layer if the heuristic declines. That takes several hundred instructions for every
- * packet that no other dissector accepts. Wireshark asks a heuristic without a protocol at once. So
- * our heuristics have no protocol while a file is open.
+ * packet that no other dissector accepts. Wireshark calls a heuristic without a protocol directly.
+ * So the plugin's heuristics have no protocol while a file is open.
  *
- * A closed gate disables all payload heuristics of InfiniBand but ours.
+ * A closed gate disables all payload heuristics of InfiniBand except the plugin's.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +14,7 @@
 
 #include "fields.h"
 
-/* Our heuristics. */
+/* The plugin's heuristics. */
 static struct {
     heur_dtbl_entry_t *entry[2];
     unsigned count;
@@ -42,7 +42,7 @@ end_packet(wmem_allocator_t *pool _U_, wmem_cb_event_t event _U_, void *entry)
 {
     if (ours.file_is_open)
         ((heur_dtbl_entry_t *)entry)->protocol = NULL;
-    return false; /* not called at the end of the next packet */
+    return false; /* wmem does not call this function at the end of the next packet */
 }
 
 bool
@@ -76,8 +76,8 @@ smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *disp
 
 /* ---- the gate ---- */
 
-/* The heuristics that the gate keeps out: all but our own. Listed for each file; the memory is
- * Wireshark's. */
+/* The heuristics that a gate disables: InfiniBand's payload heuristics except the plugin's own. The
+ * list is made for each file; Wireshark owns the entries. */
 static wmem_array_t *others; /* heur_dtbl_entry_t * */
 
 static void

@@ -92,8 +92,9 @@ SMCR_LAYOUT(req_add_link, "REQUEST ADD LINK", BODY(GIDS_AT),
 
 SMCR_LAYOUT(listed_gid, "GID of REQUEST ADD LINK", 16, SHOW(hf_smcr_gid, 0, 16));
 
-/* Writes number, queue pair and MAC address of the sender's end of a link. Raises an expert item if
- * the MAC address is a group address. (R-A.2.2-8) */
+/* Writes number and queue pair of the sender's end of a link. Raises an expert item in three cases:
+ * 1. the MAC address is a group address (R-A.2.2-8); 2. the queue pair number is reserved for
+ * management; 3. the link number is 0. */
 static void
 say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 {

@@ -46,12 +46,12 @@ rtokens_are_pages(const smcr_llc_t *llc)
     }
 /* For messages whose layout alone is the proof. */
 PROOF(none, true)
-/* ADD LINK CONTINUATION: link numbers begin with 1. */
+/* ADD LINK CONTINUATION: the link number is not 0, and all RMBs begin at a page. */
 PROOF(pairs, llc->u.add_link_cont.link != 0 && rtokens_are_pages(llc))
-/* CONFIRM RKEY: no RKey is 0. */
+/* CONFIRM RKEY: the RKey is not 0, and all RMBs begin at a page. */
 PROOF(rmb, llc->u.confirm_rkey.rkey != 0 && is_page(llc->u.confirm_rkey.va) &&
            rtokens_are_pages(llc))
-/* CONFIRM RKEY CONTINUATION: the message has at least one RToken. */
+/* CONFIRM RKEY CONTINUATION: the message has at least one RToken, and all RMBs begin at a page. */
 PROOF(rtokens, llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(llc))
 /* DELETE RKEY: the message has 1 to 8 RKeys; the list has room for 8. */
 PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_LLC_RKEYS_MAX)
@@ -89,7 +89,8 @@ is_of_device(const uint8_t *gid)
         return true;
     return is_link_local(gid) || is_global(gid) || is_unique_local(gid);
 }
-/* ADD LINK: the GID in the message is of a kind that RoCE devices have. */
+/* ADD LINK: the GID in the message is of a kind that RoCE devices have, and all RMBs begin at a
+ * page. */
 PROOF(device_gid, is_of_device(llc->u.add_link.gid) && rtokens_are_pages(llc))
 
 /* Whether the message keeps the rule of its type; llc.def names the rule. */
