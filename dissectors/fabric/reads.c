@@ -19,6 +19,7 @@ packets_for(uint32_t length, uint32_t mtu)
     return length ? length / mtu + (length % mtu != 0) : 1;
 }
 
+/* Returns the newest READ of the list, which must not be empty. */
 static smcr_read_t *
 newest_read(smcr_reads_t *reads)
 {

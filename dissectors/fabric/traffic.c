@@ -62,6 +62,8 @@ typedef struct {
     smcr_completion_t *last;
 } list_t;
 
+/* Appends a complete message to the list. `begin`: frame and time of its first packet. `again`: one
+ * of its packets was retransmitted. */
 static void
 append_message(list_t *list, smcr_slab_t *slab, smcr_when_t begin, bool again)
 {
@@ -240,12 +242,14 @@ typedef struct smcr_unacked_packet {
     const smcr_ack_t **acked; /* see smcr_unacked_add() */
 } packet_t;
 
+/* Returns packet number `i` of the queue, counted from the oldest packet. */
 static packet_t *
 slot_at(const smcr_unacked_t *unacked, uint32_t i)
 {
     return &unacked->ring[(unacked->first + i) % unacked->slots];
 }
 
+/* Doubles the number of slots of the circular list. */
 static void
 grow_list(smcr_unacked_t *unacked, wmem_allocator_t *scope)
 {
@@ -258,6 +262,7 @@ grow_list(smcr_unacked_t *unacked, wmem_allocator_t *scope)
     *unacked = (smcr_unacked_t){.ring = ring, .slots = slots, .count = unacked->count};
 }
 
+/* Removes the oldest packet from the queue. */
 static void
 remove_oldest(smcr_unacked_t *unacked)
 {

@@ -255,6 +255,7 @@ learn_smcss(smcr_state_t *state)
 
 /* ---- beginning and end ---- */
 
+/* Called when the file is closed: the state no longer exists. */
 static void
 end_file(void)
 {
@@ -332,6 +333,8 @@ smcr_host_windows_last_frame(void)
     return capture.last_frame;
 }
 
+/* Called by Wireshark for each frame, in programs with windows. Notes whether the frame comes for
+ * the second time. */
 static tap_packet_status
 note_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
            tap_flags_t flags _U_)

@@ -189,6 +189,7 @@ smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     return call_dissector_only(segments.original, tvb, pinfo, tree, data);
 }
 
+/* Puts the wrapper in the place of TCP's dissector. */
 static void
 watch_segments(void)
 {

@@ -21,6 +21,7 @@ static struct {
     bool file_is_open;
 } ours;
 
+/* Called when a file is opened: removes the protocols of the plugin's heuristics. */
 static void
 start_file(void)
 {
@@ -29,6 +30,7 @@ start_file(void)
         ours.entry[i]->protocol = NULL;
 }
 
+/* Called when the file is closed: gives the plugin's heuristics their protocol back. */
 static void
 end_file(void)
 {
@@ -37,6 +39,8 @@ end_file(void)
         ours.entry[i]->protocol = find_protocol_by_id(proto_smcr);
 }
 
+/* Called by wmem at the end of a packet: removes the protocol that
+ * smcr_heuristic_restore_protocol() has set. */
 static compat_pool_bool
 end_packet(wmem_allocator_t *pool _U_, wmem_cb_event_t event _U_, void *entry)
 {
@@ -80,6 +84,7 @@ smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *disp
  * list is made for each file; Wireshark owns the entries. */
 static wmem_array_t *others; /* heur_dtbl_entry_t * */
 
+/* Adds a heuristic to `others`, except the plugin's own heuristic. */
 static void
 collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *own)
 {

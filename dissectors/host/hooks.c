@@ -29,11 +29,11 @@
 #include "wire/wire.h"
 
 #define IGNORED_MAX 1000   /* packets of no interest after which the wrappers step aside */
-#define TELLING_LENGTH 200 /* bytes of a frame; longer than every message of SMC-R that a truncated
-                              capture has to have */
+#define TELLING_LENGTH 200 /* captured bytes of a frame; longer than every frame with an LLC or CDC
+                              message that the plugin has to find */
 
-/* Handles and heuristics live as long as the process. The members from `is_wrapped` on are of the
- * open file. */
+/* Handles and heuristics live as long as the process. The members from `is_wrapped` on belong to
+ * the open file. */
 static struct {
     dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
     dissector_handle_t original[SMCR_HOOKS_STARTS];
@@ -124,6 +124,7 @@ wrap_infiniband(void)
     hooks.is_wrapped = true;
 }
 
+/* Puts InfiniBand's dissectors back in the place of the wrappers. */
 static void
 step_aside(void)
 {

@@ -238,6 +238,7 @@ dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return call_dissector_only(ports.original, tvb, pinfo, tree, data);
 }
 
+/* Puts the wrapper in the place of UDP's dissector. */
 static void
 wrap_udp(void)
 {

@@ -304,6 +304,8 @@ dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *ke
     return smcr_clc_walk(message, &message->walk, layout, 0, keep);
 }
 
+/* Dissects and checks the fixed part of an SMC-R message. Returns false if the fixed part is not
+ * complete. */
 static bool
 dissect_smcr(smcr_message_clc_t *message)
 {

@@ -112,6 +112,7 @@ static const llc_kind_t kinds[] = {
 
 /* ---- length ---- */
 
+/* Returns the length field of a message of version 2, read in the byte order `order`. */
 static int
 length_v2(tvbuff_t *payload, unsigned order)
 {

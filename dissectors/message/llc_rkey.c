@@ -54,6 +54,8 @@ is_negative(const smcr_message_llc_t *message)
     return message->response && (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
 }
 
+/* Writes the text of a negative response, and raises its expert item. Does nothing for other
+ * messages. */
 static void
 say_negative(const smcr_message_llc_t *message)
 {

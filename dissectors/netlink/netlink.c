@@ -281,6 +281,7 @@ typedef struct {
     novelty_t novelty;     /* whether an earlier frame has the same bytes */
 } shown_t;
 
+/* Returns the state of the current frame. The first call for a frame makes the state. */
 static shown_t *
 shown_of(packet_info *pinfo)
 {

@@ -41,6 +41,8 @@ typedef struct {
     uint32_t psn; /* PSN of the first packet of the message */
 } part_key_t;
 
+/* Makes the permanent key of a message, for Wireshark's reassembly. `psn`: PSN of the first packet
+ * of the message. `data`: record of a packet of the message. */
 static void *
 new_key(const packet_info *pinfo _U_, const uint32_t psn, const void *data)
 {

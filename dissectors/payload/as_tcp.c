@@ -98,6 +98,7 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *end
                                        ends->stream));
 }
 
+/* Returns the TCP sequence number of the byte at the stream position `position`. */
 static uint32_t
 sequence_number(uint64_t position)
 {
@@ -264,7 +265,7 @@ is_belated(const packet_info *pinfo, const smcr_record_t *record)
 }
 
 /* Whether these belated bytes are the first bytes of the stream for dissectors. Three conditions:
- * 1. dissectors have got no byte of this direction yet; 2. the packet is the first of its request;
+ * 1. no belated byte has been passed to dissectors yet; 2. the packet is the first of its request;
  * 3. the first CDC message of the sender comes later. */
 static bool
 begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)

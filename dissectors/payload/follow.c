@@ -42,6 +42,7 @@ free_record(void *record)
     g_free(record);
 }
 
+/* Adds a record to the text of Follow Stream. */
 static void
 add_record(follow_info_t *follow, follow_record_t *record)
 {
@@ -49,12 +50,15 @@ add_record(follow_info_t *follow, follow_record_t *record)
     follow->payload = g_list_prepend(follow->payload, record);
 }
 
+/* Adds a text of the plugin to the stream, in the direction of the sender. */
 static void
 add_text(follow_info_t *follow, const packet_info *pinfo, bool from_server, const char *text)
 {
     add_record(follow, new_record(pinfo, from_server, text, (unsigned)strlen(text)));
 }
 
+/* Adds a text that says how many bytes of the stream are missing. Adds nothing if `missing` is 0.
+ * */
 static void
 add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint64_t missing)
 {

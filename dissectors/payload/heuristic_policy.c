@@ -84,6 +84,7 @@ may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_r
            is_due(last, record, bytes);
 }
 
+/* Notes time, end and frame of the newest bytes of a direction. */
 static void
 note_last_bytes(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t bytes)
 {

@@ -37,6 +37,7 @@ write_prompt(packet_info *pinfo, char *prompt)
              GPOINTER_TO_UINT(selected_number(pinfo)));
 }
 
+/* Makes a dissector selectable in Decode As by the number of a connection. */
 static void
 offer_dissector(const char *name _U_, void *handle, void *data _U_)
 {

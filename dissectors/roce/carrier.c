@@ -195,6 +195,7 @@ hide_columns(packet_info *pinfo, nested_packet_t *current)
     col_set_writable(pinfo->cinfo, -1, false);
 }
 
+/* Makes the columns writable again, if hide_columns() has made them read-only. */
 static void
 unhide_columns(packet_info *pinfo, nested_packet_t *current)
 {

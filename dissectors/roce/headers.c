@@ -203,6 +203,7 @@ read_reth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_RETH_LENGTH;
 }
 
+/* Reads the AETH at `offset`, if it was captured. Returns the offset after the AETH. */
 static int
 read_aeth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -212,6 +213,8 @@ read_aeth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_AETH_LENGTH;
 }
 
+/* Reads the four bytes of immediate data (or RKey) at `offset`, if they were captured. Returns the
+ * offset after them. */
 static int
 read_immediate(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {

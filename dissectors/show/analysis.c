@@ -63,6 +63,7 @@ show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t 
         smcr_generated_time(tree, hf_time, wait->time);
 }
 
+/* Adds the frame of a wait and its duration, if the frame is known. */
 static void
 add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -86,6 +87,7 @@ wait_since(const analysis_t *analysis, const smcr_when_t *then)
     return wait_for(then->frame, then->time, smcr_capture_when(analysis->pinfo).time);
 }
 
+/* Adds a boolean field to the subtree. */
 static void
 add_flag(analysis_t *analysis, int hf, bool value)
 {

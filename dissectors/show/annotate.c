@@ -83,6 +83,7 @@ show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
     smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
 }
 
+/* Adds the name of a link as a hidden field, if a filter or table needs it. */
 static void
 show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 {

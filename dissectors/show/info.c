@@ -170,6 +170,8 @@ resend_cause(const smcr_record_t *record, smcr_event_id_t event)
     return is_retransmission && record->step ? causes[record->step->cause] : NULL;
 }
 
+/* Adds "[word] " to the text, with the cause if the event is a retransmission whose cause is known.
+ * */
 static void
 add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event, const char *word)
 {

@@ -87,8 +87,8 @@
 #define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* mask of the upper half of a diagnosis, its class */
 
 /* Diagnoses in a Decline. RFC 7609 does not define them; the list has the codes in smc_clc.h of all
- * kernels. For a diagnosis that is not in the list, the plugin shows the text of its class: the
- * code whose lower half is 0. */
+ * kernels. The code whose lower half is 0 stands for a class of codes: it shows that a diagnosis
+ * that is not in the list belongs to a known class. */
 #define SMCR_CLC_DECLINE_CODES(V) \
     V(SMCR_CLC_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
     V(SMCR_CLC_DECLINE_TIMEOUT, 0x02000000, "timeout") \
