@@ -58,7 +58,7 @@ typedef struct {
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
 /* Returns the rarely needed members of a PSN. The first call for the PSN allocates these members
- * from `scope`, all zeros. */
+ * from `scope`; the last packet with the PSN is then the first packet. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
 /* Returns time and frame of the last packet with the PSN and a right ICRC. If no packet with the

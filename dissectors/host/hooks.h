@@ -66,7 +66,7 @@ void smcr_hooks_note_cut(const packet_info *pinfo);
 int smcr_hooks_original(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                         proto_tree *tree, void *data);
 
-/* Returns whether the handle is that of InfiniBand's dissector for RoCEv2, or of our wrapper. */
+/* Returns whether `handle` is InfiniBand's dissector for RoCEv2, or the plugin's wrapper for it. */
 bool smcr_hooks_is_bth_dissector(dissector_handle_t handle);
 
 /* Calls the heuristic of the built-in dissector that `in_front` of smcr_hooks_handoff() has

@@ -290,8 +290,8 @@ find_kind(uint8_t type)
     return NULL;
 }
 
-/* Decodes one message, and shows it unless it is only examined. Returns whether its type is
- * known. */
+/* Decodes one message. Also shows the message, if `violation` of its walk is NULL. Returns whether
+ * the type of the message is known. */
 static bool
 dissect_message(smcr_message_llc_t *message, tvbuff_t *payload)
 {

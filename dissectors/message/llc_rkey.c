@@ -67,8 +67,9 @@ say_negative(const smcr_message_llc_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* Checks flags and count of a CONFIRM RKEY: "retry" belongs to a negative response; a link group
- * has few other links; version 2 has no continuation for more RTokens. */
+/* Checks flags and count of a CONFIRM RKEY: 1. only a negative response has the flag "retry"; 2.
+ * the number of other links is possible in a link group; 3. in version 2, all RTokens have to fit
+ * into the message, because there is no continuation. */
 static void
 check_confirm_rkey(const smcr_message_llc_t *message)
 {

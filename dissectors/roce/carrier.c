@@ -273,7 +273,7 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 
 /* Whether dissect_headers() may replace InfiniBand's dissector. Without a tree, nothing shows what
  * that dissector adds. InfiniBand's dissector knows some senders by RDMA-CM, for the source port;
- * if it is not called, our record has to name the sender. */
+ * if it is not called, the record of the packet has to contain the sender. */
 static bool
 needs_no_infiniband(const call_t *call, const smcr_packet_t *packet)
 {
@@ -329,10 +329,10 @@ dissect_foreign(const call_t *call)
     return used;
 }
 
-/* Dissects a packet that is not of SMC-R, and whose source queue pair is not known: an ICMP error
- * quotes the packet, its ICRC is wrong, or later frames may prove that the packet is of SMC-R. The
- * source port becomes 0, unless InfiniBand's dissector knows the queue pair. Returns the number of
- * bytes used. */
+/* Dissects a packet that is not known to be of SMC-R, and whose source queue pair is not known.
+ * Three cases: 1. an ICMP error quotes the packet; 2. the ICRC of the packet is wrong; 3. later
+ * frames may prove that the packet is of SMC-R. If InfiniBand's dissector does not know the source
+ * queue pair either, the source port becomes 0. Returns the number of bytes used. */
 static int
 dissect_without_source(const call_t *call)
 {
@@ -359,7 +359,8 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
                                       (const uint8_t *)to->data + to->len - 4, qpn);
 }
 
-/* Whether the packet needs to be neither learned nor shown. Reads only the BTH. */
+/* Whether the wrapper ignores the packet: the packet is not learned, and the plugin adds no items.
+ * Reads only the BTH. */
 static bool
 ignores_packet(const call_t *call)
 {
@@ -401,8 +402,8 @@ is_learned_from_payload(const smcr_ib_headers_t *roce)
     return may_manage || smcr_ib_is_send(roce->opcode);
 }
 
-/* Dissects a packet that is not known to be of SMC-R. If the record of the packet has a place (an
- * address in an RMB), later frames may prove that the packet is data of an SMC-R connection, so the
+/* Dissects a packet that is not known to be of SMC-R. If the record of the packet has a
+ * `write_location`, later frames may prove that the packet is data of an SMC-R connection, so the
  * payload is kept. */
 static int
 dissect_not_ours(call_t *call, smcr_packet_t *packet)
@@ -547,8 +548,9 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
 }
 
 /* Replaces the heuristic of Wireshark's own dissector `smc`. Wireshark may ask that heuristic
- * before ours, and it takes every payload that has the length and a type of LLC. The replacement
- * declines the messages that our heuristic takes, so that Wireshark asks ours next. */
+ * before the plugin's heuristic, and it takes every payload that has the length and a type of LLC.
+ * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
+ * the plugin's heuristic next. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -299,8 +299,8 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
     show_wait(tree, hf_smcr_window_wait_until, hf_smcr_window_wait_time, &wait);
 }
 
-/* ---- CDC: the data that the sender of the message reads. `offers`: the free space in its buffer
- * is known ---- */
+/* ---- CDC: the data that the sender of the message reads. `offers`: the free space in the sender's
+ * buffer is known ---- */
 
 /* Shows bytes reported as read, the message that announced them, and the free space that the sender
  * offers. */

@@ -92,9 +92,9 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* Writes the ports of the TCP connection, the sender's first: "54558 -> 8080 ". If the user wants
- * names of ports, Wireshark writes them into the column at once. Numbers are written here, which is
- * faster. */
+/* Writes the ports of the TCP connection, the sender's port first: "54558 -> 8080 ". If the user
+ * wants names of ports, Wireshark's own function writes the names into the column. If not, this
+ * function writes the numbers, which is faster. */
 static void
 put_ports(smcr_quick_text_t *to, packet_info *pinfo, const smcr_conn_t *conn, int direction)
 {

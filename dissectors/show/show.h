@@ -96,9 +96,9 @@ void smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t 
 
 /* Shows one packet of an RDMA WRITE: adds its subtree to `tree`.
  *
- * data: the captured bytes of the application in this packet. record: its `place` is set, but the
- * number of the RMB element in `place` may be 0: not known. Returns the packet's subtree, for more
- * fields; NULL if `tree` is NULL. */
+ * data: the captured bytes of the application in this packet. record: its `write_location` is set,
+ * in which the number of the RMB element may be 0: not known. Returns the packet's subtree, for
+ * more fields; NULL if `tree` is NULL. */
 proto_tree *smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                                  const smcr_ib_headers_t *roce, const smcr_record_t *record);
 
@@ -241,5 +241,6 @@ bool smcr_tap_has_listener(void);
 /* Passes a packet to the listeners of all taps. Copies nothing if there is no listener. */
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);
 
-/* Passes a segment of TCP to all listeners, unless an ICMP error quotes the segment. */
+/* Passes a TCP segment to the listeners of all taps. Does nothing if an ICMP error quotes the
+ * segment. */
 void smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment);
