@@ -1,6 +1,5 @@
-/* Knows the ways in which the application's bytes are used: dissection as over TCP, Follow Stream,
- * Export Objects, Export PDUs. Does not know which packets carried the bytes. Called by packet/
- * only.
+/* Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects, Export PDUs.
+ * Does not know which packets carried the bytes. Called by packet/ only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
