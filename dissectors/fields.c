@@ -105,7 +105,8 @@ const value_string smcr_values_told_link_states[] = {
 
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
-/* The text of a code that is not known, but whose class is. */
+/* Returns the text for a diagnosis that is not in the list, but whose class is: the text says that
+ * the code is not known, and names the class if that says more. */
 static const char *
 decline_class_text(uint32_t code)
 {

@@ -1,6 +1,6 @@
-/* The variables that fields.def and experts.def declare: indices of fields, subtrees and expert
- * items. The protocol that has them. The texts of codes, which are Wireshark's tables made from the
- * lists in wire/.
+/* Declares the variables of fields.def and experts.def: the indices of fields, subtrees and expert
+ * items, and of the protocol SMC-R that has them. Also declares the tables of texts for codes,
+ * which are made from the lists in wire/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -24,7 +24,8 @@ void smcr_fields_register(void);
 
 /* ---- texts of codes ---- */
 
-/* V(table, list): a table of texts and the list in wire/ that it is made from. */
+/* Tables of texts that fields.c makes from lists of codes. V(table, list): `list`, in wire/, makes
+ * the table smcr_values_<table>. */
 #define SMCR_VALUES(V) \
     V(eyecatchers, SMCR_CLC_EYECATCHERS) \
     V(smc_types, SMCR_CLC_SMC_TYPES) \
@@ -57,9 +58,9 @@ extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[]
 extern const value_string smcr_values_told_link_states[];
 extern const true_false_string smcr_values_direct;
 
-/* The text for a Decline's diagnosis.
+/* Returns the text for the diagnosis in a Decline: a static text, never NULL.
  *
  * code: the diagnosis, in host order. os: the sender's operating system (enum smcr_clc_os_type); 0:
- * not given. Codes are known for Linux only; other systems define their own. Returns a static text,
- * never NULL. (RFC 7609 A.2.5, net/smc/smc_clc.h) */
+ * not given. Each operating system defines its own diagnoses, and the plugin knows only those of
+ * Linux. (RFC 7609 A.2.5, net/smc/smc_clc.h) */
 const char *smcr_value_decline_text(uint32_t code, unsigned os);

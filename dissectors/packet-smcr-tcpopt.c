@@ -47,8 +47,8 @@ is_enabled(void)
     return proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
 }
 
-/* Whether the state may learn from the option: in the first pass, unless an ICMP error quotes the
- * segment. */
+/* Whether the state may learn from the option: the frame is in its first pass, and the segment is
+ * not quoted by an ICMP error. */
 static bool
 may_learn(const packet_info *pinfo)
 {
@@ -115,8 +115,8 @@ smcr_dissector_tcpopt_handoff(void)
         original[i] = dissector_get_uint_handle(table, kinds[i]);
         if (!original[i])
             continue;
-        /* The wrapper belongs to the original's protocol, so that Wireshark's line of options reads
-         * as before. */
+        /* The wrapper belongs to the protocol of the replaced dissector, so that Wireshark's item
+         * of the TCP options has the same text as without the wrapper. */
         int proto = dissector_handle_get_protocol_index(original[i]);
         dissector_add_uint("tcp.option", kinds[i], create_dissector_handle(wrappers[i], proto));
     }

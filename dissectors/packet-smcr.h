@@ -1,5 +1,6 @@
-/* The three dissectors of SMC-R, which plugin.c registers. Each has a file of its own, whose head
- * says what it dissects, by which sections of RFC 7609, and where its limits are.
+/* The three dissectors of SMC-R, which plugin.c registers. Each dissector has a file of its own,
+ * packet-smcr-*.c. The comment at the head of the file says what the dissector dissects, by which
+ * sections of RFC 7609, and what its limitations are.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /* Knows how packets fared: order of PSNs, retransmissions, gaps, steps back and their causes,
- * acknowledgements, congestion, the ICRC (docs/fabric.md). Knows nothing of SMC-R or Wireshark.
+ * acknowledgements, congestion, the ICRC (docs/fabric.md). Does not know SMC-R or Wireshark.
  * Called by the state, by roce/ for the ICRC, by payload/ for its ranges, and by reports.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

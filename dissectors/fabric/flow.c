@@ -1,6 +1,7 @@
 /* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs in this file are unwrapped.
+ * "New", "late" and "copy" are values of smcr_flow_order_t.
  *
- * The functions of a section call those of the sections before. Read from the end:
+ * The functions of a section call those of the sections before, so read the file from the end.
  * smcr_flow_judge() separates requests from responses. Section "order" finds the verdict on a
  * request. Section "the receiver" finds what the receiver does with the request. Section "steps
  * back" finds why the request was retransmitted.
@@ -10,10 +11,10 @@
 
 #include "flow.h"
 
-/* Limits of the distance between a PSN and the highest. A PSN farther away belongs to a new life of
- * the queue pair. */
-#define FAR_AHEAD 131072 /* if a capture misses more packets, it proves nothing about those after
-                            them */
+/* Limits of the distance between a request's PSN and the highest PSN of the flow. If the distance
+ * is larger, the queue pair number is reused by a new connection (a new life of the queue pair). */
+#define FAR_AHEAD 131072 /* if a capture misses more packets in a row, it proves nothing about the
+                            packets after them */
 #define FAR_BEHIND 16384 /* no sender retransmits an older PSN */
 
 /* A capture that is not in order has packets of one moment in any order. Packets that are farther
@@ -24,8 +25,8 @@
 typedef struct {
     const smcr_sent_t *packet;
     smcr_psn_t highest;      /* highest PSN of the flow before this request */
-    uint32_t reverse_carried; /* packets of the reverse flow so far; 0: none, or the reverse flow is
-                                 not known */
+    uint32_t reverse_carried; /* number of packets of the reverse flow so far; 0: none, or the
+                                 reverse flow is not known */
 } request_t;
 
 /* ---- the history of PSNs ---- */
@@ -45,7 +46,7 @@ add_to_history(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn,
 
 /* ---- the beginning ---- */
 
-/* The flow begins with a request that has `psn`, of 24 bits. */
+/* Begins the flow with a request whose PSN is `psn`, of 24 bits. */
 static void
 begin_at(smcr_flow_t *flow, uint32_t psn)
 {
@@ -63,7 +64,8 @@ smcr_flow_announce(smcr_flow_t *flow, uint32_t psn)
     flow->first_announced = true;
 }
 
-/* The queue pair begins a new life with a request that has `psn`, of 24 bits. */
+/* Forgets what is known of the earlier connection with this queue pair number, and begins the flow
+ * anew with a request whose PSN is `psn`, of 24 bits. */
 static void
 begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
@@ -80,8 +82,8 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     begin_at(flow, psn);
 }
 
-/* Whether `psn`, of 24 bits, is too far from the highest PSN to belong to the same life of the
- * queue pair. */
+/* Whether `psn`, of 24 bits, is so far from the highest PSN that the queue pair number must have
+ * been reused by a new connection (FAR_AHEAD, FAR_BEHIND). */
 static bool
 is_far(const smcr_flow_t *flow, uint32_t psn)
 {
@@ -98,8 +100,8 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 
 /* ---- copies ---- */
 
-/* Remembers the IPv4 identification of a packet, and whether identifications change from packet to
- * packet. */
+/* Keeps the IPv4 identification of a packet, and notes whether it differs from the identification
+ * of the packet before. */
 static void
 take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
 {
@@ -125,18 +127,18 @@ has_changing_ids(const smcr_ids_t *ids)
     return ids->differ && !ids->same;
 }
 
-/* Whether the identification of `packet` can prove or disprove that the packet is a copy of an
- * earlier packet with its PSN. That needs identifications that change with each packet. The flow's
- * second packet comes before this is known; for that packet, an identification of the first packet
- * other than 0 is enough. */
+/* Whether the IPv4 identification of `packet` can prove or disprove that the packet is a copy of an
+ * earlier packet with its PSN. The condition: the identifications of the flow change with each
+ * packet. For the second packet of a flow this is not known yet; then the condition is that the
+ * identification of the first packet is not 0. */
 static bool
 proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
 {
     return packet->ip_id >= 0 && !ids->same && (ids->differ || ids->id != 0);
 }
 
-/* Whether the sender may have had a reason to retransmit the request `seen` after `last`, when it
- * was sent last. Any of three reasons is enough:
+/* Whether the sender may have had a reason to retransmit the request `seen` within 100 microseconds
+ * after `last`, when the request was sent last. Any of three reasons is enough:
  *
  * - A NAK or RNR NAK has come after `last`.
  * - The request is a READ or an atomic, and a response has come after `last`. A sender that gets
@@ -166,8 +168,8 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
     return !may_be_retransmitted_soon(flow, seen, last) && smcr_seen_is_soon(last, packet->when);
 }
 
-/* The frame of the packet of which `packet` is a copy; 0: `packet` is no copy. `seen`: the history
- * of its PSN; NULL: there is none. */
+/* Returns the frame of the packet of which `packet` is a copy; 0: `packet` is not a copy. `seen`:
+ * the history of the PSN of `packet`; NULL: there is none. */
 static uint32_t
 copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
@@ -186,7 +188,8 @@ copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
 
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
 
-/* Raises `highest` to `psn`, if the requests of the flow take PSNs up to `psn`. */
+/* Notes that the requests of the flow take the PSNs up to `psn`: raises `highest` to `psn`, if
+ * `highest` is lower. */
 static void
 raise_highest(smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -207,8 +210,9 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
 
 /* ---- responses ---- */
 
-/* Whether the packet with the PSN before `seen` came late, after `seen`: the sender or the network
- * has changed the order of the two. If the sender has, the receiver has discarded `seen`. */
+/* Whether the packet with the PSN directly before `seen` came after `seen` in the capture. Either
+ * the network has reordered the two packets, or the sender sent the lower PSN later; in the second
+ * case the receiver has discarded `seen`. */
 static bool
 overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
@@ -217,13 +221,14 @@ overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
     return before && before->late && seen->frame < before->frame;
 }
 
-/* Moves `expected_psn` up over requests that the capture already has, at most to `end`. These
- * requests came while a lower PSN was expected. If no NAK refuses them, the receiver had them in
- * order: only the capture missed the packets before them.
+/* Raises `expected_psn` over requests that have come already, at most to `end`. These requests came
+ * in the capture while a lower PSN was expected. If no NAK refuses them, the receiver got all
+ * packets in order, and only the capture missed the packets before these requests.
  *
- * The move stops at a request that has overtaken a late packet, since the receiver may have
- * discarded the request. With `gone_on` it does not stop: the sender has sent a new PSN, and a
- * receiver that had discarded the request would have sent a NAK. */
+ * `gone_on`: the sender has sent a new PSN since then. If `gone_on` is false, the function stops at
+ * a request that came before a packet with a lower PSN (overtook_late_packet()), because the
+ * receiver may have discarded that request. If `gone_on` is true, the function does not stop there:
+ * a receiver that had discarded the request would have sent a NAK. */
 static void
 advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 {
@@ -235,8 +240,8 @@ advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
     }
 }
 
-/* An acknowledgement covers the requests of `flow` up to `psn`. The receiver has taken them in,
- * even those that the capture misses. */
+/* Handles an acknowledgement that covers the requests of `flow` up to `psn`: the receiver has taken
+ * in all these requests, even if the capture misses their packets. */
 static void
 cover_up_to(smcr_flow_t *flow, smcr_psn_t psn, uint64_t time)
 {
@@ -252,15 +257,17 @@ cover_up_to(smcr_flow_t *flow, smcr_psn_t psn, uint64_t time)
     advance_in_order(flow, flow->highest + 1, false);
 }
 
-/* Whether the first packet with a PSN came after a gap, and nothing has proven yet that the
- * receiver has discarded it. `seen`: the history of the PSN; NULL: none. */
+/* Whether the first packet with a PSN came after a gap, and no frame so far proves that the
+ * receiver has discarded that packet. `seen`: the history of the PSN; NULL: there is none, and the
+ * result is false. */
 static bool
 awaits_proof(const smcr_seen_packet_t *seen)
 {
     return seen && seen->rare && seen->rare->discard_proof && !*seen->rare->discard_proof;
 }
 
-/* `frame` proves that the receiver has discarded the packets after a gap with PSNs above `psn`. */
+/* Notes that `frame` proves that the receiver has discarded all packets that came after a gap and
+ * have PSNs above `psn`. */
 static void
 prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
@@ -275,9 +282,9 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
         flow->unproven = 0;
 }
 
-/* A NAK or RNR NAK in `frame` names `psn`. The receiver has no request from this PSN on, and has
- * discarded all packets with higher PSNs. So all these PSNs were missing until now, even those of
- * late packets that have filled gaps. */
+/* Handles a NAK or RNR NAK in `frame` that names `psn`. The NAK proves that the receiver did not
+ * have the requests from `psn` on, and has discarded all packets with higher PSNs. So all these
+ * PSNs were missing at the receiver until `frame`, even those of late packets in the capture. */
 static void
 take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
@@ -293,7 +300,7 @@ take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 smcr_flow_coverage_t
 smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
-    bool has_kind = packet->opcode == SMCR_RC_ACK; /* other responses carry data, and acknowledge */
+    bool has_kind = packet->opcode == SMCR_RC_ACK; /* any other response has data, and is an ACK */
     uint8_t kind = has_kind ? smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
                             : SMCR_IB_SYNDROME_ACK;
 
@@ -303,7 +310,8 @@ smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
     return (smcr_flow_coverage_t){psn, kind == SMCR_IB_SYNDROME_ACK ? psn : psn - 1, kind};
 }
 
-/* What a NAK of `kind` (enum smcr_ib_syndrome_kind) with `code` means for the sender. */
+/* What a NAK of the kind `kind` (enum smcr_ib_syndrome_kind) with the code `code` means for the
+ * sender of the refused request. */
 static smcr_step_refusal_t
 refusal_of(uint8_t kind, unsigned code)
 {
@@ -346,7 +354,8 @@ take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pac
         take_nak(flow, scope, packet, said);
 }
 
-/* The first request has come: the last acknowledgement before this request counts now. */
+/* Called when the first request of the flow has come. Handles the last acknowledgement that came
+ * before this request. */
 static void
 take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 {
@@ -364,8 +373,8 @@ take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 
 /* ---- order ---- */
 
-/* Records that the PSNs from `from` to `to` - 1 are missing. `frame`: the first packet after
- * them. */
+/* Records that the PSNs from `from` to `to` - 1 are missing. `frame`: frame of the first packet
+ * after these PSNs. */
 static void
 add_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t from, smcr_psn_t to, uint32_t frame)
 {
@@ -382,7 +391,8 @@ fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
     smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 }
 
-/* Whether a packet with `psn`, which is at most the highest, is the first one that has the PSN. */
+/* Whether a packet with `psn`, which is at most the highest PSN, is late: no earlier packet had
+ * this PSN, and `psn` is in a gap or before the first PSN of the flow. */
 static bool
 is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -391,10 +401,10 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
            (psn < flow->first || smcr_ranges_find(&flow->gaps, psn, psn + 1));
 }
 
-/* The oldest gap before `psn` that no acknowledgement has covered. The receiver of a reliable
- * connection discards the packet with `psn` as long as that gap is open. NULL: there is no open
- * gap. Before the first acknowledgement no gap counts: the capture may miss both the packets in the
- * gap and the responses. */
+/* Returns the oldest gap before `psn` that no acknowledgement has covered. The receiver of a
+ * reliable connection discards the packet with `psn` as long as that gap is open. NULL: there is no
+ * open gap, or no acknowledgement has come so far. Without acknowledgements nothing is proven: the
+ * capture may miss both the packets in the gap and the responses. */
 static const smcr_range_t *
 find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
@@ -403,7 +413,8 @@ find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn
     return smcr_ranges_find(&flow->gaps, MAX(flow->acked_psn + 1, flow->first), psn);
 }
 
-/* A packet came after a gap. Later packets may prove that the receiver has discarded it. */
+/* Prepares the proof that the receiver has discarded a packet that came after a gap: allocates
+ * `discard_proof`, which a later packet may set. */
 static void
 begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
             smcr_flow_verdict_t *verdict)
@@ -413,8 +424,9 @@ begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen
     flow->unproven = flow->unproven ? flow->unproven : verdict->psn;
 }
 
-/* Finds the order of a request with a PSN above all before it: next, or after a gap. Sets which
- * PSNs are missing between the highest and this one. */
+/* Finds the order of a request whose PSN is above all earlier PSNs: SMCR_FLOW_IS_NEXT or
+ * SMCR_FLOW_IS_AFTER_GAP. Records the PSNs that are missing between the highest PSN before and the
+ * PSN of the request. */
 static void
 judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
                 smcr_flow_verdict_t *verdict)
@@ -430,7 +442,7 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
     verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
 }
 
-/* Takes in a request with a PSN above all before it. */
+/* Takes in a request whose PSN is above all earlier PSNs. */
 static void
 take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
          smcr_flow_verdict_t *verdict)
@@ -450,9 +462,9 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         raise_highest(flow, smcr_reads_add(&flow->reads, scope, psn, packet, flow->mtu));
 }
 
-/* A late packet fills `gap`. Remembers the two frames between which its PSN was missing. A NAK that
- * names the PSN or a lower one proves that the receiver did not have the PSN when the NAK was
- * sent. */
+/* Records between which two frames `psn` was missing, when a late packet in `frame` fills `gap`. If
+ * a NAK has named `psn` or a lower PSN, `psn` was still missing at the receiver in the frame of the
+ * NAK. */
 static void
 note_filled_gap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_range_t *gap,
                 smcr_psn_t psn, uint32_t frame)
@@ -468,7 +480,7 @@ note_filled_gap(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_range_t *
     smcr_ranges_append(&flow->filled_gaps, scope, SMCR_FLOW_LACKED_KEPT, lacked);
 }
 
-/* A late READ takes the PSNs of its responses besides its own, and all of them fill gaps. */
+/* Handles a late READ: the PSNs that the READ takes for its responses are not missing any more. */
 static void
 take_late_read(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
                smcr_psn_t psn)
@@ -480,9 +492,8 @@ take_late_read(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pa
     raise_highest(flow, last);
 }
 
-/* Takes in a late packet. Its PSN was missing, and comes now, reordered or retransmitted. The
- * capture may miss an earlier packet with the PSN, so this packet may not be the first that was
- * sent. */
+/* Takes in a late packet: its PSN was missing until now. The network has reordered the packet, or
+ * the packet is a retransmission and the capture misses an earlier packet with the PSN. */
 static void
 take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
           smcr_flow_verdict_t *verdict)
@@ -506,9 +517,10 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 }
 
 /* Whether a retransmission proves that the peer has stopped answering. The proof is the third
- * retransmission of one PSN without a packet of the reverse flow between them. `reverse_carried`:
- * packets of the reverse flow so far. A reverse flow without packets proves nothing: the capture
- * may miss all of it. Returns true once for each silence. */
+ * retransmission of one PSN without a packet of the reverse flow between the three.
+ * `reverse_carried`: number of packets of the reverse flow so far. If it is 0, nothing is proven,
+ * because the capture may miss the whole reverse flow. Returns true only for one packet of each
+ * silence. */
 static bool
 is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
 {
@@ -528,8 +540,8 @@ is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
     return true;
 }
 
-/* The first packet that took `psn`. If the PSN lies within a READ, the packet of the READ request.
- * Frame 0: forgotten. */
+/* Frame and time of the first packet with `psn`. If `psn` is one of the PSNs that a READ takes: of
+ * the READ request. Frame 0: the flow no longer keeps that packet. */
 static smcr_when_t
 first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -541,8 +553,9 @@ first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
     return smcr_reads_sent(flow->reads, read == psn ? 0 : read);
 }
 
-/* A retransmission is the first packet with `psn` and a right ICRC, so `psn` is not missing any
- * more. If the packet is a READ, the other PSNs of the READ are not missing either. */
+/* Handles a retransmission that is the first packet with `psn` and a right ICRC: `psn` is not
+ * missing any more. If the packet is a READ, all PSNs that the READ takes are not missing any
+ * more. */
 static void
 take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
 {
@@ -555,8 +568,8 @@ take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
         flow->corrupt_from = psn <= flow->highest ? psn : 0;
 }
 
-/* Compares a retransmission with the history of its PSN. Changes the history, and sets the members
- * of the verdict that the two prove. */
+/* Compares a retransmission with the history of its PSN. Sets the members of the verdict on a
+ * retransmission, and adds the packet to the history. */
 static void
 compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
                      smcr_seen_packet_t *seen, smcr_flow_verdict_t *verdict)
@@ -565,7 +578,8 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 
     if (!verdict->acked_before && awaits_proof(seen))
-        *more->discard_proof = packet->when.frame; /* the first packet was discarded */
+        *more->discard_proof = packet->when.frame; /* proof: a sender retransmits what the receiver
+                                                      has discarded */
     verdict->first_discarded = more->discard_proof && *more->discard_proof;
     verdict->first_good = !seen->had_good_icrc && !packet->corrupt;
     if (!packet->corrupt) {
@@ -576,17 +590,18 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
         verdict->peer_silent = is_silence(flow, request->reverse_carried, more);
 }
 
-/* Whether the first packet of a retransmitted PSN may have been lost after the capture point. That
- * is so if the first packet came in order, but no acknowledgement has covered the PSN since
- * then. */
+/* Whether the first packet with a retransmitted PSN may have been lost between the capture point
+ * and the receiver: the first packet came in order, but no acknowledgement has covered the PSN
+ * since. */
 static bool
 may_be_lost_later(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
     return !verdict->acked_before && verdict->psn < flow->expected_psn;
 }
 
-/* Takes in a retransmission. If a READ is requested anew from a PSN within the first READ, that PSN
- * has no history yet, and gets one now. */
+/* Takes in a retransmission. A sender may retransmit only the last part of a READ. The PSN of such
+ * a request lies in the middle of the first READ and has no history yet; the history of this PSN
+ * begins now. */
 static void
 take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
                     smcr_flow_verdict_t *verdict)
@@ -616,9 +631,9 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 /* Whether the receiver takes in the request next. Any of four conditions is enough:
  *
  * - The request has the expected PSN.
- * - An acknowledgement covers the PSN before it, and came some time before: the receiver has all
- *   requests before, and the capture misses some. If the acknowledgement came a moment before, the
- *   capture may not be in order, and these requests may still come.
+ * - An acknowledgement covers the PSN before the request, and came some time before: the receiver
+ *   has all earlier requests, even if the capture misses some. If the acknowledgement came a moment
+ *   before, the capture may not be in order, and the earlier requests may still come.
  * - `psn` follows a READ whose request the receiver has taken in. The other PSNs of the READ are
  *   those of its response.
  * - The capture has no acknowledgement. Then missing PSNs count as packets that only the capture
@@ -638,9 +653,9 @@ is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_
     return !flow->has_acks && verdict->order == SMCR_FLOW_IS_NEXT;
 }
 
-/* A request comes to a receiver that expects a lower PSN. `is_known`: the PSN has come before. If
- * the last NAK named a PSN that the receiver still misses, the receiver discards all higher
- * PSNs. */
+/* What a receiver that expects a lower PSN does with a request. `is_known`: an earlier packet had
+ * the PSN. If the receiver still misses the PSN that the last NAK named, the receiver discards all
+ * requests with higher PSNs. */
 static smcr_flow_receiver_action_t
 fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 {
@@ -651,8 +666,9 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
     return SMCR_FLOW_RECEIVER_WAITS;
 }
 
-/* What the receiver does with a request. A new PSN in order proves that the sender has no need to
- * retransmit the PSNs before, so the receiver has them (see advance_in_order()). */
+/* What the receiver does with a request. A request with a new PSN directly above the highest proves
+ * that the sender does not retransmit lower PSNs now, so the receiver has them (see
+ * advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -672,6 +688,7 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
 
 /* ---- steps back ---- */
 
+/* Converts the order of a request to the kind that step_back.h uses. */
 static smcr_step_request_kind_t
 request_kind(smcr_flow_order_t order)
 {
@@ -680,8 +697,8 @@ request_kind(smcr_flow_order_t order)
     return order == SMCR_FLOW_IS_LATE ? SMCR_STEP_REQUEST_LATE : SMCR_STEP_REQUEST_NEW;
 }
 
-/* Whether the identification of a retransmission or late packet proves when the sender has sent
- * it. */
+/* Whether the IPv4 identification of a retransmission or late packet proves its place in the order
+ * in which the sender sent its packets. */
 static bool
 has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
                  const smcr_flow_verdict_t *verdict)
@@ -689,8 +706,8 @@ has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
     return packet->ip_id >= 0 && verdict->first.frame && has_changing_ids(&flow->ids);
 }
 
-/* Sets what the history of the PSN proves about a retransmission. `seen`: the history; NULL: there
- * is none. */
+/* Sets the members of `sent` that follow from the history of the PSN. `seen`: the history; NULL:
+ * there is none. */
 static void
 describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, uint8_t opcode,
                         smcr_step_request_t *sent)
@@ -734,8 +751,9 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 
 /* ---- requests ---- */
 
-/* Finds the unwrapped PSN of a request. The request may begin the flow, or a new life of the queue
- * pair. A corrupt packet begins nothing, since its PSN may be wrong. */
+/* Sets verdict->psn, the unwrapped PSN of a request. The first request begins the flow. A request
+ * whose PSN is too far away begins the flow anew (begin_new_life()). A request with a wrong ICRC
+ * does neither, because its PSN may be wrong. */
 static void
 unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
        smcr_flow_verdict_t *verdict)
@@ -754,8 +772,8 @@ unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
 
-/* Whether `psn` continues a retransmission: `psn` follows the PSN of the last request, which was
- * below the highest. The next PSN of the same READ is not a continuation. */
+/* Whether `psn` continues a retransmission: the last request had a PSN below the highest, and `psn`
+ * is the PSN directly after it. False if both PSNs belong to the same READ. */
 static bool
 continues_retransmission(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -767,8 +785,8 @@ continues_retransmission(const smcr_flow_t *flow, smcr_psn_t psn)
     return !read || smcr_reads_find(flow->reads, psn) != read;
 }
 
-/* Whether a sender would send `psn` next. A corrupt packet counts as sent only if this is true: its
- * PSN is then likely to be right. */
+/* Whether `psn` is a PSN that the sender may send next. Used for requests with a wrong ICRC: if the
+ * result is true, the PSN of the request is likely to be right, and the request counts as sent. */
 static bool
 comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -776,8 +794,9 @@ comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
            (psn == flow->highest + 1 || continues_retransmission(flow, psn));
 }
 
-/* A request with a right ICRC comes. If the requests right before it had wrong ICRCs, their PSNs
- * are missing at the receiver. These PSNs become a gap, which begins with `corrupt_from`. */
+/* Called for a request with a right ICRC. If the requests directly before this request had wrong
+ * ICRCs, the receiver misses their PSNs. These PSNs become a gap, which begins with
+ * `corrupt_from`. */
 static void
 close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t frame)
 {
@@ -788,7 +807,7 @@ close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, ui
     flow->corrupt_from = psn < flow->highest ? psn + 1 : 0;
 }
 
-/* Takes in a request that is no copy. */
+/* Takes in a request that is not a copy. */
 static void
 take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
               smcr_flow_verdict_t *verdict)
@@ -808,7 +827,7 @@ take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *reque
     verdict->receiver_action = fate_of(flow, packet, verdict);
 }
 
-/* Takes in a request. `reverse_carried`: packets of the reverse flow so far. */
+/* Takes in a request. `reverse_carried`: number of packets of the reverse flow so far. */
 static void
 take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
              uint32_t reverse_carried, smcr_flow_verdict_t *verdict)
@@ -822,7 +841,7 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
         verdict->first = (smcr_when_t){copied, seen->time};
     } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
-        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* its PSN may be wrong */
+        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* the PSN may be wrong */
     } else {
         request_t request = {packet, flow->highest, reverse_carried};
         take_original(flow, scope, &request, verdict);
@@ -831,9 +850,9 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
 
 /* ---- packets ---- */
 
-/* Takes the identification and length of a packet with a right ICRC. A FIRST or MIDDLE packet is
- * full, so its length is the path MTU of both directions. `operation`: the opcode without the
- * service. */
+/* Learns from the IPv4 identification and the length of a packet with a right ICRC. The payload of
+ * a FIRST or MIDDLE packet always has the length of the path MTU, which is the same in both
+ * directions. `operation`: the low five bits of the opcode, without the service. */
 static void
 take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet,
                 uint8_t operation)
@@ -845,8 +864,8 @@ take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *pack
     set_mtu(reverse, packet->payload_length);
 }
 
-/* Judges a response with a right ICRC, and takes in what it says about the requests of `reverse`. A
- * copy says nothing. */
+/* Judges a response with a right ICRC. If the response is not a copy, also learns what the response
+ * says about the requests of `reverse`. */
 static void
 judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
@@ -879,7 +898,7 @@ smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope
     if (!packet->corrupt)
         take_properties(flow, reverse, packet, operation);
     if (packet->corrupt && !is_request)
-        verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* a corrupt response answers nothing */
+        verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* a response with a wrong ICRC */
     else if (smcr_ib_is_response(packet->opcode))
         judge_response(flow, reverse, scope, packet, &verdict);
     else

@@ -4,8 +4,8 @@
  *
  * docs/fabric.md defines every verdict and its proof. The receiver of a reliable connection takes
  * in requests in the order of their PSNs. It discards a packet that comes after a gap, and the
- * sender retransmits that packet. So the capture shows more packets than the receiver takes in. A
- * room that depends on the order of packets asks this module, rather than count the packets itself.
+ * sender retransmits that packet. So the capture has more packets than the receiver takes in. A
+ * room that depends on the order of packets asks this module and does not count packets itself.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,72 +19,78 @@
 
 /* ---- the verdict on a packet ---- */
 
-/* How the PSN of a packet relates to the packets before it. Requests and responses both have an
- * order. */
+/* How the PSN of a packet relates to the earlier packets of its flow. The verdict on a request and
+ * the verdict on a response both contain this value. */
 typedef enum {
-    SMCR_FLOW_IS_NEXT,   /* the PSN is above all before it, and no gap is known to be open */
+    SMCR_FLOW_IS_NEXT,   /* the PSN is above all earlier PSNs of the flow, and no earlier PSN is
+                            known to be missing at the receiver */
     SMCR_FLOW_IS_RETRANSMISSION, /* an earlier packet of the flow had the same PSN */
     SMCR_FLOW_IS_LATE,   /* the PSN is at or below the highest, but no earlier packet had it */
-    SMCR_FLOW_IS_AFTER_GAP, /* a lower PSN is missing, and no acknowledgement has covered that
-                               PSN */
-    SMCR_FLOW_IS_COPY,   /* the network has duplicated an earlier packet */
+    SMCR_FLOW_IS_AFTER_GAP, /* a lower PSN is missing in the capture, and no acknowledgement has
+                               covered the missing PSN */
+    SMCR_FLOW_IS_COPY,   /* the packet is a duplicate of an earlier packet, made by the network */
 } smcr_flow_order_t;
 
 /* What the receiver does with a request, as far as the capture proves. */
 typedef enum {
-    SMCR_FLOW_RECEIVER_TAKES, /* it takes in the request now, after all earlier requests that
-                                 wait */
-    SMCR_FLOW_RECEIVER_WAITS, /* it takes in the request when the missing PSNs come, or are
-                                 acknowledged */
-    SMCR_FLOW_RECEIVER_DROPS, /* it drops the request: it has the PSN already, or the ICRC is
-                                 wrong */
-    SMCR_FLOW_RECEIVER_HAD_IT, /* it has taken in this PSN before: only the capture has the packet
-                                  late */
+    SMCR_FLOW_RECEIVER_TAKES, /* the receiver takes in the request now; requests with
+                                 ..._RECEIVER_WAITS before this request count as taken in first */
+    SMCR_FLOW_RECEIVER_WAITS, /* lower PSNs are missing: the request counts as taken in when the
+                                 missing PSNs come or are acknowledged */
+    SMCR_FLOW_RECEIVER_DROPS, /* the receiver drops the request: its PSN is that of a request taken
+                                 in before, or its ICRC is wrong */
+    SMCR_FLOW_RECEIVER_HAD_IT, /* the receiver took in the request earlier: the packets are out of
+                                  order in the capture only */
 } smcr_flow_receiver_action_t;
 
 /* The verdict on a packet. A member that does not apply to the kind of packet is 0, false or
  * NULL. */
 typedef struct {
-    smcr_flow_order_t order;
+    smcr_flow_order_t order; /* order of the packet's PSN among the earlier packets of the flow */
     smcr_flow_receiver_action_t receiver_action; /* what the receiver does with a request; not set
                                                     for a response */
-    smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: a corrupt request before the first
-                                good one */
-    smcr_when_t first;       /* Retransmission or copy: the first packet with the PSN. For a PSN
-                                within a READ, the packet of the READ request; frame 0: that packet
-                                is forgotten. Any other packet: the packet itself. */
+    smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: the request has a wrong ICRC and
+                                comes before the first request with a right ICRC */
+    smcr_when_t first;       /* First packet with the PSN, if the packet is a retransmission or a
+                                copy. If the PSN belongs to the response of a READ: the packet of
+                                the READ request; frame 0: the flow no longer keeps that packet. For
+                                any other packet: the packet itself. */
     bool original;           /* the packet in `first` is certainly the first that the sender sent
                                 with this PSN */
     uint32_t after_gap_frame; /* frame of the first packet after the gap; 0: the packet is not after
                                  a gap */
-    uint32_t overtaken_by;   /* late packet: frame of the first packet after the gap that the late
-                                packet fills; 0: it fills no gap */
-    uint32_t missing;        /* number of missing PSNs between the highest before and this packet */
-    bool acked_before;       /* retransmission: an acknowledgement had already covered the PSN */
-    bool first_discarded;    /* retransmission: the first packet with the PSN came after a gap, and
-                                the receiver has discarded that first packet */
-    bool first_good;         /* retransmission: the first packet with the PSN and a right ICRC */
-    bool peer_silent;        /* the peer has stopped answering; set once for each silence */
+    uint32_t overtaken_by;   /* frame of the first packet after the gap that this late packet fills;
+                                0: the packet fills no gap */
+    uint32_t missing;        /* number of missing PSNs between the highest PSN before this packet
+                                and this packet's PSN */
+    bool acked_before;       /* the packet is a retransmission, and an acknowledgement had already
+                                covered its PSN */
+    bool first_discarded;    /* the packet is a retransmission, and the receiver has discarded the
+                                packet in `first`, which came after a gap */
+    bool first_good;         /* the packet is a retransmission: all earlier packets with its PSN had
+                                wrong ICRCs, and its own ICRC is right */
+    bool peer_silent;        /* the packet proves that the peer has stopped answering; true for one
+                                packet of each silence */
     smcr_step_back_t *step;  /* the step back that the packet belongs to; NULL: none */
-    uint32_t *discard_proof; /* After a gap: points to the number of the frame that proves that the
-                                receiver has discarded the packet. The number is 0 until that frame
-                                comes. NULL: the packet is not after a gap. */
+    uint32_t *discard_proof; /* The number of the frame that proves that the receiver has discarded
+                                this packet after a gap. The number is 0 until that frame comes.
+                                NULL: the packet is not after a gap. */
 } smcr_flow_verdict_t;
 
 /* ---- the state of a flow ---- */
 
-/* The last acknowledgement that the capture has before the first request. */
+/* The last acknowledgement in the reverse flow before the first request of a flow. */
 typedef struct {
     bool known;       /* there has been such an acknowledgement; if false, the other members mean
                          nothing */
-    uint8_t syndrome; /* syndrome of its AETH */
-    uint32_t psn;     /* its PSN, 24 bits */
+    uint8_t syndrome; /* syndrome in the AETH of the acknowledgement */
+    uint32_t psn;     /* PSN of the acknowledgement, 24 bits */
     smcr_when_t when; /* frame and time of the acknowledgement */
 } smcr_flow_early_t;
 
-/* IPv4 identifications of the packets of a flow so far. If a sender gives each packet another
- * identification, a packet with the identification and the PSN of an earlier packet is a copy. All
- * zeros: there has been no packet with an identification. */
+/* How the sender of a flow sets the IPv4 identifications of its packets. If the sender gives each
+ * packet a new identification, a packet with the identification and the PSN of an earlier packet is
+ * a duplicate made by the network. All zeros: no packet has had an identification. */
 typedef struct {
     uint32_t psn;   /* PSN of the last packet, 24 bits */
     uint8_t opcode; /* opcode of the last packet */
@@ -107,46 +113,48 @@ typedef struct {
 typedef struct {
     smcr_psn_t first;    /* PSN of the first request; 0: no request has come, and none was
                             announced */
-    /* highest PSN of all requests, and of the responses that their READs ask for; `first` - 1:
-     * there has been no request */
+    /* Highest PSN that requests have taken, including the PSNs for the responses of READs. If no
+     * request has come since `first` was announced, the PSN before `first`. */
     smcr_psn_t highest;
     smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: there has been none */
     uint64_t acked_time;  /* time of the first acknowledgement of `acked_psn`, nanoseconds since the
                              epoch */
-    /* The PSN that the receiver expects next. It has taken in all requests before this PSN, or the
-     * capture misses them. */
+    /* The PSN that the receiver expects next. The receiver has taken in all lower PSNs, even if
+     * the capture misses their packets. */
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
-    uint32_t packet_count; /* number of packets of any kind; copies and packets with a wrong ICRC do
-                              not count */
-    uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK; 0: none */
+    uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
+                              and packets with a wrong ICRC */
+    uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow; 0:
+                                     none */
     uint32_t last_response_frame; /* frame of the last response in the reverse flow; 0: none */
-    uint32_t reverse_count_at_silence; /* packets of the reverse flow when `peer_silent` was set
-                                          last; 0: never */
+    uint32_t reverse_count_at_silence; /* number of packets of the reverse flow when `peer_silent`
+                                          of a verdict was last set; 0: never */
     uint32_t mtu;        /* path MTU, bytes; 0: not known */
     uint32_t highest_frame; /* frame of the first packet with the highest PSN */
-    /* PSNs that no packet had. `frame_before` and `frame_after` are the frames of the packets on
-     * both sides of the gap. */
+    /* PSNs below `highest` that no packet has had so far. In each range, `frame_before` and
+     * `frame_after` are the frames of the packets before and after the gap. */
     smcr_ranges_t gaps;
     /* PSNs that were missing for a while, until a late packet or a CDC message filled them.
      * `frame_before` and `frame_after` are the frames between which they were missing. */
     smcr_ranges_t filled_gaps;
-    smcr_ranges_t lost_later; /* ranges of frames; in each of them a packet that the capture has may
-                                 have been lost on the way to the receiver */
-    smcr_psn_t corrupt_from; /* all requests from this PSN on had wrong ICRCs; 0: the last request
-                                had a right ICRC */
+    smcr_ranges_t lost_later; /* ranges of frame numbers: in each range, a captured packet of the
+                                 flow may have been lost between the capture point and the
+                                 receiver */
+    smcr_psn_t corrupt_from; /* lowest PSN of the requests since the last request with a right ICRC,
+                                which all had wrong ICRCs; 0: no such requests */
     smcr_seen_t psn_history; /* the history of the flow's PSNs (seen.h) */
-    smcr_steps_t steps;
-    smcr_ids_t ids;
-    smcr_flow_early_t early_ack;
+    smcr_steps_t steps;          /* the steps back of the flow (step_back.h) */
+    smcr_ids_t ids;              /* how the sender sets IPv4 identifications */
+    smcr_flow_early_t early_ack; /* last acknowledgement before the first request */
     smcr_psn_t refused_psn; /* PSN that the last NAK or RNR NAK named; 0: none */
     smcr_psn_t discarded_up_to; /* highest PSN of the requests after a gap that the receiver may
                                    have discarded; 0: none */
     smcr_psn_t unproven; /* Lowest PSN of the packets after a gap whose fate is open: nothing proves
                             that the receiver took them in, or that it discarded them. 0: there is
                             no such packet. */
-    smcr_reads_t *reads;         /* the last READs; NULL: there has been no READ */
+    smcr_reads_t *reads;         /* the last READs of this flow; NULL: there has been no READ */
     smcr_responses_t *responses; /* the responses of this flow; NULL: there has been none */
 } smcr_flow_t;
 
@@ -154,24 +162,24 @@ typedef struct {
  * LINK, or in REQ or REP of RDMA-CM. An announcement after the first request changes nothing. */
 void smcr_flow_announce(smcr_flow_t *flow, uint32_t psn);
 
-/* Takes in the next packet of the flow, and judges it. Packets come in the order of the capture.
- * `reverse` is the flow in the other direction; NULL: not known. A response answers requests of
- * `reverse`, and changes that flow. What the verdict points to is allocated from `scope`, and may
- * change with later packets. */
+/* Takes in the next packet of the flow and returns the verdict on the packet. Callers pass packets
+ * in the order of the capture. `reverse` is the flow in the other direction; NULL: not known. A
+ * response answers requests of `reverse`, so the function changes `reverse`, too. Objects that the
+ * verdict points to are allocated from `scope`, and may change with later packets. */
 smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
                                     wmem_allocator_t *scope, const smcr_sent_t *packet);
 
-/* Whether a request with `psn`, of 24 bits, begins a new life of the queue pair: its PSN is more
- * than 131,072 after the highest PSN, or more than 16,384 before it. False before the first
- * request. */
+/* Whether a request with `psn`, of 24 bits, proves that the queue pair number now belongs to a new
+ * connection. The proof: `psn` is more than 131,072 above the highest PSN of the flow, or more than
+ * 16,384 below the highest PSN. Returns false before the first request. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 
 /* What a response says about requests (InfiniBand Architecture Specification, volume 1, 9.7.5). */
 typedef struct {
-    smcr_psn_t psn; /* PSN that the response names; 0: the response says nothing, and all members
-                       are 0 */
-    /* highest PSN that the response acknowledges: an ACK acknowledges `psn`, a NAK or RNR NAK the
-     * PSN before */
+    smcr_psn_t psn; /* PSN in the response, unwrapped; 0: the response says nothing about requests
+                       of the flow, and all members are 0 */
+    /* Highest PSN that the response acknowledges. For an ACK: `psn`. For a NAK or RNR NAK: the PSN
+     * before `psn`. */
     smcr_psn_t acked_psn;
     uint8_t kind; /* enum smcr_ib_syndrome_kind; a response with data counts as an ACK */
 } smcr_flow_coverage_t;
@@ -179,5 +187,6 @@ typedef struct {
 /* What the response `packet` says about the requests of `flow`. */
 smcr_flow_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet);
 
-/* The history of `psn`, of 24 bits. NULL: no request had the PSN, or the PSN is forgotten. */
+/* The history of `psn`, of 24 bits. NULL: no request had the PSN, or the flow no longer keeps the
+ * history of the PSN. */
 const smcr_seen_packet_t *smcr_flow_psn_history(const smcr_flow_t *flow, uint32_t psn);

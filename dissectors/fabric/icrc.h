@@ -18,7 +18,8 @@ typedef enum {
     SMCR_ICRC_LRH,  /* InfiniBand: the LRH, with or without a GRH after it */
 } smcr_icrc_start_t;
 
-/* Most bytes from the first header to the end of the BTH: IPv4 with options, UDP, BTH. */
+/* Highest number of bytes from the first header to the end of the BTH: IPv4 with options, UDP,
+ * BTH. */
 #define SMCR_ICRC_HEADERS_MAX (60 + 8 + SMCR_IB_BTH_LENGTH)
 
 /* The ICRC of a packet, and whether it is right. */
@@ -30,11 +31,11 @@ typedef struct {
     uint32_t computed; /* value from smcr_icrc_compute(); not set if `status` is unverified */
     uint32_t found;    /* value in the packet, in the byte order of `computed`; not set if `status`
                           is unverified */
-    int offset;        /* offset of the ICRC in the packet's buffer; negative: the buffer does not
+    int offset;        /* offset of the ICRC in the tvb of the packet; negative: the tvb does not
                           include the ICRC */
-    bool reported;     /* an event of the packet's record says that the ICRC is wrong */
-    bool sender_doubted; /* this packet makes it clear that the ICRCs of its sender mean nothing
-                            (docs/fabric.md, "without meaning") */
+    bool reported;     /* the record of the packet has an event that says that the ICRC is wrong */
+    bool sender_doubted; /* this packet is the proof that the sender's ICRCs mean nothing: the
+                            sender does not compute them (docs/fabric.md, "without meaning") */
 } smcr_icrc_t;
 
 /* Computes the ICRC of a packet.

@@ -26,7 +26,7 @@ cut_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last)
     ranges->count -= last - first;
 }
 
-/* Inserts the range at index `i`. The ranges from there on move up. */
+/* Inserts the range at index `i` of the list. The ranges at `i` and higher move up by one. */
 static void
 insert_range(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_range_t range)
 {
@@ -39,7 +39,7 @@ insert_range(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_ra
     ranges->count++;
 }
 
-/* Makes one range of the lowest two. The new range includes the numbers between them. */
+/* Joins the lowest two ranges to one range, which includes the numbers between the two. */
 static void
 join_lowest(smcr_ranges_t *ranges)
 {

@@ -8,7 +8,7 @@
 
 #include <wireshark.h>
 
-#define SMCR_RANGES_OF_STREAM 16 /* most ranges that a set of stream positions keeps */
+#define SMCR_RANGES_OF_STREAM 16 /* highest number of ranges in a set of stream positions */
 
 /* A range of numbers. */
 typedef struct {
@@ -20,16 +20,17 @@ typedef struct {
 
 /* A set of numbers. All zeros: the empty set. */
 typedef struct {
-    smcr_range_t *list; /* the ranges in ascending order; NULL: there has been none */
+    smcr_range_t *list; /* the ranges in ascending order; NULL: no range has been added so far */
     unsigned count;     /* number of ranges in the list */
     unsigned room;      /* number of ranges that the list has memory for */
 } smcr_ranges_t;
 
 /*
- * Arguments of the functions of this header: `scope` is where the list is allocated; the set keeps
- * at most `most` ranges. If the set is full, the lowest two ranges become one before a further
- * range is added. The joined range includes the numbers between the two. If smcr_ranges_remove()
- * would have to split a range of a full set, it leaves that range whole.
+ * Arguments of the functions of this header: the list of ranges is allocated from `scope`. `most`
+ * is the highest number of ranges that the set keeps. If a set with `most` ranges gets another
+ * range, its two lowest ranges first become one range, which includes the numbers between the two.
+ * If smcr_ranges_remove() would have to split a range of a set with `most` ranges, the function
+ * leaves that range whole.
  */
 
 /* Adds the numbers from `from` to `to` - 1. Ranges that touch become one. Returns how many of the
@@ -37,8 +38,8 @@ typedef struct {
 uint64_t smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most,
                          uint64_t from, uint64_t to);
 
-/* Adds a range above all others. The new range stays a range of its own, even if it touches the one
- * before. */
+/* Adds a range above all ranges of the set. The new range stays a range of its own, even if it
+ * touches the highest range before. */
 void smcr_ranges_append(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most,
                         smcr_range_t range);
 

@@ -11,13 +11,15 @@
 
 #define SIZE_FIRST 4 /* first size of the circular list */
 
-/* How many packets the response to a READ of `length` bytes has: at least one. */
+/* Returns how many packets the response to a READ of `length` bytes has, with a path MTU of `mtu`
+ * bytes. The response to a READ of 0 bytes has one packet. */
 static uint32_t
 packets_for(uint32_t length, uint32_t mtu)
 {
     return length ? length / mtu + (length % mtu != 0) : 1;
 }
 
+/* Returns the newest READ of the list, which must not be empty. */
 static smcr_read_t *
 newest_read(smcr_reads_t *reads)
 {

@@ -1,6 +1,6 @@
-/* Finds copies and retransmissions among responses. READ responses and Atomic ACKs are kept by PSN,
- * as requests are. Many ACKs, NAKs and RNR NAKs have the same PSN, so the last 16 of these are kept
- * in a list.
+/* Finds copies and retransmissions among responses. READ responses and Atomic ACKs are kept by PSN
+ * (seen.h), as requests are. Many ACKs, NAKs and RNR NAKs have equal PSNs, so they are not kept by
+ * PSN: the last 16 of them are kept in a list.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,9 +19,10 @@ find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet)
     return 0;
 }
 
-/* Takes in an ACK, NAK or RNR NAK. Returns the frame of which it is a copy; 0: it is no copy. Only
- * the identification proves a copy. Time proves nothing: a receiver answers each of several
- * retransmissions with the same ACK, one right after the other. */
+/* Takes in an ACK, NAK or RNR NAK. Returns the frame of the response of which `packet` is a copy;
+ * 0: `packet` is not a copy. Only an equal IPv4 identification proves a copy. A short time proves
+ * nothing: a receiver answers each of several retransmissions with an equal ACK, one directly after
+ * the other. */
 static uint32_t
 take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_grounds_t grounds)
 {
@@ -47,8 +48,8 @@ is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *see
            smcr_seen_is_soon(smcr_seen_last(seen), packet->when);
 }
 
-/* The frame of which a READ response or Atomic ACK is a copy; 0: it is no copy. `seen`: the history
- * of the responses with its PSN. */
+/* Returns the frame of the response of which the READ response or Atomic ACK `packet` is a copy; 0:
+ * `packet` is not a copy. `seen`: the history of the responses with the PSN of `packet`. */
 static uint32_t
 copied_data(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
             const smcr_sent_t *packet, smcr_response_grounds_t grounds)

@@ -13,27 +13,30 @@
 /* The responses of a flow so far. */
 typedef struct {
     smcr_seen_t psn_history; /* history of the READ responses and Atomic ACKs */
-    smcr_psn_t highest; /* highest PSN in `psn_history`, unwrapped; 0: there has been none */
-    uint32_t reverse_count; /* packets of the reverse flow when the last READ response or Atomic ACK
-                               came */
+    smcr_psn_t highest; /* highest PSN in `psn_history`, unwrapped; 0: the history is empty */
+    uint32_t reverse_count; /* number of packets of the reverse flow when the last READ response or
+                               Atomic ACK came */
     struct {
         uint32_t frame; /* frame of the response; 0: the entry is free */
-        uint32_t psn;   /* its PSN, 24 bits */
-        uint16_t id;    /* its IPv4 identification */
+        uint32_t psn;   /* PSN of the response, 24 bits */
+        uint16_t id;    /* IPv4 identification of the response */
     } last_acks[SMCR_RESPONSES_KEPT]; /* circular list of the last ACKs, NAKs and RNR NAKs */
     unsigned newest;    /* index in `last_acks` of the newest entry */
 } smcr_responses_t;
 
-/* What can prove that a response is a copy. */
+/* What can prove that a response is a copy (a duplicate made by the network). */
 typedef struct {
-    bool by_id;     /* the IPv4 identification can prove it; if false, only time can prove that a
-                       READ response or Atomic ACK is a copy, and nothing that an ACK is */
+    bool by_id;     /* An equal IPv4 identification proves a copy. If false: a READ response or
+                       Atomic ACK is a copy if it comes soon after an equal response; nothing proves
+                       that an ACK, NAK or RNR NAK is a copy. */
     uint32_t reverse_packets; /* number of packets of the reverse flow so far */
 } smcr_response_grounds_t;
 
-/* Compares a response with earlier ones, and remembers it. `*responses` is allocated at the first
- * call; NULL: there has been no response. Returns the frame of an earlier response. If `*copy` is
- * true, `packet` is a copy of that response, else a retransmission. 0: `packet` is neither. */
+/* Compares the response `packet` with earlier responses of its flow, and keeps `packet` for later
+ * comparisons. `*responses` is NULL before the first call, which allocates it from `scope`. Returns
+ * the frame of the earlier response that `packet` repeats, and sets `*copy`: true if `packet` is a
+ * copy made by the network, false if `packet` is a retransmission. Returns 0 and sets `*copy` to
+ * false if `packet` repeats no earlier response. */
 uint32_t smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
                              const smcr_sent_t *packet, smcr_response_grounds_t grounds,
                              bool *copy);

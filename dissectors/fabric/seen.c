@@ -1,6 +1,6 @@
-/* Keeps PSNs in a hash table without chains. The low bits of a PSN are the index of its slot, and a
- * newer PSN overwrites an older one. The table grows with the number of PSNs that a sender has
- * under way.
+/* Keeps PSNs in a hash table without chains. The low bits of a PSN are the index of its slot. If
+ * two PSNs have one slot, the newer PSN overwrites the older PSN. The table grows with the number
+ * of PSNs that are sent and not acknowledged yet ("under way").
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,11 +11,11 @@
 
 /* Sizes of the table: numbers of slots. */
 #define SIZE_FIRST 4
-#define SIZE_ENOUGH 128    /* a table grows beyond this size only if the sender has more PSNs under
-                              way */
+#define SIZE_ENOUGH 128    /* a table grows beyond this size only if more PSNs are under way */
 #define SIZE_MAX_KEPT 8192 /* no sender has more PSNs under way */
 
-/* The slot for `psn`, whether or not the PSN is in it; NULL: the table has no slots. */
+/* Returns the slot for `psn`, which may contain `psn`, another PSN or none; NULL: the table has no
+ * slots. */
 static smcr_seen_packet_t *
 slot_at(const smcr_seen_t *seen, smcr_psn_t psn)
 {
@@ -44,10 +44,10 @@ grow_table(smcr_seen_t *seen, wmem_allocator_t *scope)
     wmem_free(scope, before.slots);
 }
 
-/* Two PSNs want the same slot. Returns whether to grow the table rather than to forget the older
- * PSN. A small table always grows. A large table grows only if the sender has that many PSNs under
- * way and half of the slots are in use. Otherwise, a few PSNs far apart would make the table
- * grow. */
+/* Decides what to do if two PSNs have the same slot. Returns true if the table shall grow, false if
+ * the newer PSN shall overwrite the older PSN. A small table always grows. A large table grows only
+ * if more PSNs are under way than the table has slots, and half of the slots are in use. Without
+ * the second condition, a few PSNs far apart would make the table grow. */
 static bool
 is_worth_growing(const smcr_seen_t *seen, uint64_t needed)
 {

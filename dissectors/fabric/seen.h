@@ -9,7 +9,7 @@
 
 #include "sent.h"
 
-/* The steps back (step_back.h) in which a PSN was sent. Steps are numbered from 1. */
+/* The steps back (step_back.h) in which a PSN was sent. Steps of a flow are numbered from 1. */
 typedef struct {
     uint32_t last;      /* number of the last step in which the PSN was sent; 0: none */
     uint32_t tentative; /* number of the last tentative step in which the PSN was sent; 0: none */
@@ -23,11 +23,11 @@ typedef struct {
     uint32_t last_frame;     /* frame of the last packet with the PSN and a right ICRC */
     uint64_t last_time;      /* time of that frame, nanoseconds since the epoch */
     smcr_seen_steps_t steps; /* the steps back in which the PSN was sent */
-    uint32_t reverse_packets_before; /* packets of the reverse flow when the count in
-                                        `retransmissions` began */
+    uint32_t reverse_packets_before; /* number of packets in the flow of the other direction when
+                                        the count in `retransmissions` began */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
-    uint8_t retransmissions; /* number of retransmissions since the last packet of the reverse flow,
-                                at most 3 */
+    uint8_t retransmissions; /* number of the PSN's retransmissions since the last packet in the
+                                other direction; counted up to 3 */
 } smcr_seen_rare_t;
 
 /* The history of one PSN. "The first packet" is the first one in the capture that has the PSN. */
@@ -37,7 +37,8 @@ typedef struct {
     smcr_seen_rare_t *rare; /* NULL: none of the rarely needed members has been set */
     uint32_t frame;         /* frame of the first packet */
     uint16_t id;            /* IPv4 identification of the first packet */
-    bool late : 1;          /* the first packet came late: the capture may miss an earlier one */
+    bool late : 1;          /* packets with higher PSNs came before the first packet: the capture
+                               may miss an earlier packet with this PSN */
     bool corrupt : 1;       /* the ICRC of the first packet is wrong */
     bool had_good_icrc : 1; /* a packet with the PSN and a right ICRC has come */
     bool begins : 1;        /* the packet begins a message: FIRST or ONLY */
@@ -56,22 +57,24 @@ typedef struct {
 /* The entry of `psn`. NULL: no packet had this PSN, or its slot has been given to a newer PSN. */
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
-/* The rarely needed members of a PSN. They are allocated from `scope` at the first call. */
+/* Returns the rarely needed members of a PSN. The first call for the PSN allocates these members
+ * from `scope`; the last packet with the PSN is then the first packet. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
-/* Time and frame of the last packet with the PSN and a right ICRC. If there is none, those of the
- * first packet. */
+/* Returns time and frame of the last packet with the PSN and a right ICRC. If no packet with the
+ * PSN had a right ICRC, returns time and frame of the first packet with the PSN. */
 smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);
 
 /* The IPv4 identification of the packet that smcr_seen_last() finds. */
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
-/* `packet` has the PSN of `seen` and a right ICRC: it becomes the last packet with the PSN. */
+/* Notes in `seen` that `packet` is the last packet with the PSN of `seen`. `packet` has a right
+ * ICRC. */
 void smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope,
                           const smcr_sent_t *packet);
 
-/* Whether `now` is at most 100 microseconds after `before`. No sender retransmits so soon without a
- * NAK (docs/fabric.md, "Requests"). */
+/* Whether `now` is at most 100 microseconds after `before`. No sender retransmits a packet within
+ * 100 microseconds, except after a NAK (docs/fabric.md, "Requests"). */
 bool smcr_seen_is_soon(smcr_when_t before, smcr_when_t now);
 
 /* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the

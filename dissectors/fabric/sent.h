@@ -1,8 +1,8 @@
 /* The transport headers of a packet that one queue pair sends to another, and packet sequence
  * numbers.
  *
- * PSNs have 24 bits and wrap. A capture may wrap many times. Everything that compares PSNs counts
- * in unwrapped numbers instead. Each unwrapped number occurs once in a capture.
+ * PSNs have 24 bits and wrap, in long captures many times. Functions that compare PSNs use
+ * unwrapped PSNs (smcr_psn_t), which have 64 bits and never wrap.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -19,11 +19,11 @@ typedef struct {
     uint64_t time;  /* nanoseconds since the epoch */
 } smcr_when_t;
 
-/* An acknowledgement, which covers all packets up to the one that it names. */
+/* An acknowledgement. It covers all packets up to the PSN in `psn`. */
 typedef struct {
-    uint32_t frame; /* number, from 1 */
-    uint32_t psn;   /* of the packet that it names: 24 bits */
-    uint64_t time;  /* nanoseconds since the epoch */
+    uint32_t frame; /* frame number of the acknowledgement, from 1 */
+    uint32_t psn;   /* PSN that the acknowledgement names, 24 bits */
+    uint64_t time;  /* time of the acknowledgement, nanoseconds since the epoch */
 } smcr_ack_t;
 
 static inline smcr_when_t
@@ -32,6 +32,7 @@ smcr_ack_when(const smcr_ack_t *ack)
     return (smcr_when_t){ack->frame, ack->time};
 }
 
+/* Value of smcr_sent_t.ip_id for a packet without an IPv4 identification. */
 #define SMCR_SENT_NO_IP_ID (-1)
 
 /* The transport headers of a packet (InfiniBand Architecture Specification, volume 1, chapter 9).
@@ -53,8 +54,8 @@ typedef struct {
 /* A PSN that does not wrap: its low 24 bits are the PSN on the wire. 0: no PSN. */
 typedef uint64_t smcr_psn_t;
 
-/* How far the PSN `to` is ahead of the PSN `from`, both of 24 bits: from -2^23 to 2^23 - 1. It is
- * negative when `to` comes before `from`. */
+/* How far the PSN `to` is ahead of the PSN `from`, both of 24 bits. The result is between -2^23 and
+ * 2^23 - 1, and negative if `to` comes before `from`. */
 static inline int32_t
 smcr_psn_distance(uint32_t from, uint32_t to)
 {
@@ -64,15 +65,16 @@ smcr_psn_distance(uint32_t from, uint32_t to)
                                            : (int32_t)ahead - (int32_t)(SMCR_PSN_MASK + 1);
 }
 
-/* The unwrapped number of the first PSN of a flow. It is so high that 2^32 lower numbers remain for
- * packets with PSNs before the first. */
+/* The unwrapped PSN of a flow's first PSN `psn`, of 24 bits. The result is at least 2^32, so that
+ * packets with PSNs before the first one get unwrapped PSNs above 0. */
 static inline smcr_psn_t
 smcr_psn_begin(uint32_t psn)
 {
     return UINT64_C(0x100000000) + (psn & SMCR_PSN_MASK);
 }
 
-/* The unwrapped number that is nearest to `from`, of all that have the low 24 bits `psn`. */
+/* Unwraps `psn`, of 24 bits: returns the unwrapped PSN with the low 24 bits `psn` that is nearest
+ * to the unwrapped PSN `from`. */
 static inline smcr_psn_t
 smcr_psn_near(smcr_psn_t from, uint32_t psn)
 {

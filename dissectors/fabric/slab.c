@@ -1,4 +1,4 @@
-/* Begins the blocks of a slab. slab.h takes entries from them.
+/* Allocates the blocks of a slab. smcr_slab_new(), in slab.h, cuts entries from the blocks.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,8 +8,9 @@
 #include <wsutil/wslog.h>
 
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
-#define BLOCKS_AT_ONCE 32 /* wmem's memory does not begin at a multiple of the block size, so one
-                             block is lost */
+/* Size of one allocation of wmem, in blocks. The allocation does not begin at a multiple of the
+ * block size, so it has room for one block less, and the memory of one block is lost. */
+#define BLOCKS_AT_ONCE 32
 
 _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
                "blocks are found by the bits of addresses");
@@ -27,8 +28,7 @@ smcr_slab_begin(smcr_slab_t *slab)
         slab->unused = memory + (SMCR_SLAB_SIZE - before);
         slab->unused_count = BLOCKS_AT_ONCE - 1;
     }
-    if ((slab->count & (slab->count - 1)) == 0) /* the list is full when its length is a power of
-                                                   two */
+    if ((slab->count & (slab->count - 1)) == 0) /* `blocks` is full: its sizes are powers of two */
         slab->blocks = wmem_realloc(slab->scope, slab->blocks,
                                     MAX(2 * (size_t)slab->count, 1) * sizeof *slab->blocks);
     smcr_slab_block_t *block = (smcr_slab_block_t *)(void *)slab->unused;
@@ -39,8 +39,9 @@ smcr_slab_begin(smcr_slab_t *slab)
     slab->unused_count--;
 }
 
-/* Called by wmem when `scope` is freed. Returns false, so that wmem does not call it again. The
- * type of the return value differs between Wireshark versions. */
+/* Destroys a hash table. wmem calls this function when the scope of the table is freed. Returns
+ * false, so that wmem does not call the function once more. The type of the return value differs
+ * between Wireshark versions. */
 static __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
 destroy_table(G_GNUC_UNUSED wmem_allocator_t *scope, G_GNUC_UNUSED wmem_cb_event_t event,
               void *table)

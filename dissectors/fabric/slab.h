@@ -1,8 +1,9 @@
-/* Memory for many small entries that stay until the capture file is closed. Entries are cut from
- * large blocks, to save memory: an allocation of wmem costs 16 more bytes, and has its length
- * rounded up to 16.
+/* A slab: memory for many small entries that stay until the capture file is closed. Entries are cut
+ * from large blocks, to save memory: wmem needs 16 bytes more for each allocation, and rounds the
+ * length of each up to a multiple of 16.
  *
- * Each entry has a number of 4 bytes, half as long as its address.
+ * Each entry has a number of 4 bytes. Structs keep the number instead of a pointer, which would
+ * need 8 bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,7 +26,7 @@ typedef struct smcr_slab {
     struct smcr_slab_block **blocks; /* all blocks begun so far, oldest first */
     uint32_t count;                  /* number of blocks begun so far */
     size_t used;                     /* bytes of the last block that its head and entries use */
-    uint8_t *unused;                 /* memory of the blocks that are allocated, but not begun;
+    uint8_t *unused;                 /* memory for the next blocks, allocated but not used yet;
                                         valid if `unused_count` is not 0 */
     uint32_t unused_count;           /* number of blocks in `unused` */
 } smcr_slab_t;
@@ -37,11 +38,12 @@ typedef struct smcr_slab_block {
     uint32_t index;          /* index in `blocks` of the slab */
 } smcr_slab_block_t;
 
-/* A hash table of GLib, freed with `scope`. It needs a third of the memory of a wmem_map_t. */
+/* Returns a new hash table of GLib, which is destroyed when `scope` is freed. A GHashTable needs a
+ * third of the memory of a wmem_map_t. */
 GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc is_equal);
 
-/* Begins a block: the next entry is its first. Ends the program when there are more blocks than the
- * numbers of entries allow. */
+/* Begins a new block, which the next entries are cut from. Aborts the program when entries of
+ * another block would have numbers of more than 32 bits. */
 void smcr_slab_begin(smcr_slab_t *slab);
 
 /* Returns a new entry of `size` bytes, all zeros. Its address is a multiple of 4. If all sizes are
@@ -69,7 +71,7 @@ smcr_slab_block(const void *entry)
     return (const smcr_slab_block_t *)(const void *)((const uint8_t *)entry - within);
 }
 
-/* The number of an entry, from 1; 0 for NULL. */
+/* The number of the entry at the address `entry`, from 1; 0 if `entry` is NULL. */
 static inline uint32_t
 smcr_slab_number(const void *entry)
 {
@@ -78,7 +80,7 @@ smcr_slab_number(const void *entry)
     return entry ? smcr_slab_block(entry)->index * SMCR_SLAB_UNITS + within / SMCR_SLAB_UNIT : 0;
 }
 
-/* The entry with the number `number`; NULL for 0. */
+/* The entry of `slab` with the number `number`; NULL if `number` is 0. */
 static inline void *
 smcr_slab_entry(const smcr_slab_t *slab, uint32_t number)
 {
@@ -86,7 +88,8 @@ smcr_slab_entry(const smcr_slab_t *slab, uint32_t number)
                         number % SMCR_SLAB_UNITS * SMCR_SLAB_UNIT : NULL;
 }
 
-/* The entry with the number `number` in the slab of the entry `neighbour`; NULL for 0. */
+/* The entry with the number `number` in the slab of the entry `neighbour`; NULL if `number` is
+ * 0. */
 static inline void *
 smcr_slab_beside(const void *neighbour, uint32_t number)
 {

@@ -1,6 +1,6 @@
-/* Finds steps back and their causes. Each rule of this file is one of docs/fabric.md, "Steps back".
- * A capture may miss the NAK that made a sender go back. So the causes `nak` and `timeout` both
- * need a proof of their own, and a step without a proof has the cause `unknown`.
+/* Finds steps back and their causes. docs/fabric.md, "Steps back", has all rules of this file. A
+ * capture may miss the NAK that made a sender go back. So a step has the cause `nak` or `timeout`
+ * only if there is a proof for this cause. A step without a proof has the cause `unknown`.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,8 +17,8 @@
 
 /* ---- NAKs ---- */
 
-/* The entry of the NAK that names `psn`; NULL: none, or a step has begun with `psn` since the
- * NAK. */
+/* Returns the entry of the NAK that names `psn`; NULL: no NAK names `psn`, or a step has begun with
+ * `psn` since the NAK. */
 static smcr_step_nak_t *
 find_nak_of_psn(smcr_steps_t *steps, smcr_psn_t psn)
 {
@@ -28,8 +28,8 @@ find_nak_of_psn(smcr_steps_t *steps, smcr_psn_t psn)
     return NULL;
 }
 
-/* The entry for a NAK that names `psn`, moved to the end of the list. If `psn` has no entry, the
- * oldest entry is emptied and used. */
+/* Returns the entry for a NAK that names `psn`, and moves the entry to the end of the list. If no
+ * entry has `psn`, the oldest entry is emptied and returned. */
 static smcr_step_nak_t *
 renew_nak(smcr_steps_t *steps, smcr_psn_t psn)
 {
@@ -77,8 +77,8 @@ may_have_caused(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
     return nak->psn == request->psn || nak->psn > request->acked;
 }
 
-/* The NAK that made the sender send the request. If several NAKs may have done so, it is the one
- * with the highest PSN. NULL: there is no such NAK. */
+/* Returns the NAK that made the sender send the request. If several NAKs may have done so, returns
+ * the NAK with the highest PSN. NULL: there is no such NAK. */
 static const smcr_step_nak_t *
 find_nak_of_request(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -96,11 +96,11 @@ find_nak_of_request(const smcr_steps_t *steps, const smcr_step_request_t *reques
 
 /* What the time between a request and the last activity of the flow proves. */
 typedef enum {
-    NO_PAUSE,     /* too short a time: a NAK that the capture misses may have caused the request */
-    AFTER_PAUSE,  /* so long without a NAK that the sender's timer has run out */
-    BEFORE_PAUSED /* The identification proves that the request was sent before a packet that came
-                     after a pause. The network has reordered the two, and the pause was before
-                     both. */
+    NO_PAUSE,     /* the time is short: a NAK that the capture misses may have caused the request */
+    AFTER_PAUSE,  /* the time is so long that the sender's timer has run out, and no NAK came */
+    BEFORE_PAUSED /* The IPv4 identification proves that the request was sent before another packet,
+                     which came earlier and after a pause. The network has reordered the two, and
+                     the pause was before both. */
 } pause_t;
 
 /* Whether the request came so long after `since` that no NAK from the time of `since` is its cause.
@@ -124,8 +124,8 @@ pause_before(const smcr_steps_t *steps, const smcr_step_request_t *request)
 
 /* ---- which step a request belongs to ---- */
 
-/* Whether the sender has sent the request and the step's highest packet in one run of ascending
- * PSNs. That is so if their identifications differ by as much as their PSNs. */
+/* Whether the sender has sent the request and the step's packet with the highest PSN in one run of
+ * ascending PSNs. The proof: their IPv4 identifications differ by the same number as their PSNs. */
 static bool
 is_in_line(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -149,8 +149,8 @@ is_in_range(const smcr_steps_t *steps, smcr_psn_t psn)
 }
 
 /* Whether a NAK has named the PSN of the request since the last step began, so that the request
- * begins a step of its own. A late packet in line with the step was sent before that NAK could
- * reach the sender, so for such a packet the answer is false. */
+ * begins a new step. Returns false for a late packet for which is_in_line() is true, because the
+ * sender sent that packet before it got the NAK. */
 static bool
 is_asked_for_again(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -162,8 +162,8 @@ is_asked_for_again(smcr_steps_t *steps, const smcr_step_request_t *request)
 }
 
 /* Whether the network may have reordered the request within the last step, which has already sent a
- * higher PSN. Two conditions hold then: the step has not sent this PSN yet, and the identification
- * does not prove that the request was sent after the higher PSN. */
+ * higher PSN. Returns true if two conditions hold: 1. the step has not sent this PSN yet; 2. the
+ * IPv4 identification does not prove that the request was sent after the higher PSN. */
 static bool
 may_be_reordered(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -172,9 +172,9 @@ may_be_reordered(const smcr_steps_t *steps, const smcr_step_request_t *request)
     return !request->has_sender_order || (int16_t)(request->id - steps->position_id) <= 0;
 }
 
-/* Whether a retransmission or late packet belongs to the last step. Two kinds of packets never do,
- * since they show a new decision of the sender: a packet after a pause, and a READ that requests
- * only the rest of an earlier READ. */
+/* Whether a retransmission or late packet belongs to the last step. Two kinds of packets never
+ * belong to the last step, because they begin a new step: 1. a packet after a pause; 2. a READ that
+ * requests only the last part of an earlier READ. */
 static bool
 belongs_to_step(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {
@@ -185,10 +185,11 @@ belongs_to_step(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t
     return request->psn > steps->position || may_be_reordered(steps, request);
 }
 
-/* Whether a NAK after the beginning of the last step may be why the request has come. The capture
- * may miss the NAK: a lower PSN that comes too long after the step's last activity was not
- * reordered. If the identification shows where the sender sent the request in the step, no NAK
- * caused it. */
+/* Whether the sender may have sent the request because of a NAK that came after the beginning of
+ * the last step. The capture may miss this NAK: if a PSN below the step's position comes so long
+ * after the step's last activity that the network did not reorder it, a NAK may be the reason.
+ * Returns false if the IPv4 identification proves that the request was sent in the order of the
+ * step. */
 static bool
 may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -207,12 +208,12 @@ may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request
 /* Whether the sender's timer is certainly the cause of a step without a known NAK. Either of two
  * proofs is enough:
  *
- * - The request comes after a pause, and has the first PSN that is not acknowledged. A sender whose
- *   timer has run out goes back to that PSN. If the request has a higher PSN, the capture may miss
- *   the first packets of the step, and a NAK before them.
- * - The receiver has acknowledged everything, the PSN was in no step before, and no packet of the
- *   flow came late. A receiver that sends a NAK discards the packets after the gap, and could not
- *   have acknowledged them. */
+ * - The request comes after a pause, and has the lowest PSN that is not acknowledged. A sender
+ *   whose timer has run out goes back to that PSN. (A request with a higher PSN would not be a
+ *   proof: the capture may miss the first packets of the step, and a NAK before them.)
+ * - All requests are acknowledged, no earlier step has sent the PSN, and no packet of the flow came
+ *   late. So the receiver has sent no NAK: it would have discarded the packets after the gap, and
+ *   could not have acknowledged them. */
 static bool
 is_timeout(const smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {
@@ -242,6 +243,7 @@ cause_of(const smcr_steps_t *steps, const smcr_step_request_t *request, const sm
 
 /* ---- beginnings of steps ---- */
 
+/* Allocates a step whose first packet is in `frame`. */
 static smcr_step_back_t *
 new_step(wmem_allocator_t *scope, uint32_t frame, smcr_step_cause_t cause)
 {
@@ -267,8 +269,9 @@ new_step_from(const smcr_steps_t *steps, wmem_allocator_t *scope,
     return step;
 }
 
-/* Makes `step` the last step. The step retransmits from PSN `first` on, and `request` has the
- * highest PSN in it so far. The NAK that names `first` has been answered, and is removed. */
+/* Makes `step` the last step. The step retransmits from the PSN `first` on, and `request` has the
+ * highest PSN of the step so far. Also removes the entry of the NAK that names `first`, because the
+ * step answers this NAK. */
 static void
 set_last_step(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr_psn_t first,
               const smcr_step_request_t *request)
@@ -286,9 +289,10 @@ set_last_step(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr
     steps->position_id = request->id;
 }
 
-/* The request begins a tentative step. Only later requests that continue from it prove that a late
- * packet was retransmitted rather than reordered, or that a retransmission is no copy. Until such a
- * proof, a late packet has no cause, and a retransmission has the cause `unknown`. */
+/* Begins a tentative step with the request. Later requests that continue from its PSN prove the
+ * step. If the request is a late packet, they prove that it was retransmitted, not reordered. If
+ * the request is a retransmission, they prove that it is not a copy. Until the proof, the step of a
+ * late packet has no cause, and the step of a retransmission has the cause `unknown`. */
 static smcr_step_back_t *
 begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
                 pause_t pause)
@@ -310,9 +314,9 @@ begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
     return steps->tentative.lone;
 }
 
-/* Whether a retransmission may be a copy of the request right before it, which has the same PSN.
- * Its identification or a NAK between the two would prove that it is no copy. `nak`: the NAK of the
- * request; NULL: none. */
+/* Whether a retransmission may be a copy of the request directly before it, which has the same PSN.
+ * Two facts prove that the retransmission is not a copy: 1. its IPv4 identification differs; 2. a
+ * NAK came between the two. `nak`: result of find_nak_of_request(). */
 static bool
 may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *request,
                       const smcr_step_nak_t *nak)
@@ -323,9 +327,10 @@ may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *requ
            request->psn == steps->last_request && !request->has_sender_order && !is_asked_for;
 }
 
-/* Whether the request is certainly retransmitted: the flow had its PSN, and the request is no copy.
- * Any of three facts proves that it is no copy: a NAK asks for it, it requests a READ anew, or its
- * identification is its own. `nak`: the NAK of the request; NULL: none. */
+/* Whether the request is certainly retransmitted: an earlier packet had its PSN, and the request is
+ * not a copy. Any of three facts proves that the request is not a copy: 1. a NAK asks for the
+ * request; 2. the request repeats a READ; 3. its IPv4 identification differs from that of all
+ * earlier packets. `nak`: result of find_nak_of_request(). */
 static bool
 is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_nak_t *nak)
 {
@@ -334,8 +339,9 @@ is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_n
     return nak || request->reads_again || request->has_sender_order;
 }
 
-/* A retransmission or late packet belongs to no step. It begins a step, if it is proven to be
- * retransmitted; otherwise it begins a tentative step. Returns the step that the packet shows. */
+/* Handles a retransmission or late packet that belongs to no earlier step. If the request is
+ * certainly retransmitted, it begins a step; if not, it begins a tentative step. Returns the step
+ * for the verdict on the packet. */
 static smcr_step_back_t *
 begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
            pause_t pause)
@@ -354,8 +360,8 @@ begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request
 
 /* ---- tentative steps ---- */
 
-/* Whether the request continues the tentative step: it is a retransmission or late packet with a
- * higher PSN than the step so far, and no NAK has come since the step began. */
+/* Whether the request continues the tentative step: the request is a retransmission or late packet,
+ * its PSN is above all PSNs of the step so far, and no NAK has come since the step began. */
 static bool
 continues_tentative(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -378,9 +384,10 @@ prove_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
     set_last_step(steps, tentative.step, tentative.number, tentative.first, request);
 }
 
-/* Compares a request that is not in the last step with the tentative step. A late packet continues
- * the tentative step, a retransmission also proves it, and any other request ends it unproven.
- * Returns the tentative step; NULL: the request does not belong to it. */
+/* Compares a request that does not belong to the last step with the tentative step. If the request
+ * continues the tentative step: a retransmission proves the step, a late packet does not. If the
+ * request does not continue the tentative step, the step ends unproven. Returns the tentative step;
+ * NULL: the request does not belong to it. */
 static smcr_step_back_t *
 follow_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -399,8 +406,8 @@ follow_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 
 /* ---- requests ---- */
 
-/* Takes in a request of the last step. Returns the step that the packet shows: the last step, or a
- * step of its own with the cause `unknown` if the request may answer a NAK. */
+/* Takes in a request that belongs to the last step. Returns the step for the verdict on the packet:
+ * the last step or, if the request may answer a newer NAK, a new step with the cause `unknown`. */
 static smcr_step_back_t *
 continue_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {
@@ -414,9 +421,9 @@ continue_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_requ
     return steps->step;
 }
 
-/* Whether the request proves that the timer caused the last step. That step began after a pause,
- * but with a higher PSN than the one that a timer goes back to. Now the first PSN that is not
- * acknowledged comes, either in the step or reordered. */
+/* Whether the request proves that the timer caused the last step. The last step began after a
+ * pause, but with a PSN above the lowest PSN that is not acknowledged, so the timer was not proven.
+ * The request has this lowest PSN now; the network has reordered the packets of the step. */
 static bool
 is_awaited_first(const smcr_steps_t *steps, const smcr_step_request_t *request, bool in_step,
                  pause_t pause)
@@ -447,8 +454,8 @@ find_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_
     return NULL;
 }
 
-/* The steps in which the PSN of a request has been sent. `before`: those without this request.
- * `step`: the step of this request, from find_step(). */
+/* Returns the steps in which the PSN of a request has been sent. `before`: the steps of earlier
+ * packets with the PSN. `step`: the step of this request, from find_step(). */
 static smcr_seen_steps_t
 steps_of_psn(const smcr_steps_t *steps, smcr_seen_steps_t before, const smcr_step_back_t *step)
 {
@@ -462,7 +469,7 @@ steps_of_psn(const smcr_steps_t *steps, smcr_seen_steps_t before, const smcr_ste
     return before;
 }
 
-/* Remembers the request, for comparison with later requests. */
+/* Keeps the facts of the request with which later requests are compared. */
 static void
 note_request(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pause)
 {

@@ -21,10 +21,11 @@ typedef enum smcr_cause smcr_step_cause_t;
 
 /* One step back. Records of packets point to the step, since its cause may be found later. */
 typedef struct {
-    uint32_t frame;  /* frame of the first packet */
-    uint8_t cause;   /* smcr_step_cause_t */
-    smcr_when_t nak; /* The last RNR NAK that names the PSN of the first packet. If there is none,
-                        the last NAK that does; frame 0: no NAK names the PSN. */
+    uint32_t frame;  /* frame of the first packet of the step */
+    uint8_t cause;   /* smcr_step_cause_t: why the sender has stepped back */
+    smcr_when_t nak; /* The last RNR NAK that names the PSN of the step's first packet. If no RNR
+                        NAK does, the last NAK that names this PSN. Frame 0: no NAK or RNR NAK names
+                        this PSN. */
 } smcr_step_back_t;
 
 /* What a NAK means for the sender. */
@@ -37,11 +38,12 @@ typedef enum {
 /* A NAK that has named a PSN, as long as no step has begun with that PSN. */
 typedef struct {
     smcr_psn_t psn;   /* PSN that the NAK names; 0: the entry is free */
-    uint32_t step;    /* number of the last step when the NAK came; 0: there had been no step */
+    uint32_t step;    /* number of the flow's last step when the NAK came; 0: no step before the
+                         NAK */
     bool rnr;         /* at least one of the NAKs that name the PSN was an RNR NAK */
     bool pending;     /* no request has come since the NAK */
-    smcr_when_t when; /* the last RNR NAK that names the PSN; if there is none, the last NAK that
-                         does */
+    smcr_when_t when; /* the last RNR NAK that names the PSN; if no RNR NAK names the PSN, the last
+                         NAK that names the PSN */
 } smcr_step_nak_t;
 
 #define SMCR_STEP_NAKS_KEPT 4
@@ -50,9 +52,9 @@ typedef struct {
  * have reordered it. The step is proven when the requests after that packet continue the
  * retransmission. */
 typedef struct {
-    smcr_step_back_t *lone; /* the step that the first packet shows unless the tentative step is
-                               proven; NULL: there is no tentative step */
-    smcr_step_back_t *step; /* the step that the packets after the first one show */
+    smcr_step_back_t *lone; /* the step in the verdict on the first packet, as long as the tentative
+                               step is not proven; NULL: there is no tentative step */
+    smcr_step_back_t *step; /* the step in the verdicts on the packets after the first packet */
     smcr_psn_t last;        /* highest PSN of the step so far */
     smcr_psn_t first;       /* first PSN that the step retransmits, once it is proven */
     uint32_t number;        /* number that the step gets once it is proven */
@@ -60,12 +62,13 @@ typedef struct {
     uint8_t cause;          /* smcr_step_cause_t that the step has once it is proven */
 } smcr_step_tentative_t;
 
-/* All steps back of a flow, and what finds them. All zeros: there has been no request. */
+/* The last step back of a flow, and the facts that find its next steps. All zeros: there has been
+ * no request. */
 typedef struct {
     smcr_step_nak_t *naks;    /* SMCR_STEP_NAKS_KEPT entries, oldest first; NULL: no NAK so far */
     uint32_t nak_count;       /* number of NAKs (PSN sequence error) and RNR NAKs so far */
     uint32_t numbers;         /* number of steps so far, including tentative steps */
-    smcr_step_back_t *step;   /* The last step. NULL: there has been none, and the members from
+    smcr_step_back_t *step;   /* The last step. NULL: there has been no step, and the members from
                                  `number` to `awaits_first` mean nothing. */
     uint32_t number;          /* number of the last step, from 1 */
     smcr_psn_t first;         /* first PSN that the step retransmits */
@@ -74,9 +77,9 @@ typedef struct {
     smcr_psn_t position;      /* highest PSN that the step has sent so far */
     uint16_t position_id;     /* IPv4 identification of the packet with the PSN in `position` */
     bool passed_end;          /* a request above `end` has come since the step began */
-    bool awaits_first;        /* The step began after a pause, but its PSN is above the first that
-                                 is not acknowledged. Its cause is the timer only if that first PSN
-                                 comes, too. */
+    bool awaits_first;        /* The step began after a pause, but its first PSN is above the lowest
+                                 PSN that is not acknowledged. The cause of the step is the timer
+                                 only if the lowest unacknowledged PSN comes, too. */
     bool disorder;            /* the flow has had a late packet */
     bool after_pause;         /* a retransmission or late packet has come after a pause, and no new
                                  PSN since then */
@@ -96,24 +99,24 @@ typedef enum {
                                         had it */
 } smcr_step_request_kind_t;
 
-/* A request that is no copy, and the facts that decide its step. */
+/* A request that is not a copy made by the network, and the facts that decide its step. */
 typedef struct {
-    smcr_step_request_kind_t kind;
-    smcr_psn_t psn;
+    smcr_step_request_kind_t kind; /* how the PSN of the request relates to earlier PSNs */
+    smcr_psn_t psn;          /* PSN of the request, unwrapped */
     smcr_psn_t highest;      /* highest PSN of the flow before this request */
-    smcr_psn_t acked;        /* highest acknowledged PSN; if there is none, the PSN before the
-                                first */
+    smcr_psn_t acked;        /* highest acknowledged PSN of the flow; if no PSN is acknowledged, the
+                                PSN before the first PSN of the flow */
     smcr_when_t when;        /* frame and time of the request */
     uint16_t id;             /* IPv4 identification; means something only with `has_sender_order` */
-    smcr_seen_steps_t steps; /* the steps in which the PSN was sent before */
-    bool has_sender_order;   /* The identifications of the flow change with each packet. So `id`
-                                proves when the request was sent, and that the request is no
-                                copy. */
-    bool reads_again;        /* the request is a retransmitted READ, whose PSN an earlier READ has
-                                taken */
-    bool reads_from_within;  /* the request is a retransmitted READ, whose PSN is not the first PSN
-                                of an earlier READ */
-    bool reverse_has_carried; /* the capture has had a packet of the reverse flow */
+    smcr_seen_steps_t steps; /* the steps in which earlier packets with the PSN were sent */
+    bool has_sender_order;   /* The sender gives each packet of the flow a new IPv4 identification.
+                                So `id` proves when the request was sent, and that the request is
+                                not a copy. */
+    bool reads_again;        /* the request is a retransmitted READ: its PSN is one of the PSNs that
+                                an earlier READ took */
+    bool reads_from_within;  /* the request is a retransmitted READ that begins in the middle of an
+                                earlier READ: its PSN is not the first PSN of that READ */
+    bool reverse_has_carried; /* the reverse flow has had a captured packet before the request */
 } smcr_step_request_t;
 
 /* The step that a request belongs to. */
@@ -122,11 +125,11 @@ typedef struct {
     smcr_seen_steps_t steps; /* the steps in which the PSN has been sent, including this request */
 } smcr_step_taken_t;
 
-/* The receiver refuses `psn` with a NAK or RNR NAK, which comes at `when`. */
+/* Handles a NAK or RNR NAK, in the packet `when`, by which the receiver refuses `psn`. */
 void smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn,
                     smcr_step_refusal_t refusal, smcr_when_t when);
 
-/* Takes in the next request of the flow, and finds the step that it belongs to. Steps are allocated
- * from `scope`. A later request may change the cause of a step. */
+/* Takes in the next request of the flow, and returns the step that the request belongs to. Steps
+ * are allocated from `scope`. A later request may change the cause of a step. */
 smcr_step_taken_t smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope,
                                   const smcr_step_request_t *request);

@@ -6,8 +6,8 @@
 
 #include "traffic.h"
 
-/* When the request that a response with `psn` answers was first sent. If `psn` lies within a READ,
- * that request is the READ. Frame 0: not known. */
+/* Frame and time of the first packet of the request that a response with `psn` answers. If `psn` is
+ * one of the PSNs that a READ takes, the request is the READ. Frame 0: not known. */
 static smcr_when_t
 request_time(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -28,17 +28,19 @@ was_retransmitted(const smcr_seen_packet_t *packet)
     return packet && smcr_seen_last(packet).frame != packet->frame;
 }
 
-/* Whether the packet certainly does not belong to the message of the packet with the next PSN: it
- * ends a message, or is a READ or atomic. `packet` NULL: the capture misses the packet. */
+/* Whether `packet` is certainly not part of the message to which the packet with the next PSN
+ * belongs: `packet` ends a message, or is a READ or atomic. NULL: the capture misses the packet,
+ * and the result is false. */
 static bool
 is_of_other_message(const smcr_seen_packet_t *packet)
 {
     return packet && (packet->ends || packet->fetches);
 }
 
-/* The first packet of the message whose last packet is `last`, found by going back from LAST to
- * FIRST. NULL: the capture misses a packet of the message, or the first packet came late, so that
- * the capture may miss an earlier copy of it. `*again`: one of the packets was retransmitted. */
+/* Returns the first packet of the message whose last packet is `last`. The function goes back, PSN
+ * by PSN, from the LAST packet to the FIRST. Returns NULL in two cases: 1. the capture misses a
+ * packet of the message; 2. the first packet came late, so that the capture may miss an earlier
+ * packet with its PSN. Sets `*again` if one of the packets was retransmitted. */
 static const smcr_seen_packet_t *
 first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *again)
 {
@@ -60,6 +62,8 @@ typedef struct {
     smcr_completion_t *last;
 } list_t;
 
+/* Appends a complete message to the list. `begin`: frame and time of its first packet. `again`: one
+ * of its packets was retransmitted. */
 static void
 append_message(list_t *list, smcr_slab_t *slab, smcr_when_t begin, bool again)
 {
@@ -81,7 +85,8 @@ smcr_completion_next(const smcr_completion_t *message)
     return smcr_slab_beside(message, message->next);
 }
 
-/* When the READ or atomic with PSN `fetch` was first sent; frame 0: not known. */
+/* Frame and time of the first packet of the READ or atomic with the PSN `fetch`; frame 0: not
+ * known. */
 static smcr_when_t
 fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
 {
@@ -93,10 +98,10 @@ fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
     return (smcr_when_t){seen->frame, seen->time};
 }
 
-/* The list of the messages of `flow` that are complete: the SENDs and WRITEs whose last packet has
- * a PSN from `from` to `to`, and the READ or atomic with PSN `fetch` (0: none). Two kinds of
- * messages are left out: other READs and atomics, since the capture misses their responses, and
- * messages with a missing packet. NULL: the list is empty. The list is in the slab. */
+/* Returns a list, in the slab, of complete messages of `flow`; NULL: the list is empty. In the
+ * list: 1. the SENDs and WRITEs whose last packet has a PSN from `from` to `to`; 2. the READ or
+ * atomic with the PSN `fetch` (0: none). Not in the list: 1. any other READ or atomic, which only
+ * its own response completes; 2. a message with a packet that the capture misses. */
 static const smcr_completion_t *
 messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
             smcr_psn_t fetch)
@@ -105,7 +110,7 @@ messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_ps
     smcr_when_t asked = fetch_time(flow, fetch);
 
     to = MIN(to, flow->highest);
-    if (to >= flow->psn_history.size) /* older PSNs are forgotten */
+    if (to >= flow->psn_history.size) /* the history does not keep older PSNs */
         from = MAX(from, to - flow->psn_history.size + 1);
     for (smcr_psn_t psn = MAX(from, flow->first); psn <= to; psn++) {
         const smcr_seen_packet_t *last = smcr_seen_find(&flow->psn_history, psn);
@@ -121,8 +126,8 @@ messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_ps
     return complete.first;
 }
 
-/* The PSN of the READ or atomic that a response with `psn` completes; 0: none. A READ is complete
- * with the LAST or ONLY packet of its response. */
+/* Returns the PSN of the READ or atomic that a response with `psn` completes; 0: the response
+ * completes none. The LAST or ONLY packet of the response completes a READ. */
 static smcr_psn_t
 completed_fetch(const smcr_flow_t *flow, uint8_t opcode, smcr_psn_t psn)
 {
@@ -133,8 +138,8 @@ completed_fetch(const smcr_flow_t *flow, uint8_t opcode, smcr_psn_t psn)
     return 0;
 }
 
-/* The messages that a response with `psn` completes. The response acknowledges all PSNs up to
- * `taken`. */
+/* Returns the list of the messages that the response `packet`, with the PSN `psn`, completes. The
+ * response acknowledges all PSNs up to `taken`. NULL: the response completes no message. */
 static const smcr_completion_t *
 complete_messages(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet,
          smcr_psn_t psn, smcr_psn_t taken)
@@ -187,8 +192,9 @@ smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_alloca
 
 /* ---- congestion marks ---- */
 
-/* Whether an earlier CNP, `cnp`, has already answered the open group. That CNP came after the first
- * mark, but before the two flows were known to be opposite, so the group was not closed. */
+/* Whether the earlier CNP `cnp` has already answered the open group of `marked`. This happens if
+ * `cnp` came after the first packet of the group, but before the two flows were known to be
+ * opposite, so that `cnp` did not close the group. */
 static bool
 is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
 {
@@ -214,8 +220,8 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
     marks->cnp = when;
     if (!peer || !peer->open_group)
         return cnp;
-    if (!is_answered(peer, &cnp.last_cnp)) { /* otherwise the earlier CNP may have answered some of
-                                                the marks */
+    if (!is_answered(peer, &cnp.last_cnp)) { /* if true, the CNP before may have answered some of
+                                                the marks, and the group is not reported */
         cnp.ce = peer->open_group->first;
         peer->open_group->cnp = when;
     }
@@ -225,9 +231,9 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
 
 /* ---- acknowledgements ---- */
 
-/* Slots of the circular list, which grows with the number of packets that a sender has under way.
- * If the capture misses the acknowledgements, the list fills up. Then each new packet overwrites
- * the oldest one, whose acknowledgement is never known. */
+/* Lowest and highest number of slots in the circular list of packets that are not acknowledged. If
+ * the capture misses the acknowledgements, the list fills up. Then each new packet overwrites the
+ * oldest packet, whose acknowledgement stays unknown. */
 #define SLOTS_MIN 16
 #define SLOTS_MAX 8192
 
@@ -236,12 +242,14 @@ typedef struct smcr_unacked_packet {
     const smcr_ack_t **acked; /* see smcr_unacked_add() */
 } packet_t;
 
+/* Returns packet number `i` of the queue, counted from the oldest packet. */
 static packet_t *
 slot_at(const smcr_unacked_t *unacked, uint32_t i)
 {
     return &unacked->ring[(unacked->first + i) % unacked->slots];
 }
 
+/* Doubles the number of slots of the circular list. */
 static void
 grow_list(smcr_unacked_t *unacked, wmem_allocator_t *scope)
 {
@@ -254,6 +262,7 @@ grow_list(smcr_unacked_t *unacked, wmem_allocator_t *scope)
     *unacked = (smcr_unacked_t){.ring = ring, .slots = slots, .count = unacked->count};
 }
 
+/* Removes the oldest packet from the queue. */
 static void
 remove_oldest(smcr_unacked_t *unacked)
 {

@@ -34,8 +34,8 @@ typedef struct {
 } smcr_ecn_cnp_t;
 
 /* The queue pair receives a packet with CE. `peer`: the marks of the opposite flow, which carries
- * the CNPs that answer; NULL: not known. Returns the group of the packet, allocated from `scope`.
- * The group's `cnp` is set when a CNP answers. */
+ * the CNPs that answer this queue pair's groups; NULL: not known. Returns the group that the packet
+ * belongs to, allocated from `scope`. The group's `cnp` is set when a CNP answers the group. */
 const smcr_ecn_ce_t *smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer,
                                       wmem_allocator_t *scope, smcr_when_t when);
 
@@ -55,13 +55,15 @@ typedef struct {
     uint32_t count;                   /* number of packets in the list */
 } smcr_unacked_t;
 
-/* Adds a packet. `*acked` is set when `psn` is acknowledged; it has to live as long as `scope`.
- * Callers add PSNs in ascending order. */
+/* Adds the RDMA WRITE packet with the PSN `psn` to the queue. When an acknowledgement covers `psn`,
+ * `*acked` is set to that acknowledgement. `*acked` has to live as long as `scope`. Callers add
+ * PSNs in ascending order. */
 void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
                       const smcr_ack_t **acked);
 
-/* An acknowledgement, which came at `when`, covers all packets up to `psn`. They are removed, and
- * their `*acked` points to the acknowledgement, which is kept in the slab. */
+/* Handles the acknowledgement of `psn` in the packet `when`. The acknowledgement covers all packets
+ * of the queue up to `psn`. The function removes these packets from the queue and sets the `*acked`
+ * of each to the acknowledgement, which is kept in the slab. */
 void smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
                               smcr_when_t when);
 
@@ -70,9 +72,10 @@ void smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_p
 /* All that is known of the packets that one queue pair receives. All zeros: nothing has been
  * received. */
 typedef struct {
-    smcr_flow_t flow;
-    smcr_psn_t completed_psn;   /* messages up to this PSN were reported as complete; 0: none */
-    smcr_ecn_marks_t marks;
+    smcr_flow_t flow;           /* the packets that the queue pair receives */
+    smcr_psn_t completed_psn;   /* smcr_traffic_read_response() has returned all messages up to this
+                                   PSN as complete; 0: none */
+    smcr_ecn_marks_t marks;     /* congestion marks in the packets of `flow` */
 } smcr_traffic_t;
 
 /* A complete message. A SEND or an RDMA WRITE is complete when its last packet is acknowledged. An
@@ -82,8 +85,8 @@ typedef struct {
 typedef struct {
     uint32_t next;      /* number (slab.h) of the next message that the same response completes, in
                            the order of PSNs; 0: none */
-    uint32_t frame;     /* frame in which its first packet was first sent */
-    uint64_t time : 63; /* time of that frame, nanoseconds since the epoch */
+    uint32_t frame;     /* frame in which the message's first packet was first sent */
+    uint64_t time : 63; /* time of `frame`, nanoseconds since the epoch */
     uint64_t was_retransmitted : 1; /* one of the message's packets has been retransmitted */
 } smcr_completion_t;
 
@@ -94,7 +97,7 @@ const smcr_completion_t *smcr_completion_next(const smcr_completion_t *message);
 typedef struct {
     smcr_when_t acked_request; /* the newest request that the response acknowledges; frame 0: not
                                   known */
-    bool acked_before;       /* the PSN of the response was already acknowledged */
+    bool acked_before;       /* an earlier response has acknowledged the PSN of this response */
     bool was_retransmitted;  /* the request in `acked_request` or `refused_request` was
                                 retransmitted */
     smcr_when_t refused_request; /* the request that a NAK or RNR NAK refuses; frame 0: not known */
@@ -107,7 +110,7 @@ typedef struct {
 smcr_traffic_answer_t smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab,
                                                  const smcr_sent_t *packet);
 
-/* Takes in the next packet and judges it, as smcr_flow_judge() does. `reverse`: the traffic in the
- * opposite direction; NULL: not known. */
+/* Takes in the next packet of `traffic` and returns the verdict of smcr_flow_judge() on the packet.
+ * `reverse`: the traffic in the opposite direction; NULL: not known. */
 smcr_flow_verdict_t smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse,
                                        wmem_allocator_t *scope, const smcr_sent_t *packet);

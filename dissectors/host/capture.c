@@ -1,13 +1,12 @@
-/* Makes a new `state` whenever Wireshark opens a file or dissects it anew. The preference `smcss`
- * names a file with the output of `smcss -a -d -R -W` (smc-tools, smcss.c). The sockets of that
- * file are learned before the first frame, as if the host had reported them over netlink. Their
- * time is not known.
+/* Makes a new smcr_state_t whenever Wireshark opens a file or dissects the file anew. The
+ * preference `smcss` names a file with the output of `smcss -a -d -R -W` (smc-tools, smcss.c). The
+ * state learns the sockets in that file before the first frame, as if the host had reported them
+ * over netlink. The time of these reports is not known.
  *
- * Is the first pass over? In a window, Wireshark reads the frames once more for each statistic, and
- * does not report to taps which frame is the last. After a change of a preference it does not
- * report the end of the first pass, either. So a tap listens from the beginning and keeps the
- * highest frame number: the first pass is over when a frame comes for the second time. In programs
- * without windows no tap listens; Wireshark reports the end of the pass.
+ * How this file finds the end of the first pass: In programs without windows, Wireshark reports the
+ * end of the pass. In programs with windows, Wireshark does not always report the end, for example
+ * not after a change of a preference. So in these programs a tap listener gets all frames and keeps
+ * the highest frame number. The first pass is over when a frame comes for the second time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -28,7 +27,7 @@
 static struct {
     smcr_state_t *state; /* NULL: no file is open */
     bool is_read;        /* each frame has been dissected once */
-    bool listens;        /* the tap is registered, until the program ends */
+    bool listens;        /* the tap listener is registered; it stays until the program ends */
     uint32_t last_frame; /* the highest frame number that the tap has got */
 } capture;
 
@@ -45,7 +44,7 @@ smcr_capture_learn(const packet_info *pinfo)
 
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
-        return capture.state; /* a packet of netlink has no place of capture */
+        return capture.state; /* netlink messages are not captured on a network interface */
     smcr_state_set_interface(capture.state,
                              named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
@@ -53,8 +52,8 @@ smcr_capture_learn(const packet_info *pinfo)
 
 /* ---- sockets of a host, from the output of smcss ---- */
 
-/* Reads "10.0.0.1:80" or "2001:db8::1:80" into a GID and a port. Changes the text. Returns false if
- * the text is no such end. */
+/* Reads a text such as "10.0.0.1:80" or "2001:db8::1:80" into a GID and a port. Changes the text.
+ * Returns false if the text has another form. */
 static bool
 read_end(char *text, uint8_t gid[SMCR_GID_LENGTH], uint16_t *port)
 {
@@ -143,8 +142,8 @@ scan_line(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return count;
 }
 
-/* read_ends(), check_cursors() and read_link() each read or check some columns, and return the
- * first wrong one; NULL: none is wrong. */
+/* read_ends(), check_cursors() and read_link() each read or check some columns. Each returns the
+ * name of the first wrong column; NULL: all are right. */
 static const char *
 read_ends(smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -256,6 +255,7 @@ learn_smcss(smcr_state_t *state)
 
 /* ---- beginning and end ---- */
 
+/* Called when the file is closed: the state no longer exists. */
 static void
 end_file(void)
 {
@@ -310,7 +310,7 @@ smcr_capture_nstime(uint64_t nanoseconds)
 
 /* ---- windows ---- */
 
-/* Whether the program has all functions that our windows need. */
+/* Whether the program has all functions that the plugin's windows need. */
 static bool
 makes_windows(const funnel_ops_t *ops)
 {
@@ -333,6 +333,8 @@ smcr_host_windows_last_frame(void)
     return capture.last_frame;
 }
 
+/* Called by Wireshark for each frame, in programs with windows. Notes whether the frame comes for
+ * the second time. */
 static tap_packet_status
 note_frame(void *listener _U_, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data _U_,
            tap_flags_t flags _U_)

@@ -1,4 +1,5 @@
-/* The capture file that Wireshark has open: its state, and the windows that show it.
+/* The capture file that Wireshark has open: the smcr_state_t of the file, facts about its frames,
+ * and Wireshark's windows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,17 +13,18 @@
 /* Returns all that is known of the SMC-R traffic of the open file; NULL while no file is open. */
 const smcr_state_t *smcr_capture_state(void);
 
-/* Returns the state of the open file for changing. Asserts that the frame is in its first pass.
- * Also sets the place of capture, which is the interface of the packet, unless the packet is of
- * netlink. */
+/* Returns the state of the open file, for the first pass, which may change the state. Asserts that
+ * the frame is in its first pass. If the frame is not a netlink message, also notes in the state
+ * the interface on which the frame was captured. */
 smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
 
-/* Makes an empty `state`, and learns the sockets of the preference `smcss`. Wireshark calls it for
- * each file. Test harnesses that play many captures in one file call it for each capture. */
+/* Makes an empty smcr_state_t, and learns the sockets in the file that the preference `smcss`
+ * names. Wireshark calls this function when it opens a file. Test harnesses call it for each
+ * capture. */
 void smcr_capture_begin(void);
 
-/* Returns whether every frame of the file has been dissected once. Taps then get the knowledge of a
- * second pass. False while a file is read, and in tshark with one pass. */
+/* Returns whether the first pass over the file is complete: every frame has been dissected once.
+ * Returns false while the file is being read, and in tshark without the option -2. */
 bool smcr_capture_is_read(void);
 
 /* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before. */
@@ -34,11 +36,12 @@ smcr_capture_when(const packet_info *pinfo)
     return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
 }
 
-/* Returns the VLAN ID of a packet; 0: none, or not known. In a packet within another packet it is
- * not known: Wireshark does not report which of the two has the tag. */
+/* Returns the VLAN ID of a packet; 0: the packet has no VLAN tag, or the VLAN ID is not known. The
+ * VLAN ID of a packet within a tunnel is not known, because Wireshark does not report whether the
+ * outer or the inner packet has the tag. */
 uint16_t smcr_capture_vlan(const packet_info *pinfo);
 
-/* Returns a duration as Wireshark's nstime_t. */
+/* Converts a duration in nanoseconds to Wireshark's nstime_t. */
 nstime_t smcr_capture_nstime(uint64_t nanoseconds);
 
 /* ---- windows of Wireshark; tshark has none ---- */

@@ -1,9 +1,9 @@
-/* Attaches a connection of `state` to Wireshark's TCP conversation, and claims the conversation for
- * CLC.
+/* Attaches a connection of the state to Wireshark's TCP conversation, and claims the conversation:
+ * TCP then calls the CLC dissector first for the bytes of the conversation.
  *
- * The claim makes CLC visible on port 80: Wireshark asks heuristics only after the dissectors of
- * well-known ports. For other bytes the claim changes nothing, since the CLC dissector passes on
- * all bytes that are not CLC.
+ * Without the claim, CLC on port 80 would not be found, because Wireshark calls heuristics only
+ * after the dissectors of well-known ports. Bytes that are not CLC are dissected as without the
+ * claim, because the CLC dissector passes them on.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,9 +26,9 @@ static struct {
 
 /* The wrapper of TCP's dissector. Handles live as long as the process. */
 static struct {
-    int observer;                /* protocol in name only, below TCP: owns the wrapper */
+    int observer;                /* internal protocol (PINO) of TCP, to which the wrapper belongs */
     dissector_handle_t wrapper;
-    dissector_handle_t original; /* TCP's; set while the wrapper is active */
+    dissector_handle_t original; /* TCP's dissector; set while the wrapper is active */
     bool is_wrapped;             /* the wrapper is active in the open file */
 } segments;
 
@@ -40,9 +40,9 @@ smcr_handshake_tcp_ids(void)
 
 /* ---- bytes that are no CLC ---- */
 
-/* Conversation whose bytes the CLC dissector passes on during the current call of TCP's dissector;
- * NULL: none. It is a variable of this file, since Wireshark's TCP is between the two dissectors
- * and passes on no argument of ours. */
+/* The bypass: the conversation whose bytes the CLC dissector passes on during the current call of
+ * TCP's dissector; NULL: none. The bypass is a variable, because TCP's dissector cannot pass an
+ * argument from the plugin to the CLC dissector. */
 static conversation_t *bypassed;
 
 conversation_t *
@@ -98,7 +98,8 @@ smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr)
         set_address(addr, AT_IPv6, SMCR_GID_LENGTH, gid);
 }
 
-/* Returns the link on which the side sends, else that of the other side; NULL: neither is known. */
+/* Returns the link on which the side sends; if that link is not known, the link on which the other
+ * side sends; NULL: both are not known. */
 static const smcr_link_t *
 link_of_side(const smcr_conn_t *conn, unsigned side)
 {
@@ -138,8 +139,8 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
 
 #define PORTS_OF_TCP 0x10000u
 
-/* Makes the stand-in conversation, with its own data of TCP's analysis. If TCP's dissector made
- * these data, it would count a further stream. */
+/* Makes the stand-in conversation and its struct tcp_analysis. If TCP's dissector made the struct,
+ * TCP would count one stream more. */
 static void
 make_stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
 {
@@ -188,6 +189,7 @@ smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     return call_dissector_only(segments.original, tvb, pinfo, tree, data);
 }
 
+/* Puts the wrapper in the place of TCP's dissector. */
 static void
 watch_segments(void)
 {
@@ -196,7 +198,8 @@ watch_segments(void)
     segments.is_wrapped = true;
 }
 
-/* Called before a file is dissected, also once more: puts TCP's dissector back. */
+/* Called before a file is dissected, for the first time or anew: puts TCP's dissector back in the
+ * place of the wrapper. */
 static void
 start_file(void)
 {
@@ -222,7 +225,7 @@ is_closing(const struct tcp_analysis *tcp)
     return tcp->flow1.closing_initiator || tcp->flow2.closing_initiator;
 }
 
-/* Returns the facts of a TCP connection that `state` needs. */
+/* Returns the facts about a TCP connection that the state needs. */
 static smcr_state_tcp_t
 describe_tcp(packet_info *pinfo, conversation_t *conversation, bool from_client)
 {
@@ -243,7 +246,7 @@ describe_tcp(packet_info *pinfo, conversation_t *conversation, bool from_client)
     return described;
 }
 
-/* Makes a conversation of the packet's addresses and ports, from `frame` on. */
+/* Makes a conversation between the packet's addresses and ports that begins with `frame`. */
 static conversation_t *
 new_conversation(const packet_info *pinfo, uint32_t frame)
 {
@@ -358,9 +361,9 @@ flow_from(const struct tcp_analysis *tcp, const smcr_conn_t *conn, unsigned role
     return above >= 0 ? &tcp->flow1 : &tcp->flow2;
 }
 
-/* Whether the FIN of the flow may be of this connection, by its sequence number: the ports may be
- * used once more. The number may be relative or absolute, as the user has chosen. Without sequence
- * numbers, the FIN counts as that of this connection. */
+/* Whether the FIN of the flow may belong to this connection, and not to a later connection with the
+ * same ports. The sequence number of the FIN decides; it may be relative or absolute, as the user
+ * has chosen. Returns true if sequence numbers are not known. */
 static bool
 fin_may_be_own(const tcp_flow_t *flow, const smcr_conn_t *conn, unsigned role)
 {

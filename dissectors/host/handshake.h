@@ -1,6 +1,6 @@
-/* Attaches connections of `state` to Wireshark's TCP conversations, for the dissectors of the TCP
- * option and of CLC. Also: addresses of a connection's ends; the packet that the user has
- * selected.
+/* Attaches SMC-R connections of the state to Wireshark's TCP conversations, for the dissectors of
+ * the TCP option and of CLC. Also finds the addresses of a connection's ends, and the record of the
+ * packet that the user has selected.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -9,7 +9,8 @@
 #include "compat.h"
 #include "state/state.h"
 
-/* Ids that Wireshark has given to protocols and fields; not set before the hand-off. */
+/* Ids that Wireshark has given to protocols and fields of other dissectors. Not set before
+ * smcr_handshake_handoff() is called. */
 typedef struct {
     int proto;      /* protocol TCP */
     int hf_stream;  /* field tcp.stream */
@@ -32,11 +33,11 @@ void smcr_handshake_wrap(dissector_t wrapper);
 /* Calls TCP's dissector, as Wireshark would have without the wrapper. Returns its result. */
 int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Sets the bypass, and returns the former one. Called before and after a call of TCP's dissector
- * with bytes that are no CLC: with their conversation before the call, with the former bypass after
- * it. In between, the CLC dissector passes all bytes to the dissector that `conversation` had
- * before our claim. Bypasses nest within a packet. The second call must also be made if TCP's
- * dissector throws an exception. */
+/* Sets the bypass of the CLC dissector, and returns the bypass before. While the bypass is a
+ * conversation, the CLC dissector passes all bytes to the dissector that this conversation had
+ * before the plugin claimed it. The caller sets the bypass before it calls TCP's dissector with
+ * bytes that are not CLC. After that call, the caller sets the bypass to the returned value, even
+ * if TCP's dissector has thrown an exception. Bypasses nest within a packet. */
 conversation_t *smcr_handshake_set_bypass(conversation_t *conversation);
 
 /* Returns the conversation of the innermost bypass; NULL: none is set. */
@@ -48,17 +49,18 @@ conversation_t *smcr_handshake_bypass(void);
  * connection must be known. The bytes of the address live as long as the connection. */
 void smcr_endpoint_tcp_address(const smcr_conn_t *conn, unsigned role, address *addr);
 
-/* Sets address and port (host order) of an end. If the TCP connection is not known, these are GID
- * and number of the link's queue pair, as in Wireshark's InfiniBand. If it is not known which side
- * is the client, `role` is a side. Returns false if the queue pair is not known, either. */
+/* Sets address and port (host order) of the end `role` of a connection: 0 client, 1 server; if the
+ * roles are not known, `role` is a side of the link group. If the TCP connection is not known,
+ * address and port are GID and number of the link's queue pair, as in Wireshark's InfiniBand.
+ * Returns false if neither the TCP connection nor the queue pair is known. */
 bool smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port);
 
-/* Returns the role of the connection's side: 0 client, 1 server. While the role is not known,
- * returns the side itself. */
+/* Returns the role of the side `side` of the connection's link group: 0 client, 1 server. If the
+ * roles are not known, returns `side`. */
 unsigned smcr_endpoint_role(const smcr_conn_t *conn, int side);
 
-/* Sets `addr` to the address in a GID: IPv4 if the GID is IPv4-mapped, else IPv6. The bytes of
- * `addr` are those of the GID. */
+/* Sets `addr` to the address in a GID: IPv4 if the GID is IPv4-mapped, else IPv6. `addr` points to
+ * bytes of `gid`, which must live as long as `addr`. */
 void smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr);
 
 /* Writes an address as a GID: IPv4 becomes IPv4-mapped; other types than IPv4 and IPv6 become all
@@ -73,30 +75,31 @@ smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
         memcpy(gid, from->data, SMCR_GID_LENGTH);
 }
 
-/* The two ends that dissectors above TCP see: client and server of a TCP connection. If the TCP
- * connection is not known, a stand-in takes its place: a conversation between the queue pairs'
- * addresses. The ends of a stand-in are side 0 and side 1, numbered as they were before any swap of
- * sides. */
+/* The two ends of a connection that dissectors above TCP see in pinfo: client (index 0) and server
+ * (index 1) of the TCP connection. If the TCP connection is not known, the plugin makes a stand-in:
+ * a conversation between the addresses of the queue pairs. The ends of a stand-in are side 0 and
+ * side 1 of the link group, numbered as they were before any swap of sides. */
 typedef struct {
-    conversation_t *conversation; /* conversation of TCP, or the stand-in */
-    wmem_tree_t *dissectors;      /* dissectors of the application that have claimed the
-                                     conversation, by frame. CLC has its own claim, for TCP's
-                                     segments */
+    conversation_t *conversation; /* conversation of the TCP connection, or the stand-in */
+    wmem_tree_t *dissectors;      /* the application's dissectors that have claimed the
+                                     conversation, by frame; the CLC dissector is not in this
+                                     tree */
     address addr[2];              /* addresses of the ends */
-    uint32_t port[2];             /* ports of the ends, host order; of a stand-in above 65535 */
+    uint32_t port[2];             /* ports of the ends, host order; a stand-in has ports above
+                                     65535 */
     uint32_t stream;              /* value of tcp.stream */
-    uint32_t server_port;         /* pinfo->match_uint for dissectors that were not found by a port;
-                                     0: match_uint does not change */
+    uint32_t server_port;         /* value of pinfo->match_uint for a dissector that a conversation
+                                     or heuristic has selected; 0: match_uint does not change */
 } smcr_handshake_ends_t;
 
-/* The tcp.stream of a stand-in is this plus the number of the connection, so that TCP's own numbers
- * do not change. */
+/* Lowest tcp.stream of a stand-in. The tcp.stream of a stand-in is this number plus the number of
+ * the connection, and so differs from all numbers that Wireshark's TCP gives. */
 #define SMCR_HANDSHAKE_STAND_IN 1000000000u
 
-/* Makes the ends of the connection, in the first pass. They live as long as the file. */
+/* First pass: makes the ends of the connection, which live until the file is closed. */
 smcr_handshake_ends_t *smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn);
 
-/* Gives the packet addresses and ports of a TCP segment from the end `sender`. */
+/* Sets addresses and ports in `pinfo` to those of a TCP segment that the end `sender` sends. */
 static inline void
 smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender)
 {
@@ -109,28 +112,29 @@ smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, u
 
 /* ---- the connection of a TCP packet ---- */
 
-/* Returns the dissector of the application that a conversation has in this frame, by its tree of
- * dissectors: one that has claimed the conversation after us, or one that our claim has replaced.
- * NULL: there is only ours. */
+/* Returns the application's dissector that a conversation has in `frame`. `dissectors`: the
+ * dissectors that have claimed the conversation, by frame. The result is a dissector other than the
+ * CLC dissector: one that has claimed the conversation after the plugin did, or the one before.
+ * NULL: only the CLC dissector has claimed the conversation. */
 dissector_handle_t smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_t frame);
 
 /* Returns the connection of this TCP packet; NULL: the TCP connection has had no sign of SMC. */
 smcr_conn_t *smcr_handshake_find_conn(packet_info *pinfo);
 
-/* First pass: returns the connection of this TCP packet, which is made if there is none.
- * `from_client`: the client sends this packet. From this frame on, the bytes of the conversation
- * come to the CLC dissector first, whatever the ports are. */
+/* First pass: returns the connection of this TCP packet. Makes the connection if it does not exist
+ * yet. `from_client`: the client sends this packet. From this frame on, TCP calls the CLC dissector
+ * first for the bytes of the conversation, whatever the ports are. */
 smcr_conn_t *smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client);
 
-/* First pass: gives the connection the TCP conversation of the addresses and ports that a host has
- * reported. */
+/* First pass: attaches the connection to the TCP conversation of the addresses and ports that a
+ * host has reported over netlink. */
 void smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn);
 
 /* First pass: returns whether the TCP connection has been reset before this frame. */
 bool smcr_handshake_was_reset(const smcr_conn_t *conn);
 
-/* First pass: returns whether the client (`role` 0) or the server (1) has sent a FIN before this
- * frame, and before the other end did. */
+/* First pass: returns whether the client (`role` 0) or the server (1) was the first end to send a
+ * FIN, in a frame before this frame. */
 bool smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role);
 
 /* First pass: returns whether the capture has had the SYN and the SYN-ACK. */
@@ -144,10 +148,11 @@ bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *con
 
 /* ---- the packet that the user has selected, for the menus ---- */
 
-/* Fills in the record of the frame's outermost packet, completed with facts from later packets.
- * Returns false if there is none; `record` is then not changed. */
+/* Fills in the record of the frame's outermost packet, with facts from later packets. Returns false
+ * and does not change `record` if the frame has no record. */
 bool smcr_selected_record(const packet_info *pinfo, smcr_record_t *record);
 
-/* Returns the connection of the packet: by its TCP conversation, which also finds the connection of
- * segments without messages, else by its record. NULL: none is known. */
+/* Returns the connection of the selected packet. The TCP conversation comes first, because it also
+ * finds the connection of segments without messages; then the record of the packet. NULL: no
+ * connection is known. */
 const smcr_conn_t *smcr_selected_conn(packet_info *pinfo);

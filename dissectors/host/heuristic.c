@@ -1,9 +1,9 @@
 /* Before Wireshark asks a heuristic, it adds the heuristic's protocol as a layer of the packet, and
  * removes the layer if the heuristic declines. That takes several hundred instructions for every
- * packet that no other dissector accepts. Wireshark asks a heuristic without a protocol at once. So
- * our heuristics have no protocol while a file is open.
+ * packet that no other dissector accepts. Wireshark calls a heuristic without a protocol directly.
+ * So the plugin's heuristics have no protocol while a file is open.
  *
- * A closed gate disables all payload heuristics of InfiniBand but ours.
+ * A closed gate disables all payload heuristics of InfiniBand except the plugin's.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,13 +14,14 @@
 
 #include "fields.h"
 
-/* Our heuristics. */
+/* The plugin's heuristics. */
 static struct {
     heur_dtbl_entry_t *entry[2];
     unsigned count;
     bool file_is_open;
 } ours;
 
+/* Called when a file is opened: removes the protocols of the plugin's heuristics. */
 static void
 start_file(void)
 {
@@ -29,6 +30,7 @@ start_file(void)
         ours.entry[i]->protocol = NULL;
 }
 
+/* Called when the file is closed: gives the plugin's heuristics their protocol back. */
 static void
 end_file(void)
 {
@@ -37,12 +39,14 @@ end_file(void)
         ours.entry[i]->protocol = find_protocol_by_id(proto_smcr);
 }
 
+/* Called by wmem at the end of a packet: removes the protocol that
+ * smcr_heuristic_restore_protocol() has set. */
 static compat_pool_bool
 end_packet(wmem_allocator_t *pool _U_, wmem_cb_event_t event _U_, void *entry)
 {
     if (ours.file_is_open)
         ((heur_dtbl_entry_t *)entry)->protocol = NULL;
-    return false; /* not called at the end of the next packet */
+    return false; /* wmem does not call this function at the end of the next packet */
 }
 
 bool
@@ -76,10 +80,11 @@ smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *disp
 
 /* ---- the gate ---- */
 
-/* The heuristics that the gate keeps out: all but our own. Listed for each file; the memory is
- * Wireshark's. */
+/* The heuristics that a gate disables: InfiniBand's payload heuristics except the plugin's own. The
+ * list is made for each file; Wireshark owns the entries. */
 static wmem_array_t *others; /* heur_dtbl_entry_t * */
 
+/* Adds a heuristic to `others`, except the plugin's own heuristic. */
 static void
 collect_other(const char *table _U_, heur_dtbl_entry_t *entry, void *own)
 {

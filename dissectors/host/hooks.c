@@ -1,20 +1,24 @@
-/* Wireshark's InfiniBand dissector offers payloads to heuristics, in an order that changes whenever
- * one of them matches. It offers no truncated packet and no acknowledgement. So its handles are
- * replaced by wrappers, in all tables that lead to it: the wrapper decides before any heuristic is
- * asked.
+/* Wireshark's InfiniBand dissector offers payloads to heuristics. The order of the heuristics
+ * changes whenever one of them accepts a payload. InfiniBand's dissector does not offer truncated
+ * packets and acknowledgements. So the plugin replaces the handles of InfiniBand's dissector by
+ * wrappers, in all dissector tables that have such a handle. The wrapper gets each packet before
+ * any heuristic does.
  *
- * Kept for restoring: the replaced handle of each start of a packet, and the original function of
- * the built-in's heuristic. If `ways_in` misses a table with InfiniBand's dissector, only our
- * heuristic gets the packets of that table: no acknowledgement, and no truncated packet.
+ * This file keeps the replaced handles, one for each start of a packet, and the original function
+ * of the built-in dissector's heuristic. If `ways_in` misses a table with InfiniBand's dissector,
+ * only the plugin's heuristic gets packets of that table, and so no acknowledgement and no
+ * truncated packet.
  *
- * When the wrappers step aside: after IGNORED_MAX RoCE packets of no interest, so that traffic
- * without SMC-R takes no longer than without the plugin. Only packets count that are long enough to
- * show that the capture does not truncate packets; if it does, the wrappers stay. Meanwhile only
- * our heuristic looks for SMC-R. The built-in's heuristic declines packets that ours recognises,
- * whichever is asked first.
+ * The wrappers step aside after IGNORED_MAX RoCE packets of no interest, so that traffic without
+ * SMC-R takes no longer than without the plugin. Only packets of at least TELLING_LENGTH bytes
+ * count, because they show whether the capture is truncated by snaplen. In a truncated capture the
+ * wrappers do not step aside. While the wrappers are aside, only the plugin's heuristic finds
+ * SMC-R. The built-in dissector's heuristic declines packets that the plugin's heuristic
+ * recognises, whichever Wireshark calls first.
  *
- * When they are put back: at a CLC message, at a SEND that our heuristic recognises, and at each
- * new file, since any change of InfiniBand's preferences restores the original handles.
+ * The wrappers are put back at a CLC message, at a SEND that the plugin's heuristic recognises, and
+ * when a file is opened. The last is needed because any change of InfiniBand's preferences restores
+ * the original handles.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,11 +29,11 @@
 #include "wire/wire.h"
 
 #define IGNORED_MAX 1000   /* packets of no interest after which the wrappers step aside */
-#define TELLING_LENGTH 200 /* bytes of a frame; longer than every message of SMC-R that a truncated
-                              capture has to have */
+#define TELLING_LENGTH 200 /* captured bytes of a frame; longer than every frame with an LLC or CDC
+                              message that the plugin has to find */
 
-/* Handles and heuristics live as long as the process. The members from `is_wrapped` on are of the
- * open file. */
+/* Handles and heuristics live as long as the process. The members from `is_wrapped` on belong to
+ * the open file. */
 static struct {
     dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
     dissector_handle_t original[SMCR_HOOKS_STARTS];
@@ -38,7 +42,7 @@ static struct {
                                    none */
     heur_dissector_t builtin_dissect;
     bool is_wrapped, enabled;
-    bool offer_first;  /* no dissector is asked about payloads before the heuristics */
+    bool offer_first;  /* InfiniBand's dissector offers payloads to heuristics before dissectors */
     bool has_cut;      /* the capture has truncated a packet */
     unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
     uint32_t aside;    /* frame in which the wrappers stepped aside last */
@@ -120,6 +124,7 @@ wrap_infiniband(void)
     hooks.is_wrapped = true;
 }
 
+/* Puts InfiniBand's dissectors back in the place of the wrappers. */
 static void
 step_aside(void)
 {
@@ -211,7 +216,7 @@ smcr_hooks_offer_first(void)
     return hooks.offer_first;
 }
 
-/* Called before a file is dissected, also once more after a change of a preference. */
+/* Called before a file is dissected, for the first time or anew after a change of a preference. */
 static void
 start_file(void)
 {
@@ -223,9 +228,9 @@ start_file(void)
     smcr_gate_list(hooks.own);
 }
 
-/* The wrappers are owned by a protocol in name only, below InfiniBand. So frame.protocols does not
- * change, and disabling InfiniBand or SMC-R has the same effect as without wrappers. The protocol
- * has no switch of its own, which would have no effect. */
+/* The wrappers belong to an internal protocol (PINO) of InfiniBand. So frame.protocols does not
+ * change, and disabling InfiniBand or SMC-R has the same effect as without wrappers. The user
+ * cannot disable the internal protocol, because that would have no effect. */
 void
 smcr_hooks_register(const dissector_t wrappers[SMCR_HOOKS_STARTS])
 {
@@ -248,5 +253,5 @@ smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front)
         hooks.builtin->dissector = in_front;
     }
     register_init_routine(start_file);
-    start_file(); /* for Decode As, which needs the wrappers in the tables */
+    start_file(); /* puts the wrappers into the dissector tables, for Decode As */
 }

@@ -1,5 +1,6 @@
-/* Wrappers in the place of Wireshark's InfiniBand dissector, by which we get RoCE and InfiniBand
- * packets first; and how the built-in dissector `smc` is called or kept out.
+/* Wrappers that Wireshark calls instead of its InfiniBand dissector, so that the plugin gets RoCE
+ * and InfiniBand packets first. Also calls Wireshark's own SMC-R dissector `smc` ("the built-in
+ * dissector"), or keeps it from packets of the plugin.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -7,8 +8,8 @@
 
 #include "heuristic.h"
 
-/* Defines a dissector, dissect_<name>(), that calls `function` with a further first argument,
- * `value`. */
+/* Defines a dissector, dissect_<name>(), that calls `function` with `value` as additional first
+ * argument. */
 #define SMCR_HOOKS_WRAPPER(name, function, value)                                                  \
     static int dissect_##name(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)     \
     {                                                                                              \
@@ -27,48 +28,54 @@ typedef enum {
  * when protocols register. */
 void smcr_hooks_register(const dissector_t wrappers[SMCR_HOOKS_STARTS]);
 
-/* Registers our payload heuristic `own`, and replaces the heuristic of the built-in dissector `smc`
- * by `in_front`; called once, after all protocols have registered. */
+/* Registers `own`, the plugin's heuristic for InfiniBand payloads, and puts `in_front` in the place
+ * of the built-in dissector's heuristic. Called once, after all protocols have registered. */
 void smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front);
 
-/* Replaces all handles of a protocol in one table of dissectors by `with`. Returns the last handle
- * that was replaced; NULL: the protocol has none there. */
+/* Replaces all handles of the protocol `protocol` in the dissector table `table` by `with`. Returns
+ * the last handle that was replaced; NULL: the protocol has no handle in the table. */
 dissector_handle_t smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with);
 
-/* Returns whether the user has disabled neither SMC-R nor our heuristic. Fixed while a file is
- * open. */
+/* Returns true if the protocol SMC-R and the plugin's heuristic for InfiniBand payloads are both
+ * enabled by the user. The result does not change while a file is open. */
 bool smcr_hooks_enabled(void);
 
-/* Returns whether InfiniBand's dissector offers payloads to its heuristics first. It does not if
- * the user has chosen another dissector for payloads. Fixed while a file is open. */
+/* Returns whether InfiniBand's dissector offers payloads to its heuristics before other dissectors.
+ * Returns false if the user has chosen a dissector for payloads. The result does not change while a
+ * file is open. */
 bool smcr_hooks_offer_first(void);
 
-/* Reports a sign of SMC-R: if the wrappers have stepped aside, they are put back. */
+/* Called at each sign of SMC-R. If the wrappers have stepped aside (InfiniBand's dissector is
+ * called directly), puts the wrappers back. */
 void smcr_hooks_restore_wrappers(void);
 
-/* Reports a packet of no interest. After many such packets the wrappers step aside. */
+/* Called for each packet in which the plugin has no interest. After many such packets the wrappers
+ * step aside: Wireshark calls InfiniBand's dissector directly, which saves time. */
 void smcr_hooks_count_ignored(const packet_info *pinfo);
 
-/* Returns whether the wrappers had stepped aside before this frame, so that they get no packet of
- * the frame. */
+/* Returns whether the wrappers had stepped aside before this frame, so that Wireshark does not call
+ * them for the packets of this frame. */
 bool smcr_hooks_have_stepped_aside(const packet_info *pinfo);
 
-/* Reports a packet that the capture may have truncated. Our heuristic does not get truncated
- * packets, so the wrappers do not step aside if one is truncated. */
+/* Called for a packet that may be truncated by the snap length. InfiniBand's dissector does not
+ * offer truncated packets to heuristics. So if the packet is truncated, the wrappers never step
+ * aside in this file. */
 void smcr_hooks_note_cut(const packet_info *pinfo);
 
 /* Calls InfiniBand's original dissector for packets that begin with `start`. Returns its result. */
 int smcr_hooks_original(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                         proto_tree *tree, void *data);
 
-/* Returns whether the handle is that of InfiniBand's dissector for RoCEv2, or of our wrapper. */
+/* Returns whether `handle` is InfiniBand's dissector for RoCEv2, or the plugin's wrapper for it. */
 bool smcr_hooks_is_bth_dissector(dissector_handle_t handle);
 
-/* Calls the original heuristic of the built-in dissector. Returns its result. */
+/* Calls the heuristic of the built-in dissector that `in_front` of smcr_hooks_handoff() has
+ * replaced. Returns its result. */
 ws_bool smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Has the built-in dissector show a message, too, if the preference smcr.builtin_too is set and the
- * user has not disabled that dissector. `gate` is closed. */
+/* Has the built-in dissector show a message that the plugin has shown, if the preference
+ * smcr.builtin_too is set and the user has not disabled the built-in dissector. `gate`: the closed
+ * gate. */
 void smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree,
                              const smcr_gate_t *gate);
 
@@ -78,9 +85,10 @@ void smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *
 /* Registers the wrapper of UDP's dissector; called once, when protocols register, after UDP. */
 void smcr_udp_ports_register(void);
 
-/* Looks up UDP's table of ports; called once, after all protocols have registered. */
+/* Looks up the dissector table udp.port. Called once, after all protocols have registered. */
 void smcr_udp_ports_handoff(void);
 
-/* Reports that the file has SMC-R: from now on, packets to queue pairs of SMC-R are passed to
- * InfiniBand's dissector. */
+/* Called when the file is known to have SMC-R. From now on, RoCEv2 packets to queue pairs of SMC-R
+ * are passed to InfiniBand's dissector, even if their UDP source port belongs to another
+ * protocol. */
 void smcr_udp_ports_watch(void);

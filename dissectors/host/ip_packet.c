@@ -42,7 +42,8 @@ kind_of(const address *addr)
     return addr->type == AT_IPv6 ? &ipv6 : NULL;
 }
 
-/* Returns the length of the header at `offset`, bytes; 0: there is none. */
+/* Returns the length in bytes of the IP header at `offset`; 0: there is no IP header of this
+ * version. */
 static uint32_t
 header_length(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind)
 {
@@ -83,9 +84,9 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
 
 /* ---- by addresses ---- */
 
-/* The header that is looked for. */
+/* The IP header that a function looks for. */
 typedef struct {
-    const kind_t *kind; /* NULL: the addresses are neither IPv4 nor IPv6 */
+    const kind_t *kind; /* version of IP; NULL: the addresses are not IPv4 and not IPv6 */
     const address *src;
     const address *dst; /* NULL: any */
 } wanted_header_t;
@@ -108,7 +109,8 @@ addresses_match(const uint8_t *addresses, const wanted_header_t *wanted)
     return !dst || (dst->type == src->type && memcmp(addresses + size, dst->data, size) == 0);
 }
 
-/* Reads the wanted header at `offset`, if it is there and ends at `end` or before. */
+/* Reads the wanted header if it is at `offset` and ends at or before `end`. Returns whether it
+ * is. */
 static bool
 read_wanted_header(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end,
                    const wanted_header_t *wanted,

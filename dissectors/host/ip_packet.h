@@ -1,5 +1,5 @@
-/* Finds the IP header in a frame. Wireshark's dissector of IP has read the header before, but
- * passes on only a few of its values.
+/* Finds the IP header in a frame. Wireshark's IP dissector has read the header before, but other
+ * dissectors get only a few values of the header from it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,17 +10,18 @@
 
 /* The captured bytes of a frame, or of a part of it. */
 typedef struct {
-    const uint8_t *bytes; /* NULL: none */
-    uint32_t length;      /* how many there are */
+    const uint8_t *bytes; /* the bytes; NULL: none */
+    uint32_t length;      /* number of bytes */
 } smcr_host_bytes_t;
 
 /* Values of an IP header, integers in host order. */
 typedef struct {
     uint32_t offset;       /* offset of the header in the bytes */
-    uint32_t total_length; /* bytes of header and payload, as the header states; 0: the header
-                              states none */
-    uint8_t version;       /* 4 or 6 */
-    uint8_t header_length; /* bytes; with the options of IPv4, without extension headers of IPv6 */
+    uint32_t total_length; /* length of header and payload in bytes, as the header says; 0: the
+                              length field of the header is 0 */
+    uint8_t version;       /* IP version: 4 or 6 */
+    uint8_t header_length; /* length of the header in bytes, with the options of IPv4, without the
+                              extension headers of IPv6 */
     uint8_t next;          /* protocol number of the next header */
     uint8_t traffic_class; /* IPv4: type of service; the lower two bits are ECN */
     int32_t id;            /* identification of IPv4; negative: IPv6, which has none */
@@ -31,27 +32,30 @@ typedef struct {
  * buffer. */
 smcr_host_bytes_t smcr_host_bytes_of(tvbuff_t *tvb);
 
-/* Each of the next functions looks for a header, reads the header into `ip`, and returns whether
- * there is one. If there is none, `ip` does not change. `src`, `dst`: the addresses of the header;
- * `dst` may be NULL: any. Addresses other than IPv4 and IPv6 have no header. */
+/* The smcr_host_ip_packet functions look for an IP header in `bytes`. If they find the header, they
+ * read it into `ip` and return true. If not, they return false and do not change `ip`. `src` and
+ * `dst` are the addresses that the header must have; `dst` NULL: any destination. With addresses
+ * other than IPv4 and IPv6 the functions return false. */
 
-/* Reads the header at byte `offset`, if it is captured as a whole. */
+/* Looks for the header at offset `offset`. The header must be captured as a whole. */
 bool smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *src,
                             const address *dst, smcr_host_ip_packet_t *ip);
 
-/* Reads the last header that ends at byte `end` or before; other headers may lie in between. */
+/* Looks for the last header that ends at or before offset `end`. Headers of other protocols may lie
+ * between the IP header and `end`. */
 bool smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address *src,
                                 const address *dst, smcr_host_ip_packet_t *ip);
 
-/* Reads the first header. */
+/* Looks for the first header in `bytes`. */
 bool smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const address *dst,
                                smcr_host_ip_packet_t *ip);
 
-/* Reads the header of an ICMP error that quotes the packet whose header is at byte `quote`. The
- * error may have any addresses. */
+/* Looks for the IP header of an ICMP error, which may have any addresses. The error quotes a packet
+ * whose IP header is at offset `quote`. */
 bool smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote,
                                   smcr_host_ip_packet_t *ip);
 
-/* Reads the header of the packet that an ICMP error quotes. `error`: the header of the error. */
+/* Looks for the IP header of the packet that an ICMP error quotes. `error`: the IP header of the
+ * ICMP error. */
 bool smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
                                 smcr_host_ip_packet_t *ip);

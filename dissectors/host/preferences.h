@@ -1,4 +1,4 @@
-/* The preferences of the plugin: the user's choices.
+/* The preferences of the plugin.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,21 +7,25 @@
 
 #include "compat.h"
 
-/* When heuristics are asked about the application's bytes. */
+/* For which bytes of the application heuristic dissectors are called. */
 typedef enum {
-    SMCR_HEURISTICS_ADAPTIVE, /* about bytes with which a message may begin */
-    SMCR_HEURISTICS_ALWAYS,   /* about all bytes, as TCP asks them */
+    SMCR_HEURISTICS_ADAPTIVE, /* for bytes with which a message may begin (payload/payload.h) */
+    SMCR_HEURISTICS_ALWAYS,   /* for all bytes, as Wireshark's TCP does */
 } smcr_heuristics_t;
 
+/* The values of the preferences. */
 typedef struct {
     compat_pref_bool dissect_payload; /* dissectors above TCP get the application's bytes */
-    compat_pref_bool desegment;       /* these dissectors may ask for more bytes */
-    int heuristics;                   /* when heuristics are asked about these bytes:
-                                         smcr_heuristics_t */
-    compat_pref_bool check_icrc;      /* check the ICRC of all RoCE packets */
-    compat_pref_bool roce;            /* analyse RoCE packets that are not SMC-R, too */
-    compat_pref_bool builtin_too;     /* also run Wireshark's own `smc`, for its filters */
-    const char *smcss;                /* path of a file that smcss has written; NULL, "": none */
+    compat_pref_bool desegment;       /* dissectors of the application's bytes may ask for bytes of
+                                         later packets, to put messages together */
+    int heuristics;                   /* smcr_heuristics_t: for which bytes of the application
+                                         heuristic dissectors are called */
+    compat_pref_bool check_icrc;      /* the ICRC of every RoCE packet is checked */
+    compat_pref_bool roce;            /* RoCE packets that are not SMC-R are analysed, too */
+    compat_pref_bool builtin_too;     /* Wireshark's own dissector `smc` also shows each message, so
+                                         that its filters work */
+    const char *smcss;                /* path of a file with the output of the program smcss; NULL
+                                         or "": no file */
 } smcr_preferences_t;
 
 extern smcr_preferences_t smcr_preferences;

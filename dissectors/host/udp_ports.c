@@ -1,16 +1,19 @@
-/* Some adapters use the number of their queue pair as UDP source port. UDP's dissector asks the
- * owner of the lower port first: port 69 is TFTP's. But before any port, it asks the dissector of
- * the conversation. So a wrapper before UDP's dissector looks for such packets, and sets a
- * dissector of ours for the conversation that UDP is about to find. Our dissector passes marked
- * frames to the owner of the destination port. Other packets of the conversation go to the
- * dissector that UDP would have asked.
+/* Gets RoCEv2 packets to InfiniBand's dissector whose UDP source port belongs to another protocol.
+ * Some adapters use the number of their queue pair as UDP source port. UDP's dissector calls the
+ * dissector of the lower port first; for port 69, that is TFTP's. But UDP's dissector calls the
+ * dissector of the conversation before the dissectors of ports.
  *
- * The conversation has both addresses and both ports. With wildcards, UDP would take it for the
- * stream of all RoCE packets to an address.
+ * So a wrapper of UDP's dissector looks for such packets. For the conversation of such a packet it
+ * sets a dissector of the plugin (it claims the conversation), and it marks the frame. The plugin's
+ * dissector passes marked frames to the dissector of the destination port. It passes other packets
+ * of the conversation to the dissector that UDP would have called.
  *
- * The wrapper is there only while it is needed: in a file with SMC-R from the first sign of SMC-R
- * on, or with the preference smcr.roce. It works in the first pass only. The second pass finds the
- * conversations and the marked frames.
+ * The conversation has both addresses and both ports. If it had wildcards, UDP would use it for all
+ * RoCE packets to an address.
+ *
+ * The wrapper is active in a file from the first sign of SMC-R on, or with the preference
+ * smcr.roce. The wrapper works in the first pass only. Later passes find the conversations and the
+ * marked frames.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,13 +26,14 @@
 #include "wire/wire.h"
 
 #define UDP_LENGTH 8
-#define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* bytes that have to be captured */
+#define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* bytes of a datagram that the wrapper reads:
+                                                         they have to be captured */
 
 /* Handles live as long as the process. */
 static struct {
     int udp;                         /* protocol UDP */
-    int observer;                    /* protocol in name only, below UDP: owns the wrapper and the
-                                        marks of frames */
+    int observer;                    /* internal protocol (PINO) of UDP, to which the wrapper and
+                                        the marks of frames belong */
     dissector_table_t table;         /* table udp.port */
     dissector_handle_t wrapper;      /* wrapper of UDP's dissector */
     dissector_handle_t original;     /* UDP's dissector */
@@ -114,9 +118,9 @@ user_has_chosen(const datagram_t *datagram)
            dissector_is_uint_changed(ports.table, datagram->destination);
 }
 
-/* Whether UDP would ask another protocol first, although the destination port is InfiniBand's. UDP
- * asks the protocol that the user has chosen for one of the ports, else the owner of the lower
- * port. The user's choice is respected. */
+/* Whether UDP would call another protocol's dissector first, although the destination port is
+ * InfiniBand's. UDP calls the dissector that the user has chosen for one of the ports; without such
+ * a choice, the dissector of the lower port. Returns false if the user has chosen a dissector. */
 static bool
 would_be_lost(const datagram_t *datagram)
 {
@@ -131,7 +135,7 @@ would_be_lost(const datagram_t *datagram)
 
 /* ---- the conversation ---- */
 
-/* Whether another protocol than ours has claimed the conversation. */
+/* Whether a dissector other than the plugin's has claimed the conversation. */
 static bool
 is_claimed_by_other(conversation_t *conversation, uint32_t frame)
 {
@@ -141,9 +145,9 @@ is_claimed_by_other(conversation_t *conversation, uint32_t frame)
     return owner && owner != ports.conversation;
 }
 
-/* Has UDP pass the packet to InfiniBand's dissector: claims its conversation, and marks the frame.
- * If the queue pair is not one of SMC-R, a conversation that another protocol has claimed is left
- * alone. */
+/* Has UDP pass the packet to InfiniBand's dissector: claims the conversation of the packet, and
+ * marks the frame. Does nothing if another protocol has claimed the conversation and the queue pair
+ * is not one of SMC-R (`is_smcr` is false). */
 static void
 lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 {
@@ -162,10 +166,11 @@ lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
     p_add_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num + 1, &ports);
 }
 
-/* Dissects a packet of a claimed conversation. A marked packet goes to the owner of the destination
- * port. Any other packet goes to the dissector that UDP would have asked: other protocols claim a
- * conversation for all of its frames, so frame 0 has their claim. If there is no conversation, the
- * packet was exported from another file under our name, and goes to the owner of the port. */
+/* Dissects a packet of a claimed conversation. A packet of a marked frame goes to the dissector of
+ * the destination port. Any other packet goes to the dissector that UDP would have called; if
+ * another protocol has claimed the conversation, the conversation has this claim at frame 0. If
+ * there is no conversation, Export PDU has written the packet with the name of this dissector, and
+ * the packet goes to the dissector of the port. */
 static int
 dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -186,8 +191,8 @@ dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
 
 /* ---- the wrapper ---- */
 
-/* Whether the UDP datagram is a RoCE packet to a queue pair of SMC-R: then InfiniBand's dissector
- * has to get it, whatever its source port. */
+/* Whether the UDP datagram is a RoCE packet to a queue pair of SMC-R. If so, InfiniBand's dissector
+ * has to get the datagram, whatever the source port is. */
 static bool
 goes_to_smcr(const packet_info *pinfo, const datagram_t *datagram)
 {
@@ -197,8 +202,8 @@ goes_to_smcr(const packet_info *pinfo, const datagram_t *datagram)
     return smcr_qp_find(smcr_capture_state(), &key) != NULL;
 }
 
-/* Whether the header has the default partition. Devices for RoCE have no other. Other protocols
- * hardly ever have this value in these bytes. */
+/* Whether the base transport header has the default partition key. RoCE devices use no other key,
+ * and datagrams of other protocols rarely have this value in these bytes. */
 static bool
 has_default_partition(const datagram_t *datagram)
 {
@@ -207,8 +212,8 @@ has_default_partition(const datagram_t *datagram)
     return (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;
 }
 
-/* First pass, before UDP's dissector: passes the packet to InfiniBand's dissector if UDP would not
- * do so. The cheap checks come first. */
+/* First pass, before UDP's dissector is called: if UDP would not pass the packet to InfiniBand's
+ * dissector, calls lead_to_infiniband(). */
 static void
 watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -223,8 +228,8 @@ watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
         lead_to_infiniband(pinfo, &datagram, is_smcr);
 }
 
-/* The wrapper. A packet that an ICMP error quotes was not on the wire here, and is not looked
- * at. */
+/* The wrapper of UDP's dissector. Ignores a packet that an ICMP error quotes, because the quoted
+ * packet did not pass the capture point in this frame. */
 static int
 dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -233,6 +238,7 @@ dissect_udp(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return call_dissector_only(ports.original, tvb, pinfo, tree, data);
 }
 
+/* Puts the wrapper in the place of UDP's dissector. */
 static void
 wrap_udp(void)
 {
@@ -250,7 +256,7 @@ smcr_udp_ports_watch(void)
         wrap_udp();
 }
 
-/* Called before a file is dissected, also once more after a change of a preference. */
+/* Called before a file is dissected, for the first time or anew after a change of a preference. */
 static void
 start_file(void)
 {

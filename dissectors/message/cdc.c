@@ -39,7 +39,8 @@ SMCR_LAYOUT(cdc_layout, "CDC", SMCR_LLC_LENGTH,
 /* ---- the summary ---- */
 
 static const struct {
-    uint8_t flag, state; /* mask of a bit in `flags` or in `state`; the other one is 0 */
+    uint8_t flag, state; /* mask of a bit in `flags` or in `state` of smcr_cdc_t; one of the two
+                            masks is 0 */
     const char *words;   /* text in the summary; NULL: none */
 } flags_said[] = {
 #define SMCR_CDC_FLAG(name, mask, field, words) {mask, 0, words},
@@ -47,7 +48,7 @@ static const struct {
 #include "wire/cdc.def"
 };
 
-/* Returns the flags that are set, " [sending done, closed]"; "" if there are none. */
+/* Returns the flags that are set as text, such as " [sending done, closed]"; "": no flag is set. */
 static const char *
 flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 {
@@ -65,6 +66,8 @@ flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
     return wmem_strbuf_get_str(text);
 }
 
+/* Writes trouble into both texts of the message: `info` in brackets at the beginning of the Info
+ * column, `line` at the end of the item's label. */
 static void
 say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)
 {
@@ -114,8 +117,8 @@ check_message(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
 }
 
-/* Whether all bytes with a meaning are captured. All bytes after the flags are reserved, so the
- * capture may truncate those. */
+/* Whether the capture has all bytes of the message up to the flags. The bytes after the flags are
+ * reserved, and may be missing. */
 static bool
 is_complete(tvbuff_t *payload, const smcr_cdc_t *cdc)
 {

@@ -135,9 +135,9 @@ dissect_unknown(smcr_message_clc_t *message)
     smcr_say_both(walk, " of unknown type %u", message->clc->header.type);
 }
 
-/* Returns the number of bytes before the trailer. If the length field is impossible, the last four
- * bytes are the trailer if they have an eyecatcher, or are truncated by the capture; else there is
- * no trailer. */
+/* Returns the number of bytes before the trailer. If the length field is right, or the message is
+ * truncated, the trailer is the last four bytes. If the length field is wrong, the last four bytes
+ * are the trailer only if they are an eyecatcher; if not, the message has no trailer. */
 static unsigned
 body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 {
@@ -245,10 +245,11 @@ format_of(const smcr_clc_header_t *header)
     return version == 2 || (version > 2 && header->length > longest) ? 2 : 1;
 }
 
-/* Keeps how far the message is complete and right. `captured`, `bytes`: bytes of the message in the
- * capture, and on the wire. trailer_right: the message ends with an eyecatcher.
+/* Sets the members of smcr_clc_t that say whether the message is complete and right. `captured`:
+ * number of captured bytes. `bytes`: number of bytes on the wire. `trailer_right`: the message ends
+ * with an eyecatcher.
  *
- * A truncated message is never called malformed: the missing bytes may be right. */
+ * `malformed` is never set for a truncated message, because the missing bytes may be right. */
 static void
 keep_verdict(const smcr_message_clc_t *message, unsigned captured, unsigned bytes,
              bool trailer_right)

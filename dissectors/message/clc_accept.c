@@ -1,5 +1,5 @@
-/* CLC Accept and Confirm, which differ in little more than their sender: RFC 7609 A.2.3 and A.2.4
- * for SMC-R, net/smc/smc_clc.h for SMC-D and for version 2. Called by clc.c.
+/* CLC Accept and Confirm, which have almost the same layout: RFC 7609 A.2.3 and A.2.4 for SMC-R,
+ * net/smc/smc_clc.h for SMC-D and for version 2. Called by clc.c.
  *
  * The two low bits of byte 7 are the type: SMC-R or SMC-D. RFC 7609, which has SMC-R only, sends
  * zero there. Bit 0x08 announces a first contact. RFC 7609 has this bit in the Accept only, Linux
@@ -131,8 +131,9 @@ has_length_of_smcr(const smcr_clc_header_t *header)
                ? header->length == SMCR_CLC_ACCEPT_LENGTH : header->length >= fixed;
 }
 
-/* Whether the message is of SMC-D. Linux goes by the type in byte 7. If the type is neither SMC-R
- * nor SMC-D, or if it is SMC-D but the length is one of SMC-R, the eyecatcher decides. */
+/* Whether the message is of SMC-D. As in Linux, the type in byte 7 of the message decides. In two
+ * cases the eyecatcher decides: 1. the type is not SMC-R and not SMC-D; 2. the type is SMC-D, but
+ * the length is that of an SMC-R message. */
 static bool
 is_of_smcd(const smcr_message_clc_t *message)
 {
@@ -192,7 +193,8 @@ show_buffer_size(const smcr_message_clc_t *message, int hf, int offset, uint8_t 
 
 /* ---- first contact ---- */
 
-/* Checks GID `number` of the list: it is set, and differs from the GIDs before it. (R-V2ACC-14) */
+/* Raises an expert item if GID `number` of the list is all zeros or equal to an earlier GID of the
+ * list. (R-V2ACC-14) */
 static void
 check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned number)
 {
@@ -250,9 +252,9 @@ describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
     smcr_clc_check_release(walk, hf_smcr_clc_release_0f, release);
 }
 
-/* Returns the layout after the first 36 bytes of the first contact extension. Release 1 has
- * negotiated values there, release 0 of SMC-R reserved bytes. NULL: SMC-D of release 0 has nothing
- * there. */
+/* Returns the layout of the bytes after the first 36 bytes of the first contact extension. In
+ * release 1, these bytes are negotiated values; in release 0 of SMC-R, reserved bytes. NULL: the
+ * message is SMC-D of release 0, whose extension ends after 36 bytes. */
 static const smcr_layout_t *
 fce_tail(const smcr_message_clc_t *message, const smcr_clc_accept_t *accept)
 {
@@ -302,6 +304,8 @@ dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *ke
     return smcr_clc_walk(message, &message->walk, layout, 0, keep);
 }
 
+/* Dissects and checks the fixed part of an SMC-R message. Returns false if the fixed part is not
+ * complete. */
 static bool
 dissect_smcr(smcr_message_clc_t *message)
 {
@@ -342,7 +346,7 @@ release_of(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_con
     return joins_group ? message->release : 0;
 }
 
-/* "SMC-Rv2.1" */
+/* Returns the kind of SMC as text, such as "SMC-Rv2.1". */
 static const char *
 kind_text(const smcr_message_clc_t *message, const smcr_clc_accept_t *first_contact)
 {
@@ -392,7 +396,7 @@ smcr_clc_accept(smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
     bool smcd = is_of_smcd(message);
-    smcd_accept_t smcd_accept = {0}; /* the state does not need it */
+    smcd_accept_t smcd_accept = {0}; /* values of an SMC-D message; only shown, not learned */
     smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
 
     message->clc->smcd = smcd;

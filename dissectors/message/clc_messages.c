@@ -75,8 +75,9 @@ is_free(const smcr_message_clc_t *message, unsigned start, unsigned end)
     return true;
 }
 
-/* If `offset` lies in decoded parts, moves it to their end. Returns where the next decoded part
- * begins; `end` if there is none. */
+/* If `*offset` lies in a decoded part, moves `*offset` to the end of this part and of the parts
+ * directly after it. Returns the offset at which the next decoded part begins; `end`: no further
+ * part. */
 static unsigned
 next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
 {

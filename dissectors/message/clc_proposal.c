@@ -50,7 +50,8 @@ SMCR_LAYOUT(prefix_layout, "IPv6 prefix", SMCR_WIRE_PREFIX_LENGTH,
 
 /* ---- IP area ---- */
 
-/* Whether the subnet has bits after its mask. Then it is neither a mask nor a network address. */
+/* Whether bits of the subnet field are set after the length of the mask. If so, the field is not a
+ * mask, and not a network address. */
 static bool
 has_host_bits(const smcr_clc_proposal_t *proposal)
 {
@@ -60,8 +61,9 @@ has_host_bits(const smcr_clc_proposal_t *proposal)
            smcr_wire_number(proposal->subnet, sizeof proposal->subnet) & UINT32_MAX >> bits;
 }
 
-/* Returns what the subnet field is: RFC 7609 wants the mask, Linux sends the network address. NULL:
- * not known; up to 7 bits, a mask may be a network address, too. */
+/* Returns the meaning of the subnet field as text. RFC 7609 prescribes the mask in this field;
+ * Linux sends the network address. NULL: not known, because the field may be either. Up to 7 bits,
+ * the value of a mask may also be a network address. */
 static const char *
 subnet_kind(const smcr_clc_proposal_t *proposal)
 {
@@ -151,7 +153,7 @@ dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, un
 }
 
 /* Dissects the IP area. Returns the number of bytes that the IP area should have by its count of
- * prefixes; 0: there is none where the offset points. */
+ * prefixes; 0: the offset of the IP area is impossible. */
 static unsigned
 dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
@@ -238,7 +240,8 @@ has_smcd_area(const smcr_message_clc_t *message)
            message->clc->u.proposal.ip_area_offset == SMCR_CLC_SMCD_AREA_LENGTH;
 }
 
-/* Whether the Proposal has an IP area. In version 2 it has one only if it also offers version 1. */
+/* Whether the Proposal has an IP area. A Proposal of version 2 has an IP area only if it also
+ * offers version 1. */
 static bool
 has_ip_area(const smcr_message_clc_t *message)
 {
@@ -278,7 +281,7 @@ check_device(const smcr_message_clc_t *message, const smcr_clc_proposal_t *propo
 }
 
 /* Dissects the first 40 bytes and the areas after them. If all areas are complete and consistent,
- * they give the only right length of the message; else only the least length is known. */
+ * the exact length of the message follows from them; if not, only a lower bound. */
 static void
 dissect_parts(smcr_message_clc_t *message)
 {

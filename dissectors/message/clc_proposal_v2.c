@@ -96,9 +96,8 @@ release_in(tvbuff_t *tvb, unsigned at)
     return smcr_wire_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
 }
 
-/* Whether the SMC-D area has the vendor options of v2.1. The release decides, which is in the SMCv2
- * extension, further on in the message. If the release is not captured, the options are shown:
- * better too much than too little. */
+/* Whether the SMC-D area has the vendor options of SMCv2.1. This depends on the release, which is
+ * in the SMCv2 extension, after the SMC-D area. Returns true if the release is not captured. */
 static bool
 has_vendor_options(const smcr_message_clc_t *message)
 {
@@ -135,8 +134,8 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
 
 /* ---- SMCv2 extension: EIDs ---- */
 
-/* Keeps an EID for `state`. If the list is full, the message has more EIDs than a Proposal may
- * have, and the EID is not kept. */
+/* Stores an EID in `proposal`, for the state. If the list is full, the message has more EIDs than a
+ * Proposal may have, and the EID is not stored. */
 static void
 keep_eid(smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
@@ -218,7 +217,8 @@ check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 
 /* ---- SMCv2 extension ---- */
 
-/* Reports a part that the offer needs, but whose offset is 0. */
+/* Raises an expert item for a part that the offer needs, but whose offset is 0: the message does
+ * not have the part. */
 static void
 report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                const char *part)

@@ -1,5 +1,5 @@
-/* Expert items; texts of byte strings, and of strings that a peer wrote. Of a byte string,
- * Wireshark 4.0 shows 36 bytes at most, 4.4 as many as fit into the line.
+/* Expert items; texts of byte strings, and of strings that a peer wrote. Wireshark 4.0 shows at
+ * most 36 bytes of a byte string, Wireshark 4.4 as many bytes as fit into the label of the item.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -109,8 +109,8 @@ newest_expert_item(const proto_item *item)
     return newest;
 }
 
-/* Replaces the text of the newest expert item at `item`. The summary of the item stays the sentence
- * of its row, since Expert Information has a row for each summary. */
+/* Replaces the text of the newest expert item at `item`. Does not replace the summary in
+ * Wireshark's Expert Information, which groups expert items by their summaries. */
 static void
 set_expert_text(packet_info *pinfo, proto_item *item, const char *text)
 {

@@ -1,5 +1,6 @@
-/* Tree items of values that versions of Wireshark write in different ways. These functions write
- * the same text in all of them, for goldens and scripts. And how expert items are raised.
+/* Functions for tree items whose text differs between versions of Wireshark: the functions make the
+ * same text in all versions, so that tests and scripts can rely on the text. Also the functions
+ * that raise expert items.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,15 +9,15 @@
 
 #include "compat.h"
 
-/* Adds the item of a message or packet, over all captured bytes of `tvb`. `name` is its text, in
- * place of the protocol's long name. Returns the item. */
+/* Adds the top item of a message or packet, which covers all captured bytes of `tvb`. The text of
+ * the item is `name`, in place of the protocol's long name. Returns the item. */
 proto_item *smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name);
 
-/* Adds field `hf` of type FT_NONE, hidden: filters find a kind of message by it. Nothing is added
- * if no filter asks for the field. */
+/* Adds the field `hf`, of type FT_NONE, as a hidden item, so that a filter finds all messages of
+ * one kind. Adds nothing if no filter asks for the field. */
 void smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb);
 
-/* Hides an item whose value is in no byte of the frame. Filters still find it. */
+/* Makes an item generated and hidden. Filters still find its field. */
 static inline void
 smcr_item_hide(proto_item *item)
 {
@@ -29,10 +30,11 @@ smcr_item_hide(proto_item *item)
 proto_item *smcr_item_bytes(proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start,
                             unsigned length);
 
-/* Makes a text of `length` bytes that a peer chose, fit for all outputs: it has no control
- * characters. Names of hosts and enterprise IDs are ASCII (net/smc/smc_clc.h). Any other byte is
- * written as \xNN. So is the backslash, so that the text can be turned back into the bytes. Padding
- * at the end, blanks and zeros, is left out. Returns a text of the scope, never NULL. */
+/* Makes a text from `length` bytes that a peer chose, without control characters, so that every
+ * output may contain the text. Host names and enterprise IDs are ASCII (net/smc/smc_clc.h). A byte
+ * that is not printable ASCII is written as \xNN, as is the backslash, so that the bytes can be
+ * restored from the text. Blanks and zeros at the end are padding, and are left out. Returns a text
+ * allocated from `scope`, never NULL. */
 char *smcr_item_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length);
 
 /* The preference smcr.strict: expert items also report doubtful and harmless breaches. */
@@ -47,7 +49,7 @@ typedef struct {
     bool strict;        /* the item is raised only with the preference smcr.strict */
 } smcr_item_expert_row_t;
 
-/* Returns the row of an expert item, which must be one of experts.def. */
+/* Returns the row of the expert item `expert`, which must be in experts.def. */
 const smcr_item_expert_row_t *smcr_item_expert_row(const expert_field *expert);
 
 /* Whether an expert item of this group and severity reports that a peer breaks a format or a
@@ -58,9 +60,10 @@ smcr_item_is_breach(int group, int severity)
     return (group == PI_PROTOCOL || group == PI_MALFORMED) && severity >= PI_WARN;
 }
 
-/* Raises an expert item of experts.def at `item`. No other function raises one. `text` replaces the
- * sentence of the row in the tree; NULL: the sentence. Rows with `strict` are raised only with the
- * preference smcr.strict. A breach gets the hidden field smcr.breach, too. */
+/* Raises the expert item `expert`, of experts.def, at `item`. All expert items of the plugin are
+ * raised by this function. `text` is the text of the expert item; NULL: the sentence in
+ * experts.def. An expert item whose row is `strict` is raised only with the preference smcr.strict.
+ * If smcr_item_is_breach() holds for the expert item, also adds the hidden field smcr.breach. */
 #define smcr_item_raise(pinfo, item, expert) smcr_item_raise_text(pinfo, item, expert, NULL)
 void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
                           const char *text);

@@ -1,5 +1,5 @@
-/* The walker over layout tables, and the texts and expert items of messages, for CLC, LLC and CDC
- * alike.
+/* Walks layout tables, and writes the texts and raises the expert items of CLC, LLC and CDC
+ * messages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -43,6 +43,7 @@ show_rest(const smcr_layout_walk_t *walk, unsigned start, unsigned end)
     smcr_layout_explain_missing(walk, item, end);
 }
 
+/* Whether a byte from offset `from` to `end` - 1 is not zero. */
 static bool
 has_bits(const uint8_t *bytes, int from, int end)
 {
@@ -61,6 +62,7 @@ smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length)
     return captured > 0 && has_bits(tvb_get_ptr(tvb, (int)offset, captured), 0, captured);
 }
 
+/* Returns the integer in `length` bytes of the byte order `order`. */
 static uint64_t
 integer_of(const uint8_t *bytes, unsigned length, unsigned order)
 {
@@ -77,6 +79,8 @@ smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned ord
     return integer_of(tvb_get_ptr(tvb, (int)offset, (int)length), length, order);
 }
 
+/* Returns the integer in the bytes of a row, whose byte order depends on `peer_order` of the row.
+ * */
 static uint64_t
 read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
 {
@@ -134,7 +138,7 @@ static bool
 reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
              int captured)
 {
-    /* number of bytes that may be the field of credits */
+    /* number of bytes at the beginning of the row that may be the credits of ANCK: 1 or 0 */
     int other = row->first_byte_hf && !walk->violation ? 1 : 0;
 
     return row->kind == SMCR_ROW_SHOW && *row->hf == hf_smcr_reserved &&
@@ -178,6 +182,7 @@ show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
     return item;
 }
 
+/* Shows a row SMCR_ROW_PART: the item of the field, and below it the rows of the other table. */
 static proto_item *
 show_part(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {

@@ -1,10 +1,11 @@
-/* Message layouts as tables, and the walker over them. The walker shows a message and keeps the
- * members that `state` needs, so that both come from the same bytes. The walker knows no message.
- * The end of this header declares how texts and expert items of a message are written.
+/* Message layouts as tables, and smcr_layout_walk(), which reads a message by its table (the walk).
+ * The walk shows the fields of the message, and stores the values that the state needs in the
+ * message's struct. The functions of this header work for all messages; the tables are in the files
+ * of the messages. The smcr_say functions write texts and expert items of a message.
  *
- * A table has a row for every byte of its message, also for reserved ones, in wire order. Parts
- * whose place or number depends on the message (prefixes, EIDs, RKey lists) are tables of their
- * own. Ordinary code walks them with their base offset.
+ * The rows of a table cover every byte of the message, including reserved bytes, in wire order.
+ * Parts whose offset or number depends on the message (prefixes, EIDs, lists of RKeys) have tables
+ * of their own. The code of the message walks these tables with the offset of each part.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,17 +16,17 @@
 
 /* How a row is shown. */
 typedef enum {
-    SMCR_ROW_SHOW, /* the value of the field */
-    SMCR_ROW_BITS, /* a field of one or two bytes, and below it its bits */
-    SMCR_ROW_TEXT, /* ASCII, padded with blanks or zeros */
-    SMCR_ROW_PART, /* the field, and below it the rows of another table */
+    SMCR_ROW_SHOW, /* an item with the value of the field */
+    SMCR_ROW_BITS, /* an item for a field of one or two bytes, and below the item its bits */
+    SMCR_ROW_TEXT, /* an item with ASCII text, which is padded with blanks or zeros on the wire */
+    SMCR_ROW_PART, /* an item for the field, and below the item the rows of another table */
 } smcr_row_kind_t;
 
 /* How the bytes of a row are stored in the caller's struct. */
 typedef enum {
-    SMCR_KEEP_NOT,
-    SMCR_KEEP_INTEGER, /* in host order */
-    SMCR_KEEP_BYTES,   /* the bytes in wire order */
+    SMCR_KEEP_NOT,     /* not stored */
+    SMCR_KEEP_INTEGER, /* stored as an integer in host order */
+    SMCR_KEEP_BYTES,   /* stored as bytes in wire order */
 } smcr_keep_t;
 
 typedef struct smcr_layout smcr_layout_t;
@@ -33,30 +34,32 @@ typedef struct smcr_layout smcr_layout_t;
 /* A row of a layout: a field of the message. */
 typedef struct {
     const int *hf;             /* the field that shows the bytes */
-    const int *first_byte_hf;  /* of a reserved row: field of the first byte if that byte is set, as
-                                  ANCK, Alibaba's kernel, sets it; NULL: none */
-    const int *either_of_hf;   /* another field that gets the same value, hidden: filters by it find
-                                  either; NULL: none */
-    uint16_t offset;           /* offset from the base of the layout, bytes */
-    uint16_t length;           /* bytes */
+    const int *first_byte_hf;  /* for a reserved row: the field that shows the first byte if this
+                                  byte is not 0, as ANCK (the kernel of Alibaba) sends it; NULL:
+                                  no such field */
+    const int *either_of_hf;   /* a second field, which the row adds as a hidden item with the same
+                                  value, for display filters; NULL: none */
+    uint16_t offset;           /* offset of the row's first byte from the base of the layout */
+    uint16_t length;           /* length of the row in bytes */
     smcr_row_kind_t kind;      /* how the row is shown */
-    bool peer_order;           /* the integer has the byte order `peer_order` of the walk; false:
-                                  big-endian */
+    bool peer_order;           /* the byte order of the integer is `peer_order` of
+                                  smcr_layout_walk_t; false: big-endian */
     int *const *bits;          /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
     const smcr_layout_t *part; /* SMCR_ROW_PART: the rows below the field */
     const int *ett;            /* SMCR_ROW_PART: the subtree of these rows */
-    smcr_keep_t keep;          /* how the bytes are stored; SMCR_KEEP_NOT: not, and the next two
-                                  members are 0 */
-    uint16_t member;           /* offset of the member in the caller's struct, bytes */
-    uint16_t member_size;      /* bytes */
+    smcr_keep_t keep;          /* how the bytes are stored; with SMCR_KEEP_NOT, `member` and
+                                  `member_size` are 0 */
+    uint16_t member;           /* offset in the caller's struct at which the bytes are stored */
+    uint16_t member_size;      /* size in bytes of this member of the caller's struct */
 } smcr_row_t;
 
+/* The layout of a message, or of a part of a message. */
 struct smcr_layout {
-    const char *title;      /* name, for the messages of a unit test */
-    const smcr_row_t *rows; /* in wire order, without gaps */
+    const char *title;      /* name of the layout, printed by a unit test */
+    const smcr_row_t *rows; /* rows in wire order, without gaps */
     unsigned count;         /* number of rows */
-    unsigned length;        /* bytes that the rows cover */
-    smcr_layout_t *next;    /* next layout in the list of all; NULL: this is the last one */
+    unsigned length;        /* number of bytes that the rows cover */
+    smcr_layout_t *next;    /* next layout in the list `smcr_layouts`; NULL: the last one */
 };
 
 #define SMCR_LAYOUT_OF(title_, rows_, length_) \
@@ -66,8 +69,8 @@ struct smcr_layout {
  * loaded. */
 extern smcr_layout_t *smcr_layouts;
 
-/* SMCR_LAYOUT defines a layout by its rows, for one file. SMCR_LAYOUT_SHARED defines one that a
- * header declares for several files. */
+/* SMCR_LAYOUT defines a static layout with the given rows. SMCR_LAYOUT_SHARED defines a layout that
+ * a header declares for several files. */
 #define SMCR_LAYOUT_ENLIST(name_, ...) \
     static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
     __attribute__((constructor)) static void enlist_##name_(void) \
@@ -83,13 +86,15 @@ extern smcr_layout_t *smcr_layouts;
     SMCR_LAYOUT_ENLIST(name_, __VA_ARGS__) \
     smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
 
-/* The type of the member decides how it is stored: an array keeps the bytes in wire order, an
- * integer is in host order. */
+/* Initializes `keep`, `member` and `member_size` of a row from the type of the struct's member: an
+ * array stores bytes in wire order, an integer is stored in host order. */
 #define SMCR_LAYOUT_MEMBER(type_, member_) \
     .keep = _Generic(((type_ *)0)->member_, uint8_t *: SMCR_KEEP_BYTES, \
                      default: SMCR_KEEP_INTEGER), \
     .member = offsetof(type_, member_), .member_size = sizeof(((type_ *)0)->member_)
 
+/* Rows of layouts. SHOW, BITS, TEXT and PART are kinds of rows (smcr_row_kind_t). A macro with KEEP
+ * in its name also stores the bytes in `member_` of the struct `type_`. */
 #define SMCR_ROW_OF(kind_, hf_, offset_, length_) \
     .hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_##kind_
 #define SHOW(hf_, offset_, length_) {SMCR_ROW_OF(SHOW, hf_, offset_, length_)}
@@ -114,89 +119,94 @@ extern smcr_layout_t *smcr_layouts;
     {SMCR_ROW_OF(PART, hf_, offset_, length_), .part = &(part_), .ett = &(ett_), \
      SMCR_LAYOUT_MEMBER(type_, member_)}
 
-/* An item that a row has added, or the item of one of the row's bits. A message has a list of them,
- * the newest first. */
+/* An entry in the list of items that the rows of a message have added to the tree, newest first. */
 typedef struct smcr_shown smcr_layout_item_t;
 
-/* The bytes from which a message is read, and the places where it is shown. */
+/* The message that a walk reads, and the places where the walk shows the message. */
 typedef struct {
     packet_info *pinfo;
     tvbuff_t *tvb;    /* the message alone: its reported length is the length of the message */
-    proto_tree *tree; /* rows are added below this tree; NULL: nothing is shown, members are stored
-                         all the same */
-    proto_item *top;  /* line of the message, to which texts are appended; NULL: none */
+    proto_tree *tree; /* tree to which rows add their items; NULL: nothing is shown, but members are
+                         stored */
+    proto_item *top;  /* item of the whole message, to whose label texts are appended; NULL: none */
     unsigned peer_order; /* byte order of rows with `peer_order`: ENC_BIG_ENDIAN or
                             ENC_LITTLE_ENDIAN */
-    bool *violation;  /* NULL: the message is shown. Else the message is only examined: nothing is
-                         shown, and `*violation` becomes true if the message does not fit its
-                         layout */
+    bool *violation;  /* NULL: the walk shows the message. Not NULL: the walk only examines the
+                         message. Nothing is shown, and `*violation` becomes true if the message
+                         does not fit its layout. */
     smcr_layout_item_t **shown;  /* head of the message's list of items, for smcr_layout_item();
                                     NULL: no list is kept */
 } smcr_layout_walk_t;
 
-/* Shows the rows of `layout`, whose first byte is byte `base` of walk->tvb, and stores their kept
- * members in the struct `keep`. `keep` may be NULL if no row keeps a member. Members that are not
- * reached do not change. Reserved bits that are not zero raise an expert item.
+/* Shows the rows of `layout`, whose first byte is byte `base` of walk->tvb, and stores values in
+ * the struct `keep`. `keep` may be NULL if no row stores a value. Reserved bits that are not zero
+ * raise an expert item.
  *
- * Returns false if the message or the capture ends before the layout does. The rest is then shown
- * as bytes, with an expert item. The function never reads after the captured bytes.
+ * Returns true if walk->tvb has all captured bytes of the layout. Returns false if the message or
+ * the capture ends before the end of the layout: the bytes of the incomplete row are then shown as
+ * bytes, with an expert item, and the members of this row and of later rows do not change.
  *
- * A message that is only examined is flawed if it ends before the layout does, or if captured
- * reserved bits are not zero. */
+ * If walk->violation is set, it becomes true in two cases: the message ends before the end of the
+ * layout, or captured reserved bits are not zero. */
 bool smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                       void *keep);
 
-/* Returns the item of field `hf` that a row of the message has added last, for checks and texts
- * that need more than one row. If there is no such item, or if no filter, column or tree needs the
- * field, returns the item of walk->tree. */
+/* Returns the last item of the field `hf` that the walk has added for the message. Returns the item
+ * of walk->tree if the walk has added no such item, or if Wireshark did not make the item because
+ * nobody needs the field. */
 proto_item *smcr_layout_item(const smcr_layout_walk_t *walk, int hf);
 
 /* Returns whether any of the captured bytes in [offset, offset + length) is not zero. */
 bool smcr_layout_has_bits(tvbuff_t *tvb, unsigned offset, unsigned length);
 
-/* Raises an expert item for missing bytes of walk->tvb: "cut short" if the message has `end` bytes
- * or more, and the capture truncates them; "message short" if the message ends before byte `end`. A
- * message that is only examined becomes flawed in the second case. */
+/* Raises an expert item at `item`, because bytes before offset `end` of walk->tvb are missing. "Cut
+ * short": the message has at least `end` bytes, but the capture is truncated. "Message short": the
+ * message itself ends before offset `end`; this sets walk->violation if the walk only examines. */
 void smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end);
 
-/* A message has a text in the Info column, a text in its line of the tree, and expert items. New
- * text is appended. Nothing is written if the walk only examines the message. */
+/* The smcr_say functions append text to the Info column and to the message's item walk->top
+ * ("line"), and raise expert items. They do nothing if the walk only examines the message. */
 
-/* Appends a text, made of `format`: to the Info column after the words `info`, and to the line
- * after the words `line`. NULL: the text does not go to that place. */
+/* Appends a text, made from `format` as by printf, to two places: to the Info column, after the
+ * words `info`, and to the label of walk->top, after the words `line`. If `info` or `line` is NULL,
+ * the text is not appended to that place. */
 void smcr_say_after(const smcr_layout_walk_t *walk, const char *info, const char *line,
                     const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Common cases of smcr_say_after(). _info, _line, _both: the text goes to the Info column only, to
- * the line only, to both. _name: a message's name, "text" in the Info column and ", text" in the
- * line. _remark: " text" in the Info column and ", text" in the line. */
+/* Common cases of smcr_say_after(). smcr_say_info() appends to the Info column only,
+ * smcr_say_line() to walk->top only, smcr_say_both() to both. smcr_say_name() appends "text" to the
+ * Info column and ", text" to walk->top. smcr_say_remark() appends " text" to the Info column and
+ * ", text" to walk->top. */
 #define smcr_say_info(walk, ...) smcr_say_after(walk, "", NULL, __VA_ARGS__)
 #define smcr_say_line(walk, ...) smcr_say_after(walk, NULL, "", __VA_ARGS__)
 #define smcr_say_both(walk, ...) smcr_say_after(walk, "", "", __VA_ARGS__)
 #define smcr_say_name(walk, ...) smcr_say_after(walk, "", ", ", __VA_ARGS__)
 #define smcr_say_remark(walk, ...) smcr_say_after(walk, " ", ", ", __VA_ARGS__)
 
-/* Appends a value: " key=value" to the Info column, ", words value" to the line. */
+/* Appends a value, made from `format`: " key=value" to the Info column, ", words value" to
+ * walk->top. */
 void smcr_say(const smcr_layout_walk_t *walk, const char *key, const char *words,
               const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Puts "[text] " before all other text of the Info column, where no later text removes it. */
+/* Puts "[text] " before all other text of the Info column. Later calls that clear the column keep
+ * "[text] ". */
 void smcr_say_trouble(const smcr_layout_walk_t *walk, const char *text);
 
-/* Raise an expert item at the item of field `hf` that the message has added last. The sentence is
- * that of experts.def; with _format it is made of `format`. */
+/* Raise the expert item `expert` at the message's last item of the field `hf`. smcr_say_note() uses
+ * the sentence in experts.def; smcr_say_note_format() makes the sentence from `format`. */
 void smcr_say_note(const smcr_layout_walk_t *walk, int hf, expert_field *expert);
 void smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *expert,
                           const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* Shows the bytes of the payload from byte `from` on, which follow the message, and raises an
- * expert item. Does nothing if the payload has no such bytes. A message that is only examined
- * becomes flawed. */
+/* Shows the bytes of `payload` from offset `from` on, which come after the message, and raises an
+ * expert item. If the walk only examines the message, sets walk->violation instead. Does nothing if
+ * the payload ends at `from`. */
 void smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from);
 
 /* ---- values of fields ---- */
 
-/* Returns the number of bytes that a field has by its type; 0: any number. */
+/* Returns the length in bytes that the type of the field `hf` prescribes; 0: the type allows any
+ * length. */
 unsigned smcr_layout_width(int hf);
 
 /* Returns the integer in `length` captured bytes, 8 at most. `order` is ENC_BIG_ENDIAN or

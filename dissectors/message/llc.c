@@ -112,6 +112,7 @@ static const llc_kind_t kinds[] = {
 
 /* ---- length ---- */
 
+/* Returns the length field of a message of version 2, read in the byte order `order`. */
 static int
 length_v2(tvbuff_t *payload, unsigned order)
 {
@@ -119,8 +120,9 @@ length_v2(tvbuff_t *payload, unsigned order)
                                    : tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT);
 }
 
-/* Returns the byte order of a v2 length: the order in which the length is that of the payload. If
- * it is so in neither order, the closer one; big-endian if in doubt. */
+/* Returns the byte order of the length field in version 2: the order in which the field is equal to
+ * the length of the payload. If the field is wrong in both orders, returns the order in which the
+ * field is closer to the length of the payload; if both are equally close, big-endian. */
 static unsigned
 length_order(tvbuff_t *payload)
 {
@@ -133,8 +135,8 @@ length_order(tvbuff_t *payload)
                ? ENC_LITTLE_ENDIAN : ENC_BIG_ENDIAN;
 }
 
-/* Returns how many bytes of the payload belong to the message, by its length field if that is
- * possible. */
+/* Returns how many bytes of the payload belong to the message. The length field of the message
+ * decides, if its value is possible. */
 static unsigned
 message_length(tvbuff_t *payload, bool v2, unsigned order)
 {
@@ -148,8 +150,8 @@ message_length(tvbuff_t *payload, bool v2, unsigned order)
     return MIN(length, present);
 }
 
-/* Keeps the byte order in which the v2 length is that of the payload. A length that is the same in
- * both orders shows no byte order. */
+/* Stores the byte order in which the length field of version 2 is equal to the length of the
+ * payload. Stores nothing if the field has the same value in both orders. */
 static void
 keep_byte_order(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
@@ -161,8 +163,8 @@ keep_byte_order(const smcr_message_llc_t *message, tvbuff_t *payload)
     message->llc->big_endian = big && !little;
 }
 
-/* Whether the length is right. A message of version 1 has 44 bytes. One of version 2 has all bytes
- * of the SEND, and 44 at least. */
+/* Whether the length field is right. A message of version 1 has 44 bytes. A message of version 2
+ * has all bytes of the SEND, and at least 44. */
 static bool
 length_is_right(const smcr_message_llc_t *message, tvbuff_t *payload)
 {
@@ -217,8 +219,8 @@ read_flags(smcr_message_llc_t *message, const llc_kind_t *kind, uint8_t flags)
         message->response && kind->header->rejection && (flags & SMCR_LLC_FLAG_REJECTED);
 }
 
-/* Writes the name of the message, "LLC ADD LINK response". If the flags are not captured, it is not
- * known whether the message is a request or a response. */
+/* Writes the name of the message, such as "LLC ADD LINK response". If the flags are not captured,
+ * the name does not say whether the message is a request or a response. */
 static void
 say_message_name(const smcr_message_llc_t *message, bool has_flags)
 {
@@ -288,8 +290,8 @@ find_kind(uint8_t type)
     return NULL;
 }
 
-/* Decodes one message, and shows it unless it is only examined. Returns whether its type is
- * known. */
+/* Decodes one message. Also shows the message, if `violation` of its walk is NULL. Returns whether
+ * the type of the message is known. */
 static bool
 dissect_message(smcr_message_llc_t *message, tvbuff_t *payload)
 {

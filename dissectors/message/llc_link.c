@@ -92,8 +92,9 @@ SMCR_LAYOUT(req_add_link, "REQUEST ADD LINK", BODY(GIDS_AT),
 
 SMCR_LAYOUT(listed_gid, "GID of REQUEST ADD LINK", 16, SHOW(hf_smcr_gid, 0, 16));
 
-/* Writes and checks number, queue pair and MAC of the sender's end of a link. The MAC has to be
- * that of one host, not of a group. (R-A.2.2-8) */
+/* Writes number and queue pair of the sender's end of a link. Raises an expert item in three cases:
+ * 1. the MAC address is a group address (R-A.2.2-8); 2. the queue pair number is reserved for
+ * management; 3. the link number is 0. */
 static void
 say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 {
@@ -169,8 +170,8 @@ say_rejection(const smcr_message_llc_t *message)
     smcr_say_note(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_rejected);
 }
 
-/* Writes the texts of a rejecting response. Its values are those of the request, where they have
- * been checked. */
+/* Writes the texts of a response that rejects an ADD LINK. Such a response repeats the values of
+ * its request, so the values are not checked a second time. */
 static void
 finish_rejection(const smcr_message_llc_t *message)
 {
@@ -235,8 +236,8 @@ add_link_is_invitation(const smcr_message_llc_t *message)
     return !message->response && !names_link && !names_parameters;
 }
 
-/* Writes and checks the link of an offer, or of a response that accepts an offer. In both, the
- * values are those of the sender itself. */
+/* Writes and checks the link in an ADD LINK request that offers a link, or in a response that
+ * accepts an offer. In both messages, the values are those of the sender's own end of the link. */
 static void
 say_offered_link(const smcr_message_llc_t *message)
 {
@@ -295,8 +296,8 @@ smcr_llc_add_link_cont(const smcr_message_llc_t *message)
 
 /* ---- DELETE LINK ---- */
 
-/* Returns the text of the reason, " (lost path)"; "" if none is given. The text lives as long as
- * the packet. */
+/* Returns the text of the reason in a DELETE LINK, such as " (lost path)"; "": no reason is given.
+ * The text lives as long as the packet. */
 static const char *
 delete_reason_text(const smcr_message_llc_t *message)
 {
@@ -310,8 +311,8 @@ delete_reason_text(const smcr_message_llc_t *message)
     return wmem_strdup_printf(message->walk.pinfo->pool, " (%s)", text);
 }
 
-/* Checks reason and link. A request has to state a reason of the list in A.3.4. A request that
- * deletes all links must not name one of them. */
+/* Checks reason and link number of a DELETE LINK. A request has to contain a reason of the list in
+ * A.3.4. A request that deletes all links must not contain a link number. */
 static void
 check_delete_link(const smcr_message_llc_t *message)
 {
@@ -347,7 +348,8 @@ smcr_llc_delete_link(const smcr_message_llc_t *message)
 
 /* ---- REQUEST ADD LINK ---- */
 
-/* Checks the number of GIDs, and returns how many of them have room in the message. */
+/* Checks the number of GIDs that the message announces, and returns how many of these GIDs fit into
+ * the message. */
 static unsigned
 check_gid_count(const smcr_message_llc_t *message)
 {

@@ -24,8 +24,8 @@ smcr_llc_show_echo(const smcr_message_llc_t *message)
                                                  message->walk.tvb, 0, 0, ENC_NA));
 }
 
-/* Shows the bytes [from, to), which should be zero, as field `hf`; raises `expert` if they are
- * not. */
+/* Shows the bytes from offset `from` to `to` - 1 as field `hf`. Raises `expert` if a byte is not
+ * zero. */
 static unsigned
 show_zeros(const smcr_message_llc_t *message, int hf, expert_field *expert, unsigned from,
            unsigned to)

@@ -54,6 +54,8 @@ is_negative(const smcr_message_llc_t *message)
     return message->response && (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
 }
 
+/* Writes the text of a negative response, and raises its expert item. Does nothing for other
+ * messages. */
 static void
 say_negative(const smcr_message_llc_t *message)
 {
@@ -65,8 +67,9 @@ say_negative(const smcr_message_llc_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* Checks flags and count of a CONFIRM RKEY: "retry" belongs to a negative response; a link group
- * has few other links; version 2 has no continuation for more RTokens. */
+/* Checks flags and count of a CONFIRM RKEY: 1. only a negative response has the flag "retry"; 2.
+ * the number of other links is possible in a link group; 3. in version 2, all RTokens have to fit
+ * into the message, because there is no continuation. */
 static void
 check_confirm_rkey(const smcr_message_llc_t *message)
 {
@@ -122,8 +125,8 @@ smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 
 /* ---- DELETE RKEY ---- */
 
-/* Returns how many RKeys fit into the message. Version 1 has 8 places; in version 2 the length of
- * the message decides. */
+/* Returns how many RKeys fit into the message. A DELETE RKEY of version 1 has room for 8 RKeys; in
+ * version 2 the length of the message decides. */
 static unsigned
 rkey_room(const smcr_message_llc_t *message)
 {
@@ -132,9 +135,9 @@ rkey_room(const smcr_message_llc_t *message)
     return end > DELETE_RKEYS_AT ? (end - DELETE_RKEYS_AT) / deleted_rkey.length : 0;
 }
 
-/* Whether a response of SMCv2 has zeros in the places of its RKeys. Linux echoes the count of the
- * request, but zeroes the RKeys and shortens the message to 44 bytes. A peer may echo the RKeys,
- * too: then they are shown. */
+/* Whether a DELETE RKEY response of version 2 has zeros instead of RKeys. Linux repeats the count
+ * of the request, but sets the RKeys to zero and shortens the message to 44 bytes. Returns false if
+ * the response repeats the RKeys. */
 static bool
 rkeys_are_zeroed(const smcr_message_llc_t *message)
 {
@@ -216,8 +219,8 @@ show_rkeys(const smcr_message_llc_t *message, unsigned count)
     return next;
 }
 
-/* Writes the RKey if the message has exactly one, else the number of RKeys. `count`: number of
- * RKeys that the message announces, whether they have room or not. */
+/* Writes the RKey if the message has exactly one RKey; if not, the number of RKeys. `count`: number
+ * of RKeys that the message announces, which may be more than fit into the message. */
 static void
 say_deleted_rkeys(const smcr_message_llc_t *message, unsigned count)
 {
@@ -229,8 +232,8 @@ say_deleted_rkeys(const smcr_message_llc_t *message, unsigned count)
         smcr_say(&message->walk, "RKeys", "RKeys:", "%u", llc->u.delete_rkey.count);
 }
 
-/* Shows the bytes after the RKeys, from `next` on. In version 2 these are the places of RKeys that
- * Linux has zeroed. In version 1 they are the unused places of the list, and reserved bytes. */
+/* Shows the bytes after the RKeys, from offset `next` on. In version 2, these bytes are RKeys that
+ * Linux has set to zero. In version 1, they are unused entries of the list, and reserved bytes. */
 static unsigned
 show_after_rkeys(const smcr_message_llc_t *message, unsigned next)
 {

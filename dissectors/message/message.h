@@ -17,10 +17,11 @@
 /* Dissects one CLC message: adds its tree to `tree`, appends to the Info column, raises expert
  * items.
  *
- * tvb: the message alone, from its eyecatcher on. Its reported length is the length of the message;
- * if the length field is impossible, it has all bytes of the segment. release: the release of SMC
- * version 2 that the link group has agreed on; 0: not known. clc: filled in, integers in host
- * order. Returns the subtree of the message, NULL without a tree. */
+ * tvb: the message alone, from its eyecatcher on. Its reported length is the length of the message.
+ * If the length field has an impossible value, `tvb` has all bytes of the segment from the
+ * eyecatcher on. release: the release of SMC version 2 that the link group has agreed on; 0: not
+ * known. clc: filled in, integers in host order. Returns the subtree of the message; NULL if `tree`
+ * is NULL. */
 proto_tree *smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                              smcr_clc_t *clc);
 
@@ -35,13 +36,13 @@ void smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc);
  *
  * tvb: the payload of an RC SEND without padding and ICRC; at least one byte is captured. llc:
  * filled in, integers in host order; its RTokens live as long as the packet. Returns the subtree of
- * the message, NULL without a tree. */
+ * the message; NULL if `tree` is NULL. */
 proto_tree *smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc);
 
 /* Decodes one LLC message without showing anything. Arguments as in smcr_llc_dissect(). Members of
- * `llc` whose bytes are not captured are zero. Returns whether the message is of a known type and
- * its captured bytes fit the layout: the length is right, reserved bits and unused places are zero,
- * counts fit. */
+ * `llc` whose bytes are not captured are zero. Returns whether the type is known and the captured
+ * bytes fit the layout of the type: the length is right, reserved bits and unused entries of lists
+ * are zero, and counts fit the length. */
 bool smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc);
 
 /* ---- CDC (RFC 7609 A.4) ---- */
@@ -50,7 +51,7 @@ bool smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc);
  * items.
  *
  * tvb: the payload of an RC SEND without padding and ICRC; at least one byte is captured. cdc:
- * filled in, integers in host order. Returns the subtree of the message, NULL without a tree. */
+ * filled in, integers in host order. Returns the subtree of the message; NULL if `tree` is NULL. */
 proto_tree *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc);
 
 /* Decodes one CDC message without showing anything. Arguments as in smcr_cdc_dissect(). Members of
@@ -62,8 +63,8 @@ bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 
 /* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its bytes fit the
  * layout of its type and keep the rule of that type (llc.def). Example: the rule of CONFIRM LINK is
- * that the GID is the sender's own. A message of an unknown type is never recognised. Bytes that
- * are not captured are not judged; with fewer than 30 captured bytes no message is recognised.
+ * that the GID is the sender's own. Returns false for a message of an unknown type, and if fewer
+ * than 30 bytes are captured. Bytes that are not captured count as right.
  *
  * payload: begins with the message, which has `roce->payload_length` bytes. sender: set to the
  * number of the queue pair that sent the message; 0 if the message does not name it. */

@@ -1,18 +1,18 @@
-/* Recognises messages on queue pairs that no captured CLC message has announced, since the capture
- * started later. Other protocols use SENDs, too, so the bytes of a SEND have to prove that it is a
- * message. Most of the proof is the layout: LLC and CDC keep many bytes zero (RFC 7609 A.3, A.4),
- * in which messages of other protocols have some other value. The rules in this file are those that
- * a layout cannot express.
+/* Recognises LLC and CDC messages on queue pairs that no captured CLC or LLC message has named.
+ * Example: the capture starts mid-connection. Other protocols use SENDs, too, so the bytes of a
+ * SEND have to prove that the SEND is a message. Most of the proof is the layout: many bytes of LLC
+ * and CDC messages are zero (RFC 7609 A.3, A.4), but rarely zero in messages of other protocols.
+ * This file has the rules that a layout cannot express.
  *
- * Messages on known queue pairs are not judged here.
+ * This file is not called for messages on known queue pairs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "message.h"
 
-/* Bytes of a message that have to be captured: up to the flags of CDC, and all bytes that the rules
- * read. */
+/* Number of bytes at the beginning of a message that have to be captured. They include the flags of
+ * a CDC message, and all bytes that the rules in this file read. */
 #define CAPTURED_MIN 30
 
 /* ---- rules ---- */
@@ -24,8 +24,9 @@ is_page(uint64_t va)
     return (va & SMCR_WIRE_PAGE_MASK) == 0;
 }
 
-/* Whether all RMBs of the list begin at a page. If every place of a list is used, the message has
- * no reserved bytes, and without this rule any bytes would be accepted. */
+/* Whether the addresses of all RTokens in the message are at the beginning of a page. This rule is
+ * needed for messages whose list of RTokens is full: they have no reserved bytes, so their layout
+ * proves nothing. */
 static bool
 rtokens_are_pages(const smcr_llc_t *llc)
 {
@@ -37,24 +38,25 @@ rtokens_are_pages(const smcr_llc_t *llc)
 
 /* ---- rules for messages that fit their layout; llc.def has their names ---- */
 
-/* proof_NAME(): whether a decoded message keeps the rule `proof`. */
+/* Defines proof_<name>(), which returns whether a decoded message keeps the rule `proof`. */
 #define PROOF(name, proof) \
     static bool proof_##name(const smcr_llc_t *llc _U_, const smcr_ib_headers_t *roce _U_) \
     { \
         return proof; \
     }
-/* The layout is proof enough. */
+/* For messages whose layout alone is the proof. */
 PROOF(none, true)
-/* ADD LINK CONTINUATION: link numbers begin with 1. */
+/* ADD LINK CONTINUATION: the link number is not 0, and all RMBs begin at a page. */
 PROOF(pairs, llc->u.add_link_cont.link != 0 && rtokens_are_pages(llc))
-/* CONFIRM RKEY: no RKey is 0. */
+/* CONFIRM RKEY: the RKey is not 0, and all RMBs begin at a page. */
 PROOF(rmb, llc->u.confirm_rkey.rkey != 0 && is_page(llc->u.confirm_rkey.va) &&
            rtokens_are_pages(llc))
-/* CONFIRM RKEY CONTINUATION: the message has at least one RToken, else it has no purpose. */
+/* CONFIRM RKEY CONTINUATION: the message has at least one RToken, and all RMBs begin at a page. */
 PROOF(rtokens, llc->u.confirm_rkey.other_links != 0 && rtokens_are_pages(llc))
-/* DELETE RKEY: the message has 1 to 8 RKeys, which is the number of its places. */
+/* DELETE RKEY: the message has 1 to 8 RKeys; the list has room for 8. */
 PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_LLC_RKEYS_MAX)
-/* CONFIRM LINK: the sender names its own device. */
+/* CONFIRM LINK: the link number is not 0, and the GID in the message is the GID that sends the
+ * packet. */
 PROOF(own_gid, llc->u.confirm_link.link != 0 &&
                smcr_gid_is_same(llc->u.confirm_link.gid, roce->source))
 
@@ -87,7 +89,8 @@ is_of_device(const uint8_t *gid)
         return true;
     return is_link_local(gid) || is_global(gid) || is_unique_local(gid);
 }
-/* ADD LINK: the sender names a device. */
+/* ADD LINK: the GID in the message is of a kind that RoCE devices have, and all RMBs begin at a
+ * page. */
 PROOF(device_gid, is_of_device(llc->u.add_link.gid) && rtokens_are_pages(llc))
 
 /* Whether the message keeps the rule of its type; llc.def names the rule. */
@@ -106,8 +109,9 @@ proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 
 /* ---- the payload ---- */
 
-/* Whether the length field has the length of the payload. This is checked first, since most packets
- * of other protocols fail here. Version 2 may have the field in either byte order. */
+/* Whether the length field is equal to the length of the payload. In version 2 the field may have
+ * either byte order. This rule is checked first, because most packets of other protocols break
+ * it. */
 static bool
 length_fits(tvbuff_t *payload, uint8_t type, int length)
 {
@@ -117,8 +121,8 @@ length_fits(tvbuff_t *payload, uint8_t type, int length)
            tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT) == length;
 }
 
-/* Returns the number of the queue pair that sends the message; 0: not known. Only CONFIRM LINK
- * names it. */
+/* Returns the number of the queue pair that sends the message, which only a CONFIRM LINK contains;
+ * 0: not known. */
 static uint32_t
 sender_of(const smcr_llc_t *llc)
 {

@@ -55,8 +55,8 @@ typedef struct {
     uint8_t nest;  /* nest of the attribute or member: IN_... */
     uint8_t at;    /* type of the attribute, or offset of the member in bytes */
     enum { HOST, WIRE, ASCII, BELOW } kind;
-    unsigned more; /* BELOW: the nest within the attribute. Else the place of the value in
-                      smcr_told_t: its offset, and its size << 16; size 0: the value is not kept */
+    unsigned more; /* In a row BELOW: the nest within the attribute. In other rows: where the value
+                      is stored in smcr_told_t, as offset | size << 16; size 0: not stored */
 } attribute_t;
 
 #define NOT 0
@@ -76,9 +76,9 @@ typedef struct {
     proto_tree *tree;     /* subtree of that item */
     unsigned order;       /* byte order of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
     smcr_told_t told;     /* values of the message; zero: the message has no such value */
-    uint32_t seen[NESTS]; /* by nest: a bit for each type of attribute with a value; of a struct 1
-                             if the message has it */
-    bool flawed;          /* lengths do not fit, or the capture has truncated the message */
+    uint32_t seen[NESTS]; /* by nest: a bit for each type of attribute that the message has; for a
+                             struct, 1 if the message has the struct */
+    bool flawed;          /* a length in the message is wrong, or the message is truncated */
 } walk_t;
 
 /* Whether the nest had attributes of all these types. `types`: a set of bits. */
@@ -97,14 +97,15 @@ typedef struct {
 
 /* ---- the walker ---- */
 
-/* Returns the size of the value of a row in smcr_told_t, bytes; 0: it is not kept. */
+/* Returns the size in bytes that the value of a row has in smcr_told_t; 0: the value is not
+ * stored. */
 static unsigned
 kept_size(const attribute_t *row)
 {
     return row->more >> 16;
 }
 
-/* Keeps a text of `length` bytes at `at`. A GID is a text in the message, and is kept as 16
+/* Stores a text of `length` bytes at offset `at`. If the row is a GID, converts the text to 16
  * bytes. */
 static void
 keep_text(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at,
@@ -138,8 +139,8 @@ layout_row(const attribute_t *row, unsigned length)
     return one;
 }
 
-/* Shows `length` bytes at `at` by their row, and keeps the value. The role is a code in the
- * message, and is kept as a bool: true is the server. */
+/* Shows `length` bytes at offset `at` as their row describes, and stores the value. The role in the
+ * link group is a code in the message, and is stored as a bool: true for the server. */
 static void
 show_row(walk_t *walk, const place_t *place, const attribute_t *row, unsigned at, unsigned length)
 {
@@ -242,8 +243,8 @@ show_attribute(walk_t *walk, const place_t *place, unsigned at, unsigned length)
         show_row(walk, &within, row, 0, value_length == 4 ? 4 : width);
 }
 
-/* Shows all attributes of a nest. Each begins at a multiple of 4 bytes. A length that does not fit
- * ends the walk. */
+/* Shows all attributes of a nest. Each attribute begins at a multiple of 4 bytes. If the length of
+ * an attribute is impossible, the walk ends. */
 static void
 walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
 {
@@ -262,12 +263,14 @@ walk_attributes(walk_t *walk, tvbuff_t *tvb, proto_tree *tree, unsigned nest)
     }
 }
 
-/* Protocol in name only that owns the wrappers, so that frame.protocols does not change. */
+/* Internal protocol (PINO) to which the wrappers belong, so that frame.protocols does not
+ * change. */
 static int observer;
 
 /* ---- messages ---- */
 
-/* Whether an earlier frame of the capture has the same bytes. */
+/* Whether an earlier frame of the capture has the same bytes as the current frame: COPY if one has,
+ * FIRST_TIME if none has. */
 typedef enum { NOT_COMPARED, FIRST_TIME, COPY } novelty_t;
 
 /* State of the current frame. Lives as long as the packet. */
@@ -275,9 +278,10 @@ typedef struct {
     uint32_t count;        /* number of messages so far */
     smcr_told_kind_t kind; /* kind of all messages; SMCR_TOLD_DONE: several kinds, or another
                               kind */
-    novelty_t novelty;     /* whether the frame is new */
+    novelty_t novelty;     /* whether an earlier frame has the same bytes */
 } shown_t;
 
+/* Returns the state of the current frame. The first call for a frame makes the state. */
 static shown_t *
 shown_of(packet_info *pinfo)
 {
@@ -293,9 +297,9 @@ shown_of(packet_info *pinfo)
 /* Checksums of the frames so far, as a set. */
 static wmem_map_t *seen;
 
-/* Compares the frame with all frames before. A frame with the same bytes is a duplicate, or reports
- * the same state of the host as before. In either case its report may be older than other frames,
- * so the state does not learn from it. */
+/* Compares the frame with all earlier frames. If an earlier frame has the same bytes, this frame is
+ * a duplicate, or the host reports an unchanged state once more. The report in this frame may be
+ * older than other frames, so the state does not learn from it. */
 static novelty_t
 compare_frame(packet_info *pinfo, tvbuff_t *tvb)
 {
@@ -541,9 +545,9 @@ ends_dump(const walk_t *walk, tvbuff_t *tvb, unsigned at, unsigned length)
            smcr_layout_number(tvb, at + NLMSG_LENGTH, ERROR_LENGTH, walk->order) == 0;
 }
 
-/* Has the state learn which dumps end in a frame of SOCK_DIAG, after its messages have been
- * dissected. The byte order of the host is the one in which the length of the first message fits
- * the frame. */
+/* Has the state learn which dumps end in a frame of SOCK_DIAG. Called after the messages of the
+ * frame have been dissected. The byte order of the host is the order in which the length of the
+ * first message fits the frame. */
 static void
 learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -567,7 +571,7 @@ learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 
 static dissector_handle_t original_frame;  /* Wireshark's dissector for frames of netlink */
 static dissector_handle_t original_socket; /* Wireshark's dissector for messages of SOCK_DIAG */
-static dissector_handle_t ours;            /* dissect_socket() */
+static dissector_handle_t ours;            /* handle of dissect_socket() */
 
 static int
 wrap_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)

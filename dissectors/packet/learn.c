@@ -1,8 +1,8 @@
-/* Learns from packets, and decides which ones are SMC-R: packets of queue pairs that the state
- * knows, and SENDs on other queue pairs whose bytes prove SMC-R. No other packet is SMC-R. But the
- * state keeps the first RDMA WRITEs of an unknown queue pair, whose connection may become known
- * later. A packet of SMC-R is decoded here without being shown, and the state learns from its
- * message.
+/* Learns from packets, and decides which packets are SMC-R. A packet is SMC-R in two cases: 1. the
+ * state knows its queue pair; 2. the packet is a SEND on another queue pair, and its bytes prove
+ * SMC-R. The state also keeps the first RDMA WRITEs of an unknown queue pair, because their
+ * connection may become known later. This file decodes the messages of SMC-R packets without
+ * showing them, and the state learns from the messages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,7 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
-/* Largest number of records that one frame can have; no sender needs so many. */
+/* Highest number of records of each kind in one frame. No sender needs so many. */
 #define CLC_MAX (SMCR_PACKET_DATA - SMCR_PACKET_CLC) /* CLC messages */
 #define TOLD_MAX 0x8000                              /* netlink messages */
 
@@ -57,13 +57,14 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
     arrival->layer = packet->layer;
     if (smcr_state_packet(arrival))
         return true;
-    if (packet->roce.has_bad_icrc) /* damaged bytes prove nothing */
+    if (packet->roce.has_bad_icrc) /* the bytes of a corrupt packet prove nothing */
         return false;
     return (recognise_send(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
            smcr_state_unknown_qp_write(arrival);
 }
 
-/* Checks a CDC message against the end of its TCP connection, which may come before the message. */
+/* Has the state check a CDC message against the end of its TCP connection. Example: a RST of the
+ * TCP connection came before the CDC message. */
 static void
 learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -75,7 +76,8 @@ learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     smcr_state_check_tcp_end(arrival, cdc, smcr_handshake_was_reset(conn), by_sender, by_reader);
 }
 
-/* Gives a TCP conversation to each connection that a host has named since the last call. */
+/* Attaches Wireshark's TCP conversation to each connection that a host has reported over netlink
+ * since the last call. */
 static void
 adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
 {
@@ -104,8 +106,8 @@ learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arriv
     }
 }
 
-/* Parses the message of RDMA-CM in the packet, which is then an unreliable datagram to queue pair
- * 1. Returns false if the packet has no such message. */
+/* Parses the message of RDMA-CM in the packet. Returns false if the packet has no such message:
+ * these messages are in unreliable datagrams to queue pair 1. */
 static bool
 parse_management(const smcr_packet_t *packet, smcr_cm_message_t *message)
 {
@@ -140,8 +142,8 @@ smcr_packet_begin(const packet_info *pinfo, smcr_packet_t *packet)
     smcr_endpoint_gid(&pinfo->dst, packet->roce.destination.gid);
 }
 
-/* Adds the packet to its message, which has several packets. Returns the message if this is its
- * last packet, else NULL. */
+/* Adds the packet to the message of several packets that the packet is a part of. Returns the
+ * message if this packet is its last part; NULL: the message is not complete. */
 static tvbuff_t *
 add_part(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -153,7 +155,7 @@ add_part(packet_info *pinfo, smcr_packet_t *packet)
     return ends ? packet->fragments->tvb_data : NULL;
 }
 
-/* Returns the LLC or CDC message that ends in this packet; NULL: none does. */
+/* Returns the LLC or CDC message whose last byte is in this packet; NULL: no message ends here. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -173,14 +175,14 @@ is_cut(const tvbuff_t *payload)
     return !payload || tvb_captured_length(payload) < tvb_reported_length(payload);
 }
 
-/* Whether the packet belongs to a link of SMC-R, and its bytes are right. */
+/* Whether the packet belongs to a link of SMC-R, and its ICRC is not known to be wrong. */
 static bool
 is_intact_smcr(const smcr_record_t *record)
 {
     return record->link && record->kind != SMCR_RECORD_CORRUPT;
 }
 
-/* First pass: makes the record of the packet. Returns false if the packet gets none. */
+/* First pass: makes the record of the packet. Returns false if the packet gets no record. */
 static bool
 learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -192,7 +194,7 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
     if (!found)
         return false;
     tvbuff_t *message = find_message(pinfo, packet);
-    /* a message with a truncated part cannot be decoded: it counts as missing */
+    /* a message with a truncated part cannot be decoded: the message counts as missing */
     if (packet->record.has_part && is_cut(packet->payload))
         smcr_evidence_pass_over(&arrival);
     if (message && is_intact_smcr(&packet->record))
@@ -202,7 +204,8 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
     return true;
 }
 
-/* Later passes: finds the record that the first pass has made. Returns false if there is none. */
+/* Later passes: finds the record that the first pass has made. Returns false if the packet has no
+ * record. */
 static bool
 recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 {

@@ -41,6 +41,8 @@ typedef struct {
     uint32_t psn; /* PSN of the first packet of the message */
 } part_key_t;
 
+/* Makes the permanent key of a message, for Wireshark's reassembly. `psn`: PSN of the first packet
+ * of the message. `data`: record of a packet of the message. */
 static void *
 new_key(const packet_info *pinfo _U_, const uint32_t psn, const void *data)
 {
@@ -83,7 +85,7 @@ smcr_packet_parts_add(tvbuff_t *payload, packet_info *pinfo, const smcr_record_t
 
 typedef enum { NO_MESSAGE, CDC_MESSAGE, LLC_MESSAGE } message_kind_t;
 
-/* The message that a packet carries, or of which it is the last part. */
+/* The message that a packet carries, or whose last part the packet is. */
 typedef struct {
     message_kind_t kind;
     smcr_cdc_t cdc; /* set if `kind` is CDC_MESSAGE */
@@ -112,7 +114,7 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
 
     col_append_str(pinfo->cinfo, COL_INFO, "Part of a message");
     proto_item_append_text(item, ", part of a message");
-    if (packet->fragments) /* reassembled outside the layer in which it is shown */
+    if (packet->fragments) /* smcr_packet_learn() has reassembled the message */
         packet->fragments->reas_in_layer_num = pinfo->curr_layer_num;
     tvbuff_t *message = process_reassembled_data(packet->payload, 0, pinfo,
                                                  "Reassembled SMC-R message", packet->fragments,
@@ -131,8 +133,8 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
     return show_part(pinfo, tree, packet, carried);
 }
 
-/* Returns the earlier packets whose payload the dissectors get with this one (docs/architecture.md,
- * "Held bytes"), as smcr_held_t *; NULL: none. */
+/* Returns the held packets, as smcr_held_t *: earlier packets whose payload dissectors get in the
+ * frame of this packet (docs/architecture.md, "Held bytes"); NULL: none. */
 static wmem_array_t *
 held_packets(const packet_info *pinfo, const smcr_packet_t *packet)
 {
@@ -171,8 +173,9 @@ has_payload_to_show(const smcr_packet_t *packet)
     return smcr_ib_is_send(packet->roce.opcode) && smcr_packet_has_bytes(packet);
 }
 
-/* Gives the application's bytes to the dissectors: those of an RDMA WRITE, those of earlier packets
- * that this one hands on, or the end of the stream that a CDC message reports. */
+/* Passes the application's bytes to dissectors: the bytes of held packets, then the bytes of this
+ * packet if it is an RDMA WRITE. If the packet is a CDC message that ends a stream, reports the end
+ * of the stream to dissectors. `held`: from held_packets(). */
 static void
 dissect_application(const smcr_payload_target_t *target, const smcr_packet_t *packet,
                     wmem_array_t *held)

@@ -1,7 +1,8 @@
-/* Gives the application's bytes to the dissectors that TCP would have asked. Wireshark's TCP does
- * all of it: desegmentation, choice of the dissector, Decode As. TCP gets the bytes with the
- * addresses and ports of the TCP connection, and with sequence numbers that begin at 1. So TCP
- * keeps incomplete messages apart from those of the TCP segments.
+/* Passes the application's bytes to the dissectors that would get them over TCP. The plugin calls
+ * functions of Wireshark's TCP, which does desegmentation, choice of the dissector, and Decode As.
+ * TCP gets the bytes with the addresses and ports of the TCP connection, and with sequence numbers
+ * that begin at 1. The plugin keeps TCP's state for these bytes apart from the state for the TCP
+ * segments.
  *
  * The plugin relies on TCP's internals. For the time of a call it replaces `multisegment_pdus`,
  * `flags` and `ooo_segments` of tcp_flow_t, and `dissector_tree` of conversation_t. So a dissector
@@ -9,10 +10,11 @@
  * message that lasts until FIN by changing its tcp_multisegment_pdu. It sets the members of
  * packet_info in TCP_MEMBERS.
  *
- * If a version of Wireshark keeps messages elsewhere, messages of SMC-R mix with those of segments.
- * If it ends a message until FIN in another way, HTTP without a length stays open. If dissectors
- * read further members of packet_info, they read those of RoCE. tests/facts/test_payload.py and
- * test_other_protocols.py fail then.
+ * Faults if a version of Wireshark differs: 1. If TCP keeps incomplete messages in another member,
+ * messages of SMC-R mix with messages of TCP segments. 2. If TCP ends a message that lasts until
+ * FIN in another way, HTTP without a length stays open. 3. If dissectors read other members of
+ * packet_info, they read values of RoCE. tests/facts/test_payload.py and test_other_protocols.py
+ * find these faults.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -47,14 +49,14 @@
 #define SAVE(member) .member = pinfo->member,
 #define RESTORE(member) pinfo->member = saved->member;
 
-/* Values of the frame that become_tcp() has replaced. */
+/* The values that become_tcp() has replaced, for end_tcp(). */
 typedef struct {
     TCP_MEMBERS(DECLARE)
     wmem_list_frame_t *tcp_layer; /* layer added for the call */
     wmem_tree_t *dissectors;      /* `dissector_tree` of the conversation */
 } saved_frame_t;
 
-/* Makes the frame look like a TCP segment, until end_tcp(). */
+/* Makes the frame look like a TCP segment from the end `sender`, until end_tcp() is called. */
 static void
 become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender,
            saved_frame_t *saved)
@@ -96,6 +98,7 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *end
                                        ends->stream));
 }
 
+/* Returns the TCP sequence number of the byte at the stream position `position`. */
 static uint32_t
 sequence_number(uint64_t position)
 {
@@ -103,10 +106,9 @@ sequence_number(uint64_t position)
 }
 
 /* Ends a message that lasts until the end of the stream (DESEGMENT_UNTIL_FIN), such as an HTTP
- * response without a length. TCP keeps such a message as one that continues with each segment, and
- * ends it at a FIN. This function sets the length of the message to end at the last byte, before
- * `seq`. Then the empty segment with the number `seq` completes the message. Returns false if there
- * is no such message. */
+ * response without a length. TCP extends such a message with each segment until a FIN. This
+ * function sets the end of the message to the byte before `seq`. Then an empty segment with the
+ * sequence number `seq` completes the message. Returns false if no message lasts until the end. */
 static bool
 end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 {
@@ -126,12 +128,12 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
 /* A segment that TCP gets in the place of an RDMA WRITE packet. */
 typedef struct {
     tvbuff_t *tvb;
-    uint32_t seq; /* sequence number of its first byte */
+    uint32_t seq; /* sequence number of the segment's first byte */
     bool last;    /* the segment is empty, and ends the stream */
 } tcp_segment_t;
 
-/* If no dissector above TCP has got a whole message yet, TCP has written its own name into the
- * column Protocol: replaces it. */
+/* Replaces the name of TCP in the column Protocol. TCP writes its own name there if no dissector
+ * above TCP has got a whole message. */
 static void
 correct_protocol_column(packet_info *pinfo)
 {
@@ -141,8 +143,8 @@ correct_protocol_column(packet_info *pinfo)
         col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
 }
 
-/* Has TCP dissect a segment. With the last segment, TCP dissects the message that waits for the end
- * of the stream. */
+/* Has TCP dissect a segment. If `last` of the segment is set, TCP dissects the message that lasts
+ * until the end of the stream. */
 static void
 dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment)
 {
@@ -160,8 +162,8 @@ dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment
     become_tcp(pinfo, ends, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(ends->conversation, pinfo);
     tcp_flow_t *flow = tcpd->fwd, flow_of_segments = *flow;
-    /* TCP's flow is that of SMC-R for the call. The bytes come in the order of the receiver, so TCP
-     * needs no list of early segments (tcp.reassemble_out_of_order). */
+    /* During the call, TCP's flow has the state of SMC-R's bytes. The bytes come in the order of
+     * the stream, so TCP needs no list of out-of-order segments (tcp.reassemble_out_of_order). */
     flow->multisegment_pdus = own->messages;
     flow->flags = own->flags;
     flow->ooo_segments = NULL;
@@ -194,8 +196,8 @@ dissect_bytes_as_tcp(const smcr_payload_target_t *target, const smcr_payload_fre
     dissect_as_tcp(target, &segment);
 }
 
-/* The range of the stream that the packet carries. If its position is not known, the first pass may
- * have assigned one by order of arrival: the position after the bytes of earlier packets
+/* Returns the range of the stream that the packet carries. If the position of the bytes is not
+ * known, the first pass may have assigned a position: directly after the bytes of earlier packets
  * (tcp_state.c). */
 static smcr_stream_range_t
 find_piece(const smcr_place_t *place)
@@ -208,7 +210,7 @@ find_piece(const smcr_place_t *place)
     return piece;
 }
 
-/* Whether the receiver discards the packet, since it has its bytes already. */
+/* Whether the receiver discards the packet, because it already has the bytes of the packet. */
 static bool
 is_dropped(const smcr_record_t *record)
 {
@@ -224,7 +226,7 @@ smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
 
     if (!record->conn || !piece.known || is_dropped(record))
         return false;
-    /* when the packet came, it was not known which bytes had been written before */
+    /* when this packet came, the bytes of earlier packets were not known, so no gap is reported */
     if (record->conn_learned_late) {
         *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
         return true;
@@ -254,16 +256,17 @@ show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
     call_data_dissector(fresh, target->pinfo, target->tree);
 }
 
-/* Whether the frame came before a host named the connection. */
+/* Whether the frame came before a host reported over netlink to which connection its bytes
+ * belong ("belated" bytes). */
 static bool
 is_belated(const packet_info *pinfo, const smcr_record_t *record)
 {
     return record->conn && pinfo->num < record->conn->conversation_from;
 }
 
-/* Whether these bytes are the first ones that a later pass gives to dissectors: no bytes have been
- * given yet, the packet is the first of its request, and the first CDC message of its sender comes
- * later. */
+/* Whether these belated bytes are the first bytes of the stream for dissectors. Three conditions:
+ * 1. no belated byte has been passed to dissectors yet; 2. the packet is the first of its request;
+ * 3. the first CDC message of the sender comes later. */
 static bool
 begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)
 {
@@ -275,17 +278,17 @@ begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flo
            target->pinfo->num <= record->conn->side[record->sender].first_cdc_frame;
 }
 
-/* Whether an earlier call has given these bytes to dissectors. */
+/* Whether an earlier call of dissect_belated() has passed these bytes to dissectors. */
 static bool
 were_given(const struct smcr_payload_flow *flow, const smcr_payload_fresh_t *fresh, uint64_t end)
 {
     return fresh->position >= flow->belated_begin && end <= flow->belated_end;
 }
 
-/* Dissects bytes that came before a host named the connection. The first pass had no TCP connection
- * for them. A later pass gives them to dissectors in their order, each byte once, as if it were the
- * first pass. So a pass over all frames gives all bytes. A frame that is shown alone gives its
- * bytes only if they are next in order. */
+/* Dissects belated bytes: bytes that came before a host reported to which connection they belong.
+ * The first pass did not know the TCP connection of these bytes. A later pass passes each byte to
+ * dissectors once, in the order of the stream. So a later pass over all frames passes all bytes. A
+ * frame that is dissected alone passes its bytes only if they are the next in order. */
 static void
 dissect_belated(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {
@@ -326,7 +329,8 @@ is_only_data(wmem_list_frame_t *last)
            GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
 }
 
-/* Has new bytes of the stream dissected, unless the policy of heuristics keeps them back. */
+/* Has new bytes of the stream dissected. If smcr_policy_decide_asking() decides that heuristics are
+ * not called, shows the bytes as data. */
 static void
 dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {
@@ -357,10 +361,11 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
         smcr_policy_note_answer(pinfo, record, bytes, is_only_data(last));
 }
 
-/* Whether the receiver has taken the packet in, and its connection is known. A packet after a gap
- * may be discarded and retransmitted, so it waits: dissectors need the bytes in order. If the
- * connection became known later, a later frame hands the bytes on, unless a host has named the
- * connection. */
+/* Whether dissectors may get the bytes in the frame of the packet itself: the receiver has taken in
+ * the packet, and the connection of the packet is known. Returns false for a packet after a gap,
+ * because the receiver may discard the packet, and dissectors need the bytes in order. Returns
+ * false if the connection became known in a later frame, except if a host reported the connection
+ * over netlink; that later frame passes the bytes to dissectors. */
 static bool
 is_taken_in(const smcr_record_t *record)
 {
@@ -383,8 +388,8 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
     return smcr_payload_find_new_bytes(data, record, fresh);
 }
 
-/* Whether another frame hands the bytes on to dissectors. No frame does if the connection was not
- * known at the frame that should have handed them on. */
+/* Whether a later frame passes the bytes to dissectors. False if the connection was not known in
+ * the frame that should have passed the bytes. */
 static bool
 is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -432,7 +437,7 @@ smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_
 
 /* ---- bytes that a later frame hands on ---- */
 
-/* Bytes that follow each other in a stream, as one piece of the buffer. */
+/* A run: bytes that follow each other in a stream, in one piece of the buffer. */
 typedef struct {
     smcr_record_t record; /* record of the packet with the first of these bytes */
     uint64_t position;    /* stream position of the first byte */
@@ -440,10 +445,10 @@ typedef struct {
     int end;              /* offset after the last byte */
 } handed_run_t;
 
-/* The bytes that a frame hands on. */
+/* The bytes of held packets (smcr_payload_hand_on()) that a frame passes to dissectors. */
 typedef struct {
-    const smcr_payload_target_t *target; /* place where the frame that hands on shows the bytes */
-    tvbuff_t *tvb;                       /* packet of that frame */
+    const smcr_payload_target_t *target; /* place where this frame shows the bytes */
+    tvbuff_t *tvb;                       /* packet of this frame */
     wmem_array_t *bytes;                 /* the buffer: new bytes of all runs, one run after the
                                             other */
     wmem_array_t *runs;                  /* handed_run_t */
@@ -507,8 +512,8 @@ smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record
     return NULL;
 }
 
-/* Adds an earlier packet to the runs, and shows its frame in the tree. `by`: record of the packet
- * that hands the bytes on. */
+/* Adds a held packet to the runs, and shows its frame number in the tree. `by`: record of the
+ * packet whose frame passes the bytes to dissectors. */
 static void
 add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
 {
@@ -525,8 +530,8 @@ add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
     tvb_free(data);
 }
 
-/* Dissects the runs. All are in one buffer, since TLS distinguishes the records of a frame by their
- * offset in the buffer. */
+/* Dissects the runs. All runs are in one buffer, because TLS distinguishes the TLS records of a
+ * frame by their offsets in the buffer. */
 static void
 dissect_runs(const handing_t *handing)
 {

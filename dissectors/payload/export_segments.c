@@ -17,16 +17,16 @@ enum { TCP = 6, HOPS = 64, TCP_HEADER = 20, IPV4_HEADER = 20, IPV6_HEADER = 40 }
 /* State of a connection's exported segments. Indices are roles: 0 client, 1 server. */
 typedef struct {
     uint32_t frame;    /* the last frame that made a segment; 0: none */
-    uint32_t acked[2]; /* bytes of the peer that the role has acknowledged */
-    uint32_t end[2];   /* bytes that the role has sent: position after the last byte */
+    uint32_t acked[2]; /* by role: number of the peer's bytes that the role has acknowledged */
+    uint32_t end[2];   /* by role: stream position after the last byte that the role has sent */
     bool fin[2];       /* the role has sent a FIN */
 } exported_t;
 
 static int export_tap;
 static wmem_map_t *exported_of; /* smcr_conn_t * -> exported_t */
 
-/* Returns the state of a connection. An earlier frame than the last one begins a new pass, in which
- * no segment has been exported yet. */
+/* Returns the state of a connection. If the current frame comes before the last frame in the state,
+ * a new pass has begun, and the state is reset. */
 static exported_t *
 find_exported(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -73,7 +73,8 @@ typedef struct {
                              header */
     uint8_t version;      /* first byte: version, and for IPv4 the length of the header */
     unsigned length_at;   /* 2 bytes: length of the packet */
-    unsigned length_less; /* bytes that the length field does not count: of IPv6, its header */
+    unsigned length_less; /* number of header bytes that the length field does not count: 0 for
+                             IPv4, the whole header for IPv6 */
     unsigned hops_at;     /* 1 byte */
     unsigned protocol_at; /* 1 byte */
 } ip_layout_t;
@@ -279,8 +280,8 @@ queue_tcp(packet_info *pinfo, const smcr_tap_segment_t *segment)
     }
 }
 
-/* Exports a packet of the tap: bytes that it hands on, its own bytes, a CDC message, or a
- * segment. */
+/* Exports a packet of the tap: the bytes of held packets (smcr_tap_t.delivered), its own bytes, a
+ * CDC message, or a TCP segment. */
 static void
 queue_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {

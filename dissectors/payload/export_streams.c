@@ -2,8 +2,8 @@
  *
  * Wireshark asks for whole objects, and does not report the end of the capture. So an object is
  * listed at its first byte, and grows with every further byte. If bytes of the stream are missing
- * in the capture, the object has the others, one after the other, and the number of missing bytes
- * is in its name: a file has no other place for it.
+ * in the capture, the object has all other bytes, one after the other, and the name of its file
+ * contains the number of missing bytes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,15 +18,16 @@
 typedef struct {
     const smcr_conn_t *conn;
     int sender;        /* side of the link group */
-    uint64_t position; /* position of the data; without data, the known end of the stream */
+    uint64_t position; /* stream position of the data; if `data` is NULL, the known end of the
+                          stream */
     tvbuff_t *data;    /* NULL: none */
 } update_t;
 
 /* The object of one direction of a connection, in one listing. */
 typedef struct {
     int64_t key;                  /* 2 * number of the connection + side */
-    smcr_pieces_t pieces;         /* its bytes belong to `entry` */
-    export_object_entry_t *entry; /* belongs to the listing */
+    smcr_pieces_t pieces;         /* bytes of the stream; `pieces.bytes` belongs to `entry` */
+    export_object_entry_t *entry; /* entry in Wireshark's list, which owns the entry */
     unsigned receiver;            /* role of the receiver in the name of the file */
     uint64_t missing;             /* number of missing bytes in the name of the file */
 } stream_t;
@@ -99,8 +100,8 @@ free_stream(void *data)
     g_free(stream);
 }
 
-/* Returns the listing of Wireshark's list. Not every program reports that it lists the objects
- * anew, but its list is empty then. */
+/* Returns the streams of Wireshark's list `list`. If the list is empty, forgets earlier streams:
+ * some programs list the objects anew without a call of the reset function. */
 static GHashTable *
 find_listing(export_object_list_t *list)
 {
@@ -115,7 +116,7 @@ find_listing(export_object_list_t *list)
     return listing;
 }
 
-/* Returns the object of a stream, which is made and listed if there is none. */
+/* Returns the object of a stream. Makes and lists the object if it does not exist yet. */
 static stream_t *
 find_stream(export_object_list_t *list, const packet_info *pinfo, const update_t *update)
 {
@@ -154,7 +155,7 @@ add_update(export_object_list_t *list, const packet_info *pinfo, const update_t 
     set_names(stream, update);
 }
 
-/* Adds the bytes of earlier packets that this one hands on. */
+/* Adds the bytes of held packets (smcr_tap_t.delivered) to their streams. */
 static void
 add_held_updates(export_object_list_t *list, const packet_info *pinfo, const smcr_tap_t *packet)
 {
@@ -194,6 +195,7 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     return TAP_PACKET_REDRAW;
 }
 
+/* Forgets all listings, when the file is closed. */
 static void
 forget_listings(void)
 {

@@ -42,6 +42,7 @@ free_record(void *record)
     g_free(record);
 }
 
+/* Adds a record to the text of Follow Stream. */
 static void
 add_record(follow_info_t *follow, follow_record_t *record)
 {
@@ -49,12 +50,15 @@ add_record(follow_info_t *follow, follow_record_t *record)
     follow->payload = g_list_prepend(follow->payload, record);
 }
 
+/* Adds a text of the plugin to the stream, in the direction of the sender. */
 static void
 add_text(follow_info_t *follow, const packet_info *pinfo, bool from_server, const char *text)
 {
     add_record(follow, new_record(pinfo, from_server, text, (unsigned)strlen(text)));
 }
 
+/* Adds a text that says how many bytes of the stream are missing. Adds nothing if `missing` is 0.
+ * */
 static void
 add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint64_t missing)
 {
@@ -64,8 +68,8 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
                                     missing));
 }
 
-/* Adds data that need not wait. follow->seq and record->seq are the low 32 bits of positions.
- * Positions that are compared here are never 2 GiB apart. */
+/* Adds data for which no bytes before are missing. follow->seq and record->seq are the low 32 bits
+ * of stream positions. Positions that this function compares are less than 2 GiB apart. */
 static void
 deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -85,7 +89,8 @@ deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t 
     add_record(follow, record);
 }
 
-/* Sorts the highest position first, where new data are inserted: data mostly come in order. */
+/* Comparison for a list with the highest stream position first. New data are inserted from the
+ * beginning of the list, and in most cases have the highest position. */
 static int
 later_first(const void *one, const void *other)
 {
@@ -94,7 +99,7 @@ later_first(const void *one, const void *other)
     return (int32_t)(b->seq - a->seq);
 }
 
-/* Adds the waiting data that begin before the position `until`. */
+/* Adds the waiting data whose positions are before `until`. */
 static void
 deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint32_t until)
 {
@@ -109,8 +114,9 @@ deliver_waiting(follow_info_t *follow, const packet_info *pinfo, bool from_serve
     }
 }
 
-/* Keeps data after a gap until the gap is filled. If more packets wait than a sender can have under
- * way, the gap before the first of them is never filled. */
+/* Keeps data after a gap until the gap is filled. If more packets wait than a sender can have
+ * unacknowledged, the gap before the first waiting packet is never filled, and the data are
+ * added. */
 static void
 keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -123,8 +129,9 @@ keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *r
         deliver_waiting(follow, pinfo, from_server, overdue->seq + 1);
 }
 
-/* Whether data have to wait for bytes before them: their packet waits after a sequence gap, a later
- * frame may fill the gap, or other data of the direction wait already. */
+/* Whether data have to wait for missing bytes. Any of three conditions is enough: 1. the packet of
+ * the data came after a sequence gap; 2. a later frame may fill the gap before the data; 3. other
+ * data of the direction wait already. */
 static bool
 has_to_wait(const follow_info_t *follow, const smcr_record_t *from,
             const smcr_payload_fresh_t *fresh)
@@ -136,7 +143,8 @@ has_to_wait(const follow_info_t *follow, const smcr_record_t *from,
            (follow->fragments[from_server] && ahead > 0);
 }
 
-/* Whether more than 2 GiB are missing before the data: the number does not fit into 32 bits. */
+/* Whether more than 2 GiB are missing before the data, so that comparisons of 32-bit positions do
+ * not work. */
 static bool
 lacks_too_much(const follow_info_t *follow, bool from_server, const smcr_payload_fresh_t *fresh)
 {
@@ -181,13 +189,13 @@ add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *f
     skip_large_gap(follow, pinfo, from_server, fresh);
     deliver_record(follow, pinfo, record);
     uint32_t before;
-    do { /* adds the waiting data, as far as they continue without a gap */
+    do { /* adds waiting data until the next gap */
         before = *next;
         deliver_waiting(follow, pinfo, from_server, before + 1);
     } while (*next != before);
 }
 
-/* Forgets all that was collected. */
+/* Removes all records that have been collected. */
 static void
 clear_records(follow_info_t *follow)
 {
@@ -210,9 +218,9 @@ is_same_client(const follow_info_t *follow, const smcr_conn_t *conn, const addre
            (!conn->conversation || follow->client_port == port);
 }
 
-/* Sets the ends of the connection. In the first pass a host may name the connection after its first
- * data. The data collected before had other positions, and maybe the other direction, so they are
- * removed. */
+/* Sets the ends of the connection. In the first pass, a host may report the TCP connection over
+ * netlink after the first data. Data collected before had other positions, and perhaps the wrong
+ * direction, so they are removed. */
 static void
 set_ends(follow_info_t *follow, const smcr_conn_t *conn)
 {
@@ -233,7 +241,7 @@ set_ends(follow_info_t *follow, const smcr_conn_t *conn)
     follow->server_port = ports[1];
 }
 
-/* Adds the data of earlier packets that this one hands on. */
+/* Adds the data of held packets (smcr_tap_t.delivered). */
 static void
 add_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *packet)
 {
@@ -340,9 +348,9 @@ smcr_follow_register(int proto)
                                   port_text, follow_packet, stream_count);
 }
 
-/* The functions by which TLS, HTTP, WebSocket and HTTP2 find the stream of a frame only work for
- * TCP. They are wrapped: for the call, a frame of RoCE gets the addresses and ports of a TCP
- * segment. */
+/* TLS, HTTP, WebSocket and HTTP2 have functions that find the stream of a frame. These functions
+ * work only for TCP. The plugin wraps them: during the call, a RoCE frame gets the addresses and
+ * ports of a TCP segment. */
 
 enum { ABOVE = 4 };
 static follow_conv_filter_func above[ABOVE]; /* the functions of these protocols; set at hand-off */

@@ -1,4 +1,4 @@
-/* Decides where TCP's heuristics are asked about the application's bytes (payload.h has the rules).
+/* Decides for which bytes of the application TCP's heuristics are called (payload.h has the rules).
  * The connection counts how often the heuristics have declined the bytes of a direction. Other
  * state is kept only after SMCR_POLICY_REFUSALS refusals, so short connections cost nothing. The
  * decision of the first pass is kept with the packet.
@@ -17,7 +17,7 @@ typedef struct {
     uint64_t when;   /* time of the bytes, nanoseconds since 1970 */
     uint64_t end;    /* stream position after the bytes */
     uint32_t frame;  /* frame of the bytes; 0: none yet */
-    uint8_t skipped; /* packets since the last one about which the heuristics were asked */
+    uint8_t skipped; /* number of packets since the last packet for which heuristics were called */
 } last_t;
 
 /* State of a connection, kept with Wireshark's conversation. It exists once a heuristic has
@@ -56,8 +56,9 @@ begins_announced(const smcr_record_t *record, smcr_policy_stretch_t bytes)
     return bytes.begin == stream->announced;
 }
 
-/* Whether the heuristics have not been asked about enough packets: SMCR_POLICY_SELDOM, or
- * SMCR_POLICY_ANNOUNCED right after announced bytes. */
+/* Whether the heuristics were not called for so many packets that they are called now:
+ * SMCR_POLICY_SELDOM packets, or SMCR_POLICY_ANNOUNCED packets if the bytes begin directly after
+ * announced bytes. */
 static bool
 is_due(const last_t *last, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
@@ -65,9 +66,9 @@ is_due(const last_t *last, const smcr_record_t *record, smcr_policy_stretch_t by
            (last->skipped >= SMCR_POLICY_ANNOUNCED && begins_announced(record, bytes));
 }
 
-/* Whether a message of the application may begin with these bytes. It may begin after a gap; after
- * bytes of the other direction, such as a question or an answer; after a pause; and now and then,
- * since a stream without pauses has messages, too. */
+/* Whether a message of the application may begin with these bytes. Any of four conditions is
+ * enough: 1. the bytes come after a gap; 2. they come after bytes of the other direction; 3. they
+ * come after a pause; 4. is_due() holds, because a stream without pauses has messages, too. */
 static bool
 may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_record_t *record,
                   smcr_policy_stretch_t bytes)
@@ -83,6 +84,7 @@ may_begin_message(const asking_t *asking, const packet_info *pinfo, const smcr_r
            is_due(last, record, bytes);
 }
 
+/* Notes time, end and frame of the newest bytes of a direction. */
 static void
 note_last_bytes(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t bytes)
 {
@@ -91,7 +93,7 @@ note_last_bytes(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t by
     last->frame = pinfo->num;
 }
 
-/* First pass: whether the heuristics are asked about these bytes. */
+/* First pass: decides whether the heuristics are called for these bytes. */
 static bool
 is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {

@@ -17,22 +17,23 @@ typedef struct {
     packet_info *pinfo;
     proto_tree *tree;            /* tree of the frame, to which dissectors above TCP add their
                                     items */
-    proto_tree *below;           /* subtree of the packet, for items of the plugin about the
-                                    bytes */
+    proto_tree *below;           /* subtree of the packet, to which the plugin adds its own items
+                                    about the bytes */
     const smcr_record_t *record; /* record of the packet that carried the bytes */
 } smcr_payload_target_t;
 
 /* Bytes of an RDMA WRITE packet that are new in the stream. */
 typedef struct {
-    tvbuff_t *data;    /* the new bytes, as far as they were captured */
+    tvbuff_t *data;    /* the captured new bytes */
     uint64_t position; /* stream position of the first new byte */
-    uint64_t gap;      /* number of bytes right before `position` that are missing in the capture */
-    bool gap_may_be_filled; /* a later frame of the capture may have the missing bytes */
+    uint64_t gap;      /* number of bytes directly before `position` that no earlier frame has */
+    bool gap_may_be_filled; /* a later frame of the capture may have the bytes counted in `gap` */
 } smcr_payload_fresh_t;
 
-/* Finds the new bytes among the captured bytes `data` of an RDMA WRITE packet. A sender may write
- * bytes once more that the receiver has already: these are not new. Returns false if no byte is
- * new, or if the position is not known; `*fresh` is not set then. */
+/* Finds the new bytes among the captured bytes `data` of an RDMA WRITE packet. Bytes that an
+ * earlier WRITE of the same stream positions has carried are not new. Returns true and sets
+ * `*fresh` if there are new bytes. Returns false, without setting `*fresh`, if no byte is new or if
+ * the stream position of the bytes is not known. */
 bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
                                  smcr_payload_fresh_t *fresh);
 
@@ -40,75 +41,86 @@ bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
  * new, all bytes are shown as data. `data`: the captured bytes of the packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
 
-/* First pass: keeps the bytes of an RDMA WRITE packet, if a later frame may hand them on to
- * dissectors. Later passes do nothing. */
+/* First pass: keeps the bytes of an RDMA WRITE packet that only a later frame can pass to
+ * dissectors (see smcr_payload_hand_on()). Does nothing in later passes. */
 void smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record);
 
-/* Has bytes dissected: first those of earlier RDMA WRITEs that this packet hands on, then those of
- * this packet. All are in one buffer, in the order of the stream.
+/* Has the bytes of held packets dissected, then the bytes of this packet. Held packets are earlier
+ * RDMA WRITE packets whose bytes dissectors did not get when the packets came; this packet shows
+ * where their bytes belong. All bytes are in one buffer, in the order of the stream.
  *
- * held: the earlier packets, as smcr_held_t *. tvb: this packet. data: the bytes of this packet if
- * it is an RDMA WRITE, else NULL. */
+ * held: the held packets, as smcr_held_t *. tvb: this packet. data: the bytes of this packet if it
+ * is an RDMA WRITE; NULL if it is not. */
 void smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tvbuff_t *tvb,
                           tvbuff_t *data);
 
-/* For listeners of the tap, in the first pass: returns the bytes of the next earlier packet that
- * this one hands on and that were not reported when they came; NULL: there are no more. `*next`:
- * index of the packet, 0 before the first call. Fills in `*record` with the facts of the earlier
- * packet. The caller frees the returned buffer by tvb_free(). */
+/* For listeners of the tap, in the first pass: returns the bytes of the next held packet in
+ * packet->delivered that the tap has not reported yet; NULL: there are no more. `*next`: index of
+ * the next held packet, 0 before the first call. Fills in `*record` with the record of the held
+ * packet. The caller frees the returned buffer with tvb_free(). */
 tvbuff_t *smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next,
                                      smcr_record_t *record);
 
-/* At a CDC message: if the message ends the stream of its sender, has the data dissected that wait
- * for the end, such as an HTTP response without a length. `message`: the bytes of the CDC
- * message. */
+/* Called for each CDC message. If the message ends the stream of its sender, has the data dissected
+ * for which a dissector has been waiting until the end of the stream. Example: an HTTP response
+ * without a length. `message`: the bytes of the CDC message. */
 void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *message);
 
-/* Wireshark's TCP asks dozens of heuristics about each segment of an unknown protocol, and all of
- * them decline each time. That is half of the time that the dissection of bulk data takes. But a
- * heuristic recognises its protocol at the beginning of a message. So after SMCR_POLICY_REFUSALS
- * refusals of a direction in a row, the heuristics are asked only where a message may begin.
+/* ---- when heuristics are asked ----
  *
- * Dissectors of a port or of a conversation get the same bytes as before. A connection that a
- * heuristic has accepted once is not changed, either. */
+ * Wireshark's TCP calls dozens of heuristic dissectors for each segment of an unknown protocol, and
+ * all of them decline. These calls take half of the time that the dissection of bulk data takes. A
+ * heuristic recognises its protocol only at the beginning of a message. So after all heuristics
+ * have declined SMCR_POLICY_REFUSALS packets of a direction in a row, they are called only for
+ * packets with which a message may begin.
+ *
+ * This policy does not concern dissectors that a port or a conversation selects, nor a connection
+ * that a heuristic has accepted once. */
 
-/* Refusals in a row after which the protocol of a direction counts as unknown. By then, even a
- * protocol with a greeting and a login has sent data of its own. */
+/* Number of packets of one direction in a row that all heuristics have to decline until the
+ * protocol of the direction counts as unknown. After 16 packets even a protocol with a greeting and
+ * a login has sent a message that its heuristic would recognise. */
 #define SMCR_POLICY_REFUSALS 16
 
-/* A message may begin after a pause of this length, nanoseconds. RDMA sends the data of a message
- * within a millisecond, so there is no such pause within a message. */
+/* Length in nanoseconds of a pause after which a message may begin. RDMA sends the data of a
+ * message within a millisecond, so there is no such pause within a message. */
 #define SMCR_POLICY_IDLE (100 * SMCR_TIME_MILLISECOND)
 
-/* A message may also begin after the bytes that a CDC message has announced: the program has
- * written these bytes at once, or the kernel has collected them. At such a place the heuristics are
- * asked after this number of packets about which they were not asked. */
+/* A message may also begin directly after the bytes that a CDC message has announced, because a
+ * CDC message announces what the program wrote with one call, or what the kernel has collected. The
+ * heuristics are called for a packet that begins there, if they were not called for this number of
+ * packets before. */
 #define SMCR_POLICY_ANNOUNCED 16
 
-/* After this number of packets about which they were not asked, the heuristics are asked about the
- * next packet in any case: a stream without pauses has messages, too. */
+/* Number of packets without a call of the heuristics after which they are called for the next
+ * packet in any case, because a stream without pauses has messages, too. */
 #define SMCR_POLICY_SELDOM 64
 
+/* The decision about the heuristics for a packet's new bytes. */
 typedef enum {
-    SMCR_POLICY_ASK_AS_TCP, /* the policy does not apply: TCP decides */
-    SMCR_POLICY_ASK_NOW,    /* as TCP does; then smcr_policy_note_answer() reports the answer */
-    SMCR_POLICY_ASK_NOT,    /* no heuristic is asked: the bytes are shown as data */
+    SMCR_POLICY_ASK_AS_TCP, /* the policy does not apply: TCP decides whether to call heuristics */
+    SMCR_POLICY_ASK_NOW,    /* TCP decides whether to call heuristics; the caller reports the result
+                               with smcr_policy_note_answer() */
+    SMCR_POLICY_ASK_NOT,    /* no heuristic is called: the bytes are shown as data */
 } smcr_policy_ask_t;
 
 /* A range of bytes in a stream. */
 typedef struct {
     uint64_t begin;                    /* position of the first byte */
     uint64_t end;                      /* position after the last byte */
-    const smcr_handshake_ends_t *ends; /* ends of the TCP connection that dissectors see */
+    const smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors
+                                          see */
     unsigned sender;                   /* end that sends the bytes: index in `ends`, 0 or 1 */
 } smcr_policy_stretch_t;
 
-/* Decides whether heuristics are asked about new bytes of an RDMA WRITE packet. The first pass
- * decides, and keeps its decision in the record for later passes. */
+/* Returns whether heuristics are called for `bytes`, the new bytes of an RDMA WRITE packet. The
+ * first pass decides, and keeps the decision in the packet's record; later passes return this
+ * decision. */
 smcr_policy_ask_t smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
                                             smcr_policy_stretch_t bytes);
 
-/* After SMCR_POLICY_ASK_NOW: reports whether all heuristics have declined the bytes. */
+/* Called after the decision SMCR_POLICY_ASK_NOW, when `bytes` have been dissected. `declined`: all
+ * heuristics have declined the bytes. */
 void smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *record,
                              smcr_policy_stretch_t bytes, bool declined);
 

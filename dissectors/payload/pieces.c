@@ -1,5 +1,5 @@
-/* Keeps the positions of a stream that have come, as runs, and the bytes of these runs in one
- * buffer, without gaps between them.
+/* Keeps the bytes of a stream that have been added: their positions as runs (ranges of positions),
+ * and the bytes of all runs in one buffer, one run directly after the other.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -47,10 +47,10 @@ insert_bytes(smcr_pieces_t *pieces, size_t offset, const uint8_t *bytes, size_t 
     pieces->length += length;
 }
 
-/* Returns how many of `length` bytes at `position` are not kept. To insert bytes, all bytes after
- * them have to be moved, which costs more the longer the stream is. The total effort has an upper
- * bound. Above the bound, only bytes at the end of the stream are kept, since these move no
- * others. */
+/* Returns how many of `length` bytes at `position` are not kept, because their insertion would cost
+ * too much. An insertion moves all bytes after the inserted ones. The total effort of a stream has
+ * an upper bound. Above the bound, only bytes at the end of the stream are kept, because they move
+ * no other bytes. */
 static size_t
 bytes_given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
 {

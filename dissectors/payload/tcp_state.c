@@ -37,6 +37,7 @@ write_prompt(packet_info *pinfo, char *prompt)
              GPOINTER_TO_UINT(selected_number(pinfo)));
 }
 
+/* Makes a dissector selectable in Decode As by the number of a connection. */
 static void
 offer_dissector(const char *name _U_, void *handle, void *data _U_)
 {
@@ -78,8 +79,9 @@ smcr_payload_sender(const smcr_record_t *record)
     return record->sender ^ conn->sides_swapped;
 }
 
-/* Returns which end is the server, 0 or 1. Without TCP connection it is the server of the link
- * group; if that is not known, the receiver of the first bytes. */
+/* Returns which end is the server, 0 or 1. If the TCP connection is not known, returns the server
+ * of the link group; if that server is not known either, returns the receiver of the first bytes.
+ * */
 static int
 server_of(const smcr_conn_t *conn, unsigned sender)
 {
@@ -88,8 +90,8 @@ server_of(const smcr_conn_t *conn, unsigned sender)
     return conn->lgr->server < 0 ? !sender : conn->lgr->server ^ conn->sides_swapped;
 }
 
-/* Makes the ends between which TCP gets the bytes. A dissector that the user has chosen finds out
- * by the port who is the server, as over TCP. */
+/* Makes the client and server that dissectors see. A dissector that the user has chosen recognises
+ * the server by its port, as over TCP. */
 static const smcr_handshake_ends_t *
 new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
 {
@@ -138,10 +140,10 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
 
 /* ---- bytes of which only the order is known ---- */
 
-/* Whether no byte is missing before `offset` in the RMB element. The bytes continue where the bytes
- * before ended, or at the beginning of the element, after the eyecatcher if there is one. They can
- * only be at the beginning if the earlier bytes may have ended at the end of the element: sizes of
- * elements are powers of two, 16 KiB and more. (4.4.2) */
+/* Whether bytes at `offset` in the RMB element directly continue the earlier bytes. Two cases: 1.
+ * `offset` is the end of the earlier bytes; 2. `offset` is the beginning of the element (after the
+ * eyecatcher, if there is one), and the earlier bytes may have ended at the end of the element. The
+ * size of an element is a power of two, at least 16 KiB. (4.4.2) */
 static bool
 continues_flow(const struct smcr_payload_flow *flow, uint32_t offset)
 {
@@ -162,16 +164,17 @@ is_without_tcp(const smcr_record_t *record)
     return record->write_location->index && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
-/* Whether the size of the RMB element of the receiver is known. Then positions in the stream are
- * known, too, sooner or later. */
+/* Whether the size of the receiver's RMB element is known. If it is known, the stream position of
+ * each byte becomes known, at the latest with a later packet. */
 static bool
 is_element_size_known(const smcr_record_t *record)
 {
     return smcr_ring_room(&record->conn->side[!record->sender].in.ring) != 0;
 }
 
-/* Appends the packet to the flow. If its position is not known, it gets the position after the
- * bytes before, plus one byte if bytes are missing, whose number is not known. */
+/* Appends the bytes of the packet to the flow. If their stream position is not known, they get the
+ * position directly after the earlier bytes. If bytes are missing before them, their number is not
+ * known, and the position is one byte higher. */
 static void
 append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_range_t piece)
 {

@@ -1,5 +1,5 @@
-/* State of Wireshark's TCP for the bytes of a connection, kept apart from that of the TCP
- * segments.
+/* The state that Wireshark's TCP dissector needs for the application's bytes in RDMA WRITEs. It is
+ * kept apart from the state that TCP has for the TCP segments of the same connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,37 +10,39 @@
 #include "host/host.h"
 #include "state/state.h"
 
-/* State of Wireshark's TCP for one direction of a connection. Kept with the connection, in file
- * scope. */
+/* The state of Wireshark's TCP dissector for the bytes of one direction of an SMC-R connection.
+ * Kept with the connection, in file scope. */
 struct smcr_payload_flow {
-    const smcr_handshake_ends_t *ends; /* the ends between which TCP gets the bytes */
-    wmem_tree_t *messages; /* messages of several packets, by sequence number; the tree
-                              `multisegment_pdus` of TCP's flow */
-    uint16_t flags;        /* flags of TCP's flow */
-    /* bytes that came before a host named the connection: position of the first byte that a later
-     * pass has given to dissectors */
+    const smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors
+                                          see */
+    wmem_tree_t *messages; /* messages of several packets, by sequence number: the member
+                              `multisegment_pdus` of Wireshark's tcp_flow_t */
+    uint16_t flags;        /* the member `flags` of Wireshark's tcp_flow_t */
+    /* Stream position of the first byte that dissectors got only in a later pass. Reason: a host
+     * reported over netlink, after the byte, to which connection the byte belongs. */
     uint64_t belated_begin;
-    uint64_t belated_end; /* position after the last byte that a later pass has given; equal to
-                             `belated_begin`: none was given */
-    uint64_t next_position; /* without TCP connection: position after the last byte that TCP has
-                               got */
-    uint32_t next_offset; /* offset of `next_position` in the RMB element; 0: TCP has got no byte */
+    uint64_t belated_end; /* stream position after the last byte that dissectors got only in a later
+                             pass; equal to `belated_begin`: there is no such byte */
+    uint64_t next_position; /* stream position after the last byte that TCP has got; used if the
+                               TCP connection is not known */
+    uint32_t next_offset; /* offset in the RMB element that belongs to `next_position`; 0: TCP has
+                             got no byte */
 };
 
-/* Returns which end of the connection sends the bytes, 0 or 1: a role if the TCP connection is
- * known, else a side of the link group. SMCR_LGR_SIDE_UNKNOWN: not known. The record has a
- * connection. */
+/* Returns which end of the record's connection sends the bytes. If the TCP connection is known, the
+ * result is a role: 0 client, 1 server. If not, the result is a side of the link group, 0 or 1.
+ * SMCR_LGR_SIDE_UNKNOWN: the sender is not known. The record must have a connection. */
 int smcr_payload_sender(const smcr_record_t *record);
 
-/* Returns the state of a direction, for the conversation that the connection has now; NULL: TCP has
- * got no byte yet. */
+/* Returns the state for the bytes that the end `sender` of the connection sends, within the
+ * conversation that the connection has now; NULL: TCP has got no byte of this direction yet. */
 struct smcr_payload_flow *smcr_payload_find_flow(const smcr_conn_t *conn, unsigned sender);
 
-/* Returns the same as smcr_payload_find_flow(); makes the state if there is none. */
+/* Returns the same state as smcr_payload_find_flow(). Makes the state if it does not exist yet. */
 struct smcr_payload_flow *smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn,
                                             unsigned sender);
 
-/* Returns whether only the order of an RDMA WRITE packet's bytes is known, not their position. Such
- * bytes get the position after the bytes before them. The first pass assigns this position, so it
- * must call this function right before TCP gets the bytes. */
+/* Returns whether the stream position of an RDMA WRITE packet's bytes is not known, so that the
+ * bytes get the position after the last bytes that TCP has got. The first pass assigns this
+ * position in this function, so the first pass must call it directly before TCP gets the bytes. */
 bool smcr_payload_is_arrival_ordered(const packet_info *pinfo, const smcr_record_t *record);

@@ -43,28 +43,30 @@ typedef struct {
     smcr_hooks_start_t start; /* header that `tvb` begins with; not set in calls of the heuristic */
     tvbuff_t *tvb;
     packet_info *pinfo;
-    proto_tree *tree; /* NULL: this run needs no tree */
+    proto_tree *tree; /* tree to add items to; NULL: Wireshark needs no items in this run */
     void *data;       /* the caller's argument, passed on to InfiniBand's dissector */
-    int used;         /* bytes that the wrapper returns; 0: InfiniBand's dissector was not called
-                         yet, or has rejected the packet */
+    int used;         /* number of bytes that the wrapper returns as dissected; 0: InfiniBand's
+                         dissector was not called yet, or has rejected the packet */
 } call_t;
 
 /* ---- handing the packet from the wrapper to the heuristic ---- */
 
 /* A packet that is being dissected. */
 typedef struct {
-    smcr_packet_t *packet;   /* the packet as learned; NULL: it is not of SMC-R */
-    const smcr_gate_t *gate; /* keeps other heuristics out; NULL: none is kept out */
-    bool shown;              /* SMC-R's part of the tree has been added */
+    smcr_packet_t *packet;   /* the learned packet; NULL: the packet is not of SMC-R */
+    const smcr_gate_t *gate; /* the closed gate, which disables other heuristics; NULL: no gate is
+                                closed */
+    bool shown;              /* the items of SMC-R have been added to the tree */
     bool hides_columns;      /* hide_columns() has made the columns read-only; unhide_columns() ends
                                 this */
 } nested_packet_t;
 
 #define SLOT 0 /* key of the slot in p_add_proto_data() */
 
-/* The slot of the frame. A frame may have RoCE packets within RoCE packets. The slot points to the
- * innermost packet that is being dissected; NULL: the wrapper has seen no such packet. If the frame
- * has no slot, the function adds one if `make` is true, and returns NULL otherwise. */
+/* Returns the slot of the frame: a pointer to the packet that is being dissected. A frame may have
+ * RoCE packets within RoCE packets; the slot points to the innermost one. A slot with NULL: the
+ * wrapper has seen no packet. If the frame has no slot, the function adds a slot if `make` is true,
+ * and returns NULL if `make` is false. */
 static nested_packet_t **
 find_slot(packet_info *pinfo, bool make)
 {
@@ -88,9 +90,9 @@ find_current(packet_info *pinfo)
 
 /* ---- showing ---- */
 
-/* Shows what SMC-R says about the packet. `tvb` has the payload at `offset`. The buffer of a
- * WRITE's payload is created by this function, since nothing but showing needs it. Returns false if
- * nothing is shown. */
+/* Shows the SMC-R items of the packet. `tvb` has the payload at `offset`. For an RDMA WRITE, this
+ * function creates the tvb of the payload, because only this function needs it. Returns false if
+ * the packet has no payload to show. */
 static bool
 show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
      const nested_packet_t *current)
@@ -161,7 +163,7 @@ is_whole(tvbuff_t *tvb)
     return tvb_captured_length(tvb) == tvb_reported_length(tvb);
 }
 
-/* Whether the packet has a payload that belongs to its record: data of a WRITE, or a message. */
+/* Whether the packet has a payload of SMC-R: data of an RDMA WRITE, or a message. */
 static bool
 has_own_payload(const smcr_packet_t *packet)
 {
@@ -174,9 +176,9 @@ has_own_payload(const smcr_packet_t *packet)
     return has_opcode_of_kind && roce->payload_length > 0;
 }
 
-/* Whether InfiniBand's dissector certainly offers the payload to our heuristic: the capture has the
- * whole packet, and no other dissector is asked first. Our heuristic clears the columns, so
- * InfiniBand's dissector does not need to write any. */
+/* Whether InfiniBand's dissector certainly offers the payload to the plugin's heuristic: the
+ * capture has the whole packet, and no other dissector gets the payload first. The heuristic clears
+ * the columns, so the caller can save the time in which InfiniBand's dissector writes columns. */
 static bool
 is_offered_for_certain(tvbuff_t *tvb, const smcr_packet_t *packet)
 {
@@ -193,6 +195,7 @@ hide_columns(packet_info *pinfo, nested_packet_t *current)
     col_set_writable(pinfo->cinfo, -1, false);
 }
 
+/* Makes the columns writable again, if hide_columns() has made them read-only. */
 static void
 unhide_columns(packet_info *pinfo, nested_packet_t *current)
 {
@@ -205,8 +208,8 @@ unhide_columns(packet_info *pinfo, nested_packet_t *current)
 /* An action, called while `current` is the innermost packet of the frame. */
 typedef void action_t(call_t *call, nested_packet_t *current);
 
-/* Calls the action, while the slot points to `current` and all heuristics but ours are kept out. If
- * the action throws an exception, the slot, the heuristics and the columns are restored, and the
+/* Calls the action, while the slot points to `current` and the gate disables all other heuristics.
+ * If the action throws an exception, the slot, the heuristics and the columns are restored, and the
  * exception passes on. */
 static void
 do_with_current(action_t *action, call_t *call, nested_packet_t *current)
@@ -270,7 +273,7 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 
 /* Whether dissect_headers() may replace InfiniBand's dissector. Without a tree, nothing shows what
  * that dissector adds. InfiniBand's dissector knows some senders by RDMA-CM, for the source port;
- * if it is not called, our record has to name the sender. */
+ * if it is not called, the record of the packet has to contain the sender. */
 static bool
 needs_no_infiniband(const call_t *call, const smcr_packet_t *packet)
 {
@@ -295,8 +298,8 @@ dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
     return used;
 }
 
-/* Dissects a packet that is not of SMC-R, as far as the capture shows so far. The slot tells this
- * to the heuristic, which then does not look at the payload. Returns the number of bytes used.
+/* Dissects a packet that is not known to be of SMC-R. The slot of the frame points to `foreign`
+ * meanwhile, so that the heuristic does not examine the payload. Returns the number of bytes used.
  *
  * The slot needs to be restored after an exception only if a packet of SMC-R surrounds this one.
  * Otherwise nothing reads the slot after this packet, since the slot ends with the frame. So most
@@ -326,10 +329,10 @@ dissect_foreign(const call_t *call)
     return used;
 }
 
-/* Dissects a packet that is not of SMC-R, and whose source queue pair is not known: an ICMP error
- * quotes the packet, its ICRC is wrong, or later frames may prove that the packet is of SMC-R. The
- * source port becomes 0, unless InfiniBand's dissector knows the queue pair. Returns the number of
- * bytes used. */
+/* Dissects a packet that is not known to be of SMC-R, and whose source queue pair is not known.
+ * Three cases: 1. an ICMP error quotes the packet; 2. the ICRC of the packet is wrong; 3. later
+ * frames may prove that the packet is of SMC-R. If InfiniBand's dissector does not know the source
+ * queue pair either, the source port becomes 0. Returns the number of bytes used. */
 static int
 dissect_without_source(const call_t *call)
 {
@@ -356,7 +359,8 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
                                       (const uint8_t *)to->data + to->len - 4, qpn);
 }
 
-/* Whether the packet needs to be neither learned nor shown. Reads only the BTH. */
+/* Whether the wrapper ignores the packet: the packet is not learned, and the plugin adds no items.
+ * Reads only the BTH. */
 static bool
 ignores_packet(const call_t *call)
 {
@@ -388,8 +392,8 @@ dissect_foreign_rdma(const call_t *call, const smcr_packet_t *packet)
     return used;
 }
 
-/* Whether the packet is learned from its payload, too: messages of SMC-R are in SENDs, messages of
- * communication management in datagrams. */
+/* Whether smcr_packet_learn() needs the payload of the packet. SENDs contain messages of SMC-R, and
+ * datagrams contain messages of communication management. */
 static bool
 is_learned_from_payload(const smcr_ib_headers_t *roce)
 {
@@ -398,8 +402,9 @@ is_learned_from_payload(const smcr_ib_headers_t *roce)
     return may_manage || smcr_ib_is_send(roce->opcode);
 }
 
-/* Dissects a packet that is not of SMC-R, or not yet. If its record has a place, later frames may
- * prove that the packet is data of a connection, so its payload is kept. */
+/* Dissects a packet that is not known to be of SMC-R. If the record of the packet has a
+ * `write_location`, later frames may prove that the packet is data of an SMC-R connection, so the
+ * payload is kept. */
 static int
 dissect_not_ours(call_t *call, smcr_packet_t *packet)
 {
@@ -492,8 +497,8 @@ dissect_unwrapped(call_t *call, nested_packet_t *current)
     show_as_layer(call->tvb, call->pinfo, call->tree, current);
 }
 
-/* Our payload heuristic. Most often the wrapper has learned the packet, and the heuristic shows it
- * or declines. The wrapper has not seen the packet if the wrapper has stepped aside, or if the
+/* The plugin's payload heuristic. If the wrapper has learned the packet, the heuristic shows the
+ * packet or declines. The wrapper has not seen the packet if it has stepped aside, or if the
  * packet is in an encapsulation that is not wrapped. Then the heuristic learns the packet
  * itself. */
 ws_bool
@@ -543,8 +548,9 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
 }
 
 /* Replaces the heuristic of Wireshark's own dissector `smc`. Wireshark may ask that heuristic
- * before ours, and it takes every payload that has the length and a type of LLC. The replacement
- * declines the messages that our heuristic takes, so that Wireshark asks ours next. */
+ * before the plugin's heuristic, and it takes every payload that has the length and a type of LLC.
+ * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
+ * the plugin's heuristic next. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

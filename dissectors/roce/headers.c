@@ -55,8 +55,8 @@ operation_of(uint8_t opcode)
     return opcode == SMCR_IB_CNP ? opcode : opcode & (uint8_t)~SMCR_MASK_SERVICE;
 }
 
-/* Skips the GRH at `offset`, and reads the GIDs. Returns the offset of the BTH; -1: there is
- * none. */
+/* Skips the GRH at `offset`, and reads the GIDs. Returns the offset of the BTH; -1: no BTH follows,
+ * or the GRH was not captured. */
 static int
 skip_grh(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -71,7 +71,7 @@ skip_grh(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 }
 
 /* Skips the LRH, and the GRH if the LRH names one. Without a GRH the GIDs are zeros. Returns the
- * offset of the BTH; -1: there is none. */
+ * offset of the BTH; -1: no BTH follows, or a header was not captured. */
 static int
 skip_lrh(tvbuff_t *tvb, smcr_ib_headers_t *roce)
 {
@@ -89,7 +89,8 @@ skip_lrh(tvbuff_t *tvb, smcr_ib_headers_t *roce)
     }
 }
 
-/* The offset of the BTH in a packet that begins with the header `start`; -1: there is none. */
+/* Returns the offset of the BTH in a packet that begins with the header `start`; -1: the packet has
+ * no BTH, or the headers before the BTH were not captured. */
 static int
 find_bth(tvbuff_t *tvb, smcr_hooks_start_t start, smcr_ib_headers_t *roce)
 {
@@ -109,7 +110,8 @@ extension_units(uint8_t kind, uint8_t length)
                ? length + 1U : 0;
 }
 
-/* Whether the IPv6 header is followed by extension headers up to the UDP header at `end`. */
+/* Whether the bytes from the end of the IPv6 header to the UDP header at `end` are a chain of
+ * extension headers. */
 static bool
 leads_to_udp(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *ip, uint32_t end)
 {
@@ -156,7 +158,8 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *
         roce->length = ip.total_length;
 }
 
-/* Number of bytes from the BTH to the payload, of SEND and RDMA WRITE. */
+/* Returns the number of bytes from the beginning of the BTH to the payload, for a SEND or RDMA
+ * WRITE with this opcode. */
 static int
 header_length(uint8_t opcode)
 {
@@ -200,6 +203,7 @@ read_reth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_RETH_LENGTH;
 }
 
+/* Reads the AETH at `offset`, if it was captured. Returns the offset after the AETH. */
 static int
 read_aeth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -209,6 +213,8 @@ read_aeth(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_AETH_LENGTH;
 }
 
+/* Reads the four bytes of immediate data (or RKey) at `offset`, if they were captured. Returns the
+ * offset after them. */
 static int
 read_immediate(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
 {
@@ -217,8 +223,8 @@ read_immediate(tvbuff_t *tvb, int offset, smcr_ib_headers_t *roce)
     return offset + SMCR_IB_IMMEDIATE_LENGTH;
 }
 
-/* Length of the atomic header in bytes, of atomic requests and responses; 0: no atomic header.
- * `opcode`: without its service. */
+/* Returns the length in bytes of the atomic header in an atomic request or response; 0: packets
+ * with this opcode have no atomic header. `opcode`: without its service. */
 static int
 atomic_length(uint8_t opcode)
 {
@@ -378,8 +384,8 @@ has_covered_bytes(const cover_t *cover)
            cover->length <= (int)tvb_captured_length(cover->tvb) - cover->offset;
 }
 
-/* The sender of a packet, by which the ICRCs of a sender are judged: its GID or, if it has none,
- * its LID. */
+/* Sets `sender` to the key of the packet's sender, by which the ICRCs of one sender are compared:
+ * the GID; if the packet has no GID, the source LID. */
 static void
 read_sender(tvbuff_t *tvb, const cover_t *cover, const smcr_ib_headers_t *roce,
             uint8_t sender[SMCR_GID_LENGTH])
@@ -432,7 +438,7 @@ add_status(tvbuff_t *tvb, proto_tree *tree, const smcr_icrc_t *icrc, const char 
     return item;
 }
 
-/* Shows a wrong ICRC, and the right one below it. */
+/* Shows a wrong ICRC, and below its item the value that would be right. */
 static void
 show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
 {

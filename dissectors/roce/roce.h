@@ -9,19 +9,19 @@
 #include "compat.h"
 #include "host/host.h"
 
-/* Dissects a packet that begins with the header `start`. Replaces InfiniBand's dissector, and calls
- * it. `data`: the argument that the caller passes to that dissector. Returns the number of bytes
- * dissected. */
+/* Dissects a packet that begins with the header `start`. Wireshark calls this function instead of
+ * InfiniBand's dissector, which this function calls itself. `data`: the argument for InfiniBand's
+ * dissector. Returns the number of bytes dissected. */
 int smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, void *data);
 
 /* The heuristic for payloads that InfiniBand's dissector offers. `data`: the infinibandinfo of the
- * packet. Returns whether the payload is SMC-R, and shows it then. */
+ * packet. If the payload is SMC-R, shows the payload and returns true; otherwise returns false. */
 ws_bool smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Replaces the heuristic of Wireshark's own dissector of SMC-R, and keeps it from payloads that
- * smcr_roce_dissect_payload() takes. Returns whether Wireshark's own heuristic takes the
- * payload. */
+/* Wireshark calls this function instead of the heuristic of its own SMC-R dissector `smc`. For a
+ * payload that smcr_roce_dissect_payload() would accept, returns false. For any other payload,
+ * calls the heuristic of `smc` and returns its result. */
 ws_bool smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
 /* Creates the dissectors of SMC-R's and InfiniBand's layer. Called once, after all protocols have

@@ -1,6 +1,6 @@
 /* Shows [SMC-R analysis], in the manner of tcp.analysis, and the meaning of the cursors of a CDC
  * message, in a subtree for each direction. Numbers are fields, so that graphs can plot them.
- * Expert items are raised elsewhere, by events that `state` has recorded.
+ * smcr_show_events() raises the expert items.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -18,7 +18,7 @@ typedef struct {
     proto_tree *own;   /* the subtree; NULL: not made yet */
 } analysis_t;
 
-/* Returns the subtree, which is made if there is none. */
+/* Returns the subtree of the analysis. The first call makes the subtree. */
 static proto_tree *
 own_tree(analysis_t *analysis)
 {
@@ -28,7 +28,7 @@ own_tree(analysis_t *analysis)
     return analysis->own;
 }
 
-/* Adds a number, mostly that of a frame. 0 adds nothing. */
+/* Adds the field `hf` with a number, in most cases a frame number. Adds nothing if `value` is 0. */
 static void
 add_number(analysis_t *analysis, int hf, uint32_t value)
 {
@@ -36,7 +36,7 @@ add_number(analysis_t *analysis, int hf, uint32_t value)
         smcr_generated_uint(own_tree(analysis), hf, value);
 }
 
-/* Adds a frame, which may be this one. */
+/* Adds the field `hf` with a frame number, which may be the number of the current frame. */
 static void
 add_frame(analysis_t *analysis, int hf, uint32_t frame)
 {
@@ -63,6 +63,7 @@ show_wait(proto_tree *tree, int hf_frame, int hf_time, const smcr_record_wait_t 
         smcr_generated_time(tree, hf_time, wait->time);
 }
 
+/* Adds the frame of a wait and its duration, if the frame is known. */
 static void
 add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait_t *wait)
 {
@@ -70,8 +71,8 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait
         show_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
-/* Returns a wait: the frame `other`, and the nanoseconds between two times. If the clock of the
- * capture goes back in between, the duration is not known. */
+/* Returns a wait with the frame `other` and the duration from the time `from` to the time `to`,
+ * nanoseconds. If `to` is before `from`, the duration is not known. */
 static smcr_record_wait_t
 wait_for(uint32_t other, uint64_t from, uint64_t to)
 {
@@ -86,6 +87,7 @@ wait_since(const analysis_t *analysis, const smcr_when_t *then)
     return wait_for(then->frame, then->time, smcr_capture_when(analysis->pinfo).time);
 }
 
+/* Adds a boolean field to the subtree. */
 static void
 add_flag(analysis_t *analysis, int hf, bool value)
 {
@@ -137,8 +139,8 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
 
 /* ---- an RDMA WRITE: the receiver's window, announcement and acknowledgement of its data ---- */
 
-/* Adds the fill of the receive buffer after this WRITE, the message that announces its data, and
- * their acknowledgement. */
+/* Adds the number of bytes in the receive buffer after this RDMA WRITE, the CDC message that
+ * announces the data of the WRITE, and the acknowledgement of the data. */
 static void
 add_write(analysis_t *analysis, const smcr_record_t *record)
 {
@@ -156,9 +158,9 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
 
 /* ---- acknowledgements and other responses ---- */
 
-/* Adds code or timer of a NAK, and the packet that the NAK refuses. `frame`: the first packet with
- * the PSN of the NAK; 0: not known. A NAK for a PSN sequence error does not refuse that packet: the
- * receiver waits for it. */
+/* Adds the code of a NAK or the timer of an RNR NAK, and the packet that the NAK refuses. `frame`:
+ * frame of the first packet with the PSN of the NAK; 0: not known. A NAK for a PSN sequence error
+ * does not refuse that packet: the receiver waits for that packet. */
 static void
 add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
 {
@@ -178,8 +180,8 @@ add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
         proto_item_set_text(item, "Expects: %u", frame);
 }
 
-/* Adds the request that a response acknowledges, and the message that is complete by this response.
- * If the response completes several messages, adds the last one. */
+/* Adds the request that a response acknowledges, and the message that the response completes. If
+ * the response completes several messages, adds the last of these messages. */
 static void
 add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -199,7 +201,8 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 
 /* ---- congestion ---- */
 
-/* Adds a CNP: the mark CE that it answers, and the time since the CNP before. */
+/* Adds the facts about a CNP: the packet with CE that the CNP answers, and the time since the CNP
+ * before. */
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
@@ -247,7 +250,7 @@ begin_direction(packet_info *pinfo, proto_tree *tree, int hf, int direction)
  * by which the peer reports data as read, so the number of bytes in the peer's buffer is known
  * ---- */
 
-/* Appends the bytes announced, not yet read, and free to the line of the subtree. */
+/* Appends three numbers of bytes to the label of the subtree: announced, not yet read, and free. */
 static void
 sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
 {
@@ -296,8 +299,8 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
     show_wait(tree, hf_smcr_window_wait_until, hf_smcr_window_wait_time, &wait);
 }
 
-/* ---- CDC: the data that the sender of the message reads. `offers`: the free space in its buffer
- * is known ---- */
+/* ---- CDC: the data that the sender of the message reads. `offers`: the free space in the sender's
+ * buffer is known ---- */
 
 /* Shows bytes reported as read, the message that announced them, and the free space that the sender
  * offers. */

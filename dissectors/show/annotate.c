@@ -8,7 +8,7 @@
 
 #include "generated.h"
 
-/* Whether the frame is known and comes before this one. */
+/* Whether `frame` is known (not 0) and comes before the frame that is being dissected. */
 static bool
 is_earlier_frame(const packet_info *pinfo, uint32_t frame)
 {
@@ -54,7 +54,8 @@ show_host(proto_tree *tree, const smcr_show_ends_t *ends, int role)
                                            *(const ws_in4_addr *)host->data));
 }
 
-/* Adds names and addresses of both ends, hidden. `sender`: a role, or SMCR_LGR_SIDE_UNKNOWN. */
+/* Adds names and addresses of both ends of a connection as hidden fields. `sender`: role of the
+ * packet's sender, or SMCR_LGR_SIDE_UNKNOWN. */
 static void
 show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
 {
@@ -82,6 +83,7 @@ show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
     smcr_generated_hidden_uint(tree, hf_smcr_dstport, conn->port[!sender]);
 }
 
+/* Adds the name of a link as a hidden field, if a filter or table needs it. */
 static void
 show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 {
@@ -92,7 +94,8 @@ show_link_name(packet_info *pinfo, proto_tree *tree, const smcr_link_t *link)
 
 /* ---- connections ---- */
 
-/* "0 (10.0.0.1:54558 to 10.0.0.2:8080, TCP stream 3)" */
+/* Returns number and ends of a connection, such as "0 (10.0.0.1:54558 to 10.0.0.2:8080, TCP stream
+ * 3)". */
 static const char *
 tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *ends)
 {
@@ -112,8 +115,9 @@ tcp_text(packet_info *pinfo, const smcr_conn_t *conn, const smcr_show_ends_t *en
     return text;
 }
 
-/* Adds the line of the connection, with the ends of its TCP connection if they are known. If nobody
- * reads the line, `ends` is NULL and the line has the number only. */
+/* Adds the item of the connection. Its label has the number of the connection and, if known, the
+ * ends of its TCP connection. `ends` is NULL if nobody sees the label; the label then has only the
+ * number. */
 static proto_tree *
 begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
            const smcr_show_ends_t *ends)
@@ -216,7 +220,7 @@ show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sen
                                   smcr_show_fallback_reason(pinfo->pool, &conn->fallback)));
 }
 
-static unsigned conns_shown; /* since Wireshark was started */
+static unsigned conns_shown; /* number of connections shown since Wireshark was started */
 
 unsigned
 smcr_annotate_conns_shown(void)
@@ -304,8 +308,8 @@ smcr_annotate_target(proto_tree *tree, const smcr_ib_qp_key_t *key, bool in_head
     show_end(tree, key, hf_smcr_dst_gid, in_headers);
 }
 
-/* Adds the line of the link: with its number on the wire or, as long as that is not known, with its
- * index. */
+/* Adds the item of the link. Its label has the link number of LLC messages; if that number is not
+ * known, the index of the link. */
 static proto_tree *
 begin_link(proto_tree *tree, const smcr_record_t *record)
 {
@@ -361,9 +365,9 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
         smcr_generated_uint(below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
-/* Shows the time since the beginning of the connection, and since its last frame, for filters and
- * columns. If the connection began before the capture, nothing is shown: it is not known which
- * earlier frames belonged to it. */
+/* Shows the time since the first frame of the connection, and since its last frame before this
+ * frame, for filters and columns. Shows nothing if the connection starts mid-connection, because
+ * earlier frames of the connection may not be known. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -393,8 +397,9 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
     return stream;
 }
 
-/* Shows the request that a response answers, and the time between both. The step of the exchange is
- * hidden, for filters. If the request was retransmitted, there is no time. */
+/* Shows the request that a response answers, and the time from the request to the response. Adds
+ * the code of the exchange as a hidden field, for filters. If the request was retransmitted, shows
+ * no time. */
 static void
 show_response(proto_tree *tree, const smcr_exchange_t *answers)
 {

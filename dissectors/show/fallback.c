@@ -1,5 +1,5 @@
-/* The reasons of fallbacks to TCP as text. `state` decides whether a connection has fallen back,
- * and why.
+/* Texts for the reasons of fallbacks to TCP. The state decides whether a connection has fallen back
+ * to TCP, and for which reason.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -24,8 +24,8 @@ decliner(const smcr_fallback_t *fallback)
     return fallback->by_server ? "the server" : "the client";
 }
 
-/* Returns the diagnosis code of the Decline, "Configuration error (0x03010000)". The capture may
- * have truncated it. */
+/* Returns the diagnosis of the Decline as text, such as "Configuration error (0x03010000)". If the
+ * diagnosis was not captured, the text says so. */
 static const char *
 decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
@@ -56,7 +56,8 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     return wmem_strbuf_get_str(text);
 }
 
-/* Returns the reason if neither side declined, and data follow on TCP. */
+/* Returns the reason of a fallback without a Decline: an answer to a CLC message is missing, and
+ * data follow on TCP. */
 static const char *
 no_answer_reason(const smcr_fallback_t *fallback)
 {

@@ -1,4 +1,4 @@
-/* Items in [brackets].
+/* Generated items, which Wireshark shows in [brackets].
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,7 +32,7 @@ smcr_generated_any_wanted(proto_tree *tree, const int *const fields[], unsigned 
     return false;
 }
 
-/* "Name: text". */
+/* Sets the label of the item to "Name: text", with the name of the field `hf`. */
 static void
 set_text(proto_item *item, int hf, const char *text)
 {

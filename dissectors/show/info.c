@@ -1,4 +1,4 @@
-/* Raises the expert items of events that `state` has recorded, and writes the Info column: trouble,
+/* Raises the expert items of the events in a record, and writes the Info column: trouble,
  * the connection or link of the packet, and which packet an acknowledgement answers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -19,7 +19,8 @@ static expert_field *const experts[] = {
 #include "experts.def"
 };
 
-/* Whether the event depends on how far the reader has read. */
+/* Whether the event is one of the receiver's window, which depends on how much the reader has
+ * read. */
 static bool
 is_of_window(smcr_event_id_t id)
 {
@@ -36,10 +37,10 @@ is_of_window(smcr_event_id_t id)
     }
 }
 
-/* Whether the event is shown. Events of the window are shown if no packet of the reader is missing
- * in the capture. An event with a deferred check is shown only in the second pass, and only if
- * later packets confirm it. "Peer silent" is shown in the first pass, too; the second pass removes
- * it if it is false. */
+/* Whether the event is shown. 1. Events of the receiver's window are shown if the capture has all
+ * packets of the reader. 2. An event with a deferred check is shown only in the second pass, and
+ * only if later packets confirm the event. 3. "Peer silent" is also shown in the first pass; the
+ * second pass does not show it if later packets disprove it. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
@@ -91,9 +92,9 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* Writes the ports of the TCP connection, the sender's first: "54558 -> 8080 ". If the user wants
- * names of ports, Wireshark writes them into the column at once. Numbers are written here, which is
- * faster. */
+/* Writes the ports of the TCP connection, the sender's port first: "54558 -> 8080 ". If the user
+ * wants names of ports, Wireshark's own function writes the names into the column. If not, this
+ * function writes the numbers, which is faster. */
 static void
 put_ports(smcr_quick_text_t *to, packet_info *pinfo, const smcr_conn_t *conn, int direction)
 {
@@ -108,8 +109,9 @@ put_ports(smcr_quick_text_t *to, packet_info *pinfo, const smcr_conn_t *conn, in
     smcr_quick_text_put(to, " ");
 }
 
-/* Writes the ports, if the TCP connection and the packet's direction are known; else the number of
- * the connection, else the number of the link. */
+/* Writes what the packet belongs to, for the Info column: the ports, if the TCP connection and the
+ * packet's direction are known; if not, the number of the connection; if the connection is not
+ * known, the number of the link. */
 static void
 put_owner(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record)
 {
@@ -168,6 +170,8 @@ resend_cause(const smcr_record_t *record, smcr_event_id_t event)
     return is_retransmission && record->step ? causes[record->step->cause] : NULL;
 }
 
+/* Adds "[word] " to the text, with the cause if the event is a retransmission whose cause is known.
+ * */
 static void
 add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event, const char *word)
 {
@@ -179,7 +183,7 @@ add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t even
         wmem_strbuf_append_printf(text, "[%s] ", word);
 }
 
-/* Adds "[word] " for each event that is worth a place in the Info column. */
+/* Adds "[word] " to the text for each event of the record that has a word for the Info column. */
 static void
 add_events(wmem_strbuf_t *text, const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -296,7 +300,7 @@ add_rnr_nak(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_heade
     add_refusal(pinfo, record, roce, reason, "is not ready for");
 }
 
-/* InfiniBand's dissector has no name for a CNP. */
+/* Writes the Info column of a CNP, for which InfiniBand's dissector has no name. */
 static void
 set_cnp(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {

@@ -1,5 +1,6 @@
-/* Writes texts that every frame has, without printf(). For such a text, printf() and the functions
- * of Wireshark that call it would take longer than the rest of the dissector takes for a frame.
+/* Writes the texts that the plugin makes for every frame, without printf(). For these texts,
+ * printf() and Wireshark's functions based on it would need more time than all other work of the
+ * plugin for a frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -15,7 +16,8 @@ typedef struct {
     size_t room; /* bytes that still fit before the zero byte */
 } smcr_quick_text_t;
 
-/* Begins a text at `to`. `size`: bytes at `to`, including one for the zero byte; 1 at least. */
+/* Begins an empty text at `to`. `size`: number of bytes available at `to`, including the zero byte;
+ * at least 1. */
 static inline smcr_quick_text_t
 smcr_quick_text_begin(char *to, size_t size)
 {
@@ -24,10 +26,11 @@ smcr_quick_text_begin(char *to, size_t size)
 }
 #define SMCR_QUICK_TEXT(array) smcr_quick_text_begin(array, sizeof(array))
 
-/* Each function appends to the text. _number and _qpn append `before` first. If an addition is too
- * long, only the characters that fit are appended, and later calls append nothing. A number takes
- * SMCR_QUICK_TEXT_NUMBER bytes at most, seconds SMCR_QUICK_TEXT_SECONDS, a queue pair 8 bytes:
- * 0x000101. */
+/* The smcr_quick_text_put functions append to the text. smcr_quick_text_put_number() and
+ * smcr_quick_text_put_qpn() append `before` before the number. If the appended text is too long,
+ * only the characters that fit are appended, and later calls append nothing. A number has at most
+ * SMCR_QUICK_TEXT_NUMBER characters, a time at most SMCR_QUICK_TEXT_SECONDS, a queue pair number
+ * always 8, as in 0x000101. */
 #define SMCR_QUICK_TEXT_NUMBER 10
 #define SMCR_QUICK_TEXT_SECONDS 21
 void smcr_quick_text_put(smcr_quick_text_t *text, const char *more);

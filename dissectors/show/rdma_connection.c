@@ -51,7 +51,7 @@ show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_
 
 /* ---- communication management ---- */
 
-/* Shows the frame of a message, if it is known and comes before this one. */
+/* Shows the frame of a message, if `frame` is known (not 0) and comes before the current frame. */
 static void
 show_earlier_frame(packet_info *pinfo, proto_tree *tree, int hf, uint32_t frame)
 {

@@ -1,5 +1,5 @@
-/* Shows an RDMA WRITE packet: its data, and the place in the receiver's RMB to which the data go.
- * RoCE frames have the place as RKey and address, and only in the first packet of a request.
+/* Shows an RDMA WRITE packet: its data, and the place in the receiver's RMB into which the data are
+ * written. Only the first packet of a WRITE request names the place, by RKey and address.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -29,7 +29,7 @@ show_place(proto_tree *tree, const smcr_record_t *record)
     }
     if (piece.known)
         smcr_generated_uint64(tree, hf_smcr_stream_offset, piece.position);
-    /* if the receiver has not taken the packet in, rewritten bytes are known only later */
+    /* rewritten bytes are known only if the receiver has taken in the packet */
     if (piece.rewritten && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
     if (piece.gap && !smcr_place_rare(place)->gap_is_captured)
@@ -80,8 +80,8 @@ show_immediate_flags(proto_tree *tree, uint32_t immediate, const immediate_parts
                                                         flag_byte(immediate, parts, i)));
 }
 
-/* Shows the immediate data, unless the low byte of the receiver's token shows that they belong to
- * another connection. */
+/* Shows the immediate data. Shows nothing if their token differs from the low byte of the
+ * receiver's alert token, because they then belong to another connection. */
 static void
 show_immediate(proto_tree *tree, const smcr_conn_side_t *receiver, uint32_t immediate)
 {

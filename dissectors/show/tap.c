@@ -52,8 +52,8 @@ smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {
     const smcr_record_t none = smcr_record_new();
 
-    if (!pinfo->flags.in_error_pkt) /* an ICMP error quotes the segment: it was not on the wire
-                                       here */
+    if (!pinfo->flags.in_error_pkt) /* a segment that an ICMP error quotes did not pass the capture
+                                       point in this frame */
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .segment = segment});
 }
 

@@ -44,14 +44,14 @@ smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 
 /* ---- messages in the byte stream ---- */
 
-/* Whether a message can have this length. */
+/* Whether a CLC message can have the length `length`, in bytes. */
 static bool
 is_possible(int length)
 {
     return length >= SMCR_CLC_HEADER_LENGTH && length <= SMCR_CLC_LENGTH_MAX;
 }
 
-/* Whether a message of this length at `offset` has its trailer, an eyecatcher at its end. */
+/* Whether the message of `length` bytes at `offset` ends with its trailer, an eyecatcher. */
 static bool
 has_trailer(tvbuff_t *tvb, int offset, int length)
 {
@@ -78,9 +78,10 @@ ends_at(tvbuff_t *tvb, int offset, int length)
            (has_trailer(tvb, offset, length) || is_header(tvb, offset + length));
 }
 
-/* Length of the message at `offset` by its trailer. `stated`: the length in its header, which
- * counts if a message ends there. Otherwise the distance to the first trailer or to the next
- * message counts. 0: there is neither. */
+/* Returns the length of the message at `offset`, as its trailer shows. `stated`: the length in the
+ * header. If the bytes show that a message ends after `stated` bytes, returns `stated`. If not,
+ * returns the distance to the first trailer or to the next message; 0: there is no trailer and no
+ * next message. */
 static int
 length_by_trailer(tvbuff_t *tvb, int offset, int stated)
 {
@@ -94,8 +95,9 @@ length_by_trailer(tvbuff_t *tvb, int offset, int stated)
     return 0;
 }
 
-/* Length of a message without its whole header; 0: the rest of the header may come in the next
- * segment. */
+/* Returns the length of a message whose header is incomplete in `tvb`: all bytes from `offset` on,
+ * at least the length of a header if the header is truncated. 0: the rest of the header may come in
+ * the next segment. */
 static int
 length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
@@ -108,8 +110,9 @@ length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
     return left;
 }
 
-/* Length of a message without trailer, as long as TCP can deliver more: the fields of the message
- * show how many bytes it needs. 0: TCP can deliver more of the message. */
+/* Returns the length of a message that has no trailer in `tvb`. The fields of the message show how
+ * many bytes the message needs. `stated`: the length in the header. 0: bytes of the message are
+ * missing, and Wireshark's TCP can deliver them with a later segment. */
 static int
 length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
 {
@@ -125,12 +128,13 @@ length_by_contents(tvbuff_t *tvb, int offset, packet_info *pinfo, int stated)
     return stated > left ? 0 : stated;
 }
 
-/* Length of the message at `offset`, bytes. 0: TCP can deliver more of the message.
+/* Returns the length of the message at `offset`, in bytes. 0: the message is incomplete, and
+ * Wireshark's TCP can deliver more of it.
  *
- * The length in the header counts if a trailer confirms it. Otherwise the distance to the first
- * trailer counts. If there is no trailer, the fields of the message decide. If nothing confirms the
- * length, and no message can have the length in the header, the message is everything that is
- * left. */
+ * The length comes from the first of these sources that is available: 1. the length in the header,
+ * if a trailer confirms that length; 2. the distance to the first trailer; 3. if TCP can deliver
+ * more bytes, the length that the fields of the message need; 4. the length in the header, if a
+ * message can have that length; 5. all bytes from `offset` on. */
 static int
 length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -145,7 +149,8 @@ length_of_message(tvbuff_t *tvb, int offset, packet_info *pinfo)
     return is_possible(stated) ? stated : tvb_reported_length_remaining(tvb, offset);
 }
 
-/* The CLC message at `offset`. NULL: TCP can deliver more of the message. */
+/* Returns the CLC message at `offset`. NULL: the message is incomplete, and Wireshark's TCP can
+ * deliver more of it. */
 static tvbuff_t *
 message_at(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -186,22 +191,23 @@ smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn)
 
 /* ---- first pass ---- */
 
-/* The state while a segment is learned. The segment may be several that TCP has put together. */
+/* The state while a segment is learned. "Segment" also means several segments whose payloads
+ * Wireshark's TCP has put together. */
 typedef struct {
     tvbuff_t *tvb;
     packet_info *pinfo;
     smcr_conn_t *conn;
-    const struct tcpinfo *tcp; /* place of the segment in its byte stream; NULL: not known */
+    const struct tcpinfo *tcp; /* sequence number of the segment, from TCP; NULL: not known */
     bool from_server;
     smcr_tcp_begun_t **begun; /* the message of this direction that is not complete; NULL: none */
     bool declined;            /* the last CLC message of the segment is a Decline */
     smcr_arrival_span_t span; /* empty range at the first byte that is not learned yet */
-    smcr_arrival_t arrival;   /* its member `span` points to the member above; NULL if `tcp` is
-                                 NULL */
+    smcr_arrival_t arrival;   /* argument of the functions that learn; `arrival.span` points to
+                                 `span` of this struct, and is NULL if `tcp` is NULL */
 } clc_segment_t;
 
-/* Whether the bytes at the beginning may be a part of a CLC message whose other part is missing in
- * the capture. */
+/* Whether the first bytes of the segment may be part of a CLC message whose other part is not
+ * captured. */
 static bool
 is_part_of_message(const clc_segment_t *segment)
 {
@@ -215,7 +221,8 @@ is_part_of_message(const clc_segment_t *segment)
     return smcr_evidence_tcp_is_part(segment->conn, segment->from_server, &span, may_end);
 }
 
-/* Keeps the beginning of a message, since the rest may never come. */
+/* Keeps the first bytes of an incomplete message, which begins at `offset`, in case the rest never
+ * comes. */
 static smcr_tcp_begun_t *
 keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
 {
@@ -231,8 +238,8 @@ keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
     return begun;
 }
 
-/* The message that an earlier segment has begun, if this segment does not continue it. NULL: there
- * is none, or TCP has put the message together with the bytes of this segment. */
+/* Returns `begun`, the incomplete message of an earlier segment, if this segment does not continue
+ * the message. NULL: `begun` is NULL, or TCP has put the message together with this segment. */
 static smcr_tcp_begun_t *
 still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
 {
@@ -302,9 +309,9 @@ learn_messages(clc_segment_t *segment)
     return offset;
 }
 
-/* Whether a segment that does not begin with CLC may have the rest of a CLC message, so that CLC
- * has not ended. There are two cases: another dissector has got the Proposal, before the SYN came,
- * or segments are missing in the capture. */
+/* Whether a segment that does not begin with an eyecatcher may have the rest of a CLC message, so
+ * that CLC has not ended. Two cases: 1. another dissector has got the Proposal, because the capture
+ * has the SYN after the Proposal; 2. segments are missing in the capture. */
 static bool
 may_be_rest_of_clc(const clc_segment_t *segment)
 {
@@ -371,8 +378,8 @@ smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
 
 /* ---- every pass ---- */
 
-/* Whether this Decline has caused the fallback of the connection to TCP: the connection had not
- * fallen back before. */
+/* Whether the Decline in this frame has caused the connection's fallback to TCP. False if the
+ * connection had fallen back in an earlier frame. */
 static bool
 has_caused_fallback(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -441,8 +448,8 @@ smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smc
 /* ---- after CLC ---- */
 
 /* Calls the dissector that another protocol has set for the conversation, if there is one. TCP does
- * not call it, because the plugin has claimed the conversation. Returns the number of bytes
- * dissected; 0: there is no such dissector, or it rejects the bytes. */
+ * not call that dissector, because the plugin has claimed the conversation. Returns the number of
+ * bytes dissected; 0: there is no such dissector, or it rejects the bytes. */
 static int
 call_hidden_dissector(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
                       proto_tree *tree, void *data)
@@ -484,8 +491,8 @@ trim_info(packet_info *pinfo)
     col_add_str(pinfo->cinfo, COL_INFO, trimmed);
 }
 
-/* Has TCP dissect the bytes after the CLC messages of this segment. TCP would ask the dissector of
- * CLC again, so the bypass keeps that dissector out.
+/* Has TCP dissect the bytes after the CLC messages of this segment. Sets the bypass, because TCP
+ * would call the CLC dissector for these bytes, too.
  *
  * The other dissector may take the whole conversation now. In the next pass it would then get every
  * byte of this frame, including the CLC messages. So CLC keeps this frame, and the other dissector
@@ -525,7 +532,7 @@ smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree 
     }
     smcr_record_t first;
     if (smcr_packet_find_record(pinfo, SMCR_PACKET_CLC, 0, &first))
-        fence_info(pinfo); /* TCP has put the message of this frame together from two segments */
+        fence_info(pinfo); /* TCP has put a message together from this segment and earlier ones */
     return call_hidden_dissector(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 

@@ -109,7 +109,8 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
  * option "maximum segment size", whose dissector is wrapped. The wrapper searches the other options
  * of the header. */
 
-/* Whether the option at `offset` is the SMC-R option, or may be: the capture has cut its ExID. */
+/* Whether the option at `offset` is the SMC-R option. Also true if the ExID of an experimental
+ * option was not captured, so that the option may be the SMC-R option. */
 static bool
 may_be_smcr_option(tvbuff_t *frame, int offset, uint8_t kind, uint8_t length)
 {

@@ -16,9 +16,9 @@
 /* Offsets in the header of TCP (RFC 9293 3.1). */
 enum { TCP_SEQ = 4, TCP_OFFSET = 12, TCP_FLAGS = 13 };
 
-/* A segment of a connection, while it is shown. */
+/* A TCP segment of an SMC-R connection, while this file shows the segment. */
 typedef struct {
-    tvbuff_t *tvb; /* from the TCP header on */
+    tvbuff_t *tvb; /* bytes of the segment, from the TCP header on */
     packet_info *pinfo;
     proto_tree *tree;
     smcr_conn_t *conn;
@@ -28,7 +28,8 @@ typedef struct {
                                 segment; NULL: none */
 } shown_segment_t;
 
-/* The sequence number after the payload of a segment, by its TCP header. A FIN does not count. */
+/* Returns the sequence number of the first byte after the segment's payload, computed from the TCP
+ * header. A FIN does not count as a byte. */
 static uint32_t
 next_sequence_number(tvbuff_t *tvb)
 {
@@ -54,7 +55,8 @@ closes_connection(uint8_t flags)
  * - The rest is missing in the capture. Only a later pass knows that no frame continues the
  *   message, and shows the message at its own frame. */
 
-/* First pass: remembers the segment as the end of the message that its sender has begun. */
+/* First pass: if the segment is a FIN or RST directly after the first bytes of an incomplete
+ * message, notes in the smcr_tcp_begun_t that the segment ends this message. */
 static void
 note_end_of_begun(const shown_segment_t *segment)
 {
@@ -65,14 +67,14 @@ note_end_of_begun(const shown_segment_t *segment)
         begun->end_frame = segment->pinfo->num;
 }
 
-/* Whether the message that begins in this segment has neither a continuation nor an end. */
+/* Whether no later frame has the next bytes of the message `begun`, and no FIN or RST ends it. */
 static bool
 stays_incomplete(const smcr_tcp_begun_t *begun)
 {
     return begun && !begun->continues && !begun->end_frame;
 }
 
-/* Shows the first bytes of a message that has `whole` bytes. */
+/* Shows the first bytes of an incomplete message. `whole`: length of the whole message in bytes. */
 static void
 show_incomplete(const shown_segment_t *segment, const smcr_tcp_begun_t *begun, unsigned whole)
 {
@@ -109,11 +111,12 @@ show_begun(const shown_segment_t *segment)
 
 /* ---- every segment ---- */
 
-/* What this file shows at a segment. */
+/* The parts that this file shows at a segment. */
 typedef struct {
-    bool conn;  /* the connection, since a filter, a column or the tree asks for it */
-    bool begun; /* a CLC message that may never become complete */
-    bool data;  /* the events of the application's first bytes */
+    bool conn;  /* the connection is shown, because a filter, a column or the tree needs its
+                   fields */
+    bool begun; /* a CLC message that may never become complete is shown */
+    bool data;  /* the events of the application's first bytes are shown */
 } parts_t;
 
 /* Whether a filter, a column or the tree asks for the connection of a segment. */
@@ -162,7 +165,7 @@ show_parts(const shown_segment_t *segment, const parts_t *parts, unsigned annota
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){.conn = segment->conn,
                                                   .from_server = segment->from_server,
                                                   .flags = segment->flags});
-    /* data and messages have shown their connection themselves, and once is enough */
+    /* if another function has shown the connection in this frame, it is not shown twice */
     if (parts->conn && annotated == smcr_annotate_conns_shown())
         smcr_item_hide(smcr_annotate_segment(segment->tvb, pinfo, segment->tree, segment->conn));
 }
@@ -189,7 +192,8 @@ smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsig
     if (!has_parts(&parts) && !smcr_tap_has_listener())
         return;
     segment.conn = smcr_handshake_find_conn(pinfo);
-    if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* claimed only later */
+    if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* a later frame claims the
+                                                                          conversation */
         return;
     segment.from_server = !smcr_handshake_from_client(pinfo, segment.conn);
     show_parts(&segment, &parts, annotated);

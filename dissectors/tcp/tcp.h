@@ -15,9 +15,9 @@
  * in EBCDIC (RFC 7609 A.1). `tvb` begins with the kind of the option. */
 bool smcr_tcp_option_is_ours(tvbuff_t *tvb);
 
-/* First pass: learns the SMC-R option of a SYN or SYN-ACK, and claims the TCP conversation for CLC
- * from this frame on. In any other segment the option changes nothing. `tcp`: header of the
- * segment; NULL: not known, and nothing is learned. */
+/* First pass: learns the SMC-R option of a SYN or SYN-ACK. From this frame on, the CLC dissector
+ * gets the payloads of the TCP conversation. In any other segment the option changes nothing.
+ * `tcp`: header of the segment; NULL: not known, and nothing is learned. */
 void smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Shows the SMC-R option `tvb`, and adds expert items if it breaks RFC 7609 3.1 or 3.5.1.1. `tcp`:
@@ -25,9 +25,10 @@ void smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp);
 void smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const struct tcpheader *tcp);
 
-/* First pass: learns whether a SYN-ACK has no SMC-R option, so that the connection stays on TCP.
- * `tvb`: the option "maximum segment size", which every SYN-ACK has. `tcp`: header of the
- * segment. */
+/* First pass: learns a fallback. If the segment is a SYN-ACK without the SMC-R option, and the SYN
+ * had the option, the connection stays on TCP. The dissector of the option "maximum segment size"
+ * calls this function, because every SYN-ACK has that option. `tvb`: that option. `tcp`: header of
+ * the segment. */
 void smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp);
 
 /* Shows the fallback at the SYN-ACK whose missing SMC-R option has caused it. */
@@ -38,12 +39,13 @@ void smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree);
  * Offsets and lengths are bytes from the first byte of `tvb`. `tvb` is the payload of a TCP
  * segment, or of several segments that Wireshark's TCP has put together. */
 
-/* Whether the bytes at `offset` are an eyecatcher ("SMCR" or "SMCD" in EBCDIC, RFC 7609 A.2). The
- * first one to three bytes of an eyecatcher are enough if TCP can deliver the others later. */
+/* Whether the bytes at `offset` are an eyecatcher ("SMCR" or "SMCD" in EBCDIC, RFC 7609 A.2). If
+ * `tvb` ends after the first one to three bytes of an eyecatcher, returns true if Wireshark's TCP
+ * can deliver the other bytes with a later segment. */
 bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
 
-/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length, as far
- * as it was captured. */
+/* Whether the CLC header at the beginning of `tvb` has a known type and a possible length. Type or
+ * length count as right if they were not captured. */
 bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 
 /* Whether an earlier frame had the last CLC message of this direction, so that this frame has none.
@@ -51,9 +53,10 @@ bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 bool smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn);
 
 /* First pass: learns the CLC messages of a segment, and the first bytes of the application. `conn`:
- * the connection of the segment; NULL: none is known. `tcp`: place of the segment in its byte
- * stream; NULL: not known. Returns the connection; NULL: there is none. If the handshake was not
- * captured, the first CLC message makes the connection. */
+ * the connection of the segment; NULL: not known. `tcp`: sequence number and state of the segment,
+ * from TCP's dissector; NULL: not known. Returns `conn`. If `conn` is NULL because the TCP
+ * handshake was not captured, a CLC message makes the connection, which is returned. Returns NULL
+ * if there is no connection and no message makes one. */
 smcr_conn_t *smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
                                 const struct tcpinfo *tcp);
 
@@ -62,14 +65,14 @@ smcr_conn_t *smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *
 int smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn);
 
 /* Reports the application's data from `offset` on to the listeners of the tap, if the connection
- * has fallen back to TCP in this frame or before. `tcp`: place of the segment in its byte stream;
- * NULL: not known, and nothing is reported. */
+ * has fallen back to TCP in this frame or before. `tcp`: sequence number and state of the segment,
+ * from TCP's dissector; NULL: not known, and nothing is reported. */
 void smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_conn_t *conn,
                            const struct tcpinfo *tcp);
 
-/* Shows the connection at data on TCP, and why the connection has fallen back, if it has in this
- * frame or before. The frame that caused the fallback gets a visible item, later frames get hidden
- * fields. */
+/* Shows the connection of a TCP segment with application data. If the connection has fallen back to
+ * TCP in this frame or before, also shows the reason: as a visible item in the frame that caused
+ * the fallback, as hidden fields in later frames. */
 void smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                             const smcr_conn_t *conn);
 
@@ -83,33 +86,36 @@ void smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 int smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
                           void *data);
 
-/* Has a segment dissected as if the plugin did not exist, while the bypass of CLC is set to
- * `conversation`. Returns the number of bytes dissected, as smcr_tcp_dissect_rest() does. */
+/* Has a segment dissected as if the plugin did not exist. Called while the bypass
+ * (smcr_handshake_set_bypass()) is set to `conversation`. Returns the number of bytes dissected, as
+ * smcr_tcp_dissect_rest() does. */
 int smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,
                               proto_tree *tree, void *data);
 
-/* Called once, after all protocols have registered. `clc`: the dissector of CLC, for which TCP
- * conversations are claimed. */
+/* Called once, after all protocols have registered. `clc`: the CLC dissector, which gets the
+ * payloads of SMC-R's TCP conversations. */
 void smcr_tcp_clc_handoff(dissector_handle_t clc);
 
 /* ---- every segment (segment.c) ---- */
 
 #define SMCR_TCP_BEGUN 1 /* key of p_add_proto_data() for the smcr_tcp_begun_t of a frame */
 
-/* A CLC message that is not complete: TCP has delivered only its first bytes. It is kept at the
- * frame with the last of these bytes. */
+/* A CLC message that is not complete: Wireshark's TCP has delivered only the first bytes of the
+ * message. The struct is kept as protocol data of the frame with the last of these bytes. */
 typedef struct smcr_tcp_begun {
     const uint8_t *bytes; /* first bytes of the message, in file scope */
     unsigned length;      /* number of bytes in `bytes` */
-    unsigned least_length; /* lower bound of the length of the message in bytes: the length in its
-                              header, if the header was delivered */
+    unsigned least_length; /* lower bound of the length of the message in bytes; if TCP has
+                              delivered the header, the length in the header */
     bool continues;       /* a later frame has the next bytes of the message, and TCP has delivered
                              them */
-    uint32_t next_seq;    /* sequence number after `bytes`, by the TCP header; 0: not known yet */
-    uint32_t end_frame;   /* frame of the sender's FIN or RST right after `bytes`; 0: none */
+    uint32_t next_seq;    /* TCP sequence number of the first byte after `bytes`; 0: not known */
+    uint32_t end_frame;   /* frame of the FIN or RST that the sender sends directly after `bytes`;
+                             0: none */
 } smcr_tcp_begun_t;
 
-/* Shows at a segment what no other dissector shows: its connection, and a CLC message that never
- * becomes complete. Reports the segment to the listeners of the tap. `tvb` begins with the TCP
- * header. `annotated`: value of smcr_annotate_conns_shown() before TCP's dissector was called. */
+/* Shows the connection of a TCP segment if no other dissector has shown the connection, and a CLC
+ * message in the segment that never becomes complete. Reports the segment to the listeners of the
+ * tap. `tvb` begins with the TCP header. `annotated`: value of smcr_annotate_conns_shown() before
+ * TCP's dissector was called for the segment. */
 void smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned annotated);

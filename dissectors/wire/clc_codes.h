@@ -9,12 +9,12 @@
 
 #include "codes.h"
 
-/* A.2: "SMCR" and "SMCD" in EBCDIC */
+/* The first four bytes of every CLC message (A.2): "SMCR" or "SMCD" in EBCDIC */
 #define SMCR_CLC_EYECATCHERS(V) \
     V(SMCR_CLC_EYECATCHER_R, 0xe2d4c3d9, "SMC-R") \
     V(SMCR_CLC_EYECATCHER_D, 0xe2d4c3c4, "SMC-D")
 
-/* Offsets in the header, which all types of messages have */
+/* Offsets in the header of every CLC message */
 #define SMCR_CLC_TYPE_AT 4
 #define SMCR_CLC_LENGTH_AT 5
 #define SMCR_CLC_FLAGS_AT 7
@@ -22,22 +22,24 @@
 /* Lengths in bytes, of messages and of parts of messages */
 #define SMCR_CLC_HEADER_LENGTH 8
 #define SMCR_CLC_TRAILER_LENGTH 4
-#define SMCR_CLC_BASE_LENGTH 40      /* Proposal, up to the end of the IP area offset */
-#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: the SMC-D area, if it is there, right after the
-                                        first SMCR_CLC_BASE_LENGTH bytes */
-#define SMCR_CLC_CONNS_MIN 16         /* lowest maximum of connections that is allowed; since
-                                         release 1; Linux: SMC_CONN_PER_LGR_MIN */
+#define SMCR_CLC_BASE_LENGTH 40      /* Proposal: bytes up to the end of the IP area offset */
+#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: bytes of the optional SMC-D area, which begins
+                                        after the first SMCR_CLC_BASE_LENGTH bytes */
+#define SMCR_CLC_CONNS_MIN 16         /* not a length: a peer of release 1 (SMCv2.1) has to allow at
+                                         least 16 connections in a link group; Linux:
+                                         SMC_CONN_PER_LGR_MIN */
 #define SMCR_CLC_ACCEPT_LENGTH 68    /* Accept and Confirm of version 1 */
 #define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to the end of the RMB's address */
 #define SMCR_CLC_PSN_LENGTH 64       /* Accept, Confirm: up to the end of the initial PSN */
-#define SMCR_CLC_CODE_LENGTH 20      /* Decline: up to the end of the diagnosis */
-#define SMCR_CLC_DECLINE_LENGTH 28   /* Linux 5.10 to 5.15 sends this length in version 2, too */
+#define SMCR_CLC_CODE_LENGTH 20      /* Decline: bytes up to the end of the diagnosis */
+#define SMCR_CLC_DECLINE_LENGTH 28   /* Decline of version 1; Linux 5.10 to 5.15 sends this length
+                                        in version 2, too */
 #define SMCR_CLC_DECLINE_V2_LENGTH 44
-#define SMCR_CLC_LENGTH_MAX 1024     /* longer than any message that a peer can build */
-#define SMCR_CLC_COUNT_MAX 8         /* limit of the EIDs, prefixes, ISM GIDs and GIDs in a
-                                        message */
+#define SMCR_CLC_LENGTH_MAX 1024     /* more bytes than the longest valid message */
+#define SMCR_CLC_COUNT_MAX 8         /* not a length: highest number of EIDs, of prefixes, of ISM
+                                        GIDs and of GIDs in one message */
 
-/* Byte 7 */
+/* Masks of byte 7 of a CLC message */
 #define SMCR_MASK_VERSION 0xf0
 #define SMCR_MASK_TYPE_V1 0x03           /* Proposal: the offer of version 1; Accept, Confirm: SMC-R
                                             or SMC-D */
@@ -55,14 +57,14 @@
 #define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali: `valid`
                                           and `rwwi_en` in the first byte */
 
-/* smc_clc.h: what a Proposal offers, and what an Accept or Confirm accepts */
+/* Types of SMC that a Proposal offers, or that an Accept or Confirm accepts (smc_clc.h) */
 #define SMCR_CLC_SMC_TYPES(V) \
     V(SMCR_CLC_TYPE_R, 0, "SMC-R") \
     V(SMCR_CLC_TYPE_D, 1, "SMC-D") \
     V(SMCR_CLC_TYPE_NONE, 2, "none") \
     V(SMCR_CLC_TYPE_BOTH, 3, "SMC-R and SMC-D")
 
-/* smc_clc.h */
+/* Operating systems (smc_clc.h) */
 #define SMCR_CLC_OS_TYPES(V) \
     V(SMCR_CLC_OS_UNSET, 0, "not given") \
     V(SMCR_CLC_OS_ZOS, 1, "z/OS") \
@@ -70,7 +72,7 @@
     V(SMCR_CLC_OS_AIX, 3, "AIX") \
     V(SMCR_CLC_OS_UNKNOWN, 15, "unknown")
 
-/* smc_clc.h */
+/* Releases of SMC version 2 (smc_clc.h) */
 #define SMCR_CLC_RELEASES(V) \
     V(SMCR_CLC_RELEASE_0, 0, "SMCv2.0") \
     V(SMCR_CLC_RELEASE_1, 1, "SMCv2.1")
@@ -82,10 +84,11 @@
     V(SMCR_CLC_STEP_PROPOSAL_DECLINED, 3, "Proposal -> Decline") \
     V(SMCR_CLC_STEP_ACCEPT_DECLINED, 4, "Accept -> Decline")
 
-#define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* the upper half of a code is its class */
+#define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* mask of the upper half of a diagnosis, its class */
 
-/* Codes of smc_clc.h, from every kernel with its own codes; the RFC leaves the codes to the peers.
- * If a code is not in the list, the code with its upper half alone explains it. */
+/* Diagnoses in a Decline. RFC 7609 does not define them; the list has the codes in smc_clc.h of all
+ * kernels. The code whose lower half is 0 stands for a class of codes: it shows that a diagnosis
+ * that is not in the list belongs to a known class. */
 #define SMCR_CLC_DECLINE_CODES(V) \
     V(SMCR_CLC_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
     V(SMCR_CLC_DECLINE_TIMEOUT, 0x02000000, "timeout") \
@@ -158,7 +161,8 @@ smcr_wire_eid_sum(const uint8_t *eid)
     return sum;
 }
 
-/* Whether a message of this type (enum smcr_clc_type) agrees to SMC: an Accept or Confirm. */
+/* Whether a message of the type `type` (enum smcr_clc_type) agrees to SMC: whether it is an Accept
+ * or Confirm. */
 static inline bool
 smcr_wire_clc_agrees(uint8_t type)
 {

@@ -1,9 +1,10 @@
-/* The parts that all lists of codes share. A list is an X macro whose rows are V(name, value,
- * text). One list makes both the enum in its header and the texts that Wireshark shows (fields.c),
- * so that both have the same entries. This header also has sizes and limits that CLC, LLC and CDC
- * messages share (RFC 7609 A.2, A.3), and units of time.
+/* Macros for the lists of codes, and codes, sizes and limits that CLC, LLC and CDC messages share
+ * (RFC 7609 A.2, A.3); also units of time. A list of codes is an X macro whose rows are V(name,
+ * value, text). Each list makes both an enum and the texts that Wireshark shows (fields.c), so that
+ * both have the same entries.
  *
- * Sections are those of RFC 7609. Lists with the name of a header come from Linux, net/smc.
+ * Comments at the lists name the source of the codes: "A.2.3" is a section of RFC 7609, "smc_clc.h"
+ * is a header of Linux, net/smc.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,8 +27,8 @@ smcr_wire_number(const uint8_t *bytes, unsigned length)
     return number;
 }
 
-/* Returns the number in those bits of `byte` that `mask` selects: one bit, or several adjacent
- * ones. */
+/* Returns the number in the bits of `byte` that `mask` selects, shifted down to bit 0. `mask` has
+ * one bit, or several adjacent bits. */
 static inline uint8_t
 smcr_wire_bits(uint8_t byte, uint8_t mask)
 {
@@ -36,33 +37,36 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 
 /* Lengths in bytes */
 #define SMCR_WIRE_MAC_LENGTH 6
-#define SMCR_WIRE_MAC_GROUP 0x01 /* bit of the first byte: the address is that of a group */
+#define SMCR_WIRE_MAC_GROUP 0x01 /* bit of a MAC address's first byte: a group address */
 #define SMCR_WIRE_PEER_ID_LENGTH 8
-#define SMCR_WIRE_PREFIX_LENGTH 17 /* an address and its number of bits */
-#define SMCR_WIRE_PREFIXES_MAX 8
+#define SMCR_WIRE_PREFIX_LENGTH 17 /* an IPv6 prefix: 16 bytes of the address, 1 byte with the
+                                      number of bits */
+#define SMCR_WIRE_PREFIXES_MAX 8 /* highest number of IPv6 prefixes in a Proposal */
 #define SMCR_WIRE_EID_LENGTH 32
 #define SMCR_WIRE_HOST_NAME_LENGTH 32
-#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* of a message; also of an RMB element, if it begins with
-                                         one */
+#define SMCR_WIRE_EYECATCHER_LENGTH 4 /* eyecatcher at the start of a CLC message or of an RMB
+                                         element */
 
-#define SMCR_WIRE_LINKS_MAX 8  /* most links of a link group (A.3.5) */
-#define SMCR_WIRE_QPN_MIN 2    /* queue pairs 0 and 1 are for the management of the fabric */
-#define SMCR_WIRE_RMB_INDEX_MAX 255 /* most elements of an RMB; they are numbered from 1 */
+#define SMCR_WIRE_LINKS_MAX 8  /* highest number of links in a link group (A.3.5) */
+#define SMCR_WIRE_QPN_MIN 2    /* lowest queue pair number of a link; InfiniBand reserves 0 and 1
+                                  for management */
+#define SMCR_WIRE_RMB_INDEX_MAX 255 /* highest number of an RMB element; numbers begin with 1 */
 #define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a multiple of the page size */
 
-/* Units of time, in nanoseconds, in which all times are kept. */
+/* Units of time. The plugin keeps all times in nanoseconds. */
 #define SMCR_TIME_MICROSECOND UINT64_C(1000)
 #define SMCR_TIME_MILLISECOND UINT64_C(1000000)
 #define SMCR_TIME_SECOND UINT64_C(1000000000)
-/* Packets of two hosts that are closer together than this may be in the wrong order in a
- * capture. */
+/* 100 milliseconds. If two packets of different hosts are less than this time apart, their order in
+ * the capture may be wrong. */
 #define SMCR_TIME_DISORDER UINT64_C(100000000)
 
-/* A.2.3: one byte has the codes of buffer size and MTU */
+/* A.2.3: masks of the byte that contains the codes of the RMB element's size and the MTU */
 #define SMCR_MASK_BUFFER_SIZE 0xf0
 #define SMCR_MASK_MTU 0x0f
 
-/* A.2.3; codes above 5 are those of Linux (SMC-R: up to 15, since Linux 6.11) */
+/* Sizes of an RMB element (A.2.3). Codes above 5 come from Linux, which uses codes up to 15 for
+ * SMC-R since Linux 6.11. */
 #define SMCR_BSIZES(V) \
     V(SMCR_BSIZE_16K, 0, "16 KiB") \
     V(SMCR_BSIZE_32K, 1, "32 KiB") \
@@ -81,7 +85,7 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
     V(SMCR_BSIZE_256M, 14, "256 MiB") \
     V(SMCR_BSIZE_512M, 15, "512 MiB")
 
-/* A.2.3 */
+/* Path MTUs (A.2.3) */
 #define SMCR_MTUS(V) \
     V(SMCR_MTU_256, 1, "256 bytes") \
     V(SMCR_MTU_512, 2, "512 bytes") \

@@ -39,8 +39,8 @@ smcr_gid_is_same(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GI
     return memcmp(one, other, SMCR_GID_LENGTH) == 0;
 }
 
-/* A hash of a key of `size` bytes, at least 8. It mixes all bits of the key: hosts of different
- * networks may have GIDs with the same last bytes. */
+/* Returns a hash of the key at `key`, of `size` bytes, at least 8. The hash depends on all bits of
+ * the key, because GIDs of different networks may end with the same bytes. */
 static inline unsigned
 smcr_wire_hash(const void *key, size_t size)
 {
@@ -56,8 +56,8 @@ smcr_wire_hash(const void *key, size_t size)
     return (unsigned)hash;
 }
 
-/* Defines the hash function and the comparison of a hash table. Its entries begin with their keys,
- * of `size` bytes, without padding. */
+/* Defines two static functions for a GHashTable: `hash` and `is_equal`. Each entry of the table
+ * begins with its key, which has `size` bytes and no padding. */
 #define SMCR_WIRE_KEY(hash, is_equal, size) \
     static unsigned hash(const void *key) \
     { \

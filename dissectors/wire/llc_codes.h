@@ -10,49 +10,52 @@
 
 #include "codes.h"
 
-/* Bits of a type */
-#define SMCR_LLC_TYPE_V2 0x20        /* types 0x2x: the length has 16 bits, and there are no
-                                        continuations */
-#define SMCR_LLC_CLASS 0xc0          /* bits that say what a receiver does with a type that it does
-                                        not know (A.3) */
+/* Bits of the type, the first byte of a message */
+#define SMCR_LLC_TYPE_V2 0x20        /* version 2 (types 0x2x): the length field has 16 bits, and
+                                        there are no continuation messages */
+#define SMCR_LLC_CLASS 0xc0          /* bits that say what a receiver does with a message whose type
+                                        it does not know (A.3) */
 #define SMCR_LLC_CLASS_OPTIONAL 0x80 /* the receiver discards the message silently */
 #define SMCR_LLC_CLASS_CDC 0xc0      /* the message is one of CDC */
 
-/* A.4 */
+/* The type of CDC messages (A.4) */
 #define SMCR_CDC_TYPES(V) V(SMCR_LLC_CDC, 0xfe, "CDC")
 
-/* Offsets in the header */
+/* Offsets in the first four bytes of an LLC message */
 #define SMCR_LLC_LENGTH_AT 1
-#define SMCR_LLC_REJECT_AT 2 /* version 1: the reason of a rejection, otherwise reserved */
+#define SMCR_LLC_REJECT_AT 2 /* version 1: reason of a rejected ADD LINK; reserved in other
+                                messages */
 #define SMCR_LLC_FLAGS_AT 3
 
 #define SMCR_LLC_HEADER 4
 #define SMCR_LLC_LENGTH 44   /* length of every v1 message and of CDC messages (A.3, A.4) */
-#define SMCR_LLC_RKEYS_MAX 8 /* most RKeys in a DELETE RKEY of version 1 (A.3.7) */
-#define SMCR_CDC_FLAGS_END 26 /* offset after the flags; all bytes from there on are reserved */
+#define SMCR_LLC_RKEYS_MAX 8 /* highest number of RKeys in a DELETE RKEY of version 1 (A.3.7) */
+#define SMCR_CDC_FLAGS_END 26 /* CDC message: offset of the first byte after the flags; all bytes
+                                 from this offset on are reserved */
 
-/* Byte 3 */
+/* Flags in byte 3 of an LLC message */
 #define SMCR_LLC_FLAG_RESPONSE 0x80
 #define SMCR_LLC_FLAG_REJECTED 0x40  /* ADD LINK, REQUEST ADD LINK v2 */
 #define SMCR_LLC_FLAG_ALL 0x40       /* DELETE LINK */
 #define SMCR_LLC_FLAG_ORDERLY 0x20   /* DELETE LINK */
 #define SMCR_LLC_FLAG_NEGATIVE 0x20  /* CONFIRM RKEY and its continuation, DELETE RKEY */
 #define SMCR_LLC_FLAG_RETRY 0x10     /* CONFIRM RKEY */
-#define SMCR_MASK_REJECT_REASON 0x0f /* version 1: bits of byte 2; version 2: bits of the flags */
-#define SMCR_MASK_NO_EYECATCHER 0x03 /* CONFIRM LINK, Linux */
+#define SMCR_MASK_REJECT_REASON 0x0f /* reason of a rejected ADD LINK; version 1: bits of the
+                                        message's byte 2; version 2: bits of its flags */
+#define SMCR_MASK_NO_EYECATCHER 0x03 /* CONFIRM LINK of Linux: enum smcr_llc_no_eyecatcher */
 
 #define SMCR_LLC_ERROR_MASK_FIRST 0x80 /* DELETE RKEY: bit of the first RKey in the error mask
                                           (A.3.7) */
-#define SMCR_MASK_DIRECT 0x80          /* ADD LINK v2, first contact extension: the route is
-                                          direct */
+#define SMCR_MASK_DIRECT 0x80          /* ADD LINK v2, first contact extension: the route between
+                                          the devices has no router */
 
-/* A.3.2 */
+/* Reasons of a rejected ADD LINK (A.3.2) */
 #define SMCR_LLC_REJECT_REASONS(V) \
     V(SMCR_LLC_REJECT_NOT_GIVEN, 0, "not given") \
     V(SMCR_LLC_REJECT_NO_ALTERNATE_PATH, 1, "no alternate path available") \
     V(SMCR_LLC_REJECT_INVALID_MTU, 2, "invalid MTU value")
 
-/* A.3.4; 0x00200000 is a code of Linux */
+/* Reasons in a DELETE LINK (A.3.4); 0x00200000 is a code of Linux */
 #define SMCR_LLC_DELETE_REASONS(V) \
     V(SMCR_LLC_DELETE_NOT_GIVEN, 0x00000000, "not given") \
     V(SMCR_LLC_DELETE_LOST_PATH, 0x00010000, "lost path") \
@@ -63,12 +66,14 @@
     V(SMCR_LLC_DELETE_UNKNOWN_LINK, 0x00100000, "unknown link ID") \
     V(SMCR_LLC_DELETE_UNKNOWN_GROUP, 0x00200000, "unknown link group")
 
-/* smc_llc.c: SMC_LLC_FLAG_NO_RMBE_EYEC */
+/* Whether the sender's RMB elements have no eyecatcher (CONFIRM LINK; smc_llc.c,
+ * SMC_LLC_FLAG_NO_RMBE_EYEC) */
 #define SMCR_LLC_NO_EYECATCHER(V) \
     V(SMCR_LLC_EYECATCHER_IN_RMB, 0, "no, data begins at offset 4") \
     V(SMCR_LLC_EYECATCHER_NOT_IN_RMB, 3, "yes, data begins at offset 0")
 
-/* ANCK's smc_wr.h: opcodes in immediate data */
+/* Opcodes in the immediate data of RDMA WRITEs, sent by ANCK, the kernel of Alibaba (ANCK's
+ * smc_wr.h) */
 #define SMCR_CDC_IMMEDIATES(V) \
     V(SMCR_CDC_IMMEDIATE_DATA, 0, "DATA") \
     V(SMCR_CDC_IMMEDIATE_FLAGS, 1, "DATA_WITH_FLAGS") \
@@ -76,9 +81,9 @@
     V(SMCR_CDC_IMMEDIATE_CREDITS, 6, "DATA_CR") \
     V(SMCR_CDC_IMMEDIATE_BOTH, 7, "DATA_WITH_FLAGS_CR")
 
-/* Codes of exchanges in which a request of the peer answers a request (3.5.5.3):
- * SMCR_LLC_STEP_REQUEST and the type of the first request. The plugin defines these codes. The code
- * of a request that a response answers is its type. */
+/* Codes of exchanges, defined by the plugin. If a response ends the exchange, the code is the type
+ * of the request. If the peer answers a request with a request of its own (3.5.5.3), the code is
+ * SMCR_LLC_STEP_REQUEST | the type of the first request; the list has these exchanges. */
 #define SMCR_LLC_STEP_REQUEST 0x40
 #define SMCR_LLC_REQUEST_STEPS(V) \
     V(SMCR_LLC_STEP_ADD_LINK, 0x42, "ADD LINK -> ADD LINK") \
@@ -104,15 +109,16 @@ enum smcr_llc_delete_reason { SMCR_LLC_DELETE_REASONS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_request_step { SMCR_LLC_REQUEST_STEPS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_llc_no_eyecatcher { SMCR_LLC_NO_EYECATCHER(SMCR_WIRE_ENUM_ROW) };
 
-/* The code of an exchange. `asked`: type of its request (enum smcr_llc_type). `by_response`: a
- * response ends the exchange, otherwise a request of the peer does. */
+/* Returns the code of an exchange. `asked`: type of the exchange's first request (enum
+ * smcr_llc_type). `by_response`: true if a response ends the exchange, false if a request of the
+ * peer ends the exchange. */
 static inline uint8_t
 smcr_wire_llc_step(uint8_t asked, bool by_response)
 {
     return by_response ? asked : asked | SMCR_LLC_STEP_REQUEST;
 }
 
-/* Whether a message of this type is a CDC message. */
+/* Whether a message whose first byte is `type` is a CDC message. */
 static inline bool
 smcr_wire_llc_type_is_cdc(uint8_t type)
 {

@@ -1,5 +1,6 @@
-/* The members of each message that the decoders keep and the state reads: plain values in host
- * order, addresses as bytes or as GIDs. The structs live no longer than the call that decoded them.
+/* Structs of decoded messages. The decoders of message/ fill in the structs, and the state reads
+ * them. Integers are in host order; addresses are bytes in wire order, or GIDs. A struct is valid
+ * only while the packet of its message is dissected.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +12,11 @@
 
 /* ---- RoCE: the transport headers of a packet (InfiniBand volume 1, chapter 9) ---- */
 
-/* A queue pair, which is one end of a link. It is named by its device's GID and its number, since
- * numbers are unique only within a device. */
+/* The key of a queue pair: the GID of its device and its number. The number alone is not enough,
+ * because queue pairs of two devices may have the same number. */
 typedef struct {
-    uint8_t gid[SMCR_GID_LENGTH]; /* IPv4 addresses are mapped: ::ffff:a.b.c.d */
+    uint8_t gid[SMCR_GID_LENGTH]; /* GID of the device; IPv4 addresses are mapped:
+                                     ::ffff:a.b.c.d */
     uint32_t qpn;                 /* number of the queue pair, 24 bits */
 } smcr_ib_qp_key_t;
 
@@ -38,16 +40,19 @@ typedef struct {
     bool has_immediate;  /* the packet has immediate data, or the RKey of SEND with invalidate */
     uint32_t immediate;  /* the four bytes of immediate data or RKey; set with `has_immediate` */
     bool has_aeth;       /* the packet has an AETH */
-    uint8_t syndrome;    /* kind (ACK, NAK or RNR NAK), and credits, code or timer; set with
+    uint8_t syndrome;    /* syndrome of the AETH: the kind (ACK, NAK or RNR NAK), with the credits
+                            of an ACK, the code of a NAK or the timer of an RNR NAK; set with
                             `has_aeth` */
-    bool has_ecn;        /* `ecn` is known */
-    uint8_t ecn;         /* enum smcr_wire_ecn, of IP or of the GRH; set with `has_ecn` */
+    bool has_ecn;        /* `ecn` is set */
+    uint8_t ecn;         /* ECN codepoint of the IP header or GRH, enum smcr_wire_ecn; set with
+                            `has_ecn` */
     uint8_t icrc;        /* 0: not checked; otherwise 1 + smcr_ib_icrc_status_t */
     bool has_bad_icrc;   /* the ICRC is wrong, so the receiver drops the packet */
-    uint32_t length;     /* bytes from the IP header, or from the LRH or GRH, to the end of the
-                            packet */
+    uint32_t length;     /* length of the packet in bytes, from the first byte of the IP header, LRH
+                            or GRH */
     int payload;         /* offset of the payload in the packet, bytes */
-    int payload_length;  /* bytes, padding and ICRC excluded; 0: no payload */
+    int payload_length;  /* length of the payload in bytes, without padding and ICRC; 0: no
+                            payload */
 } smcr_ib_headers_t;
 
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
@@ -57,13 +62,14 @@ typedef struct {
     uint32_t eyecatcher; /* enum smcr_clc_eyecatcher */
     uint8_t type;        /* enum smcr_clc_type */
     uint16_t length;     /* length of the message in bytes, by its header */
-    uint8_t flags;       /* byte 7: version, and first contact flag or types */
+    uint8_t flags;       /* byte 7 of the message: the version; in a Proposal, the types of SMC that
+                            the client offers; in an Accept or Confirm, the first contact flag */
 } smcr_clc_header_t;
 
 /* A Proposal (A.2.2). Its SMCv2 extension is as in net/smc. */
 typedef struct {
-    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the client; zeros: it does not offer
-                                                  SMC-Rv1 */
+    uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the client; zeros: the client does not
+                                                  offer SMC-Rv1 */
     uint8_t gid[SMCR_GID_LENGTH];       /* GID of the client's device, SMC-Rv1 */
     uint8_t mac[SMCR_WIRE_MAC_LENGTH];  /* MAC address of the client's device, SMC-Rv1 */
     uint16_t ip_area_offset;            /* offset of the IP area, bytes from the end of this
@@ -73,7 +79,8 @@ typedef struct {
     uint8_t subnet[4];                  /* IPv4 subnet as on the wire: network address (Linux) or
                                            mask (RFC) */
     uint8_t subnet_length;              /* bits of the subnet mask; 0: there is no subnet */
-    uint8_t prefix_count;               /* number of IPv6 prefixes, by the message */
+    uint8_t prefix_count;               /* number of IPv6 prefixes, as a field of the message says;
+                                           "by the message" below has the same meaning */
     uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* IPv6 prefixes: address and
                                                                           number of bits */
     uint8_t prefixes_kept;              /* number of entries in `prefixes` */
@@ -81,15 +88,18 @@ typedef struct {
                                            `eid_count` on are known */
     uint8_t eid_count;                  /* number of EIDs, by the message */
     uint8_t ism_count;                  /* number of ISM devices, by the message */
-    uint8_t v2_flags;                   /* release, and the indicator of a system EID */
+    uint8_t v2_flags;                   /* byte of the SMCv2 extension with the release
+                                           (SMCR_MASK_V2_RELEASE) and SMCR_CLC_FLAG_SEID */
     uint16_t smcdv2_offset;             /* offset of the SMC-Dv2 extension, bytes; 0: there is
                                            none */
     uint8_t roce_gid[SMCR_GID_LENGTH];  /* GID of the client's device, SMC-Rv2 */
-    uint8_t max_conns;                  /* most connections of a link group; since release 1 */
-    uint8_t max_links;                  /* most links of a link group; since release 1 */
-    uint16_t features;                  /* bit mask of features; since release 1 */
+    uint8_t max_conns;                  /* highest number of connections in a link group that the
+                                           client allows; 0 before release 1 (SMCv2.1) */
+    uint8_t max_links;                  /* highest number of links in a link group that the client
+                                           allows; 0 before release 1 (SMCv2.1) */
+    uint16_t features;                  /* bit mask of features; 0 before release 1 (SMCv2.1) */
     unsigned eids_kept;                 /* number of entries in `eid_list` */
-    /* EIDs, padded; the system EID is the last */
+    /* EIDs of the message, padded. If the message has a system EID, it is the last entry. */
     uint8_t eid_list[SMCR_CLC_COUNT_MAX + 1][SMCR_WIRE_EID_LENGTH];
 } smcr_clc_proposal_t;
 
@@ -100,21 +110,24 @@ typedef struct {
     uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of the sender's device */
     uint32_t qpn;      /* number of the sender's queue pair, 24 bits */
     uint32_t rkey;     /* key of the sender's RMB */
-    uint8_t rmb_index; /* number of the RMB element, from 1 */
+    uint8_t rmb_index; /* number of the connection's RMB element in the sender's RMB, from 1 */
     uint32_t token;    /* alert token, which CDC messages to the sender carry */
-    uint8_t sizes;     /* size code of the element << 4 | MTU code */
+    uint8_t sizes;     /* size code of the RMB element << 4 | MTU code */
     uint64_t va;       /* virtual address of the sender's RMB */
     uint32_t psn;      /* initial PSN of the sender, 24 bits; not set with `lacks_psn` */
-    uint8_t os_release; /* operating system << 4 | release; set with `has_fce` */
+    uint8_t os_release; /* code of the operating system << 4 | release; set with `has_fce` */
     uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* padded with blanks or zeros; set with
                                                       `has_fce` */
     uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* EID, padded; only in version 2 */
     uint8_t gid_count; /* number of GIDs in a Confirm, by the message; only in version 2 */
     bool has_fce;      /* the message has the first contact extension */
     uint8_t fce_flags; /* flags of the first contact extension: SMCR_MASK_DIRECT */
-    uint8_t max_conns; /* first contact extension: most connections of a group; since release 1 */
-    uint8_t max_links; /* first contact extension: most links of a group; since release 1 */
-    uint16_t features; /* first contact extension: bit mask of features; since release 1 */
+    uint8_t max_conns; /* first contact extension: highest number of connections in the link group;
+                          0 before release 1 (SMCv2.1) */
+    uint8_t max_links; /* first contact extension: highest number of links in the link group; 0
+                          before release 1 (SMCv2.1) */
+    uint16_t features; /* first contact extension: bit mask of features; 0 before release 1
+                          (SMCv2.1) */
     uint8_t vendor_options[4]; /* first contact extension of ANCK kernels: vendor options */
 } smcr_clc_accept_t;
 
@@ -122,31 +135,32 @@ typedef struct {
 typedef struct {
     uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the sender */
     uint32_t diagnosis; /* enum smcr_clc_decline_code; not set with `lacks_diagnosis` */
-    uint8_t os;         /* operating system << 4; reserved byte in version 1 */
+    uint8_t os;         /* code of the operating system << 4; in version 1, a reserved byte */
 } smcr_clc_decline_t;
 
 /* A CLC message. */
 typedef struct {
-    smcr_clc_header_t header;
-    uint32_t length;   /* real length of the message in bytes, which its length field may
-                          contradict */
-    unsigned expected_length; /* bytes that the message needs by its type and counts; a lower bound
-                                 unless `has_exact_length` */
+    smcr_clc_header_t header; /* first 8 bytes of the message */
+    uint32_t length;   /* number of bytes that the message has in the TCP stream; may differ from
+                          `header.length` */
+    unsigned expected_length; /* length in bytes that follows from the type and the counts of the
+                                 message; a lower bound if `has_exact_length` is false */
     bool has_exact_length; /* `expected_length` is the exact number */
     bool complete;     /* the whole message was captured, and its length and its trailer are
                           right */
     bool malformed;    /* the whole message was captured, but its length, its trailer or a count is
                           wrong */
-    bool smcd;         /* Accept or Confirm of SMC-D, of which only the header is kept */
+    bool smcd;         /* the message is an Accept or Confirm of SMC-D; only `header` is set */
     union {
         smcr_clc_proposal_t proposal;
         smcr_clc_accept_t accept; /* Accept and Confirm */
         smcr_clc_decline_t decline;
-    } u;               /* member by `header.type` */
-    bool usable;       /* Accept, Confirm: all members up to the RMB's address are known, whether or
-                          not the bytes after them were captured */
-    bool lacks_psn;    /* Accept, Confirm: the PSN was not captured, or is not in the message */
-    bool lacks_diagnosis; /* Decline: the capture has cut off the diagnosis */
+    } u;               /* the decoded message; `header.type` says which member is set */
+    bool usable;       /* Accept, Confirm: the capture has all members of smcr_clc_accept_t up to
+                          the RMB's address; later members may be missing */
+    bool lacks_psn;    /* Accept, Confirm: the message ends before the PSN, or the PSN was not
+                          captured */
+    bool lacks_diagnosis; /* Decline: the diagnosis was not captured */
 } smcr_clc_t;
 
 /* Whether the four bytes `value`, in network order, begin a CLC message. */
@@ -183,7 +197,7 @@ smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 
 /* ---- LLC (RFC 7609 A.3, net/smc/smc_llc.c) ---- */
 
-/* An RToken: the key and the address of an RMB on a link. */
+/* An RToken: the RKey and the address with which a peer writes into an RMB over one link. */
 typedef struct {
     uint8_t link;      /* number of the link that the RToken is for */
     uint32_t ref_rkey; /* ADD LINK: key of the same RMB on the link that carries the message */
@@ -198,55 +212,59 @@ typedef struct {
     uint32_t qpn;      /* number of the sender's queue pair, 24 bits */
     uint8_t link;      /* link number */
     uint32_t user_id;  /* link user ID of the sender */
-    uint8_t max_links; /* most links of the group; 0 in a response: the server's maximum */
-    uint8_t max_conns; /* most connections of the group; only in version 2 */
+    uint8_t max_links; /* highest number of links in the link group; 0 in a response: the response
+                          accepts the number in the request */
+    uint8_t max_conns; /* highest number of connections in the link group; only in version 2 */
 } smcr_llc_confirm_link_t;
 
 /* ADD LINK (A.3.2). */
 typedef struct {
     uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of the sender's device for the new link */
-    uint8_t gid[SMCR_GID_LENGTH];      /* GID of that device */
-    uint32_t qpn;          /* number of the sender's queue pair of the new link, 24 bits; 0: a
-                              client asks for a link */
+    uint8_t gid[SMCR_GID_LENGTH];      /* GID of the sender's device for the new link */
+    uint32_t qpn;          /* number of the sender's queue pair for the new link, 24 bits; 0: the
+                              sender is the client, which asks the server for a link */
     uint8_t link;          /* number of the new link */
     uint8_t mtu;           /* MTU code in the low nibble */
     uint32_t psn;          /* initial PSN of the sender, 24 bits */
-    uint8_t reject_reason; /* v1: low nibble of byte 2; v2: low nibble of the flags (Linux: 0) */
-    uint16_t rkey_count;   /* v2: number of RTokens in the message */
+    uint8_t reject_reason; /* reason of a rejection. Version 1: low nibble of the message's byte 2.
+                              Version 2: low nibble of the message's flags; Linux sends 0. */
+    uint16_t rkey_count;   /* version 2: number of RTokens, as a field of the message says */
 } smcr_llc_add_link_t;
 
 /* ADD LINK CONTINUATION (A.3.3). */
 typedef struct {
     uint8_t link;         /* number of the new link */
-    uint8_t rtokens_left; /* number of RTokens that are not sent yet; those of this message count as
-                             not sent */
+    uint8_t rtokens_left; /* number of RTokens that the sender has not sent before this message;
+                             includes the RTokens in this message */
 } smcr_llc_add_link_cont_t;
 
 /* DELETE LINK (A.3.4). */
 typedef struct {
-    uint8_t link;    /* number of the link; means nothing with SMCR_LLC_FLAG_ALL */
+    uint8_t link;    /* number of the link to delete; ignored if the flags of the message contain
+                        SMCR_LLC_FLAG_ALL */
     uint32_t reason; /* enum smcr_llc_delete_reason */
 } smcr_llc_delete_link_t;
 
-/* CONFIRM RKEY (A.3.5) and its continuation (A.3.6), which has only `other_links`. */
+/* CONFIRM RKEY (A.3.5) and CONFIRM RKEY CONTINUATION (A.3.6), which has only `other_links`. */
 typedef struct {
-    uint8_t other_links; /* number of RTokens for other links, including those in continuations */
+    uint8_t other_links; /* number of RTokens for other links in the message and the continuations
+                            after it */
     uint32_t rkey;       /* key of the RMB on the link that carries the message */
     uint64_t va;         /* virtual address of the RMB on the link that carries the message */
 } smcr_llc_confirm_rkey_t;
 
 /* DELETE RKEY (A.3.7). */
 typedef struct {
-    uint8_t count;  /* number of RKeys, by the message */
-    uint8_t error_mask; /* v1: bit mask of the RKeys with errors, first RKey in the highest bit; v2:
-                           number of these RKeys */
+    uint8_t count;  /* number of RKeys, as a field of the message says */
+    uint8_t error_mask; /* version 1: bit mask of the RKeys with errors, the first RKey in the
+                           highest bit; version 2: number of the RKeys with errors */
 } smcr_llc_delete_rkey_t;
 
 /* An LLC message. */
 typedef struct {
     uint8_t type;       /* enum smcr_llc_type */
     uint16_t length;    /* length of the message in bytes, by its length field */
-    uint8_t flags;      /* byte 3: SMCR_LLC_FLAG_ bits */
+    uint8_t flags;      /* byte 3 of the message: SMCR_LLC_FLAG_ bits */
     bool little_endian; /* version 2: the length is right only as little-endian */
     bool big_endian;    /* version 2: the length is right only as big-endian */
     bool complete;      /* the whole message was captured and its length is right */
@@ -258,23 +276,23 @@ typedef struct {
         smcr_llc_add_link_cont_t add_link_cont;
         smcr_llc_delete_link_t delete_link;
         struct {
-            uint8_t gid_count; /* number of the client's GIDs, by the message */
+            uint8_t gid_count; /* number of the client's GIDs, as a field of the message says */
         } req_add_link;
         smcr_llc_confirm_rkey_t confirm_rkey;
         smcr_llc_delete_rkey_t delete_rkey;
         struct {
             uint8_t user_data[16]; /* data that the response repeats */
         } test_link;
-    } u;                   /* member by `type`; a message of version 2 has the member of version
-                              1 */
-    unsigned rtoken_count; /* number of RTokens, or of RKeys in DELETE RKEY, that are really in the
-                              message */
-    smcr_rtoken_t *rtokens_in_message; /* for an RKey, only `rkey` is set; NULL: there are none */
+    } u;                   /* the decoded message; `type` says which member is set, the same member
+                              for version 1 and version 2 */
+    unsigned rtoken_count; /* number of entries in `rtokens_in_message` */
+    smcr_rtoken_t *rtokens_in_message; /* RTokens of the message; in DELETE RKEY, its RKeys, with
+                                          only `rkey` set; NULL: the message has none */
 } smcr_llc_t;
 
 /* ---- CDC (RFC 7609 A.4, net/smc/smc_cdc.h) ---- */
 
-/* A cursor: a place in an RMB element, which is a circular buffer (4.5, A.4). */
+/* A cursor: a position in an RMB element, which is a circular buffer (4.5, A.4). */
 typedef struct {
     uint16_t wrap;  /* number of times that the cursor has wrapped, modulo 65536 */
     uint32_t count; /* offset in the RMB element, bytes */
@@ -285,24 +303,27 @@ typedef struct {
     uint8_t length;     /* length of the message in bytes, by its length field */
     uint16_t seq;       /* sequence number */
     uint32_t token;     /* alert token of the receiver */
-    smcr_cursor_t prod; /* producer cursor: where the sender writes next in the receiver's
+    smcr_cursor_t prod; /* producer cursor: where the sender writes next in the receiver's RMB
                            element */
-    smcr_cursor_t cons; /* consumer cursor: where the sender reads next in its own element */
-    uint8_t flags;      /* byte 24: SMCR_CDC_FLAG_ bits */
-    uint8_t state;      /* byte 25: SMCR_CDC_STATE_ bits */
+    smcr_cursor_t cons; /* consumer cursor: where the sender reads next in its own RMB element */
+    uint8_t flags;      /* byte 24 of the message: SMCR_CDC_FLAG_ bits */
+    uint8_t state;      /* byte 25 of the message: SMCR_CDC_STATE_ bits */
     bool complete;      /* the whole message was captured */
 } smcr_cdc_t;
 
 /* ---- what Linux reports over netlink ----
  *
- * A host reports its own SMC-R sockets, link groups and links (<linux/smc_diag.h>, <linux/smc.h>).
- * "Own" means the host that was asked. */
+ * The host on which a program asks over netlink reports its own SMC-R sockets, link groups and
+ * links (<linux/smc_diag.h>, <linux/smc.h>). "The host" below is this host. */
 
 #define SMCR_TOLD_TEXT_LENGTH 64 /* bytes of a name, including the NUL */
 
-enum smcr_told_state { SMCR_TOLD_LISTEN = 10 }; /* state of net/smc/smc.h; the other states have no
-                                                   name here */
+/* State of a socket, by the numbers of net/smc/smc.h (enum smc_state). The plugin gives only the
+ * state of listening sockets a name. */
+enum smcr_told_state { SMCR_TOLD_LISTEN = 10 };
+/* What carries the data of a socket: SMC-R, TCP after a fallback, or SMC-D. */
 enum smcr_told_mode { SMCR_TOLD_SMCR, SMCR_TOLD_FALLBACK, SMCR_TOLD_SMCD };
+/* The ends of a connection: the host that reports, and its peer. */
 enum { SMCR_TOLD_OWN, SMCR_TOLD_PEER, SMCR_TOLD_ENDS };
 
 /* A socket of AF_SMC: inet_diag_sockid and the attributes of smc_diag_msg. An array of
@@ -331,8 +352,9 @@ typedef struct {
                                           message may be lower */
     bool is_server;                    /* the host is the server of the link group */
     uint8_t link_number;               /* number of the link that the connection uses */
-    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of the devices of that link */
-    char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device */
+    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of both ends' devices for the link in
+                                                     `link_number` */
+    char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device for this link */
     uint32_t reason;                   /* reason of the fallback: enum smcr_clc_decline_code */
     uint32_t peer_reason;              /* diagnosis in the peer's Decline; 0: none */
 } smcr_told_socket_t;
@@ -344,8 +366,9 @@ typedef struct {
     uint8_t type;                      /* type of the group: 1 single, 2 symmetric, 3 and 4
                                           asymmetric */
     uint8_t version;                   /* SMC version; 0: not reported */
-    uint8_t release;                   /* release of SMC version 2; set with `version` */
-    uint8_t os;                        /* operating system of the peer; set with `version` */
+    uint8_t release;                   /* release of SMC version 2; valid if `version` is not 0 */
+    uint8_t os;                        /* code of the peer's operating system, enum
+                                          smcr_clc_os_type; valid if `version` is not 0 */
     uint8_t vlan;                      /* VLAN ID, as the host reports it */
     uint32_t connections;              /* number of connections of the group */
     char peer_host[SMCR_TOLD_TEXT_LENGTH]; /* name of the peer's host, without trailing spaces;
@@ -354,13 +377,13 @@ typedef struct {
                                           reported */
 } smcr_told_lgr_t;
 
-/* A link, from nest SMC_GEN_LINK_SMCR. It belongs to the last link group before it in the same
- * dump. */
+/* A link, from nest SMC_GEN_LINK_SMCR. The link belongs to the last link group that the same dump
+ * reports before the link. */
 typedef struct {
     uint8_t number;                    /* link number */
     uint32_t state;                    /* 0 unused, 1 inactive, 2 activating, 3 active */
-    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of the devices of the link */
-    char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device */
+    uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of both ends' devices for the link */
+    char device[SMCR_TOLD_TEXT_LENGTH]; /* name of the host's device for the link */
 } smcr_told_link_t;
 
 /* The kinds of netlink messages, by what they report. */
@@ -369,16 +392,19 @@ typedef enum {
     SMCR_TOLD_LGR,
     SMCR_TOLD_LINK,
     SMCR_TOLD_DONE, /* the dump ends, and the host has reported everything */
-    SMCR_TOLD_CUT,  /* the dump ends, but a part of it is missing in the capture */
+    SMCR_TOLD_CUT,  /* the dump ends, but messages or bytes of the dump are missing in the
+                       capture */
 } smcr_told_kind_t;
 
 /* One netlink message's report. */
 typedef struct {
-    smcr_told_kind_t kind;
-    uint64_t dump; /* dump that the message is part of: sequence number and port of nlmsghdr */
+    smcr_told_kind_t kind; /* what the message reports */
+    uint64_t dump; /* identifier of the dump that the message belongs to: sequence number and port
+                      of nlmsghdr */
     union {
         smcr_told_socket_t socket;
         smcr_told_lgr_t lgr;
         smcr_told_link_t link;
-    } u;           /* member by `kind`; DONE and CUT have none */
+    } u;           /* the report; `kind` says which member is set; SMCR_TOLD_DONE and SMCR_TOLD_CUT
+                      set no member */
 } smcr_told_t;

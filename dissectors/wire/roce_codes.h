@@ -258,12 +258,13 @@ enum smcr_ground {
     ROW(SMCR_CAUSE_READ, 4, "RDMA READ re-requested") \
     ROW(SMCR_CAUSE_TIMEOUT, 5, "timeout")
 enum smcr_cause {
-    SMCR_CAUSE_NONE = 0, /* no step back: the packet was reordered */
+    SMCR_CAUSE_NONE = 0, /* no cause: the network has reordered the packet, and the sender has not
+                            stepped back */
     SMCR_CAUSES(SMCR_WIRE_ENUM_ROW)
 };
 
-/* The status of a packet's invariant CRC, with the values and words of Wireshark's checksums.
- * Unverified means that the ICRC cannot be checked, or that its sender's ICRCs mean nothing. */
+/* The status of a packet's ICRC, with the values and words of Wireshark's checksums. "Unverified":
+ * the ICRC cannot be checked, or the sender's ICRCs mean nothing (docs/fabric.md). */
 #define SMCR_IB_ICRC_STATUSES(ROW) \
     ROW(SMCR_IB_ICRC_BAD, 0, "Bad") \
     ROW(SMCR_IB_ICRC_GOOD, 1, "Good") \
@@ -272,7 +273,8 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
 
 /* ---- communication management (volume 1, chapter 12) ----
  *
- * It sets up connections and ends them, with MADs (management datagrams) between queue pairs 1.
+ * Communication management sets up and ends connections, with MADs (management datagrams) between
+ * the queue pairs 1 of two hosts.
  * States, reasons of rejections and statuses are as in Linux, include/rdma/ib_cm.h. */
 
 /* The header of a MAD (volume 1, 13.4.2) */

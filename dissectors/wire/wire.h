@@ -1,5 +1,6 @@
 /* Knows what is on the wire: codes, sizes, decoded structs, the rows of all messages (llc.def,
- * clc.def) and flags (cdc.def). Knows neither state nor Wireshark. Every room may include it.
+ * clc.def) and flags (cdc.def). Does not know the state or Wireshark. Every room may include this
+ * header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

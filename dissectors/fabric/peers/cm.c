@@ -12,11 +12,11 @@
 struct smcr_cm {
     wmem_allocator_t *scope;
     uint32_t count;  /* number of connections */
-    GHashTable *ids; /* smcr_cm_end_t by GID, peer's GID and communication ID; the newest end */
-    GHashTable *qps; /* smcr_cm_end_t by GID and queue pair; the newest end */
+    GHashTable *ids; /* the newest smcr_cm_end_t with each GID, peer's GID and communication ID */
+    GHashTable *qps; /* the newest smcr_cm_end_t with each GID and queue pair */
 };
 
-/* A message, with its sender's and receiver's IDs. */
+/* A message, with the communication IDs of its sender and its receiver. */
 typedef struct {
     const smcr_cm_packet_t *packet;
     const smcr_cm_message_t *message;
@@ -24,8 +24,8 @@ typedef struct {
     uint32_t own_id;   /* communication ID of the sender; 0: the message does not name it */
     uint32_t other_id; /* communication ID of the receiver; 0: the message does not name it */
     bool sidr;         /* the message is a SIDR_REQ or SIDR_REP, whose IDs are request IDs */
-    int role;          /* side that sends such a message, enum smcr_cm_side; NO_SIDE: both sides
-                          do */
+    int role;          /* side that sends messages of this kind, enum smcr_cm_side; NO_SIDE: both
+                          sides send such messages */
 } sending_t;
 
 /* ---- tables ---- */
@@ -34,8 +34,8 @@ typedef struct {
  * connections. The hash functions read the ends. So the ID, the queue pair and both GIDs of an end
  * must not change while the end is in a table. */
 
-/* The connection of an end. Like strchr(), it takes a const pointer and returns one that is not
- * const. */
+/* Returns the connection of an end. Like strchr(), the function takes a const pointer and returns a
+ * pointer that is not const. */
 static smcr_cm_conn_t *
 conn_of(const smcr_cm_end_t *end)
 {
@@ -84,7 +84,7 @@ smcr_cm_new(wmem_allocator_t *scope)
 }
 
 /* The newest end at `gid` that has the ID `id` in a connection with the GID `peer`; NULL: there is
- * none. No end has the ID 0. */
+ * no such end, or `id` is 0 (not named). */
 static smcr_cm_end_t *
 find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
         const uint8_t peer[SMCR_GID_LENGTH], uint32_t id, bool sidr)
@@ -106,7 +106,7 @@ find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
     return g_hash_table_lookup(cm->qps, &probe);
 }
 
-/* Removes the end from a table, unless a newer end with the same key has replaced it. */
+/* Removes the end from a table. Does nothing if the table has a newer end with the same key. */
 static void
 remove_end(GHashTable *table, smcr_cm_end_t *end)
 {
@@ -114,7 +114,7 @@ remove_end(GHashTable *table, smcr_cm_end_t *end)
         g_hash_table_remove(table, end);
 }
 
-/* Makes `end` the owner of the communication ID in the table. */
+/* Gives `end` the communication ID `id`, and makes the table of IDs find `end` by it. */
 static void
 assign_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
 {
@@ -126,7 +126,7 @@ assign_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
     g_hash_table_add(cm->ids, end);
 }
 
-/* Makes `end` the owner of the queue pair in the table. */
+/* Gives `end` the queue pair `qpn`, and makes the table of queue pairs find `end` by it. */
 static void
 assign_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 {
@@ -146,7 +146,7 @@ assign_qp(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t qpn)
 #define BY_SERVER (EVENT(REP) | EVENT(MRA_REQ) | EVENT(REJ_REQ) | EVENT(STALE_REQ) | \
                    EVENT(SIDR_REP))
 
-/* The side that sends messages of a kind; NO_SIDE: both sides do. */
+/* The side that sends messages of a kind; NO_SIDE: both sides send such messages. */
 static int
 role_of(smcr_cm_event_t event)
 {
@@ -155,8 +155,8 @@ role_of(smcr_cm_event_t event)
     return BY_SERVER >> event & 1 ? SMCR_CM_SERVER : NO_SIDE;
 }
 
-/* Finds the IDs and the role of a message's sender. A SIDR_REP has no ID of its own: its local ID
- * is that of the request. */
+/* Finds the IDs and the role of a message's sender. The sender of a SIDR_REP has no ID: the local
+ * ID in a SIDR_REP is the request ID of its SIDR_REQ. */
 static sending_t
 sending_of(const smcr_cm_packet_t *packet)
 {
@@ -198,8 +198,8 @@ is_in_state(const smcr_cm_end_t *end, unsigned state)
     return end->state_known && end->state == state;
 }
 
-/* Whether the message is a REP that replaces an earlier REP with another ID. The client still waits
- * for a REP, so it may not have received the earlier one. */
+/* Whether the message is a REP that replaces an earlier REP with another communication ID. The
+ * condition: the client still waits for a REP, so it may not have received the earlier REP. */
 static bool
 is_new_reply(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
@@ -217,15 +217,15 @@ names_both_ids(const smcr_cm_end_t *end, const sending_t *sending)
     return end->id == sending->own_id && peer_of(end)->id == sending->other_id;
 }
 
-/* Whether two communication IDs differ. An unknown ID (0) differs from no ID. */
+/* Whether two communication IDs differ. False if one of them is 0 (not known). */
 static bool
 are_different_ids(uint32_t id, uint32_t other)
 {
     return id && other && id != other;
 }
 
-/* Whether the role of `end` excludes that it has sent the message. Example: a server sends no REQ.
- * If the client is not known, only a REP proves the role of its sender. */
+/* Whether the role of `end` proves that `end` has not sent the message. Example: a server sends no
+ * REQ. If it is not known which end is the client, only a REP proves the role of its sender. */
 static bool
 has_other_role(const smcr_cm_end_t *end, const sending_t *sending)
 {
@@ -234,9 +234,10 @@ has_other_role(const smcr_cm_end_t *end, const sending_t *sending)
     return is_role_certain && sending->role != NO_SIDE && sending->role != (int)end->side;
 }
 
-/* Whether the message may belong to the connection, though its transaction ID is not that of the
- * REQ. Example: a DREQ has a transaction ID of its own. The answers REP and SIDR_REP always have
- * that of the request. No message belongs to a connection that has ended. */
+/* Whether the message may belong to the connection, though its transaction ID differs from that of
+ * the connection's REQ. Example: a DREQ has a transaction ID of its own. Returns false for REP and
+ * SIDR_REP, which always have the transaction ID of the request, and for a connection that has
+ * ended. */
 static bool
 may_begin_transaction(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
@@ -264,9 +265,9 @@ may_have_sent(smcr_cm_end_t *end, const sending_t *sending)
     return may_begin_transaction(conn, sending);
 }
 
-/* Whether the message certainly belongs to the older of two connections, though one of its IDs is
- * now in use in the newer. The proof: the message has both IDs and the transaction ID of the older
- * connection. */
+/* Whether the message certainly belongs to the older of two connections, though the newer
+ * connection now uses one of its IDs. The proof: the message has both IDs and the transaction ID of
+ * the older connection. */
 static bool
 is_certainly_of_older(smcr_cm_end_t *older, smcr_cm_end_t *newer, const sending_t *sending)
 {
@@ -276,8 +277,8 @@ is_certainly_of_older(smcr_cm_end_t *older, smcr_cm_end_t *newer, const sending_
            !is_same_transaction(conn_of(newer), sending);
 }
 
-/* Which of two ends of different connections has sent the message; NULL: neither. An ID that both
- * connections have used belongs to the newer one now. */
+/* Returns which of two ends, of different connections, has sent the message; NULL: neither end has.
+ * An ID that both connections have used belongs to the newer connection now. */
 static smcr_cm_end_t *
 choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sending)
 {
@@ -303,8 +304,9 @@ find_sender(const smcr_cm_t *cm, const sending_t *sending)
     return found && may_have_sent(found, sending) ? found : NULL;
 }
 
-/* Index of a message in smcr_cm_conn_t.first. No side sends two of REQ, REP, SIDR_REQ and SIDR_REP
- * in one connection, so these share index 0. LAP and APR share index 6. */
+/* Returns the index of a kind of message in smcr_cm_conn_t.first. In one connection, a side sends
+ * only one of the kinds REQ, REP, SIDR_REQ and SIDR_REP, so these four share index 0. LAP and APR
+ * share index 6. */
 static unsigned
 kind_of(uint8_t attribute)
 {
@@ -337,8 +339,9 @@ awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
            is_same_transaction(conn, sending);
 }
 
-/* The end that has sent the same REQ before, or whose REQ the capture had not shown until now.
- * NULL: the REQ begins a new connection. */
+/* Returns the end that sends a REQ or SIDR_REQ of a known connection: 1. the end has sent an equal
+ * message before; 2. the capture has had only later messages of the connection so far. NULL: the
+ * message begins a new connection. */
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {
@@ -374,9 +377,9 @@ begin_conn(smcr_cm_t *cm, const sending_t *sending)
 
 /* ---- learning from a message ---- */
 
-/* A DREQ or LAP names the queue pair of its receiver, `other`. If a connection that has not ended
- * owns that queue pair, the table keeps the owner, and smcr_cm_find_by_qp() does not find
- * `other`. */
+/* Learns the queue pair `qpn` of `other`, which receives a DREQ or LAP that names `qpn`. If the
+ * table of queue pairs has an end with `qpn` whose connection has not ended, the table keeps that
+ * end, and smcr_cm_find_by_qp() does not find `other`. */
 static void
 learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
@@ -393,7 +396,8 @@ learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
     }
 }
 
-/* Learns queue pairs, and the first PSN that the receiver of the message is to send with. */
+/* Learns from a message that `end` sends to `other`: queue pairs, and the first PSN that `other`
+ * sends with. */
 static void
 learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
            const smcr_cm_message_t *message)
@@ -408,7 +412,8 @@ learn_ends(smcr_cm_t *cm, smcr_cm_end_t *end, smcr_cm_end_t *other,
         learn_remote_qpn(cm, other, message->remote_qpn);
 }
 
-/* Learns the service ID and the reason of a REJ. The first message that has them counts. */
+/* Learns the service ID of the connection, and the reason of a REJ. If several messages have these
+ * values, the first message counts. */
 static void
 learn_conn(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
 {
@@ -424,8 +429,8 @@ learn_conn(smcr_cm_conn_t *conn, const smcr_cm_message_t *message)
     }
 }
 
-/* Learns from a message that `end` sends. If the sender has a new ID, it has begun anew, so its
- * state is not known. */
+/* Learns from a message that `end` sends. If the sender has a new communication ID, it has set up a
+ * new connection, so its state is not known. */
 static void
 learn_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
 {
@@ -448,7 +453,8 @@ learn_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
 
 /* ---- messages ---- */
 
-/* Whether a DREQ names another queue pair than the receiver's. Linux drops such a DREQ. */
+/* Whether the message is a DREQ that names another queue pair than that of `receiver`. Linux drops
+ * such a DREQ. */
 static bool
 names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
 {
@@ -482,15 +488,15 @@ move_ends_again(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sendi
         smcr_cm_end_receives(other, sending->event);
 }
 
-/* Whether the message names an ID that finds its connection, or begins one. */
+/* Whether the message names a communication ID, so that its connection can be found or begun. */
 static bool
 names_connection(const sending_t *sending)
 {
     return sending->own_id || (sending->other_id && !is_request(sending));
 }
 
-/* `end` sends a message. If its digest is that of the newest message of its kind, it is a
- * retransmission. */
+/* Handles a message that `end` sends. If its digest is equal to that of the newest message of the
+ * same kind, the message is a retransmission. */
 static void
 take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
              smcr_cm_verdict_t *verdict)
@@ -554,9 +560,9 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
     return NO_SIDE;
 }
 
-/* Whether a side sends the message `attribute` in the connection. The client sends REQs, the server
- * REPs. In a connection of SIDR they send SIDR_REQs and SIDR_REPs instead. Both sides send all
- * other messages. */
+/* Whether the side `side` sends messages of the kind `attribute` in the connection. The client
+ * sends REQs, the server sends REPs. If `sidr` of the connection is set, the client sends SIDR_REQs
+ * and the server sends SIDR_REPs instead. Both sides send all other kinds. */
 static bool
 is_sent_by(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 {

@@ -14,24 +14,26 @@
 /* The newest message of one kind from one end. */
 typedef struct {
     uint32_t frame;  /* frame of the first packet of this message; 0: there has been none */
-    uint32_t digest; /* digest of its bytes: a retransmission has the same digest */
+    uint32_t digest; /* digest of the message's bytes: a retransmission has an equal digest */
 } smcr_cm_first_t;
+/* Number of message kinds for which smcr_cm_conn_t.first keeps the newest message. */
 #define SMCR_CM_KINDS 7
 
 /* One connection. */
 typedef struct {
     uint32_t index;         /* number of the connection in the capture, from 0 */
-    uint64_t tid;           /* transaction ID of the REQ and its answers; set with `tid_known` */
-    uint64_t service_id;    /* set with `service_known` */
-    uint16_t port;          /* port number of RDMA-CM; set with `port_known` */
-    uint16_t reason;        /* reason of the REJ, enum smcr_ib_cm_reason or another; set with
+    uint64_t tid;           /* transaction ID of the REQ and its answers; valid if `tid_known` */
+    uint64_t service_id;    /* service ID of the REQ or SIDR_REQ; valid if `service_known` */
+    uint16_t port;          /* port number of RDMA-CM; valid if `port_known` */
+    uint16_t reason;        /* reason of the REJ, enum smcr_ib_cm_reason or another number; valid if
                                `rejected` */
-    uint8_t sidr : 1;       /* not a connection: SIDR asks for a UD queue pair */
+    uint8_t sidr : 1;       /* the entry is an exchange of SIDR messages, which ask for the number
+                               of a UD queue pair, and not a connection */
     uint8_t roles_known : 1; /* ends[0] is the client; if false, ends[0] is the end that the capture
                                 has first */
-    uint8_t tid_known : 1;
-    uint8_t service_known : 1;
-    uint8_t port_known : 1; /* the service ID is one of RDMA-CM */
+    uint8_t tid_known : 1;  /* `tid` is valid */
+    uint8_t service_known : 1; /* `service_id` is valid */
+    uint8_t port_known : 1; /* `port` is valid: the service ID is one of RDMA-CM */
     uint8_t rejected : 1;   /* there has been a REJ */
     smcr_cm_end_t ends[2];  /* the client, which sends the REQ, and the server (enum
                                smcr_cm_side) */
@@ -43,7 +45,7 @@ typedef struct smcr_cm smcr_cm_t; /* all connections of one capture */
 
 /* A message that smcr_cm_judge() is to judge. */
 typedef struct {
-    smcr_when_t when;                 /* frame of the packet */
+    smcr_when_t when;                 /* frame and time of the packet */
     const uint8_t *source;            /* GID of the sender: 16 bytes, IPv4 addresses mapped */
     const uint8_t *target;            /* GID of the receiver, in the same form */
     const smcr_cm_message_t *message; /* the parsed message */
@@ -56,39 +58,40 @@ typedef struct {
     smcr_cm_conn_t *conn; /* the connection, which lives as long as the registry; NULL: the message
                              names no connection, and all other members are zero */
     uint8_t sender;       /* enum smcr_cm_side: ends[sender] has sent the message */
-    uint8_t states[2];    /* states of both sides after the message, enum smcr_ib_cm_state; set with
-                             `known` */
-    bool known[2];        /* by side: the state is known */
-    uint32_t retransmission_of; /* frame of the first packet of the message that this one
-                                   retransmits; 0: it is no retransmission */
-    bool unexpected_sent; /* A sender in this state does not send the message: the capture misses
-                             messages, or the sender errs. Never set for a retransmission. */
-    bool unexpected_received; /* A receiver in this state refuses the message, or a DREQ names a
-                                 queue pair that is not the receiver's. Never set for a message with
-                                 a wrong ICRC. */
-    uint8_t attribute;    /* which message it is, enum smcr_ib_cm_attribute */
-    uint8_t status;       /* status of a SIDR_REP, enum smcr_ib_cm_sidr_status or another */
-    uint16_t reason;      /* reason of a REJ, enum smcr_ib_cm_reason or another */
+    uint8_t states[2];    /* states of both sides (enum smcr_cm_side) after the message, enum
+                             smcr_ib_cm_state; valid if `known` of the side is true */
+    bool known[2];        /* the element of `states` for this side is valid */
+    uint32_t retransmission_of; /* frame of the first packet with the message that this packet
+                                   retransmits; 0: the packet is not a retransmission */
+    bool unexpected_sent; /* The sender's state before the message does not allow the message: the
+                             capture misses messages, or the sender errs. Never set for a
+                             retransmission. */
+    bool unexpected_received; /* The receiver's state before the message makes the receiver refuse
+                                 the message, or the message is a DREQ that names a queue pair of
+                                 another host. Never set for a message with a wrong ICRC. */
+    uint8_t attribute;    /* kind of the message, enum smcr_ib_cm_attribute */
+    uint8_t status;       /* status of a SIDR_REP, enum smcr_ib_cm_sidr_status or another number */
+    uint16_t reason;      /* reason of a REJ, enum smcr_ib_cm_reason or another number */
 } smcr_cm_verdict_t;
 
-/* A registry without connections, allocated from `scope`. */
+/* Returns a new smcr_cm_t without connections, allocated from `scope`. */
 smcr_cm_t *smcr_cm_new(wmem_allocator_t *scope);
 
 /* Takes in the next message of the capture, in the order of frames, and judges it. */
 smcr_cm_verdict_t smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
 
-/* The newest connection with an end that has this GID and the queue pair `qpn`; NULL: there is
- * none. Newest means that its REQ, REP or SIDR_REP was the last to name the queue pair.
- * smcr_cm_side_of_qp() finds the end. */
+/* The newest connection with an end that has the GID `gid` and the queue pair `qpn`; NULL: no
+ * connection has such an end. The newest connection is the one whose REQ, REP or SIDR_REP was the
+ * last in the capture to name the queue pair. smcr_cm_side_of_qp() finds the end. */
 smcr_cm_conn_t *smcr_cm_find_by_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
                                    uint32_t qpn);
 
-/* The side (enum smcr_cm_side) of a connection that has this GID and the queue pair `qpn`; -1:
- * neither side has. */
+/* The side (enum smcr_cm_side) of the connection that has the GID `gid` and the queue pair `qpn`;
+ * -1: no side of the connection has both. */
 int smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH],
                        uint32_t qpn);
 
-/* The frame of the newest message `attribute` (enum smcr_ib_cm_attribute) that a side has sent. The
- * frame is that of its first packet, not of a retransmission. 0: the side has sent none, or the
- * attribute is LAP or APR. */
+/* The frame of the newest message of the kind `attribute` (enum smcr_ib_cm_attribute) that the side
+ * `side` has sent. If the message was retransmitted, the frame of its first packet. 0: the side has
+ * sent no such message, or `attribute` is LAP or APR. */
 uint32_t smcr_cm_first_frame(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute);

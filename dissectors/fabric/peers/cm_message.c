@@ -26,8 +26,8 @@ number32(const uint8_t *bytes)
     return (uint32_t)smcr_wire_number(bytes, 4);
 }
 
-/* FNV-1a. Different bytes hardly ever have the same digest, which is enough to recognise
- * retransmissions. */
+/* Returns the FNV-1a hash of the bytes. Different messages have equal digests so rarely that an
+ * equal digest counts as a retransmission. */
 static uint32_t
 digest_of(const uint8_t *bytes, size_t length)
 {
@@ -69,8 +69,7 @@ static const layout_t layouts[] = {
     [SMCR_IB_CM_APR - SMCR_IB_CM_REQ] = {8, true, .qpn = 0},
 };
 
-/* Takes the service ID. `body`, in this function and the next two: the bytes after the MAD
- * header. */
+/* Reads the service ID of a message. `body`: the bytes after the MAD header. */
 static void
 take_service(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
 {

@@ -13,28 +13,30 @@
 typedef struct {
     uint8_t attribute;     /* enum smcr_ib_cm_attribute: which message it is */
     uint64_t tid;          /* transaction ID */
-    uint32_t local_id;     /* communication ID of the sender, or the request ID of SIDR; 0: not
-                              named */
-    uint32_t remote_id;    /* communication ID of the receiver; 0: not named */
+    uint32_t local_id;     /* communication ID of the sender, or the request ID of SIDR; 0: the
+                              message names no such ID */
+    uint32_t remote_id;    /* communication ID of the receiver; 0: the message names no such ID */
     uint32_t digest;       /* digest of the whole MAD: messages of equal bytes have equal digests */
 
-    bool has_qpn;          /* `qpn` is set: in a REQ or REP, and in a SIDR_REP unless the number is
-                              0 */
+    bool has_qpn;          /* `qpn` is set: the message is a REQ, a REP, or a SIDR_REP whose number
+                              is not 0 */
     uint32_t qpn;          /* queue pair of the sender, 24 bits; in a REP of an XRC connection, the
                               number in the field of the EE context */
-    bool has_remote_qpn;   /* `remote_qpn` is set: in a DREQ or LAP */
+    bool has_remote_qpn;   /* `remote_qpn` is set: the message is a DREQ or LAP */
     uint32_t remote_qpn;   /* queue pair of the *receiver*, 24 bits */
-    bool has_psn;          /* `starting_psn` is set: in a REQ or REP */
+    bool has_psn;          /* `starting_psn` is set: the message is a REQ or REP */
     uint32_t starting_psn; /* first PSN that the *receiver* of the message sends with, 24 bits */
 
-    bool has_service;      /* `service_id` is set: in a REQ, SIDR_REQ or SIDR_REP */
-    uint64_t service_id;
+    bool has_service;      /* `service_id` is set: the message is a REQ, SIDR_REQ or SIDR_REP */
+    uint64_t service_id;   /* service ID: what the connection or the UD queue pair is for */
     bool has_port;         /* `port` is set: the service ID is one of RDMA-CM */
     uint16_t port;         /* port number of RDMA-CM, which applications use like a TCP port */
 
-    uint8_t answered;      /* message that an MRA or REJ answers: enum smcr_ib_cm_answered, or 3 */
-    uint16_t reason;       /* reason of a REJ: enum smcr_ib_cm_reason, or another */
-    uint8_t status;        /* status of a SIDR_REP: enum smcr_ib_cm_sidr_status, or another */
+    uint8_t answered;      /* message that an MRA or REJ answers: enum smcr_ib_cm_answered, or the
+                              reserved value 3 */
+    uint16_t reason;       /* reason of a REJ: enum smcr_ib_cm_reason, or another number */
+    uint8_t status;        /* status of a SIDR_REP: enum smcr_ib_cm_sidr_status, or another
+                              number */
 } smcr_cm_message_t;
 
 /* Parses `length` bytes at `mad`, the payload of a UD SEND Only to queue pair 1. Bytes after the

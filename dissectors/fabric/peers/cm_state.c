@@ -1,6 +1,6 @@
 /* Changes the state of an end by the rules of Linux for sending and receiving. A capture may miss
- * messages. If no rule fits, the state is the one that the message itself proves. Messages that
- * cross on the wire may be in another order in the capture than at their senders.
+ * messages, so that no rule fits; then the new state is the state that the message itself proves.
+ * Messages that cross on the wire may be in another order in the capture than at their senders.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -79,8 +79,8 @@ static const transition_t received[] = {
     {E(PATH), ANY_STATE, STAY},
 };
 
-/* The states that a message proves, for its sender and its receiver, whatever their states
- * before. */
+/* By kind of message: the states of its sender and its receiver after the message, which the
+ * message proves whatever the states before it were. */
 static const struct {
     uint8_t sent, received;
 } proved[] = {
@@ -128,8 +128,8 @@ smcr_cm_event_of(const smcr_cm_message_t *message)
     return event;
 }
 
-/* The state after `event` by the rules `transitions`; NOTHING: no rule fits the event and the
- * state. */
+/* Returns the state that follows from `state` and `event` by the rules `transitions`; NOTHING: no
+ * rule fits the event and the state. */
 static uint8_t
 next_state(const transition_t *transitions, unsigned count, smcr_cm_event_t event, uint8_t state)
 {
@@ -142,7 +142,7 @@ next_state(const transition_t *transitions, unsigned count, smcr_cm_event_t even
 #define NEXT_STATE(transitions, event, state) \
     next_state(transitions, G_N_ELEMENTS(transitions), event, state)
 
-/* Sets the state of the end; NOTHING: the state does not change. */
+/* Sets the state of the end to `state`. Does nothing if `state` is NOTHING. */
 static void
 enter_state(smcr_cm_end_t *end, uint8_t state)
 {
@@ -169,8 +169,8 @@ take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
 }
 
 /* The state of an end after it has sent a message that no rule allows in its state: the capture
- * misses messages. If the end's state is later than the state that the message proves, it stays:
- * then only this message comes late in the capture. */
+ * misses messages. If the end's state is later than the state that the message proves, the state
+ * does not change, because this message is out of order in the capture. */
 static uint8_t
 state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
 {
@@ -238,8 +238,8 @@ smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event)
     bool waited = waits[event] >> end->previous_state & 1;
     bool waits_now = waits[event] >> end->state & 1;
 
-    if (end->last_event && waited && !waits_now) { /* the end retransmits its request, so the answer
-                                                      in the capture did not arrive */
+    if (end->last_event && waited && !waits_now) { /* the end retransmits its request: it did not
+                                                      get the answer that the capture has */
         end->last_event = SMCR_CM_EVENT_NONE;
         enter_state(end, end->previous_state);
     } else if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1)) {

@@ -14,19 +14,19 @@ enum smcr_cm_side { SMCR_CM_CLIENT = 0, SMCR_CM_SERVER = 1 };
 /* One end of a connection. */
 typedef struct {
     uint8_t gid[SMCR_GID_LENGTH]; /* IP address of the host, IPv4 mapped */
-    uint32_t qpn;           /* number of the end's queue pair, 24 bits; set with `qpn_known` */
+    uint32_t qpn;           /* number of the end's queue pair, 24 bits; valid if `qpn_known` */
     uint32_t id;            /* communication ID, or the request ID of a SIDR client; 0: not known */
-    uint32_t psn;           /* first PSN that this end *sends* with, 24 bits; set with
+    uint32_t psn;           /* first PSN that this end *sends* with, 24 bits; valid if
                                `psn_known` */
-    uint8_t state;          /* enum smcr_ib_cm_state after the last message; set with
-                               `state_known` */
+    uint8_t state;          /* state of the end after the last message, enum smcr_ib_cm_state; valid
+                               if `state_known` */
     uint8_t previous_state; /* state before the last received message that has changed the state */
-    uint8_t last_event;     /* smcr_cm_event_t of the message after `previous_state`; 0: there is
-                               none, or the end has sent a message after it */
-    uint8_t side : 1;       /* enum smcr_cm_side */
-    uint8_t qpn_known : 1;
-    uint8_t psn_known : 1;
-    uint8_t state_known : 1;
+    uint8_t last_event;     /* smcr_cm_event_t of the last received message that has changed the
+                               state; 0: no such message, or the end has sent a message since */
+    uint8_t side : 1;       /* side of the end, enum smcr_cm_side */
+    uint8_t qpn_known : 1;  /* `qpn` is valid */
+    uint8_t psn_known : 1;  /* `psn` is valid */
+    uint8_t state_known : 1; /* `state` is valid */
 } smcr_cm_end_t;
 
 /* Kinds of messages that the rules for states distinguish. */
@@ -49,7 +49,7 @@ typedef enum {
     SMCR_CM_EVENT_DREP,
     SMCR_CM_EVENT_SIDR_REQ,
     SMCR_CM_EVENT_SIDR_REP,
-    SMCR_CM_EVENT_PATH, /* LAP or APR, which this module lets change no state */
+    SMCR_CM_EVENT_PATH, /* LAP or APR: neither changes a state in this module */
 } smcr_cm_event_t;
 
 /* The kind of a parsed message. */
@@ -58,10 +58,10 @@ smcr_cm_event_t smcr_cm_event_of(const smcr_cm_message_t *message);
 /* How the state of an end has changed. */
 typedef enum {
     SMCR_CM_AS_RULED,   /* a rule fits the message and the state, or the state was not known */
-    SMCR_CM_CROSSED,    /* no rule fits the state, but one fits the state before the last received
-                           message: the two messages have crossed on the wire */
-    SMCR_CM_UNEXPECTED, /* no rule fits: the end gets the state that the message proves, if it
-                           proves one */
+    SMCR_CM_CROSSED,    /* No rule fits the message and the state. A rule fits the message and the
+                           state before the last received message: the two messages have crossed on
+                           the wire. */
+    SMCR_CM_UNEXPECTED, /* no rule fits: if the message proves a state, the end gets that state */
 } smcr_cm_move_t;
 
 /* Changes the state of an end that sends a message for the first time. */
@@ -70,7 +70,7 @@ smcr_cm_move_t smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event);
 /* Changes the state of an end that receives a message. */
 smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* The end retransmits a message. If the message is a request, the end still waits for the answer,
- * even when the capture has one. If the message is an answer, the end has received the request
- * anew. */
+/* Changes the state of an end that retransmits a message. If the message is a request, the end
+ * still waits for the answer, even if the capture has an answer. If the message is an answer, the
+ * end has received the request once more. */
 void smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event);

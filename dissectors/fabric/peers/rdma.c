@@ -1,7 +1,7 @@
 /* Finds the flow of a packet, begins new flows, and finds which two flows are opposite.
  *
- * Most captures with many flows have few packets of each. To save memory, the first packet of a
- * flow is stored, and judged only when the second packet comes.
+ * Most captures with many flows have few packets of each flow. To save memory, the first packet of
+ * a flow gets its verdict only when the second packet of the flow comes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,21 +16,21 @@ struct smcr_port_pair {
     uint8_t low[SMCR_GID_LENGTH];  /* the lower of the two addresses */
     uint8_t high[SMCR_GID_LENGTH]; /* the higher of the two addresses */
     uint16_t port;                 /* UDP source port */
-    bool ambiguous;             /* there are more than two flows with the port, or two in one
-                                   direction */
-    uint8_t answers;            /* number of successive responses so far that answer an opposite
-                                   request */
-    uint32_t psn;               /* PSN of the last such response, 24 bits */
-    smcr_rdma_flow_t *flows[2]; /* flow that the lower address sends, then flow that the higher one
-                                   sends; NULL: none */
+    bool ambiguous;             /* the pair has had two flows to different queue pairs in one
+                                   direction, so the port proves nothing */
+    uint8_t answers;            /* number of successive responses so far whose PSNs a request of the
+                                   opposite flow has taken */
+    uint32_t psn;               /* PSN of the last response counted in `answers`, 24 bits */
+    smcr_rdma_flow_t *flows[2]; /* [0]: flow that the lower address sends; [1]: flow that the higher
+                                   address sends; NULL: none */
 };
 
 /* The flows and connections of one capture. */
 struct smcr_rdma {
     wmem_allocator_t *scope;
-    GHashTable *flows;  /* smcr_rdma_flow_t by its key; the newest flow */
+    GHashTable *flows;  /* the newest smcr_rdma_flow_t with each key */
     GHashTable *pairs;  /* smcr_port_pair_t by addresses and port */
-    smcr_cm_t *cm;
+    smcr_cm_t *cm;      /* connections of communication management */
     uint32_t messages;  /* number of messages of communication management so far */
     uint32_t count;     /* number of flows */
 };
@@ -84,8 +84,9 @@ is_judged(const smcr_sent_t *packet)
     return packet->opcode < SMCR_RD;
 }
 
-/* Gives the flow its traffic, unless it has one. Then judges the first packet of the flow, if that
- * `has_come` before the packet that is being taken in. */
+/* If the flow has no traffic yet, allocates the traffic and judges the first packet of the flow.
+ * `has_come`: the first packet came before the packet that is being taken in. If false, the first
+ * packet is not judged now. */
 static void
 judge_first(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, bool has_come)
 {
@@ -109,19 +110,19 @@ smcr_rdma_reverse(const smcr_rdma_flow_t *flow)
 
 /* ---- opposite flows with one port ---- */
 
-/* Linux gives both flows of a connection one UDP source port. It computes the port from the flow
- * label, or from the numbers of the two queue pairs (include/rdma/ib_verbs.h,
- * rdma_get_udp_sport()). Other connections may have the same port. */
+/* Linux gives both flows of a connection the same UDP source port. Linux computes the port from the
+ * flow label or, without a flow label, from the numbers of the two queue pairs
+ * (include/rdma/ib_verbs.h, rdma_get_udp_sport()). Other connections may have the same port. */
 
-/* Direction of the flow in its pair. 0: the lower address sends the flow; 1: the higher one
- * does. */
+/* Returns the index of the flow in smcr_port_pair.flows. 0: the lower address sends the flow. 1:
+ * the higher address sends the flow. */
 static int
 direction(const smcr_rdma_flow_t *flow)
 {
     return memcmp(flow->key.source, flow->key.target.gid, SMCR_GID_LENGTH) > 0;
 }
 
-/* The pair of the flow's addresses and port, which is made if there is none yet. */
+/* Returns the pair of the flow's addresses and port. Makes the pair if it does not exist yet. */
 static smcr_port_pair_t *
 pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
 {
@@ -138,7 +139,8 @@ pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
     return pair;
 }
 
-/* A third flow has the port. The port never proves again that the two flows belong together. */
+/* Handles a third flow with the port of the pair: from now on the port does not prove that two
+ * flows of the pair belong together. Flows that only the port has paired lose their peers. */
 static void
 part_flows(smcr_port_pair_t *pair)
 {
@@ -152,8 +154,9 @@ part_flows(smcr_port_pair_t *pair)
     pair->ambiguous = true;
 }
 
-/* Removes the flow from its pair: another ground proves its source queue pair, or its port has
- * changed. */
+/* Removes the flow from its pair. The caller has another ground for the flow's source queue pair,
+ * or the flow's port has changed. If only the port has paired the flow, the two flows lose their
+ * peers. */
 static void
 leave_pair(smcr_rdma_flow_t *flow)
 {
@@ -173,9 +176,9 @@ leave_pair(smcr_rdma_flow_t *flow)
     flow->pair = NULL;
 }
 
-/* Puts the flow into the pair as the flow of its direction. If it replaces another flow, the count
- * of responses that prove the pair begins anew. If the two flows have different target queue pairs,
- * the port proves nothing. */
+/* Puts the flow into the pair as the flow of its direction. If the flow replaces another flow,
+ * `answers` of the pair begins at 0 again. If the flow and the replaced flow go to different queue
+ * pairs, the pair becomes ambiguous. */
 static void
 enter_pair(smcr_port_pair_t *pair, smcr_rdma_flow_t *flow)
 {
@@ -189,8 +192,8 @@ enter_pair(smcr_port_pair_t *pair, smcr_rdma_flow_t *flow)
     pair->flows[from] = flow;
 }
 
-/* Puts the flow into the pair of its port. Returns the opposite flow, if no other flow has the
- * port; NULL: other flows have the port, or there is no opposite flow. */
+/* Puts the flow into the pair of its port. Returns the opposite flow of the pair; NULL: the pair is
+ * ambiguous, there is no opposite flow, or sender and receiver have one address. */
 static smcr_rdma_flow_t *
 join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
 {
@@ -219,7 +222,8 @@ port_of(uint32_t qpn, uint32_t other)
     return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
 }
 
-/* Whether a request of the flow has taken `psn`, of 24 bits. */
+/* Whether `psn`, of 24 bits, is the PSN of a request in `requests`, or one of the PSNs that a READ
+ * in `requests` takes. */
 static bool
 has_taken_psn(const smcr_flow_t *requests, uint32_t psn)
 {
@@ -227,11 +231,12 @@ has_taken_psn(const smcr_flow_t *requests, uint32_t psn)
            smcr_reads_find(requests->reads, smcr_psn_near(requests->highest, psn));
 }
 
-/* Whether the response `packet` of `flow` proves that `flow` is the opposite of `opposite`, which
- * has its traffic. Two successive responses have to name two different PSNs of the opposite
- * requests. One response is enough if the port is the one that Linux computes from the numbers of
- * the two queue pairs. Messages that a response completes before the proof are counted as complete,
- * but no record says so. */
+/* Whether the response `packet` of `flow` proves that `flow` and `opposite` are the two directions
+ * of one connection. `traffic` of `opposite` is not NULL. Two successive responses have to name two
+ * different PSNs of requests in `opposite`. One response is enough if the flows' port is equal to
+ * the port that Linux computes from the numbers of the two queue pairs. Messages of `opposite` that
+ * a response completes before the proof count as complete, but no record of a packet reports their
+ * completion. */
 static bool
 proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_t *packet)
 {
@@ -255,9 +260,9 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
 
 /* ---- source queue pairs ---- */
 
-/* Queue pair `qpn` sends the flow, and `ground` proves this. Looks for the opposite flow, which
- * goes to `qpn`. The two are paired if the target queue pair of `flow` sends the opposite flow on
- * the same ground. */
+/* Notes that the queue pair `qpn` sends the flow, which `ground` proves. Then looks for the flow
+ * from the receiver's address to `qpn`. If `ground` also proves that the target queue pair of
+ * `flow` sends that flow, the two flows become peers of each other. */
 static void
 set_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
 {
@@ -274,6 +279,7 @@ set_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_gr
     opposite->peer = flow;
 }
 
+/* Ends the pairing of the flow and its peer, if the flow has a peer. */
 static void
 forget_peer(smcr_rdma_flow_t *flow)
 {
@@ -317,8 +323,8 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
     return ended && ended < frame;
 }
 
-/* The connection that the target queue pair of the packet belongs to, if it is between the
- * addresses of the packet; NULL: none is known. */
+/* Returns the connection, between the two addresses of the packet, that the target queue pair of
+ * the packet belongs to; NULL: no such connection is known. */
 static smcr_cm_conn_t *
 find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
 {
@@ -331,9 +337,9 @@ find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
     return conn;
 }
 
-/* Connects the flow with a connection of communication management. Nothing changes if the flow has
- * another connection, or began after this one had ended. The connection proves the flow's source
- * queue pair. */
+/* Assigns the connection `conn` of communication management to the flow. `conn` proves the flow's
+ * source queue pair. Does nothing if the flow already has a connection, or if `conn` had ended
+ * before the flow began. */
 static void
 take_conn(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, smcr_cm_conn_t *conn)
 {
@@ -359,7 +365,7 @@ smcr_rdma_take_cm(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
 
 /* ---- packets ---- */
 
-/* Whether the UDP source port of the packet is not that of the flow's packets before. */
+/* Whether the UDP source port of the packet differs from that of the flow's earlier packets. */
 static bool
 changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
              const smcr_sent_t *packet)
@@ -367,10 +373,10 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
-/* Whether the queue pair number is reused, so that the packet begins a new flow. A connection keeps
- * its port. So the number is reused if the port changes, and if the port is the flow's ground or
- * its connection has ended since the flow began. `conn`: the connection of the queue pair; NULL:
- * none is known. */
+/* Whether a new connection reuses the queue pair number, so that the packet begins a new flow. The
+ * packets of a connection have one UDP source port. The number is reused if two conditions hold: 1.
+ * the port has changed; 2. the port is the flow's ground, or the flow's connection has ended since
+ * the flow began. `conn`: the connection of the queue pair; NULL: not known. */
 static bool
 is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
                  const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
@@ -412,7 +418,7 @@ flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *pac
     return flow;
 }
 
-/* Makes the two flows opposite, since their port proves it. */
+/* Makes the two flows peers of each other, with their UDP source port as the ground. */
 static void
 connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
 {

@@ -1,5 +1,5 @@
 /* Knows who talks to whom where no CLC says so: flows, source queue pairs and their grounds,
- * RDMA-CM and its states. Knows nothing of SMC-R or Wireshark. Called by the state only.
+ * RDMA-CM and its states. Does not know SMC-R or Wireshark. Called by the state only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,12 +16,13 @@ typedef struct smcr_port_pair smcr_port_pair_t; /* the flows with one UDP source
  * the number of the queue pair that receives them, but not that of the sender. Three grounds can
  * prove the source queue pair of a flow: communication management (cm.h), the datagram header
  * (DETH), or the UDP source port. Linux (rdma_get_udp_sport()) gives both flows of a connection the
- * same source port. Two opposite flows belong together if no other flow has their port, and
- * responses of one have PSNs that requests of the other have taken.
+ * same source port. Two opposite flows belong together if two conditions hold: no other flow has
+ * their source port, and responses in one flow have PSNs of requests in the other flow.
  *
- * New flows begin when communication management sets up a queue pair number anew. They also begin
- * when the source port changes, if the port is the ground of the flow or if communication
- * management has ended its connection. docs/fabric.md, "Flows, lives, pairs", has the rules.
+ * A new flow begins when communication management sets up a new connection with a queue pair number
+ * of an earlier flow. A new flow also begins when the source port changes, if the port is the
+ * ground of the flow or if communication management has ended the flow's connection.
+ * docs/fabric.md, "Flows, lives, pairs", has the rules.
  *
  * All rooms above read flows. Flows change in the first pass only. */
 struct smcr_rdma_flow {
@@ -33,26 +34,26 @@ struct smcr_rdma_flow {
     smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet yet */
     uint32_t src_qpn;        /* queue pair that sends the flow, 24 bits; set if `ground` is not 0 */
     uint8_t ground;          /* enum smcr_ground: what proves `src_qpn` */
-    bool several_sources;    /* several queue pairs send the flow, which carries datagrams */
+    bool several_sources;    /* the flow carries datagrams, and several queue pairs send them */
     uint16_t port;           /* UDP source port of the last RC or UC packet of the flow; 0: not
                                 known */
-    smcr_port_pair_t *pair;  /* the flows with the port in `port`; NULL: none */
+    smcr_port_pair_t *pair;  /* the flows whose UDP source port is `port`; NULL: `port` is 0 */
     smcr_cm_conn_t *conn;    /* connection of communication management that the flow belongs to;
                                 NULL: none is known */
-    /* number of messages of communication management when `conn` was last looked up; UINT32_MAX:
-     * never */
+    /* How many messages of communication management the capture had when `conn` was last looked up;
+     * UINT32_MAX: `conn` was never looked up. */
     uint32_t conn_looked_up_at;
     smcr_sent_t first;       /* the first packet of the flow */
     smcr_traffic_t *traffic; /* verdicts on the packets of the flow; NULL: not even the first packet
                                 is judged yet */
 };
 
-/* A registry without flows and connections, allocated from `scope`. */
+/* Returns a new smcr_rdma_t without flows and connections, allocated from `scope`. */
 smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
 
 /* Takes in the next packet of the capture, which has the headers `roce`, and returns its flow. If
- * the packet is to be judged, its flow and the opposite flow have their traffic. Otherwise
- * `traffic` of the flow is NULL, and there is no verdict on the packet yet. */
+ * the caller shall judge the packet, `traffic` of the flow and of the opposite flow are set. If
+ * `traffic` of the flow is NULL, the packet gets no verdict yet. */
 smcr_rdma_flow_t *smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce,
                                         const smcr_sent_t *packet);
 
