@@ -388,8 +388,9 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     }
 }
 
-/* The rules of moves (check_link_of_writer()), for an RDMA WRITE to an element of the
- * connection. */
+/* The rules of moves (check_link_of_writer()), for an RDMA WRITE to an element of the connection.
+ * A WRITE is judged under two conditions: 1. it is not certain that the element belongs to the
+ * connection (`is_certain_owner`); 2. the writer has not ended the connection. */
 SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;
