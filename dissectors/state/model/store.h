@@ -80,8 +80,8 @@ smcr_state_alloc0(smcr_state_t *state, size_t size)
 #define SMCR_STATE_MADE(state, kept) \
     (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0(state, sizeof **(kept))))
 
-/* Has to be called by every function of a door that changes the state, with the frame from which it
- * learns. Asserts that this is the first pass, in which frames come in order. */
+/* Notes that the state learns from `frame`. Every public function that changes the state calls this
+ * function first. Asserts that frames come in order, which is so in the first pass only. */
 static inline void
 smcr_state_learns(smcr_state_t *state, uint32_t frame)
 {
