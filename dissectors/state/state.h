@@ -1,5 +1,5 @@
 /* Knows all that is known of the SMC-R traffic of one capture file: the door of model, evidence,
- * rules and flow. Does not know dissection; uses GLib and wmem only. Called by packet/ and netlink/
+ * rules and flow. Does not know dissection; uses GLib and wmem only. Called by the room packet/
  * to learn, in the first pass. Every room above reads the state.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */

@@ -18,8 +18,7 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define HALVES_MAX 256 /* connections in `one_direction_conns` of a group: the other direction is
-                          not known */
+#define HALVES_MAX 256 /* maximum number of connections in `one_direction_conns` of a link group */
 
 /* ---- which connection ---- */
 

@@ -271,8 +271,9 @@ take_late_place(smcr_record_t *record)
         take_late_link(record, late);
 }
 
-/* Two links, or two connections, may have been joined after the packet came. A host may have
- * reported the roles after it came. */
+/* The function also handles two events after the packet came: 1. two links or connections were
+ * joined;
+ * 2. a host has reported which side is the server. */
 void
 smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {

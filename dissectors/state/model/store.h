@@ -80,7 +80,7 @@ smcr_state_alloc0(smcr_state_t *state, size_t size)
 #define SMCR_STATE_MADE(state, kept) \
     (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0(state, sizeof **(kept))))
 
-/* Notes that the state learns from `frame`. Every public function that changes the state calls this
+/* Notes that the state learns from `frame`. The functions of doors that change the state call this
  * function first. Asserts that frames come in order, which is so in the first pass only. */
 static inline void
 smcr_state_learns(smcr_state_t *state, uint32_t frame)

@@ -70,7 +70,7 @@ typedef struct {
     bool is_full;             /* the element has no free space */
     smcr_when_t blocked;      /* frame and time since which the writer is blocked; frame 0: not
                                  known */
-    smcr_point_t full_at;     /* point in the flow from the reader at which the element became full */
+    smcr_point_t full_at;     /* point in the flow from the reader: when the element became full */
     struct smcr_record_cdc_rare *wait; /* last wait of the writer for free space; NULL: none */
     smcr_point_t wait_at[2];  /* points at which the last wait began: [0] in the flow from the
                                  writer, [1] in the flow from the reader */
