@@ -139,7 +139,7 @@ is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_requ
  * request; NULL: any key. `same_link`: only a request on the link of the message counts.
  *
  * A host begins no exchange before its last exchange of this type is over. So two open requests are
- * on two links, and a message that may answer both certainly answers neither. */
+ * on two links. If a message may answer both, the result is NULL. */
 static smcr_exchange_request_t *
 find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32_t *key,
               bool same_link)
@@ -466,7 +466,8 @@ new_request(const smcr_exchange_message_t *message)
 }
 
 /* Takes in a request whose response the capture may have before the request. If the capture is out
- * of order, the response may also come later, and nobody will know which request it answers. */
+ * of order, the response may also come later, and no later packet shows which request it
+ * answers. */
 static void
 take_in_late_request(const smcr_exchange_message_t *message)
 {
@@ -560,7 +561,7 @@ smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message
 }
 
 /* Whether another response of this type without a request has come within the time that Linux
- * waits. Nobody knows to which of the two responses a later request belongs. */
+ * waits. A later request may then belong to either of the two responses. */
 static bool
 has_other_unasked(const smcr_exchange_message_t *message)
 {

@@ -254,7 +254,7 @@ take_next_deferred(smcr_qp_t *qp, smcr_psn_t end)
     return deferred;
 }
 
-/* Frees a deferred packet, and its payload unless that was handed on. */
+/* Frees a deferred packet. Its held payload is freed, too, if the payload was not handed on. */
 static void
 free_deferred(smcr_state_t *state, deferred_t *deferred)
 {

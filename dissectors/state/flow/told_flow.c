@@ -590,7 +590,7 @@ mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
 
 /* Finds the only direction whose last producer cursor is the one that the socket reports. If the
  * socket has a connection, the direction is joined with it. If not, the direction gets the socket's
- * token and name, unless another direction has this token: then the next message decides. */
+ * token and name. If another direction has this token, the next message decides. */
 static void
 name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {

@@ -388,8 +388,8 @@ bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
 /* Number of link groups that have an index; their indices are 0 to this number minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, unless the group has one. An index means that the group is proven
- * to be a group of its own. */
+/* Gives a link group its index, if the group has none so far. An index means that the group is
+ * proven to be a group of its own. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* Sets the side of the server, as CLC or LLC shows it. The first message counts, and replaces a

@@ -51,7 +51,7 @@ _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most reco
 /* The macros below write code for each member, instead of a loop: the compiler then compares and
  * copies words instead of calling functions. */
 
-/* Appends a value at `end` unless it is zero. */
+/* Appends a value at `end` if the value is not zero. */
 #define KEEP(name, value) \
     if (memcmp(&(value), &zeros, sizeof(value)) != 0) { \
         has |= 1U << BIT_OF_##name; \

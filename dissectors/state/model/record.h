@@ -592,7 +592,8 @@ smcr_held_t *smcr_held_first(smcr_held_t *request);
 /* Copies the bytes of the packet. Called in the first pass, in the frame of the packet. */
 void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length);
 
-/* Frees the held bytes of the packet, which nobody will need, unless they were handed on. */
+/* Frees the held bytes of the packet, which are not needed any more. If the bytes were handed on,
+ * nothing changes. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
 /* Hands the bytes on with the frame that is being learned, after bytes that this frame has handed

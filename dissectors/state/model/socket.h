@@ -94,7 +94,7 @@ typedef struct {
 } smcr_socket_link_t;
 
 /* The report of the link of `qp` by the host of `qp`. NULL: there is none, or the host reports
- * several such links between these GIDs, so nobody knows which one is meant. */
+ * several such links between these GIDs, so it is not known which one is meant. */
 const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp);
 
 /* Notes that `conn` is the connection of `socket`. If the TCP conversation of the connection is not

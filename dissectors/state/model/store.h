@@ -1,10 +1,9 @@
 /* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
- * streams, records. Knows neither what a message changes nor which rule it breaks. Only the rooms
- * of state/ and show/ include this header. A heading in the struct names the file to which the
- * members after it belong.
+ * streams, records. Does not know the changes and breaches that a message causes. Called by the
+ * rooms of state/ and show/ only. A heading in the struct names the file to which the members after
+ * it belong.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 

@@ -145,8 +145,9 @@ typedef struct {
                          report as read */
 } smcr_stream_unseen_t;
 
-/* Finds the position of a request. A request begins where the last request ended, unless packets in
- * between are missing, or data is written once more after a failover.
+/* Finds the position of a request. A request begins where the last request ended. There are two
+ * exceptions: 1. packets between the two requests are missing; 2. data is written once more after a
+ * failover.
  *
  * Returns false if the position is not known. Either more than one round of the element may be
  * missing, or the size is not known and bytes are missing or the writer begins another round. (RFC

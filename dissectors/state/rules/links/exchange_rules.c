@@ -359,7 +359,7 @@ asks_for_link(const smcr_exchange_message_t *message)
 
 /* A server with one link adds another when the client asks for it, if it can (R-3.5.5.1.2-2). The
  * server breaks the rule if the group has one link, the client asks for another, and for LONG_WAIT
- * there is neither an answer nor a new link. */
+ * no answer and no new link comes. */
 CHECK(expect_link)
 {
     smcr_lgr_t *lgr = message->lgr;

@@ -33,7 +33,7 @@ typedef struct {
 typedef struct smcr_rules_links_link {
     uint64_t confirmed_time; /* time of the response to the link's CONFIRM LINK */
     uint64_t delete_asked_time; /* time when the client asked to delete the link */
-    /* The message after which neither side uses the link: the response to DELETE LINK, DELETE LINK
+    /* The message after which no side uses the link: the response to DELETE LINK, DELETE LINK
      * for all links, or a response that rejects the link. Zeros: there has been none. */
     smcr_link_sent_message_t end_of_use;
     /* First request over the link that needs a response and has none, by the side that has sent the

@@ -193,7 +193,7 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
     return twice;
 }
 
-/* Whether CONFIRM RKEY must name the link: it is active, has a number, and neither side has
+/* Whether CONFIRM RKEY must name the link: it is active, has a number, and no side has
  * reported it as lost. */
 static bool
 needs_rtoken(const smcr_link_t *link)
