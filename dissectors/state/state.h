@@ -1,9 +1,8 @@
 /* Knows all that is known of the SMC-R traffic of one capture file: the door of model, evidence,
- * rules and flow. Knows GLib and wmem, no dissection. Learning rooms call it in the first pass;
- * every room above reads it.
+ * rules and flow. Does not know dissection; uses GLib and wmem only. Called by the room packet/
+ * to learn, in the first pass. Every room above reads the state.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -25,9 +24,9 @@ void smcr_state_set_interface(smcr_state_t *state, uint32_t interface);
 
 /* ---- senders whose ICRCs mean something ----
  *
- * If an adapter computes the ICRC, a capture on the adapter's host has other bytes in its place, so
- * each ICRC of this sender looks wrong (docs/fabric.md). So a wrong ICRC shows a corrupt packet
- * only if the sender has sent a right one. */
+ * If an adapter computes the ICRC, a capture on the adapter's host has other bytes in place of the
+ * ICRC. So each ICRC of this sender looks wrong (docs/fabric.md). A wrong ICRC counts as a corrupt
+ * packet only if a right ICRC of the same sender is captured. */
 
 /* Counts the ICRC of the packet in `frame`, right or wrong. An ICRC that was not verified is not
  * counted. Called in the first pass, in the order of the capture. */

@@ -5,15 +5,17 @@
 
 #include "interval.h"
 
-/* Calls of for_each_piece() get these. */
+/* Type of the callback of for_each_piece(), which is called with each piece of a span. */
 typedef void (*piece_sink_t)(void *data, const smcr_interval_piece_t *piece);
 
+/* The event with the earlier time; `one` if the times are equal. */
 static smcr_when_t
 earlier(smcr_when_t one, smcr_when_t other)
 {
     return other.time < one.time ? other : one;
 }
 
+/* The event with the later time; `one` if the times are equal. */
 static smcr_when_t
 later(smcr_when_t one, smcr_when_t other)
 {
@@ -22,6 +24,7 @@ later(smcr_when_t one, smcr_when_t other)
 
 /* ---- adding ---- */
 
+/* Makes sure that the list has memory for one more interval. */
 static void
 make_room(smcr_interval_list_t *list, wmem_allocator_t *scope)
 {
@@ -31,8 +34,8 @@ make_room(smcr_interval_list_t *list, wmem_allocator_t *scope)
     list->entries = wmem_realloc(scope, list->entries, list->room * sizeof *list->entries);
 }
 
-/* Number of intervals that end before `time`: nearly always all of them, since events come in
- * order. */
+/* Number of intervals of the list that end before `time`. Events come in order, so these are nearly
+ * always all intervals, and the search starts at the newest one. */
 static uint32_t
 count_before(const smcr_interval_list_t *list, uint64_t time)
 {
@@ -43,7 +46,7 @@ count_before(const smcr_interval_list_t *list, uint64_t time)
     return count;
 }
 
-/* Number of intervals that begin at `time` or before it. */
+/* Number of intervals of the list that begin at `time` or earlier. */
 static uint32_t
 count_begun(const smcr_interval_list_t *list, uint64_t time)
 {
@@ -54,6 +57,8 @@ count_begun(const smcr_interval_list_t *list, uint64_t time)
     return count;
 }
 
+/* Adds an interval to the list. Intervals of the list that it touches or overlaps are joined with
+ * it into one. An interval whose end is not after its begin is not added. */
 static void
 add_to_list(smcr_interval_list_t *list, wmem_allocator_t *scope, smcr_interval_t interval)
 {
@@ -82,13 +87,15 @@ smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_in
 
 /* ---- unions ---- */
 
+/* The longer interval; `one` if both have the same length. */
 static smcr_interval_t
 longer(smcr_interval_t one, smcr_interval_t other)
 {
     return smcr_interval_length(other) > smcr_interval_length(one) ? other : one;
 }
 
-/* The older half leaves the list: hardly an interval to come begins before its end. */
+/* Removes the older half of the list, and adds its length to `settled`. A later interval hardly
+ * ever begins before the end of the removed half. */
 static void
 settle_older_half(smcr_interval_union_t *all)
 {
@@ -146,41 +153,48 @@ smcr_interval_union_longest(const smcr_interval_union_t *all)
 
 /* ---- dividing ---- */
 
-/* A case of what a moment is charged to: all kinds of `all` hold, and none of `none`. */
+/* A case: a moment is charged to `part` if all kinds of `all` hold at this moment, and no kind of
+ * `none` holds. */
 typedef struct {
-    unsigned all;  /* bits: BIT() of each kind */
-    unsigned none; /* likewise */
-    smcr_interval_part_t part;
+    unsigned all;  /* BIT() of each kind that has to hold */
+    unsigned none; /* BIT() of each kind that must not hold */
+    smcr_interval_part_t part; /* part to which the moment is charged */
 } moment_case_t;
+
+/* The bit of a kind of interval. */
 
 #define BIT(kind) (1U << SMCR_INTERVAL_##kind)
 
-/* The first case that fits counts. Intervals of the peer are left out where the writer does not
- * depend on it. */
+/* The cases; the first one that fits a moment counts. If no case fits, the part is
+ * SMCR_INTERVAL_IS_NOTHING. part_of() first removes PEER_RETRANSMISSION and PEER_NOT_CAPTURED if
+ * the writer does not depend on its peer at the moment. The writer and the reader are those of
+ * smcr_interval_kind_t. */
 static const moment_case_t moment_cases[] = {
-    /* The writer waits for space, and acknowledged data lie unread at the reader: the reader's
-     * program is the cause, whatever the fabric does meanwhile. It has something to read. Where
-     * packets of the reader are missing, one of them may have freed space. */
+    /* The writer waits for space, and acknowledged data lie unread at the reader. The cause is the
+     * reader's program, which has data to read, whatever the fabric does at this moment. This is
+     * not certain if packets of the reader are missing: one of them may have freed space. */
     {BIT(FULL) | BIT(UNREAD), BIT(PEER_NOT_CAPTURED), SMCR_INTERVAL_IS_FULL_READER},
-    /* The reader has sent a message after missing packets: it may have freed space. */
+    /* The writer waits for space, and the reader has sent a message after missing packets. This
+     * message may have freed space. */
     {BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* The reader's program may be the cause, and something is retransmitted: nobody knows what is
-     * the cause. The writer may wait for space if packets of it are missing; data may lie unread if
-     * packets of the reader are. */
+    /* The cause may be the reader's program or a retransmission, and is not known. If packets of
+     * the writer are missing (NOT_CAPTURED), the writer may wait for space. MAYBE_UNREAD: data may
+     * lie unread at the reader. */
     {BIT(RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* While a packet of the writer is retransmitted, the reader gets nothing of what came after it;
-     * while a packet of the peer is, the writer may have done anything. */
+    /* While a packet of the writer is retransmitted, the reader receives no later packet of the
+     * writer, so missing packets change nothing. While only a packet of the peer is retransmitted,
+     * the missing packets of the writer may have done anything. */
     {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
-    /* Packets are missing: nobody knows what the writer does, or what it waits for. */
+    /* Packets are missing: it is not known what the writer does, or for what it waits. */
     {BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* The writer waits for space, and nothing unread lies at the reader: data or update are under
-     * way. */
+    /* The writer waits for space, and no unread data lie at the reader: the data or the reader's
+     * update are under way. */
     {BIT(FULL), 0, SMCR_INTERVAL_IS_FULL_PATH},
     {BIT(TRANSFER), 0, SMCR_INTERVAL_IS_TRANSFER},
     {BIT(MAYBE_TRANSFER) | BIT(TRANSFER_IN_DOUBT), 0, SMCR_INTERVAL_IS_UNKNOWN},
@@ -188,8 +202,9 @@ static const moment_case_t moment_cases[] = {
     {BIT(ANSWER), 0, SMCR_INTERVAL_IS_ANSWER},
 };
 
-/* The writer depends on its peer while it waits for space, or for an answer without data under
- * way. */
+/* Whether the writer depends on its peer at a moment. `holds`: BIT() of each kind that holds then.
+ * Two cases: 1. the writer waits for space; 2. the writer waits for an answer, and no data are
+ * under way. */
 static bool
 depends_on_peer(unsigned holds)
 {
@@ -198,7 +213,7 @@ depends_on_peer(unsigned holds)
     return (holds & BIT(FULL)) != 0 || ((holds & BIT(ANSWER)) != 0 && !is_under_way);
 }
 
-/* What a moment is charged to. `holds`: a bit for each kind of interval that holds then. */
+/* The part to which a moment is charged. `holds`: BIT() of each kind that holds at this moment. */
 static smcr_interval_part_t
 part_of(unsigned holds)
 {
@@ -212,8 +227,9 @@ part_of(unsigned holds)
     return SMCR_INTERVAL_IS_NOTHING;
 }
 
-/* Looks at the interval `at` of a list: does it hold at `now`? Moves *next to where that changes,
- * if this is earlier. */
+/* Whether an interval of the list holds at `now`. `*at`: number of the interval to begin with;
+ * moved to the first interval that ends after `now`. `*next`: moved to the next event at which the
+ * result changes, if this event is earlier than `*next`. */
 static bool
 holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when_t *next)
 {
@@ -227,7 +243,8 @@ holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when
     return holds;
 }
 
-/* Cuts the span wherever an interval begins or ends, and hands on each piece with its part. */
+/* Cuts the span at each event at which an interval begins or ends. Calls `sink` with each piece,
+ * whose whole time is charged to one part. */
 static void
 for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_sink_t sink,
                void *data)
@@ -249,15 +266,18 @@ for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_si
 
 /* ---- counting ---- */
 
-/* What the pieces so far add up to, and the stretches that the next piece may prolong. */
+/* The sums of all pieces so far, and the stretches that the next piece may prolong. An end frame of
+ * 0 in a stretch means that the last piece is not of this stretch. */
 typedef struct {
-    smcr_interval_division_t division;
-    smcr_interval_t reader;         /* end frame 0: no such stretch ends with the last piece */
-    smcr_interval_t full;           /* likewise */
-    smcr_interval_t retransmission; /* likewise */
+    smcr_interval_division_t division; /* the sums, and the longest stretches so far */
+    smcr_interval_t reader;         /* current stretch of the kind of `longest_reader` */
+    smcr_interval_t full;           /* current stretch of the kind of `longest_full` */
+    smcr_interval_t retransmission; /* current stretch of the kind of `longest_retransmission` */
 } tally_t;
 
-/* The piece prolongs the stretch if it is of it, else the stretch ends. */
+/* Adds the piece to the current stretch, if the whole piece is charged to the parts of the stretch.
+ * Otherwise the stretch ends. `share`: time of the piece that is charged to these parts,
+ * nanoseconds. `*longest` becomes the stretch if the stretch is longer. */
 static void
 prolong(smcr_interval_t *stretch, smcr_interval_t *longest, const smcr_interval_piece_t *piece,
         uint64_t share)
@@ -273,6 +293,7 @@ prolong(smcr_interval_t *stretch, smcr_interval_t *longest, const smcr_interval_
         *longest = *stretch;
 }
 
+/* Adds the piece to a tally_t, `data`. A callback of for_each_piece(). */
 static void
 count_piece(void *data, const smcr_interval_piece_t *piece)
 {
@@ -293,14 +314,16 @@ count_piece(void *data, const smcr_interval_piece_t *piece)
 /* ---- settling ---- */
 
 struct smcr_interval_settled {
-    tally_t counted; /* of all pieces, before any were joined */
-    smcr_interval_piece_t *pieces; /* ascending, without holes */
-    uint32_t length;   /* of them */
-    uint32_t room;     /* pieces that the memory has room for */
-    wmem_allocator_t *scope;
+    tally_t counted; /* sums of all settled pieces; joined pieces were counted before they were
+                        joined */
+    smcr_interval_piece_t *pieces; /* array of the pieces, in ascending order; each one begins where
+                                      the last one ends */
+    uint32_t length;   /* number of pieces in `pieces` */
+    uint32_t room;     /* number of pieces for which `pieces` has memory */
+    wmem_allocator_t *scope; /* scope of the memory of `pieces` */
 };
 
-/* Whether two pieces that touch are of one part, and of no other. */
+/* Whether the time of both pieces is charged to the same part, or to the same parts. */
 static bool
 is_same_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
 {
@@ -310,6 +333,7 @@ is_same_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *othe
     return true;
 }
 
+/* Adds the piece `next` to `piece`, which ends where `next` begins. */
 static void
 join_piece(smcr_interval_piece_t *piece, const smcr_interval_piece_t *next)
 {
@@ -318,6 +342,8 @@ join_piece(smcr_interval_piece_t *piece, const smcr_interval_piece_t *next)
         piece->share[part] += next->share[part];
 }
 
+/* Adds the piece to the settled pieces, `data`: joins it with the last one if both are of the same
+ * parts. A callback of for_each_piece(). */
 static void
 gather_piece(void *data, const smcr_interval_piece_t *piece)
 {
@@ -335,8 +361,9 @@ gather_piece(void *data, const smcr_interval_piece_t *piece)
     all->pieces[all->length++] = *piece;
 }
 
-/* What is lost if the piece is joined with others, nanoseconds: the length of a wait. Idle time and
- * transfers are no waits, and a mixed piece has no begin and end of a wait any more. */
+/* Length of the wait that the piece is, nanoseconds. Joining the piece with others loses the begin
+ * and end of this wait. 0: the piece is no wait. Idle time, waits for an answer and transfers do
+ * not count as waits, and a piece of several parts has lost its waits before. */
 static uint64_t
 wait_length(const smcr_interval_piece_t *piece)
 {
@@ -348,8 +375,9 @@ wait_length(const smcr_interval_piece_t *piece)
     return 0;
 }
 
-/* The neighbours whose waits are shortest; of equal ones those that last shortest. Returns the
- * number of the first one. */
+/* Finds the two neighbouring pieces whose waits are shortest together. If the waits of several
+ * pairs are equally short, the pair that lasts shortest counts. Returns the number of the first
+ * piece of the pair. */
 static uint32_t
 find_shortest(const smcr_interval_settled_t *all)
 {
@@ -369,8 +397,8 @@ find_shortest(const smcr_interval_settled_t *all)
     return best;
 }
 
-/* Joins neighbours until half of SMCR_INTERVAL_SETTLED_MOST are left: the long waits stay as they
- * are. */
+/* Joins neighbouring pieces until half of SMCR_INTERVAL_SETTLED_MOST are left. Long waits stay
+ * pieces of their own. */
 static void
 join_shortest(smcr_interval_settled_t *all)
 {
@@ -384,7 +412,8 @@ join_shortest(smcr_interval_settled_t *all)
     }
 }
 
-/* Drops what is before `until`. */
+/* Removes from the list all intervals before `until`, and the part before `until` of an interval
+ * that lasts longer. */
 static void
 clip_list(smcr_interval_list_t *list, smcr_when_t until)
 {
@@ -399,7 +428,7 @@ clip_list(smcr_interval_list_t *list, smcr_when_t until)
         list->entries[0].begin = until;
 }
 
-/* When the first interval that is not settled begins; UINT64_MAX: there is none. */
+/* Begin of the first interval that is not settled; time UINT64_MAX: there is none. */
 static smcr_when_t
 first_begin(const smcr_intervals_t *intervals)
 {
@@ -411,6 +440,7 @@ first_begin(const smcr_intervals_t *intervals)
     return first;
 }
 
+/* The settled pieces of the intervals. The first call allocates them. */
 static smcr_interval_settled_t *
 make_settled(smcr_intervals_t *intervals, wmem_allocator_t *scope)
 {
@@ -421,6 +451,7 @@ make_settled(smcr_intervals_t *intervals, wmem_allocator_t *scope)
     return intervals->settled;
 }
 
+/* Number of intervals of all kinds that are not settled. */
 static uint32_t
 count_intervals(const smcr_intervals_t *intervals)
 {
@@ -448,8 +479,8 @@ smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr
 
 /* ---- what is asked ---- */
 
-/* What is settled; nothing lasts from `begin` to where it begins: its first interval is the first
- * of all. */
+/* The sums of the settled pieces. The time from `begin` to the first piece is added as
+ * SMCR_INTERVAL_IS_NOTHING: the first piece begins with the first interval of all. */
 static tally_t
 count_settled(const smcr_interval_settled_t *settled, smcr_when_t begin)
 {

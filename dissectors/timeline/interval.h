@@ -7,135 +7,159 @@
 
 #include "state/model/record.h"
 
-/* What may last. All are of one writer: one direction of a connection. */
+/* Kinds of intervals. Each interval belongs to one direction of a connection. The writer sends data
+ * in this direction, and the reader, its peer, receives the data. */
 typedef enum {
-    /* from a WRITE of the writer to a later WRITE of its peer, as long as the writer sends
-     * nothing: it may wait for an answer */
+    /* The writer may wait for an answer: from its RDMA WRITE to a later RDMA WRITE of its peer. The
+     * writer sends nothing in between. */
     SMCR_INTERVAL_ANSWER,
-    SMCR_INTERVAL_TRANSFER,       /* from a WRITE, or a CDC message that announces data, to its
-                                     acknowledgement */
-    /* the same up to an acknowledgement that names a later packet: its own may be missing */
+    SMCR_INTERVAL_TRANSFER,       /* data are under way: from the writer's WRITE, or from its CDC
+                                     message that announces data, to the acknowledgement */
+    /* Data may be under way: the acknowledgement that ends this interval names a later packet. The
+     * packet's own acknowledgement may have come earlier, and not be captured. */
     SMCR_INTERVAL_MAYBE_TRANSFER,
-    /* what may be a transfer may be none: acknowledgements may be missing, from the last packet
-     * before missing ones to the first acknowledgement after them, or the announcement of the data
-     * may be */
+    /* SMCR_INTERVAL_MAYBE_TRANSFER proves nothing during this interval. There are two reasons:
+     * 1. Acknowledgements may be missing: from the last packet before missing packets to the first
+     *    acknowledgement after them.
+     * 2. The CDC message that first announced the data may be missing. */
     SMCR_INTERVAL_TRANSFER_IN_DOUBT,
-    /* the writer waits for space: from the CDC message that fills the receive buffer or sets
-     * writer blocked, to the acknowledgement of the reader's update, or to where the writer goes
-     * on */
+    /* The writer waits for space. Begin: its CDC message that fills the receive buffer or sets
+     * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
+     * writer sends new data. */
     SMCR_INTERVAL_FULL,
-    /* data lie in the receive buffer: the reader's host has acknowledged them, and its program
-     * has not read them */
+    /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
+     * program has not read them. */
     SMCR_INTERVAL_UNREAD,
-    /* nobody knows what the reader has read: a message of it came after missing packets */
+    /* It is not known up to which position the reader has read: a message of the reader came after
+     * missing packets. */
     SMCR_INTERVAL_MAYBE_UNREAD,
-    SMCR_INTERVAL_RETRANSMISSION, /* from the first transmission of a packet of the writer to its
-                                     last retransmission */
-    SMCR_INTERVAL_PEER_RETRANSMISSION, /* the same of a packet of the peer */
-    SMCR_INTERVAL_NOT_CAPTURED,   /* packets of the writer are missing: from the last one before
-                                     them to the one that settles what it does */
-    SMCR_INTERVAL_PEER_NOT_CAPTURED, /* the same of the peer's packets */
+    SMCR_INTERVAL_RETRANSMISSION, /* a packet of the writer is retransmitted: from its first
+                                     transmission to its last retransmission */
+    SMCR_INTERVAL_PEER_RETRANSMISSION, /* a packet of the reader is retransmitted: from its first
+                                          transmission to its last retransmission */
+    SMCR_INTERVAL_NOT_CAPTURED,   /* packets of the writer are missing: from its last packet before
+                                     them to the packet that shows again what the writer does */
+    SMCR_INTERVAL_PEER_NOT_CAPTURED, /* packets of the reader are missing: from its last packet
+                                        before them to its first packet after them */
     SMCR_INTERVAL_KINDS
 } smcr_interval_kind_t;
 
-/* What a moment is charged to: exactly one of these. */
+/* Parts among which the time of a direction is divided. Each moment is charged to exactly one part:
+ * what the writer does or waits for at this moment. */
 typedef enum {
-    SMCR_INTERVAL_IS_NOTHING,  /* nothing to write: no interval holds */
+    SMCR_INTERVAL_IS_NOTHING,  /* no interval holds: the writer has nothing to write */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
-    SMCR_INTERVAL_IS_TRANSFER, /* data are under way */
-    /* data may be under way: it is a transfer if the capture misses no acknowledgements */
+    SMCR_INTERVAL_IS_TRANSFER, /* data are under way to the reader */
+    /* data are under way to the reader, if no acknowledgement is missing */
     SMCR_INTERVAL_IS_MAYBE_TRANSFER,
-    /* it waits for space, and nothing unread lies at the reader: data or update are under way */
+    /* the writer waits for space, and no unread data lie at the reader: the data or the reader's
+     * update are under way */
     SMCR_INTERVAL_IS_FULL_PATH,
-    SMCR_INTERVAL_IS_FULL_READER, /* it waits for space, and the reader's program does not read */
-    SMCR_INTERVAL_IS_RETRANSMISSION, /* it waits for a retransmission, its own or its peer's */
-    SMCR_INTERVAL_IS_UNKNOWN,  /* any of the others */
+    SMCR_INTERVAL_IS_FULL_READER, /* the writer waits for space, and the reader's program does not
+                                     read the data that lie in its buffer */
+    SMCR_INTERVAL_IS_RETRANSMISSION, /* the writer waits for a retransmission, of its own packet or
+                                        of the peer's */
+    SMCR_INTERVAL_IS_UNKNOWN,  /* not known which of the other parts is right */
     SMCR_INTERVAL_PARTS
 } smcr_interval_part_t;
 
-/* From one event to another. Where `begin` and `end` are of one time, it is empty. */
+/* An interval of time from one event to another. The interval is empty if both events have the same
+ * time. */
 typedef struct {
-    smcr_when_t begin; /* the frame that begins it, and its time */
-    smcr_when_t end;   /* the frame that ends it */
+    smcr_when_t begin; /* frame and time of the event that begins the interval */
+    smcr_when_t end;   /* frame and time of the event that ends the interval */
 } smcr_interval_t;
 
-/* The intervals of one kind: disjoint, in ascending order; those that touch are one. */
+/* The intervals of one kind, in ascending order. They do not overlap. Intervals that touch each
+ * other are kept as one. */
 typedef struct {
-    smcr_interval_t *entries; /* NULL: there are none */
-    uint32_t length;          /* of them */
-    uint32_t room;            /* entries that the memory has room for */
+    smcr_interval_t *entries; /* array of the intervals; NULL: there are none */
+    uint32_t length;          /* number of intervals in `entries` */
+    uint32_t room;            /* number of intervals for which `entries` has memory */
 } smcr_interval_list_t;
 
-/* A stretch of time that is settled: no event to come changes it. */
+/* A stretch of time whose division is final: no later event changes the division. */
 typedef struct {
-    smcr_interval_t interval;
-    uint64_t share[SMCR_INTERVAL_PARTS]; /* nanoseconds for each part: more than one is set in
-                                            intervals of kind "mixed" */
+    smcr_interval_t interval;            /* begin and end of the stretch */
+    uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds. More than one
+                                            share is set if several stretches were joined */
 } smcr_interval_piece_t;
 
-/* How the time between two events is divided. Times in nanoseconds. */
+/* How the time between two events is divided among the parts. An end frame of 0 in one of the
+ * intervals means that there is no such stretch. */
 typedef struct {
-    uint64_t share[SMCR_INTERVAL_PARTS]; /* exclusive: they add up to the whole time */
-    smcr_interval_t longest_reader;  /* the longest stretch of _IS_FULL_READER; end frame 0: none */
-    smcr_interval_t longest_full;    /* of both kinds of full, without a break; likewise */
-    smcr_interval_t longest_retransmission; /* likewise */
+    uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds; the sum is the
+                                            whole time */
+    smcr_interval_t longest_reader;  /* longest stretch that is charged to
+                                        SMCR_INTERVAL_IS_FULL_READER only */
+    smcr_interval_t longest_full;    /* longest stretch that is charged only to
+                                        SMCR_INTERVAL_IS_FULL_PATH and
+                                        SMCR_INTERVAL_IS_FULL_READER */
+    smcr_interval_t longest_retransmission; /* longest stretch that is charged to
+                                               SMCR_INTERVAL_IS_RETRANSMISSION only */
 } smcr_interval_division_t;
 
-/* Intervals that no event to come changes: divided for good. */
+/* The settled pieces of a writer: time whose division is final (interval.c). */
 typedef struct smcr_interval_settled smcr_interval_settled_t;
 
 /* All intervals of one writer. All zeros: there are none. */
 typedef struct {
-    smcr_interval_list_t list[SMCR_INTERVAL_KINDS];
-    smcr_interval_settled_t *settled; /* what was before all of `list`; NULL: nothing */
+    smcr_interval_list_t list[SMCR_INTERVAL_KINDS]; /* the newest intervals, by kind */
+    smcr_interval_settled_t *settled; /* settled pieces of the time before all intervals of `list`;
+                                         NULL: none */
 } smcr_intervals_t;
 
-/* Most intervals that one writer keeps in `list`, and most settled pieces. */
+/* Maximum number of intervals that one writer keeps in `list`, and of its settled pieces. */
 #define SMCR_INTERVAL_LIST_MOST 128
 #define SMCR_INTERVAL_SETTLED_MOST 64
 
-/* Intervals of one kind, of which only the length of their union is asked, and the longest of its
- * parts. All zeros: there are none. */
+/* A union of intervals. Only two things are asked of the union: its length, and its longest part.
+ * All zeros: there are no intervals. */
 typedef struct {
-    smcr_interval_list_t list; /* the newest ones: at most SMCR_INTERVAL_LIST_MOST */
-    smcr_interval_t longest;   /* of those that have left the list; end frame 0: none has */
-    smcr_when_t until;         /* end of the last one that has left the list; frame 0: none has */
-    uint64_t settled;          /* nanoseconds of those that have left the list */
+    smcr_interval_list_t list; /* newest parts of the union, at most SMCR_INTERVAL_LIST_MOST */
+    smcr_interval_t longest;   /* longest part that was removed from `list`; end frame 0: no part
+                                  was removed */
+    smcr_when_t until;         /* end of the last part that was removed from `list`; frame 0: no
+                                  part was removed */
+    uint64_t settled;          /* total length of the parts that were removed from `list`,
+                                  nanoseconds */
 } smcr_interval_union_t;
 
-/* Length in nanoseconds; 0 where the end is not after the begin. */
+/* Length of the interval, nanoseconds; 0 if its end is not after its begin. */
 static inline uint64_t
 smcr_interval_length(smcr_interval_t interval)
 {
     return interval.end.time > interval.begin.time ? interval.end.time - interval.begin.time : 0;
 }
 
-/* Adds an interval of the kind; one that is empty or ends before its begin is left out. What
- * touches or overlaps an interval of the same kind becomes one with it. What is kept is of
- * `scope`. */
+/* Adds an interval of the kind `kind`. An interval whose end is not after its begin is not added.
+ * If the interval touches or overlaps intervals of the same kind, they are joined into one. Memory
+ * is allocated in `scope`. */
 void smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope,
                         smcr_interval_kind_t kind, smcr_interval_t interval);
 
-/* Adds an interval; one that is empty or ends before its begin is left out, and of one that begins
- * before what has left the list, the part before it. What is kept is of `scope`. */
+/* Adds an interval to the union. Not added are: 1. an interval whose end is not after its begin;
+ * 2. the time before `all->until`, whose parts were removed from the list. Memory is allocated in
+ * `scope`. */
 void smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
                              smcr_interval_t interval);
 
-/* Adds all that `from` has. */
+/* Adds all intervals of the union `from` to the union `all`. */
 void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                               const smcr_interval_union_t *from);
 
-/* Nanoseconds in which at least one of the intervals holds. */
+/* Length of the union, nanoseconds: the time in which at least one of its intervals holds. */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
 /* The longest part of the union; end frame 0: there is none. */
 smcr_interval_t smcr_interval_union_longest(const smcr_interval_union_t *all);
 
-/* No event before `until` can come any more, nor an interval that begins before it. Where there are
- * more intervals than SMCR_INTERVAL_LIST_MOST, those before it are divided for good, and the
- * shortest of them joined. */
+/* Settles the intervals before `until`, if there are more than SMCR_INTERVAL_LIST_MOST intervals.
+ * The time before `until` is then divided into pieces for good. If there are too many pieces, the
+ * shortest neighbours are joined. The caller must add no interval that begins before `until`
+ * afterwards. */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
 
-/* Divides the time from `span.begin` to `span.end`. */
+/* Divides the time from `span.begin` to `span.end` among the parts. */
 smcr_interval_division_t smcr_intervals_divide(const smcr_intervals_t *intervals,
                                                smcr_interval_t span);

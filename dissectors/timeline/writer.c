@@ -1,54 +1,60 @@
-/* Makes intervals of the packets of a connection: who waits for what, and since when.
+/* Makes intervals from the packets of a connection: which side waits, for what, and since when.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "writer.h"
 
-/* Most packets in flight: where nobody acknowledges, the oldest ones are given up. */
+/* Maximum number of packets in flight that are kept for a writer. If there are more, the oldest one
+ * is forgotten: its acknowledgement is perhaps not captured. */
 #define IN_FLIGHT_MOST 256
 
-/* Acknowledgements come in order: the search for acknowledged packets ends after so many packets in
- * flight without an acknowledgement. */
+/* The search for an acknowledged packet ends after this number of packets in flight that are not
+ * acknowledged, since acknowledgements come in order. */
 #define LOOKED_AT 64
 
-/* Less than this part of the buffer is not worth an update (4.5.1), so the reader may have read it
- * without a report. */
+/* A reader that knows of the writer's wait sends an update for each tenth of the buffer (4.5.1). So
+ * the reader may have read one part of SMALL parts of the buffer without a report. */
 #define SMALL 10
 
-/* The same where the writer does not wait: a reader need not report before half of the buffer is
- * full (net/smc/smc_tx.c). */
+/* If the writer does not wait, a reader sends no update before half of the buffer is full
+ * (net/smc/smc_tx.c). So the reader may have read one part of HALF parts of the buffer without a
+ * report. */
 #define HALF 2
 
-/* After this time without an acknowledgement Linux retransmits: 4.096 us times two to the power of
- * 15 (SMC_QP_TIMEOUT, net/smc/smc_ib.h). */
+/* Linux retransmits a packet after this time without an acknowledgement, nanoseconds: 4.096 us
+ * times two to the power of 15 (SMC_QP_TIMEOUT, net/smc/smc_ib.h). */
 #define RETRANSMISSION_TIMEOUT (UINT64_C(4096) << 15)
 
-/* A packet in flight. */
+/* A packet in flight: a WRITE packet or CDC message that is not known to be acknowledged. */
 typedef struct smcr_timeline_sent {
-    struct smcr_timeline_sent *next; /* newer */
-    const smcr_ack_t *const *acked; /* its acknowledgement; NULL, or *acked NULL: none is known */
-    const smcr_record_cdc_t *view;   /* of a CDC message; NULL: of none, or not known */
-    const smcr_link_t *link;
-    smcr_when_t when;
-    uint32_t psn;
-    bool is_data;          /* a WRITE, or a CDC message that announces data */
-    bool may_be_no_data;   /* with `is_data`: an earlier message, which is missing, may have
-                              announced the same data */
-    bool ends_request;     /* the last packet of a WRITE request */
-    bool is_retransmitted;
-    bool is_after_gap;     /* perhaps it will never be acknowledged */
+    struct smcr_timeline_sent *next; /* next newer packet in flight; NULL: none */
+    const smcr_ack_t *const *acked; /* acknowledgement of the packet; NULL, or *acked NULL: none is
+                                       known */
+    const smcr_record_cdc_t *view;   /* what the CDC message means for its connection; NULL: the
+                                        packet is a WRITE, or the meaning is not known */
+    const smcr_link_t *link; /* link that carries the packet */
+    smcr_when_t when;        /* frame and time of the packet */
+    uint32_t psn;            /* PSN of the packet, 24 bits */
+    bool is_data;          /* the packet is a WRITE, or a CDC message that announces data */
+    bool may_be_no_data;   /* a missing earlier message may have announced the data that this
+                              message announces; set with `is_data` */
+    bool ends_request;     /* the packet is the last one of a WRITE request */
+    bool is_retransmitted; /* the packet was retransmitted, or is a retransmission */
+    bool is_after_gap;     /* the packet came after a sequence gap: its receiver may discard it, so
+                              that it is never acknowledged */
 } in_flight_t;
 
-/* What a step of this file needs. */
+/* Arguments that the functions of this file share. */
 typedef struct {
-    smcr_timeline_t *timeline;
-    wmem_allocator_t *scope;
-    const smcr_timeline_packet_t *packet;
-    const smcr_timeline_sink_t *sink;
+    smcr_timeline_t *timeline; /* timeline of the connection */
+    wmem_allocator_t *scope;   /* scope of memory that the timeline keeps */
+    const smcr_timeline_packet_t *packet; /* packet that is taken in; NULL: none */
+    const smcr_timeline_sink_t *sink;     /* receiver of the samples; NULL: none */
 } step_t;
 
-/* Times may go back: nothing lasts from before the first packet. */
+/* Adds an interval of the writer `side`. The times of a capture may go back, so a begin before the
+ * first packet of the connection is moved to this packet. */
 static void
 add(const step_t *step, int side, smcr_interval_kind_t kind, smcr_when_t begin, smcr_when_t end)
 {
@@ -58,6 +64,8 @@ add(const step_t *step, int side, smcr_interval_kind_t kind, smcr_when_t begin, 
                        (smcr_interval_t){begin, end});
 }
 
+/* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none, or it came
+ * later. */
 static const smcr_ack_t *
 ack_before(const smcr_ack_t *const *acked, uint32_t frame)
 {
@@ -66,12 +74,13 @@ ack_before(const smcr_ack_t *const *acked, uint32_t frame)
 
 /* ---- what lies unread in the receive buffer ---- */
 
-/* Opens or closes the interval in which data lie unread.
+/* Begins or ends the interval SMCR_INTERVAL_UNREAD of the writer `side` at `when`.
  *
- * A reader reports what it has read with an update. It sends one for each tenth of the buffer if it
- * knows that the writer waits for space: its host has acknowledged the message that says so. Else
- * it sends one only if less than half of the buffer is free. So data are unread if they exceed what
- * a reader may have read without a report. */
+ * The reader reports with an update how far it has read. If the reader knows that the writer waits
+ * for space, it sends an update for each tenth of the buffer. The reader knows of the wait once its
+ * host has acknowledged the message with which the wait begins. If the reader does not know of a
+ * wait, it sends an update only if less than half of the buffer is free. So data certainly lie
+ * unread if there are more of them than the reader may have read without a report. */
 static void
 look_at_unread(const step_t *step, int side, smcr_when_t when)
 {
@@ -88,7 +97,7 @@ look_at_unread(const step_t *step, int side, smcr_when_t when)
     }
 }
 
-/* The reader may have reported more than is known, or not, from `when` on. */
+/* Notes whether the reader may have reported more data as read than is known, from `when` on. */
 static void
 set_doubtful(const step_t *step, int side, bool is_doubtful, smcr_when_t when)
 {
@@ -102,7 +111,9 @@ set_doubtful(const step_t *step, int side, bool is_doubtful, smcr_when_t when)
     look_at_unread(step, side, when);
 }
 
-/* The reader's host has acknowledged the message: what it announces can be read from now on. */
+/* Takes in that the reader's host has acknowledged a CDC message of the writer `side` at `acked`.
+ * The reader's program can read the announced data from this time on. `view`: what the message
+ * means. */
 static void
 take_announcement(const step_t *step, int side, const smcr_record_cdc_t *view, smcr_when_t acked)
 {
@@ -119,6 +130,7 @@ take_announcement(const step_t *step, int side, const smcr_record_cdc_t *view, s
 
 /* ---- packets in flight ---- */
 
+/* Removes the packet `*at` from the packets in flight. */
 static void
 give_up_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t **at)
 {
@@ -131,6 +143,7 @@ give_up_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t **a
     wmem_free(step->scope, gone);
 }
 
+/* Adds the newest packet to the packets in flight. */
 static void
 add_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t packet)
 {
@@ -159,16 +172,20 @@ find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
     return NULL;
 }
 
-/* Whether the acknowledgement, which came on `link`, covers the packet. */
+/* Whether the acknowledgement, which came on `link`, covers the packet: the packet was sent on the
+ * same link, and has the PSN that the acknowledgement names, or an earlier one. */
 static bool
 is_covered(const in_flight_t *sent, const smcr_link_t *link, const smcr_ack_t *ack)
 {
     return sent->link == link && smcr_psn_distance(sent->psn, ack->psn) >= 0;
 }
 
-/* A writer retransmits what is not acknowledged in time. If it does not, it has an acknowledgement
- * that the capture misses. On a link that is lost nothing is retransmitted. `ack`: the one that
- * covers the packet; NULL: none by `end`. */
+/* Notes that the capture misses acknowledgements, if the packet `sent` proves this.
+ *
+ * A writer retransmits a packet that is not acknowledged in time, except on a lost link. If a
+ * packet without its own acknowledgement is not retransmitted in time, its acknowledgement is
+ * missing in the capture. `ack`: acknowledgement that covers the packet, at `end`. NULL: no
+ * acknowledgement covers the packet up to `end`. */
 static void
 look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack_t *ack,
                      smcr_when_t end)
@@ -182,9 +199,10 @@ look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack
         step->timeline->misses_acks = true;
 }
 
-/* Packets of `sender` are missing since `since`: so may be its acknowledgements of what the peer
- * writes. A capture that misses packets at one place is whole elsewhere; one that misses them at
- * several places may miss acknowledgements anywhere. */
+/* Notes that packets of `sender` are missing after the packet `since`. Acknowledgements that
+ * `sender` has sent for its peer's packets may be missing, too. If packets are missing at one place
+ * of the capture only, acknowledgements may be missing only there. If packets are missing at
+ * several places, acknowledgements may be missing anywhere. */
 static void
 begin_missing_acks(const step_t *step, int sender, smcr_when_t since)
 {
@@ -197,8 +215,8 @@ begin_missing_acks(const step_t *step, int sender, smcr_when_t since)
         *acks_missing = since;
 }
 
-/* The first acknowledgement of the writer's packets after missing ones, or the end of the capture.
- * */
+/* Ends the time in which acknowledgements of the packets of the writer `side` may be missing.
+ * `end`: the first acknowledgement after this time, or the end of the capture. */
 static void
 end_missing_acks(const step_t *step, int side, smcr_when_t end)
 {
@@ -209,12 +227,13 @@ end_missing_acks(const step_t *step, int side, smcr_when_t end)
     since->frame = 0;
 }
 
-/* Adds the time in which the packet was under way, up to an acknowledgement.
+/* Adds the intervals in which the packet `sent` was under way, up to an acknowledgement at `end`.
  *
- * One that names the packet is the one that the writer gets for it. One that names a later packet
- * only shows that the receiver has the packet by then: its own acknowledgement may be missing. The
- * last acknowledgement before (of `writer->last_acked`) named an earlier packet, so the packet was
- * still under way then. */
+ * `names_packet`: the acknowledgement has the PSN of the packet, so the packet was certainly under
+ * way up to `end`. An acknowledgement with a later PSN only shows that the receiver had the packet
+ * at `end`: an earlier acknowledgement may be missing. Up to the writer's last acknowledgement
+ * before (`last_acked`) the packet was certainly under way, since that acknowledgement did not
+ * cover it. The rest up to `end` is SMCR_INTERVAL_MAYBE_TRANSFER. */
 static void
 add_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t end,
              bool names_packet)
@@ -246,7 +265,8 @@ measure_ack(const step_t *step, int side, const in_flight_t *sent, smcr_when_t w
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - sent->when.time);
 }
 
-/* The acknowledgement covers the packet and all that its link carried before it. */
+/* Takes in the acknowledgement of the packet `acked`. The acknowledgement also covers all packets
+ * of the writer `side` that were sent earlier on the same link. */
 static void
 take_ack(const step_t *step, int side, const in_flight_t acked)
 {
@@ -278,8 +298,8 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
 
 /* ---- waits for space ---- */
 
-/* Where the wait ends: the writer goes on, or its host knows of free space; frame 0: not before
- * `frame`. */
+/* The event that ends the wait: the writer goes on, or its host has acknowledged the message that
+ * frees space; the earlier of the two. Frame 0: neither happened before `frame`. */
 static smcr_when_t
 end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
@@ -292,6 +312,7 @@ end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
     return goes_on ? wait->continues : (smcr_when_t){0, 0};
 }
 
+/* Ends the current wait of the writer `side` for space at `end`. */
 static void
 end_wait(const step_t *step, int side, smcr_when_t end)
 {
@@ -303,7 +324,8 @@ end_wait(const step_t *step, int side, smcr_when_t end)
     look_at_unread(step, side, end);
 }
 
-/* The message begins a wait if the state says so. */
+/* Begins a wait of the writer `side`, if the state has found that the writer waits for space from
+ * this CDC message on (smcr_record_cdc_rare_t). */
 static void
 take_wait(const step_t *step, int side)
 {
@@ -328,8 +350,9 @@ take_wait(const step_t *step, int side)
     }
 }
 
-/* New data end the writer's wait, though the reader's update may be missing. On another link the
- * writer may only repeat what it has sent on the old one (RFC 7609, 4.6.1). */
+/* Ends the current wait of the writer `side`, since the writer sends new data: the reader's update
+ * may be missing. Data on another link do not end the wait: after a failover the writer may send
+ * data of the old link once more (RFC 7609, 4.6.1). */
 static void
 take_new_data(const step_t *step, int side)
 {
@@ -339,7 +362,9 @@ take_new_data(const step_t *step, int side)
         end_wait(step, side, step->packet->when);
 }
 
-/* ---- settling: what acknowledgements before `frame` say, in their order ---- */
+/* ---- settling: acknowledgements are taken in, in their order ---- */
+
+/* Takes in all acknowledgements before `frame` for the writer `side`, and the end of its wait. */
 
 static void
 settle_writer(const step_t *step, int side, uint32_t frame)
@@ -372,8 +397,9 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 
 /* ---- retransmissions ---- */
 
-/* The newest packet in flight that was sent in `frame` or before: that packet, or the first one of
- * its request. NULL: none. */
+/* The newest packet in flight of the writer that was sent in `frame` or earlier. Only the first and
+ * the last packet of a request are kept in flight, so the result for a packet between them is the
+ * first one. NULL: there is none. */
 static in_flight_t *
 find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
 {
@@ -384,11 +410,12 @@ find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
     return found;
 }
 
-/* Since when the packet is being retransmitted; frame 0: it is not, or that costs nobody anything.
+/* The first transmission of the retransmitted packet of `record`. Frame 0: the packet is no
+ * retransmission, or nobody waits for it since it was acknowledged before.
  *
- * A packet that has been acknowledged is retransmitted in vain: nobody waits for it. One that comes
- * late only overtook others, unless it belongs to a step back of its sender. If its first
- * transmission is missing, it was before the packet that shows the gap. */
+ * A packet out of order counts as a retransmission only if its sender has stepped back. Otherwise
+ * the network has only changed the order of packets. If the first transmission of such a packet is
+ * missing, the packet after the gap (`gap_noticed`) stands for it. */
 static smcr_when_t
 find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_t *record)
 {
@@ -407,8 +434,9 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
     return record->was_acked ? (smcr_when_t){0, 0} : writer->last_acked;
 }
 
-/* Packets of the peer since `since` may be the answer that the writer `asker` waits for, up to
- * `until`. */
+/* Adds the time from `since` to `until` to the wait of the writer `asker` for an answer: packets of
+ * the peer in this time, which are missing or retransmitted, may be the answer. If `asker` writes
+ * in this time, its wait begins with this WRITE. */
 static void
 prolong_answer(const step_t *step, int asker, smcr_when_t since, smcr_when_t until)
 {
@@ -420,6 +448,7 @@ prolong_answer(const step_t *step, int asker, smcr_when_t since, smcr_when_t unt
         add(step, asker, SMCR_INTERVAL_ANSWER, asks_later ? writer->last_write : since, until);
 }
 
+/* Adds the intervals of a retransmission, if the packet is one. */
 static void
 take_retransmission(const step_t *step)
 {
@@ -436,7 +465,7 @@ take_retransmission(const step_t *step)
 
 /* ---- gaps ---- */
 
-/* What the writer does is known, or not, from this packet on. */
+/* Notes whether it is known what the writer `side` does, from this packet on. */
 static void
 set_known(const step_t *step, int side, bool is_known)
 {
@@ -450,8 +479,9 @@ set_known(const step_t *step, int side, bool is_known)
     }
 }
 
-/* Packets of `side` are missing before this packet. They may be those of another connection on the
- * link: the next message of `side` shows that (settle_gap()). */
+/* Notes that packets of `side` are missing before this packet. The missing packets may be of
+ * another connection of the link. The next CDC message of `side` shows whether they are
+ * (settle_gap()). */
 static void
 take_gap(const step_t *step, int side)
 {
@@ -466,8 +496,10 @@ take_gap(const step_t *step, int side)
     begin_missing_acks(step, side, since);
 }
 
-/* The missing packets are this connection's. Nobody knows what the writer did since its last
- * packet, nor whether they freed space for the peer, or answered it. `end`: of what is known. */
+/* Adds the intervals of a gap, whose missing packets may be of this connection. It is not known
+ * what the writer `side` did during the gap, whether a missing packet has freed space for the peer,
+ * and whether one was an answer to the peer. `end`: end of the gap, if no packet has come in order
+ * since. */
 static void
 add_gap(const step_t *step, int side, smcr_when_t end)
 {
@@ -479,11 +511,12 @@ add_gap(const step_t *step, int side, smcr_when_t end)
     prolong_answer(step, !side, gap->since, writer->gap_noticed);
 }
 
-/* A message in order after missing packets: it settles whose they are.
+/* Ends the current gap of the writer `side` at its CDC message in order, which shows whether
+ * missing packets are of this connection. `view`: what the message means; NULL: not known.
  *
- * CDC messages of a connection are numbered, and say how many bytes were written. If the number
- * goes on from the message before, and the capture has WRITEs of all bytes that it announces, no
- * packet of this connection is missing. */
+ * CDC messages of a connection are numbered, and report how many bytes were written. Suppose that
+ * the number is that of the last message plus 1, and that the capture has WRITEs of all bytes that
+ * the message announces. Then no packet of this connection is missing. Otherwise the gap counts. */
 static void
 settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -496,7 +529,7 @@ settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
     writer->gap = (smcr_timeline_gap_t){0};
 }
 
-/* A packet of the writer in order: what it does is known. */
+/* Takes in that a packet of the writer `side` came in order: it is known what the writer does. */
 static void
 take_order(const step_t *step, int side)
 {
@@ -508,8 +541,8 @@ take_order(const step_t *step, int side)
     set_known(step, side, true);
 }
 
-/* The gaps of each link are counted of their own: those of another link are not this
- * connection's. */
+/* Looks for sequence gaps before this packet, of both senders. Each link has its own count of gaps.
+ * If the connection has just moved to another link, the earlier gaps of this link do not count. */
 static void
 look_for_gaps(const step_t *step)
 {
@@ -528,8 +561,10 @@ look_for_gaps(const step_t *step)
 
 /* ---- packets ---- */
 
-/* Whether the peer's WRITE is the first one since the writer's request, and both have all their
- * packets since. */
+/* Whether the WRITE of `answerer` that has just come certainly answers the request of `asker`. The
+ * WRITE has to be the first one since the request, and no packet of either side may be missing
+ * since then. If `asker` waits for space, its request may not be finished, so the result is
+ * false. */
 static bool
 is_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
 {
@@ -539,7 +574,8 @@ is_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *ans
            asker->gap_noticed.frame < asked && answerer->gap_noticed.frame < asked;
 }
 
-/* The sender's data may be what its peer waits for. */
+/* Takes in a WRITE of `side` as a possible answer: its peer may have waited for this answer since
+ * the peer's last WRITE. */
 static void
 take_answer(const step_t *step, int side)
 {
@@ -555,8 +591,9 @@ take_answer(const step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
 }
 
-/* The writer's next packet after an answer. If packets are missing before it, one of them may be a
- * later request, and that may be what the peer has answered. */
+/* Takes in the next packet of the writer `side` after an answer to it. If no packet is missing
+ * before this packet, the time of the answer counts. Otherwise a missing packet may be a later
+ * request, to which the peer's WRITE was the answer. */
 static void
 confirm_answer(const step_t *step, int side)
 {
@@ -569,6 +606,8 @@ confirm_answer(const step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){{0}, {0}};
 }
 
+/* Takes in a WRITE packet. `sent`: the packet, to be kept in flight if it begins or ends a
+ * request. */
 static void
 take_write(const step_t *step, in_flight_t sent)
 {
@@ -598,7 +637,8 @@ take_write(const step_t *step, in_flight_t sent)
         add_sent(step, writer, sent);
 }
 
-/* The reader frees space: how long did its program take? */
+/* Takes the samples SMCR_TIMELINE_DRAIN and SMCR_TIMELINE_READER, if the reader's CDC message ends
+ * them. `side`: the writer. `view`: what the message means. */
 static void
 measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -619,8 +659,9 @@ measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
                      acked && acked->time < when.time ? when.time - acked->time : 0);
 }
 
-/* The message says that the reader has read since the wait began, and no message has freed space:
- * that one is missing, and the wait is over. */
+/* Ends the wait of the writer `side` if the message that freed space is missing. This is so if the
+ * reader's message reports data as read since the wait began, and no captured message has freed
+ * space. `view`: what the reader's message means. */
 static void
 end_wait_of_missing_update(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -630,7 +671,8 @@ end_wait_of_missing_update(const step_t *step, int side, const smcr_record_cdc_t
         end_wait(step, side, step->packet->when);
 }
 
-/* What the message says of its sender as a reader of the other direction. */
+/* Takes in what a CDC message reports as read. `side`: the writer of the data, which is the
+ * receiver of the message. `view`: what the message means. */
 static void
 take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -644,15 +686,17 @@ take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
     set_doubtful(step, side, !view->has_consumed, step->packet->when);
 }
 
-/* Whether the message announces bytes of which the capture has no WRITE, or may do so. `validates`:
- * it only shows that a failover is over. */
+/* Whether the CDC message announces, or may announce, bytes whose WRITE is not captured. `view`:
+ * what the message means; NULL: not known. `validates`: the message is a failover validation, which
+ * announces nothing. */
 static bool
 may_announce_unseen(const smcr_record_cdc_t *view, bool validates)
 {
     return view ? view->announced_bytes && !view->writes : !validates;
 }
 
-/* A message after a gap: it may be the end of a request, and may free space for the peer. */
+/* Takes in a CDC message of `side` whose meaning is not known. The message may end a request of
+ * `side`. Unless it is a failover validation (`validates`), it may free space for the peer. */
 static void
 take_unknown_message(const step_t *step, int side, bool validates)
 {
@@ -661,20 +705,22 @@ take_unknown_message(const step_t *step, int side, bool validates)
         set_doubtful(step, !side, true, step->packet->when);
 }
 
+/* Takes in a CDC message of `side` whose meaning, `view`, is known. */
 static void
 take_known_message(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
-    /* nobody knows when bytes were written whose WRITE is missing */
+    /* the message announces bytes whose WRITE is missing: it is not known when they were written */
     if (may_announce_unseen(view, false) && writer->last_seen.frame)
         add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
-    if (view->announced_bytes || !view->has_announced_bytes) /* it may be the end of a request */
+    if (view->announced_bytes || !view->has_announced_bytes) /* may end a request */
         writer->request_acked = &view->acked;
     take_wait(step, side);
     take_reading(step, !side, view);
 }
 
+/* Takes in a CDC message. `sent`: its packet, to be kept in flight. */
 static void
 take_cdc(const step_t *step, in_flight_t sent)
 {
@@ -706,6 +752,7 @@ take_cdc(const step_t *step, in_flight_t sent)
         take_unknown_message(step, side, validates);
 }
 
+/* Begins the timeline with the first packet of the connection. */
 static void
 begin_timeline(const step_t *step)
 {
@@ -721,7 +768,8 @@ begin_timeline(const step_t *step)
     }
 }
 
-/* What lasts since `since` is not over: an event may change it. Frame 0: nothing does. */
+/* Moves `*until` back to `since`, from which on something lasts that later events may change. Frame
+ * 0 in `since`: nothing lasts. */
 static void
 keep_open(smcr_when_t *until, smcr_when_t since)
 {
@@ -729,8 +777,9 @@ keep_open(smcr_when_t *until, smcr_when_t since)
         *until = since;
 }
 
-/* Settles the intervals of a writer up to where no event to come changes them: to the earliest of
- * what is in flight, waits, or is unknown. */
+/* Settles the intervals of the writer `side` up to the time from which on later events may still
+ * change something. This time is the earliest begin of a packet in flight, a wait, a gap, or
+ * another state that lasts. */
 static void
 settle_intervals(const step_t *step, int side)
 {
@@ -788,8 +837,9 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 
 /* ---- what is asked ---- */
 
-/* Up to where it is certain that the writer waits if its wait is not over: an update may be missing
- * after the reader's last packet. */
+/* The event up to which the open wait of the writer `side` is certain. If there is a doubt, an
+ * update of the reader may be missing after the reader's last packet, so the wait is certain up to
+ * that packet. Otherwise it is certain up to the end of the span. */
 static smcr_when_t
 end_of_certain_wait(const smcr_timeline_t *timeline, int side,
                     const smcr_timeline_question_t *question)
@@ -799,8 +849,9 @@ end_of_certain_wait(const smcr_timeline_t *timeline, int side,
     return question->doubt && last.time < end.time ? last : end;
 }
 
-/* Adds to a copy what is not known at the end: gaps of which no message has shown whose packets are
- * missing, and the time after the last packets of either side if more may be missing. */
+/* Adds intervals of missing packets at the end of the span to a copy of the timeline. There are
+ * three cases: 1. gaps after which no message has come; 2. packets that may be missing after the
+ * last packet of a sender; 3. acknowledgements that may be missing at the end. */
 static void
 add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *question)
 {
@@ -822,7 +873,8 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
         prolong_answer(step, side, step->timeline->begun, question->span.end);
 }
 
-/* Adds to a copy what has begun and is not over at the end. */
+/* Adds to a copy of the timeline the intervals that have begun and not ended at the end of the
+ * span. */
 static void
 add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *question)
 {
@@ -849,8 +901,9 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
     }
 }
 
-/* Packets may be missing anywhere. That the reader's program had data to read and did not is proven
- * by captured packets, if they are in order; nothing else is. */
+/* Makes all time unknown that is not proven although there is a doubt. Only one part can be proven,
+ * SMCR_INTERVAL_IS_FULL_READER: captured packets show that the reader's program had data and did
+ * not read them. If packets are not in the order of the wire, this part is not proven either. */
 static void
 keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
 {
@@ -869,8 +922,10 @@ keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t do
     division->longest_retransmission = (smcr_interval_t){{0}, {0}};
 }
 
-/* Data of which the capture has no acknowledgement of their own: it may be missing, or the receiver
- * has acknowledged several packets at once. */
+/* Charges SMCR_INTERVAL_IS_MAYBE_TRANSFER to another part. The packets of this time have no
+ * acknowledgement of their own. If acknowledgements may be missing (`misses_acks`), the time is
+ * unknown. Otherwise the receiver has acknowledged several packets at once, and the time is a
+ * transfer. */
 static void
 divide_maybe_transfer(smcr_interval_division_t *division, bool misses_acks)
 {
@@ -881,8 +936,8 @@ divide_maybe_transfer(smcr_interval_division_t *division, bool misses_acks)
     share[SMCR_INTERVAL_IS_MAYBE_TRANSFER] = 0;
 }
 
-/* The first data are missing: what was before the first packet, for `time` nanoseconds, is
- * unknown. */
+/* Makes idle time before the first packet unknown, since the first data are missing. `time`: length
+ * of the time before the first packet, nanoseconds. */
 static void
 doubt_beginning(smcr_interval_division_t *division, uint64_t time)
 {
@@ -893,7 +948,8 @@ doubt_beginning(smcr_interval_division_t *division, uint64_t time)
     division->share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
 }
 
-/* A copy of the intervals to which more can be added; NULL as scope. */
+/* Copies the intervals, so that more can be added to the copy, with NULL as scope. free_copy()
+ * frees the copy. */
 static smcr_intervals_t
 copy_intervals(const smcr_intervals_t *intervals)
 {
@@ -910,6 +966,7 @@ copy_intervals(const smcr_intervals_t *intervals)
     return copy;
 }
 
+/* Frees a copy that copy_intervals() has made. */
 static void
 free_copy(smcr_intervals_t *copy)
 {

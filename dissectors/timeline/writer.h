@@ -8,150 +8,175 @@
 #include "interval.h"
 #include "wire/wire.h"
 
-/* Single times that are measured besides the intervals. */
+/* Kinds of samples. A sample is a single measured time, which is no interval of interval.h. */
 typedef enum {
-    /* from the last packet of a WRITE request to the acknowledgement that covers it; not of one
-     * that was retransmitted before */
+    /* from the last packet of a WRITE request to the acknowledgement that covers the packet; not
+     * measured for a retransmitted packet */
     SMCR_TIMELINE_ACK,
     /* from the acknowledgement of the message that fills the receive buffer to the reader's
-     * message that frees space; 0: that message comes first */
+     * message that frees space; 0: the reader's message comes first */
     SMCR_TIMELINE_READER,
-    SMCR_TIMELINE_DRAIN,  /* the same up to where half of the buffer is free */
+    /* from the acknowledgement of the message that fills the receive buffer to the reader's
+     * message with which half of the buffer is free; 0: the reader's message comes first */
+    SMCR_TIMELINE_DRAIN,
 } smcr_timeline_sample_t;
 
-/* Gets the samples: nanoseconds, of what the side `writer` writes. */
+/* The receiver of the samples. */
 typedef struct {
+    /* called with each sample: `time` in nanoseconds, of the stream that side `writer` writes */
     void (*take)(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time);
-    void *data;
+    void *data; /* first argument of `take` */
 } smcr_timeline_sink_t;
 
-/* A packet of the connection on RoCE that is no acknowledgement. */
+/* A RoCE packet of the connection that is no acknowledgement. */
 typedef struct {
-    smcr_when_t when;
-    const smcr_record_t *record;   /* with a sender */
-    const smcr_ib_headers_t *roce;
-    const smcr_cdc_t *cdc;         /* NULL: no CDC message, or truncated by the snap length */
-    const uint32_t *gap_count;     /* by sender: places at which the capture misses packets of
-                                      the link, so far */
-    bool is_whole;                 /* the capture has the beginning of the connection */
-    bool may_miss_last;            /* the connection has left another link with this packet, and
+    smcr_when_t when;              /* frame and time of the packet */
+    const smcr_record_t *record;   /* record of the packet; its `sender` is known */
+    const smcr_ib_headers_t *roce; /* transport headers of the packet */
+    const smcr_cdc_t *cdc;         /* CDC message of the packet; NULL: the packet has none, or is
+                                      truncated by snaplen */
+    const uint32_t *gap_count;     /* by sender: number of sequence gaps so far on the link of the
+                                      packet, at which packets are not captured */
+    bool is_whole;                 /* the capture has the begin of the connection */
+    bool may_miss_last;            /* the connection has moved to another link with this packet, and
                                       packets are missing on a link of its group */
 } smcr_timeline_packet_t;
 
-/* The writer's wait for space that is not over. */
+/* The current wait of a writer for space. All zeros: the writer does not wait. */
 typedef struct {
-    const smcr_record_cdc_rare_t *wait; /* as the state knows it; NULL: it does not wait */
-    smcr_when_t begun;                  /* the message that begins it */
-    const smcr_link_t *link;            /* of that message */
-    const smcr_ack_t *const *filled;   /* acknowledgement of that message */
-    bool is_freed;                      /* the reader has freed space */
+    const smcr_record_cdc_rare_t *wait; /* the wait as the state knows it; NULL: the writer does not
+                                           wait */
+    smcr_when_t begun;                  /* frame and time of the message with which the wait
+                                           begins */
+    const smcr_link_t *link;            /* link that carried the message of `begun` */
+    const smcr_ack_t *const *filled;   /* acknowledgement of the message of `begun`; *filled is NULL
+                                           while there is none */
+    bool is_freed;                      /* the reader has freed space since the wait began */
     uint64_t consumed; /* position up to which the reader had reported data as read when the wait
                           began; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
 
-/* What lies unread in the receive buffer. */
+/* What is known of unread data in the receive buffer of a direction. */
 typedef struct {
-    uint64_t acked;    /* position up to which announced data are acknowledged; with `is_known` */
+    uint64_t acked;    /* position up to which the reader's host has acknowledged announced data;
+                          set with `is_known` */
     uint64_t consumed; /* position up to which the reader has reported data as read */
-    uint32_t size;     /* of the buffer, bytes; 0: not known */
-    bool is_known;     /* `acked` and `size` */
+    uint32_t size;     /* size of the receive buffer, bytes; set with `is_known` */
+    bool is_known;     /* `acked` and `size` are known */
     bool is_doubtful;  /* the reader may have reported more than `consumed` */
-    bool knows_wait;   /* the reader's host has acknowledged that the writer waits for space */
-    smcr_when_t since; /* data lie unread; frame 0: none do */
-    smcr_when_t doubtful_since; /* with `is_doubtful` */
+    bool knows_wait;   /* the reader's host has acknowledged the message with which the writer's
+                          wait for space begins */
+    smcr_when_t since; /* frame and time since which data lie unread; frame 0: no data lie unread,
+                          as far as is known */
+    smcr_when_t doubtful_since; /* frame and time since which `is_doubtful` is set */
 } smcr_timeline_unread_t;
 
-/* Packets of a writer are missing on its link. Nobody knows yet whether they are this
- * connection's. */
+/* A gap of a writer: its packets are missing on the link of the connection. The next CDC message of
+ * the writer in order shows whether the missing packets are of this connection. */
 typedef struct {
-    smcr_when_t since; /* its last packet before; frame 0: none are missing */
-    smcr_when_t until; /* its first packet in order after; frame 0: none so far */
-    bool has_unknown_message; /* a message of it came since, and nobody knows what it says: no later
+    smcr_when_t since; /* last packet of the writer before the gap; frame 0: there is no gap */
+    smcr_when_t until; /* first packet of the writer in order after the gap; frame 0: none so far */
+    bool has_unknown_message; /* a CDC message with unknown content came after the gap: no later
                                  message can show that nothing is missing */
 } smcr_timeline_gap_t;
 
-/* One direction. All zeros: nothing has been sent. */
+/* The timeline of one direction. "The writer" sends data in this direction, and "the reader", its
+ * peer, receives the data. All zeros: nothing has been sent. */
 typedef struct {
-    smcr_intervals_t intervals;
-    struct smcr_timeline_sent *oldest; /* in flight: not acknowledged yet; NULL: nothing is */
-    struct smcr_timeline_sent **end;   /* where the next one goes; with `oldest` */
-    unsigned in_flight;                /* packets */
-    smcr_timeline_wait_t wait;
-    smcr_timeline_unread_t unread;
-    /* acknowledgement of a message that filled the buffer; NULL: half of it is free */
+    smcr_intervals_t intervals;        /* the intervals of the writer that have ended */
+    struct smcr_timeline_sent *oldest; /* packets in flight, which are not acknowledged yet: the
+                                          oldest one; NULL: none */
+    struct smcr_timeline_sent **end;   /* pointer at the end of this list, for the next packet; only
+                                          set if `oldest` is */
+    unsigned in_flight;                /* number of packets in flight */
+    smcr_timeline_wait_t wait;         /* current wait of the writer for space */
+    smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */
+    /* acknowledgement of a message that filled the buffer, until half of the buffer is free; NULL:
+     * no such message, or half is free */
     const smcr_ack_t *const *draining;
-    uint64_t half;            /* position up to which the reader has to read for that */
-    smcr_when_t last_seen;    /* its last packet; frame 0: none */
-    smcr_when_t last_write;   /* its last RDMA WRITE with data; likewise */
-    smcr_when_t last_acked;   /* the last acknowledgement of its packets; likewise */
-    const smcr_link_t *last_acked_link; /* of those packets; with `last_acked` */
-    smcr_when_t acks_missing; /* acknowledgements of its packets may be missing since; frame 0:
-                                 none, or no longer */
-    /* acknowledgement of its last announcement; NULL: none */
+    uint64_t half;            /* position up to which the reader has to read until half of the
+                                 buffer is free; set with `draining` */
+    smcr_when_t last_seen;    /* last captured packet of the writer; frame 0: none */
+    smcr_when_t last_write;   /* last RDMA WRITE with data of the writer; frame 0: none */
+    smcr_when_t last_acked;   /* last acknowledgement of the writer's packets; frame 0: none */
+    const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges */
+    smcr_when_t acks_missing; /* packet since which acknowledgements of the writer's packets may be
+                                 missing; frame 0: none is missing, or one has come since */
+    /* acknowledgement of the last packet that may end a request of the writer to the application of
+     * the reader: a WRITE with data, or a CDC message that announces data. NULL: not known */
     const smcr_ack_t *const *request_acked;
-    smcr_when_t unknown_since; /* begin of _NOT_CAPTURED; frame 0: what it does is known */
-    smcr_when_t gap_noticed;  /* the last packet after missing ones; frame 0: none */
-    smcr_timeline_gap_t gap;
-    uint64_t unannounced;     /* bytes of its WRITEs since its last CDC message */
-    smcr_when_t last_known;   /* its last WRITE or CDC message in order; frame 0: none */
-    smcr_interval_t longest_answer; /* from the acknowledgement of its request to the peer's first
-                                       WRITE after it: the time of the peer's program; end frame 0:
-                                       none */
-    smcr_interval_t pending_answer; /* likewise, of its newest request: it counts once the writer's
-                                       next packet shows that no later request is missing */
-    bool has_written;         /* an RDMA WRITE with data */
-    bool has_acks;            /* an acknowledgement of one of its packets is known */
-    bool misses_first;        /* the capture does not have its first data */
+    smcr_when_t unknown_since; /* packet since which it is not known what the writer does; frame 0:
+                                  it is known */
+    smcr_when_t gap_noticed;  /* last packet of the connection before which packets of the writer
+                                 are missing; frame 0: none */
+    smcr_timeline_gap_t gap;  /* current gap of the writer */
+    uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
+    smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
+                                 0: none */
+    smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer: from
+                                       the acknowledgement of the writer's request to the peer's
+                                       first WRITE after it; end frame 0: none */
+    smcr_interval_t pending_answer; /* time of the answer to the writer's newest request; end frame
+                                       0: none. If the writer's next packet shows that no later
+                                       request is missing, this time may become `longest_answer` */
+    bool has_written;         /* the writer has sent an RDMA WRITE with data */
+    bool has_acks;            /* a packet of the writer was acknowledged */
+    bool misses_first;        /* the first data of the writer are not captured */
 } smcr_timeline_writer_t;
 
-/* All zeros: there has been no packet. */
+/* The timeline of a connection. All zeros: there has been no packet. */
 typedef struct {
-    smcr_timeline_writer_t writer[2]; /* by side of the link group */
-    smcr_when_t begun;    /* the first packet; frame 0: there has been none */
-    smcr_when_t latest;   /* the packet with the latest time */
-    const smcr_link_t *link[2]; /* on which the last packet of each sender came */
-    uint32_t gaps[2];     /* places of `link` that are counted, by sender */
-    bool is_late;         /* it began before the capture */
-    smcr_when_t last_gap; /* the last packet of either side after missing ones; frame 0: none */
+    smcr_timeline_writer_t writer[2]; /* the two directions, by the side of the link group that
+                                         writes */
+    smcr_when_t begun;    /* first packet of the connection; frame 0: there has been none */
+    smcr_when_t latest;   /* packet with the latest time */
+    const smcr_link_t *link[2]; /* link of the connection's last packet; both entries are equal */
+    uint32_t gaps[2];     /* by sender: `gap_count` of the last packet (smcr_timeline_packet_t) */
+    bool is_late;         /* the connection began before the capture */
+    smcr_when_t last_gap; /* last packet of the connection before which packets of either side are
+                             missing; frame 0: none */
     bool misses_acks;     /* acknowledgements may be missing anywhere */
 } smcr_timeline_t;
 
-/* Where the time of one direction went, as of the end of a capture or of a live one so far. */
+/* Where the time of one direction went, up to the last packet so far. */
 typedef struct {
-    smcr_interval_division_t division;
-    smcr_interval_t longest_answer; /* as in smcr_timeline_writer_t */
+    smcr_interval_division_t division; /* time of each part, and the longest stretches */
+    smcr_interval_t longest_answer; /* `longest_answer` of smcr_timeline_writer_t */
 } smcr_timeline_direction_t;
 
-/* What may be wrong with the packets of a connection. */
+/* Reasons to doubt the whole division of a connection's time. */
 typedef enum {
-    SMCR_TIMELINE_NO_DOUBT,
-    /* packets may be missing anywhere: only the reader's part counts, which captured packets
-     * prove, and the rest is unknown */
+    SMCR_TIMELINE_NO_DOUBT, /* no reason: the division counts as it is */
+    /* Packets may be missing anywhere. Only SMCR_INTERVAL_IS_FULL_READER counts, since captured
+     * packets prove it. All other time is unknown. */
     SMCR_TIMELINE_MISSES_MORE,
-    /* the capture is not in the order of the wire: nothing is proven */
+    /* The packets of the capture are not in the order in which they were sent: all time is
+     * unknown. */
     SMCR_TIMELINE_IN_DISORDER,
 } smcr_timeline_doubt_t;
 
-/* What is asked of a direction. */
+/* The question that smcr_timeline_divide() answers for one direction. */
 typedef struct {
-    smcr_interval_t span; /* from the event with which the connection can carry data to its last
-                             frame */
-    smcr_timeline_doubt_t doubt;
-    bool misses_last[2];  /* by sender: its last packets may be missing */
+    smcr_interval_t span; /* time to divide: from the event after which the connection can carry
+                             data to the last frame of the connection */
+    smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
+    bool misses_last[2];  /* by sender: packets after its last captured packet may be missing */
     bool misses_acks[2];  /* by sender: its last acknowledgements may be missing */
 } smcr_timeline_question_t;
 
-/* Takes the next packet, in the order of the capture. What is kept is of `scope`. */
+/* Takes in the next packet of the connection, in the order of the capture. Memory is allocated in
+ * `scope`. */
 void smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
                         const smcr_timeline_packet_t *packet, const smcr_timeline_sink_t *sink);
 
-/* Takes what acknowledgements up to frame `now` settle. */
+/* Takes in the acknowledgements up to frame `now`: ends transfers and waits that they end. */
 void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32_t now,
                            const smcr_timeline_sink_t *sink);
 
-/* Divides the time of what `side` writes. Changes nothing: a live capture goes on. */
+/* Divides the time of the direction that `side` writes among the parts. Does not change the
+ * timeline, since a live capture goes on. */
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                                                const smcr_timeline_question_t *question);
 
-/* Forgets the sides' names: what was of side 0 is of side 1, and the other way round. */
+/* Swaps the two sides: the direction of side 0 becomes that of side 1, and the other way round. */
 void smcr_timeline_flip(smcr_timeline_t *timeline);

@@ -18,8 +18,7 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define HALVES_MAX 256 /* connections in `one_direction_conns` of a group: the other direction is
-                          not known */
+#define HALVES_MAX 256 /* maximum number of connections in `one_direction_conns` of a link group */
 
 /* ---- which connection ---- */
 
@@ -175,8 +174,8 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 
 /* Starts the byte stream of a connection whose CLC messages are not captured. The WRITE right
  * before the CDC message ends at the producer cursor, so the cursor gives the position of that
- * WRITE. This holds in the first round of the RMB element only: in a later round, nobody knows how
- * many rounds there were before. */
+ * WRITE. This holds in the first round of the RMB element only: in a later round, it is not known
+ * how many rounds there were before. */
 static void
 start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 const smcr_write_t *write)
@@ -264,7 +263,7 @@ names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
            write->rmb == reader->rmb;
 }
 
-/* Whether neither the RMB in which the side receives is known, nor the RMB to which the WRITE
+/* Whether two RMBs are unknown: the RMB in which the side receives, and the RMB to which the WRITE
  * goes. */
 static bool
 names_unknown_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)

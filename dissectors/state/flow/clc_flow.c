@@ -61,8 +61,8 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
 
 /* ---- what a side has ---- */
 
-/* Takes in the first PSN with which the queue pair sends, unless the message is truncated before
- * this field. */
+/* Takes in the first PSN with which the queue pair sends. If the message is truncated by snaplen
+ * before this field, nothing changes. */
 static void
 take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
@@ -641,7 +641,7 @@ may_have_been_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn, b
     return conn->confirm_frame && arrival->span && !clc_is_whole && !has_cdc;
 }
 
-/* Application data on TCP shows that the connection does not use SMC-R, unless a Confirm has come.
+/* Application data on TCP before a Confirm shows that the connection does not use SMC-R.
  * With SMC-R a host sends no application data on TCP. */
 void
 smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)

@@ -45,6 +45,6 @@ void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn
  * from `frame` on. */
 void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uint32_t frame);
 
-/* Learns the first bytes of the application in one direction of the TCP connection. SMC-R is not
- * used then, unless a Confirm has come. (3.6) */
+/* Learns the first bytes of the application in one direction of the TCP connection. If no Confirm
+ * has come before these bytes, the connection does not use SMC-R. (3.6) */
 void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);

@@ -11,12 +11,13 @@
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 
-#define PENDING_MAX 64 /* most open exchanges that are kept of a link group */
-#define ANSWERED_MAX 8 /* most ended exchanges that are kept of a link group; the oldest leave */
+#define PENDING_MAX 64 /* maximum number of open exchanges that are kept for a link group */
+#define ANSWERED_MAX 8 /* maximum number of ended exchanges that are kept for a link group; the
+                          oldest one is removed first */
 #define WAIT 5         /* seconds: the longest time that Linux waits for a response (smc_llc.h) */
 
-/* Whether the message was sent first in an earlier frame, so that this one is a retransmission, or
- * in an unknown one. Always false for CLC messages. */
+/* Whether the message is a retransmission: it was sent for the first time in an earlier frame, or
+ * in a frame that is not known. False for CLC messages. */
 static bool
 was_sent_before(const smcr_arrival_t *arrival)
 {
@@ -121,8 +122,9 @@ find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted,
     return request;
 }
 
-/* Whether no earlier message can have answered the request. A link has only one CONFIRM LINK, so
- * the response on this link is certain. */
+/* Whether the message certainly is the first answer to the request: no earlier answer can be
+ * missing. A link has only one CONFIRM LINK, so a CONFIRM LINK response on the link of its request
+ * is certain. */
 static bool
 is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_request_t *request)
 {
@@ -137,7 +139,7 @@ is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_requ
  * request; NULL: any key. `same_link`: only a request on the link of the message counts.
  *
  * A host begins no exchange before its last exchange of this type is over. So two open requests are
- * on two links, and a message that may answer both certainly answers neither. */
+ * on two links. If a message may answer both, the result is NULL. */
 static smcr_exchange_request_t *
 find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32_t *key,
               bool same_link)
@@ -168,9 +170,10 @@ end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *re
     smcr_rules_check_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
-/* Notes that the message may answer any open request of this type, and that nobody will ever know
- * which. If the message certainly ends a request, the request leaves the list: its key is that of
- * the message, or the message is a server's request that follows a client's wish. */
+/* Notes that the message may answer any open request of this type, and that no later packet will
+ * show which request it answers (`response_unknowable`). A request that the message certainly ends
+ * is removed from the open requests. There are two cases: 1. the request has the key of the
+ * message; 2. the message is a server's request for which a client has asked. */
 static void
 give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
 {
@@ -393,8 +396,8 @@ came_after_response(const smcr_exchange_message_t *message)
 
 /* ---- requests ---- */
 
-/* Withdraws responses that were paired with later requests of this type. This request has come out
- * of order, so such a response may belong to this request. */
+/* Makes responses unknown that were paired with requests of the same type sent after this one. The
+ * message is a request that the capture has out of order, so such a response may belong to it. */
 static void
 doubt_answers(const smcr_exchange_message_t *message)
 {
@@ -463,7 +466,8 @@ new_request(const smcr_exchange_message_t *message)
 }
 
 /* Takes in a request whose response the capture may have before the request. If the capture is out
- * of order, the response may also come later, and nobody will know which request it answers. */
+ * of order, the response may also come later, and no later packet shows which request it
+ * answers. */
 static void
 take_in_late_request(const smcr_exchange_message_t *message)
 {
@@ -517,8 +521,8 @@ find_answered_before(const smcr_exchange_message_t *message)
 }
 
 /* Whether the message rejects an ADD LINK that its sender has accepted before, so that the exchange
- * has a second response. Reports that. Other second responses are not recognised: they may answer a
- * request that is not captured. */
+ * has a second response. If so, the second response is reported. Second responses of other types
+ * are not recognised, since they may answer a request that is not captured. */
 static bool
 take_back_consent(const smcr_exchange_message_t *message)
 {
@@ -557,7 +561,7 @@ smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message
 }
 
 /* Whether another response of this type without a request has come within the time that Linux
- * waits. Nobody knows to which of the two responses a later request belongs. */
+ * waits. A later request may then belong to either of the two responses. */
 static bool
 has_other_unasked(const smcr_exchange_message_t *message)
 {
@@ -586,9 +590,9 @@ end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t 
                  elsewhere ? keep_unasked(message, message->link) : NULL);
 }
 
-/* Keeps a response of which it is not certain that it answers a captured request. It may answer any
- * open request, or a request that comes later. Returns the flag that is set when such a request
- * comes; NULL: another response without a request is kept already. */
+/* Keeps a response that answers no captured request for sure. The response may answer any open
+ * request, or a request that the capture has later. Returns the flag that becomes true when such a
+ * later request comes; NULL: another response without a request is kept already. */
 static const bool *
 keep_response(const smcr_exchange_message_t *message)
 {

@@ -7,9 +7,10 @@
 
 #include "state/model/record.h"
 
-/* Learns an LLC request: opens an exchange. If a server's ADD LINK or DELETE LINK follows a
- * client's wish for it, the wish is closed. If the peer has an open request which excludes this
- * one, and which the sender has not seen, a collision is reported. (3.5.5.3) */
+/* Learns an LLC request: opens an exchange. If the request is a server's ADD LINK or DELETE LINK
+ * for which a client has asked, the exchange of the client's request is closed. A collision is
+ * reported under two conditions: 1. the peer has an open request that must not be open together
+ * with this request; 2. the sender has not seen the peer's request. (3.5.5.3) */
 void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 
 /* Learns an LLC response: closes the exchange of the request that it certainly answers. `*answered`

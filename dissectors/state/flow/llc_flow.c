@@ -19,7 +19,8 @@
  * A response echoes a part of its request. The two are paired by this part, of which each function
  * key_*() makes one number. llc.def says which function a type of message has. */
 
-/* For types that echo nothing: their requests follow each other, one at a time. */
+/* The key of types whose response echoes nothing of the request: always 0. A host sends the next
+ * request of such a type only after the response. */
 static uint32_t
 key_none(G_GNUC_UNUSED const smcr_llc_t *llc)
 {
@@ -153,13 +154,14 @@ is_being_confirmed(const smcr_link_t *link)
     return link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame;
 }
 
-/* Deletes the link, as the server's DELETE LINK says. With its last link, the group ends.
+/* Deletes the link, as the server's DELETE LINK demands. When its last link is deleted, the group
+ * ends.
  *
  * The event is added only for a link that was up: the link was active, or it was announced and its
  * CONFIRM LINK request is captured, so that only the response may be missing. If packets of the
  * group are missing, an announced link may have been rejected before, another link may be alive, or
- * a connection may have ended. Then neither an announced link nor the end of the group is
- * reported. */
+ * a connection may have ended. Then the deletion of an announced link is not reported, and the end
+ * of the group is not reported. */
 static void
 delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -456,8 +458,8 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
     }
 }
 
-/* Whether DELETE LINK leaves open if the named links end. A request of the server for a known link
- * decides. A response decides only together with its request, if the request is captured. */
+/* Whether it stays uncertain after DELETE LINK if the named links have ended. A request of the
+ * server for a known link makes the end certain. So does a response whose request is captured. */
 static bool
 leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
@@ -726,7 +728,8 @@ take_in_confirm_rkey_cont(const smcr_exchange_message_t *message)
 
 /* ---- all messages ---- */
 
-/* For types that change no link and no RMB. Request and response are paired nevertheless. */
+/* Takes in a message of a type that changes no link and no RMB: does nothing. Request and response
+ * of such a type are paired nevertheless. */
 static void
 take_in_nothing(G_GNUC_UNUSED const smcr_exchange_message_t *message)
 {

@@ -9,11 +9,11 @@
 #include "state/evidence/evidence.h"
 #include "state/model/store.h"
 
-#define UNKNOWN_QPS_MAX 1024      /* most unknown queue pairs whose packets are kept */
-#define UNKNOWN_QP_PACKETS_MAX 64 /* most packets that are kept of one of them */
-#define UNKNOWN_HELD_MAX (UINT64_C(4) << 20) /* bytes of payload, of all unknown queue pairs
-                                                together: most of their packets are not SMC-R */
-#define ORPHANS_MAX 256           /* most orphans of one known queue pair */
+#define UNKNOWN_QPS_MAX 1024      /* maximum number of unknown queue pairs whose packets are kept */
+#define UNKNOWN_QP_PACKETS_MAX 64 /* maximum number of kept packets to one unknown queue pair */
+#define UNKNOWN_HELD_MAX (UINT64_C(4) << 20) /* maximum of kept payload to all unknown queue pairs
+                                                together, bytes: most of it is not SMC-R */
+#define ORPHANS_MAX 256           /* maximum number of kept orphans to one known queue pair */
 
 /* An unknown queue pair that has received WRITE packets. */
 typedef struct {
@@ -36,7 +36,8 @@ new_orphan(const smcr_arrival_t *arrival)
     return orphan;
 }
 
-/* The unknown queue pair with this key, a new one if there is none; NULL: too many are kept. */
+/* Returns the kept unknown queue pair with this key. If there is none, makes it. NULL: too many
+ * unknown queue pairs are kept. */
 static unknown_qp_t *
 get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
 {

@@ -19,10 +19,11 @@ typedef struct {
 
 /* ---- on queue pairs that are not known ---- */
 
-/* Whether nothing can be learned from a packet that is no SEND, so that the packet need not be
- * read. This is so if no queue pair of SMC-R is known yet, and the packet is no WRITE that would be
- * kept. `opcode`: enum smcr_ib_opcode. `qpn`: queue pair number of the receiver, in host byte
- * order. `address`: the last four bytes of the receiver's IP address or GID. */
+/* Whether a packet other than a SEND teaches the state nothing, so that the caller can skip the
+ * packet. This is so under two conditions: 1. no queue pair of SMC-R is known yet; 2. the packet is
+ * no WRITE that smcr_state_unknown_qp_write() would keep. `opcode`: enum smcr_ib_opcode. `qpn`:
+ * queue pair number of the receiver, in host byte order. `address`: the last four bytes of the
+ * receiver's IP address or GID. */
 bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
                                 uint32_t qpn);
 

@@ -23,9 +23,9 @@
 
 #define DEFERRED_MAX 8192 /* deferred packets of one queue pair: as many as a sender may have
                              unacknowledged */
-#define ABSENT_MAX 131072 /* most packets that may be missing before the first captured one of a
-                             flow */
-#define PARTS_MAX 64 /* most packets of one SEND: 8 KiB at an MTU of 256 need 32 */
+#define ABSENT_MAX 131072 /* maximum number of packets that may be missing before the first captured
+                             packet of a flow */
+#define PARTS_MAX 64 /* maximum number of packets of one SEND: 8 KiB at an MTU of 256 need 32 */
 
 /* ---- judge: how a packet fared ---- */
 
@@ -254,7 +254,7 @@ take_next_deferred(smcr_qp_t *qp, smcr_psn_t end)
     return deferred;
 }
 
-/* Frees a deferred packet, and its payload unless that was handed on. */
+/* Frees a deferred packet. Its held payload is freed, too, if the payload was not handed on. */
 static void
 free_deferred(smcr_state_t *state, deferred_t *deferred)
 {
@@ -605,9 +605,9 @@ take_in_response(smcr_arrival_t *arrival)
     take_in_deferred(arrival, receiver, receiver->traffic.flow.expected_psn);
 }
 
-/* Whether the packet belongs to another queue pair with the same number. Hosts reuse numbers of
- * queue pairs, and each new queue pair begins at a random PSN. If the PSN is far from the highest
- * PSN so far (smcr_flow_begins_anew()), the packet is of another queue pair. */
+/* Whether the packet goes to another queue pair than `qp`, with the same number. Hosts reuse
+ * numbers of queue pairs, and each new queue pair begins at a random PSN. If the PSN is far from
+ * the highest PSN so far (smcr_flow_begins_anew()), the packet is of another queue pair. */
 static bool
 is_of_other_life(const smcr_qp_t *qp, const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {

@@ -21,7 +21,7 @@
 #include "state/model/socket.h"
 #include "state/model/store.h"
 
-#define SOCKETS_MAX 4096 /* sockets that are compared with one message */
+#define SOCKETS_MAX 4096 /* maximum number of sockets that are compared with one CDC message */
 
 /* ---- judge: does the capture agree with the report? ---- */
 
@@ -159,8 +159,8 @@ contradicts_end(const smcr_told_socket_t *told, const smcr_conn_t *conn, int sid
     return conn->port[role] && !has_end(conn, role, told->address[end], told->port[end]);
 }
 
-/* Whether the reported addresses, ports, roles and sizes are those of the connection, as far as
- * they are known. `side`: side of the reporting host. */
+/* Whether the report contradicts no known address, port, role or element size of the connection.
+ * `side`: side of the reporting host. */
 static bool
 is_like(const smcr_told_socket_t *told, const smcr_conn_t *conn, int side)
 {
@@ -590,7 +590,7 @@ mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
 
 /* Finds the only direction whose last producer cursor is the one that the socket reports. If the
  * socket has a connection, the direction is joined with it. If not, the direction gets the socket's
- * token and name, unless another direction has this token: then the next message decides. */
+ * token and name. If another direction has this token, the next message decides. */
 static void
 name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {

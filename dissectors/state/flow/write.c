@@ -50,7 +50,7 @@ count_packets(const smcr_ib_headers_t *roce)
 /* The RMB, and its element, that a WRITE names by its RKey and its address (RFC 7609 4.2). */
 typedef struct {
     smcr_rmb_rtoken_t *entry; /* key of the RMB on this link; NULL: the RKey names no RMB */
-    bool alive;               /* the RMB has been neither withdrawn nor superseded */
+    bool alive;               /* the RMB is alive (smcr_rmb_is_alive()) */
     smcr_conn_t *user;        /* connection that was given the element last; NULL: none is known, or
                                  the RMB is not alive */
 } write_target_t;

@@ -12,17 +12,20 @@
 
 typedef struct smcr_exchange smcr_exchange_t;
 
-/* One side of a connection: what this side has announced in its Accept or Confirm, what it
- * receives, and what it has sent.
+/* One side of a connection: what the Accept or Confirm of this side has announced, what the side
+ * receives, and what it has sent. "Its last CDC message" is the last CDC message of this connection
+ * that this side has sent.
  *
- * The order of the members matters. If two directions turn out to be one connection, the members up
- * to `size` come from one direction, and those from `announced_at` on from the other
- * (take_direction() in conn.c). */
+ * The order of the members matters to take_direction() in conn.c, which joins two directions to one
+ * connection. For one of the two sides the function copies the members up to `size`, which are
+ * about received data. For the other side it copies the members from `announced_at` on, which are
+ * about sent data. */
 typedef struct {
     /* ---- what this side receives ---- */
     smcr_stream_t in;     /* byte stream that this side receives */
     smcr_rmb_t *rmb;      /* RMB in which this side receives; NULL: not known */
-    smcr_point_t valid_from; /* point in the flow to this side after which the connection began */
+    smcr_point_t valid_from; /* point in the flow to this side: last packet before the connection
+                                began */
     /* point in the flow to this side: last packet that certainly was of this connection */
     smcr_point_t last_confirmed_use;
     /* point in the flow to this side: last request whose position in `in` is known */
@@ -30,35 +33,39 @@ typedef struct {
     smcr_point_t last_cdc_received; /* point in the flow to this side: its last CDC message of the
                                        connection */
     uint8_t rmb_index;    /* number of the RMB element of the connection, 1 to 255; 0: not known */
-    bool element_shared;  /* another open connection was given this element, too */
-    bool token_shared;    /* another open connection was given this token, too */
+    bool element_shared;  /* CLC has given the RMB element of this side to another open connection,
+                             too */
+    bool token_shared;    /* CLC has given the alert token of this side to another open connection,
+                             too */
     bool has_token;       /* `token` is known */
-    /* how many times in a row heuristics have declined the data to this side; at most the limit
-     * given to smcr_conn_note_decline() */
+    /* how many times in a row Wireshark's heuristic dissectors have declined the data to this side;
+     * at most the limit given to smcr_conn_note_decline() */
     uint8_t heuristic_declines;
     uint32_t token;       /* alert token that CDC messages to this side carry; see `has_token` */
-    uint32_t size;        /* size of the element with its eyecatcher, bytes; 0: not known */
+    uint32_t size;        /* size of this side's RMB element with its eyecatcher, bytes; 0: not
+                             known */
 
     /* ---- what this side sends ---- */
     /* point in the flow from this side: last packet before CLC announced this side's element; no
      * queue pair: CLC has not announced the element */
     smcr_point_t announced_at;
     smcr_link_t *link;      /* last link on which this side sent; NULL: not known */
-    uint32_t cursor_update_request; /* slab number of the exchange of its open request for a cursor
-                                       update; 0: none */
+    uint32_t cursor_update_request; /* slab number of the exchange that this side's open request for
+                                       a consumer cursor update began; 0: none is open */
     uint16_t cdc_seq_expected; /* sequence number that its last CDC message should have had */
     uint16_t cdc_seq_actual; /* sequence number that its last CDC message had */
     uint32_t first_cdc_frame; /* frame of its first CDC message; 0: none so far */
     uint32_t last_cdc_frame; /* frame of its last CDC message; 0: none so far */
     uint64_t last_cdc_time; /* time of its last CDC message, nanoseconds since the epoch */
-    uint64_t mark_time[2];  /* times of two earlier CDC messages, its marks, nanoseconds since the
-                               epoch. [0] is the newer one, and [1] at least SMCR_TIME_DISORDER
-                               before [0]. 0: none */
+    uint64_t mark_time[2];  /* times of two earlier CDC messages of this side, called its marks,
+                               nanoseconds since the epoch. [0] is the newer mark. [1] came at least
+                               SMCR_TIME_DISORDER before [0]. 0: none */
     uint32_t invalid_cursor_frame; /* frame of its last CDC message with an impossible cursor; 0:
                                       none */
-    smcr_cursor_t prod;     /* its last possible producer cursor */
-    smcr_cursor_t cons;     /* its last possible consumer cursor */
-    smcr_cursor_t mark_prod[2]; /* producer cursors of the CDC messages at `mark_time` */
+    smcr_cursor_t prod;     /* last producer cursor of this side that is not impossible
+                               (smcr_ring_fault()) */
+    smcr_cursor_t cons;     /* last consumer cursor of this side that is not impossible */
+    smcr_cursor_t mark_prod[2]; /* producer cursors of the two marks (`mark_time`) */
     smcr_cursor_t raw_prod;     /* producer cursor of the message in `invalid_cursor_frame`,
                                    possible or not */
     smcr_cursor_t raw_cons;     /* consumer cursor of the message in `invalid_cursor_frame`,
@@ -69,15 +76,18 @@ typedef struct {
                                     not yet */
     uint32_t closed_frame;  /* frame in which this side closed the connection; 0: not yet */
     uint32_t abort_frame;   /* frame in which this side aborted the connection; 0: not yet */
-    uint32_t moved_frame;   /* frame of the last message that moved this direction to another link,
-                               a failover validation or not; 0: never */
-    uint64_t moved_time;    /* time of the message that moved this direction, nanoseconds since the
+    uint32_t moved_frame;   /* frame of the last CDC message with which this side moved to another
+                               link; 0: the side has not moved. The message may or may not be a
+                               failover validation */
+    uint64_t moved_time;    /* time of the CDC message in `moved_frame`, nanoseconds since the
                                epoch */
-    bool unverified;        /* its last CDC message is unverified: earlier messages may be missing,
-                               and either CLC has not announced this side's element, or the message
-                               is the first one */
-    bool last_cdc_missing;  /* its last CDC messages, or the last ones on the link that it has left,
-                               are missing */
+    bool unverified;        /* the cursors of its last CDC message cannot be checked: earlier
+                               messages of this side may be missing. In addition, either CLC has not
+                               announced this side's element, or the message is the first captured
+                               one */
+    bool last_cdc_missing;  /* CDC messages that this side sent after its last captured one are
+                               missing: at the end of the connection, or on the link from which this
+                               side has moved */
 } smcr_conn_side_t;
 
 /* Why a connection uses TCP and not SMC-R. */
@@ -91,39 +101,44 @@ typedef enum {
     SMCR_FALLBACK_TOLD,      /* a host reports the fallback over netlink */
 } smcr_fallback_kind_t;
 
-/* A fallback to TCP, and what was known when it was decided. */
+/* A fallback to TCP, and what was known in the frame that proves the fallback. */
 typedef struct {
     uint32_t frame;        /* frame that proves the fallback; 0: no fallback */
-    uint32_t code;         /* Decline: its diagnosis; report of a host: the reason; 0: neither */
-    uint32_t peer_code;    /* report of a host: diagnosis in the peer's Decline; 0: none */
+    uint32_t code;         /* reason of the fallback: the diagnosis in the Decline, or the reason
+                              that a host reports over netlink; 0: not known */
+    uint32_t peer_code;    /* diagnosis in the peer's Decline, as a host reports over netlink; 0:
+                              none */
     uint8_t kind;          /* smcr_fallback_kind_t */
-    uint8_t os;            /* Decline of version 2: operating system of its sender
-                              (smcr_clc_os_type); 0: none */
-    uint8_t step;          /* CLC type of the last step before the fallback; 0: none */
+    uint8_t os;            /* operating system of the sender (smcr_clc_os_type), which only a
+                              Decline of version 2 has; 0: not known */
+    uint8_t step;          /* type of the last CLC message before the fallback; 0: none */
     bool by_server : 1;    /* the server sent the Decline; false: the client did */
     bool both_options : 1; /* SYN and SYN-ACK have the option */
     bool outside_subnet : 1; /* the server's address is not in the subnet of the Proposal */
-    bool roce_missing : 1; /* no RoCE packet has come on the link after the Confirm */
-    bool clc_may_be_missing : 1; /* CLC messages before the fallback may be missing, also an earlier
-                                    Decline */
-    bool roles_unknown : 1; /* it is not known which end is the client */
+    bool roce_missing : 1; /* no RoCE packet has come on the connection's link after the Confirm */
+    bool clc_may_be_missing : 1; /* CLC messages before the fallback may be missing, for example an
+                                    earlier Decline */
+    bool roles_unknown : 1; /* it is not known which end of the TCP connection is the client */
     bool code_cut : 1;     /* the Decline is truncated by snaplen before its diagnosis */
 } smcr_fallback_t;
 
-/* A connection. An array of two members is by role (client, server), by sender (client, server), or
- * by side of the link group, as its comment says. */
+/* A connection. The comment of an array of two members says how the array is indexed: by role or by
+ * sender (0 client, 1 server), by direction (0 from the client, 1 from the server), or by side of
+ * the link group. */
 struct smcr_conn {
     /* ---- TCP. `conversation` has to be first: it is a key in conn.c ---- */
     void *conversation;      /* Wireshark's TCP conversation; the state only keeps the pointer.
                                 NULL: not known. Then addresses, ports and `tcp_stream` are not
                                 set */
-    struct smcr_payload_flow *flow[2]; /* by direction: what payload/ keeps of the bytes; NULL:
-                                          none */
+    struct smcr_payload_flow *flow[2]; /* what the room payload/ keeps of the application's bytes,
+                                          by direction; NULL: nothing */
     union {
-        uint8_t ipv4[2][4];               /* by role, if `ipv4` is set */
-        uint8_t (*ipv6)[SMCR_GID_LENGTH]; /* by role, if `ipv4` is not set */
-    } addr;                  /* addresses of the ends, in network byte order */
-    /* by sender: CLC message of which tcp/ has only a part; NULL: none */
+        uint8_t ipv4[2][4];               /* IPv4 addresses by role, if `ipv4` of the connection is
+                                             true */
+        uint8_t (*ipv6)[SMCR_GID_LENGTH]; /* IPv6 addresses by role, if `ipv4` of the connection is
+                                             false */
+    } addr;                  /* addresses of both TCP ends, in network byte order */
+    /* CLC message whose last part has not come yet, by sender (room tcp/); NULL: none */
     struct smcr_tcp_begun *partial_clc[2];
     uint16_t port[2];        /* ports, by role; 0: not known */
     uint32_t tcp_stream;     /* number of the TCP connection (tcp.stream) */
@@ -132,25 +147,27 @@ struct smcr_conn {
     /* ---- its place in the capture ---- */
     uint32_t index;          /* number of the connection in the capture, from 0 (smcr.stream) */
     uint64_t begin_time;     /* time of its first frame, nanoseconds since the epoch; 0: none yet */
-    smcr_when_t last_activity; /* its last frame so far (smcr_conn_note_activity()) */
+    smcr_when_t last_activity; /* frame and time of its last frame so far
+                                  (smcr_conn_note_activity()) */
 
     /* ---- CLC ---- */
-    uint32_t clc_end_frame[2]; /* by sender: frame from which on its bytes are the application's; 0:
-                                  no such frame yet */
+    uint32_t clc_end_frame[2]; /* frame from which on the sender's bytes on TCP are no longer CLC,
+                                  by sender; 0: not yet */
     uint32_t proposal_frame; /* frame of the Proposal; 0: none */
     uint32_t accept_frame;   /* frame of the Accept; 0: none */
     uint32_t confirm_frame;  /* frame of the Confirm; 0: none */
     uint32_t decline_frame;  /* frame of the first Decline; 0: none */
     uint8_t clc_step_type;   /* CLC type of the message in `clc_step`, which waits for its answer */
     uint8_t accept_flags;    /* byte 7 of the Accept: version, first contact, path (A.2.3) */
-    uint8_t clc_types_received; /* CLC types that have come, as bits: bit 1 is type 1 */
-    uint8_t clc_complete;    /* senders of which the capture has all CLC bytes so far, as bits: bit
-                                0 client, bit 1 server (evidence/absent.c) */
+    uint8_t clc_types_received; /* types of the CLC messages that have come, as bits: bit 1 is type
+                                   1 */
+    uint8_t clc_complete;    /* bit 0: the capture has all CLC bytes of the client so far; bit 1: of
+                                the server (evidence/absent.c) */
 
     /* ---- facts of the handshake ---- */
     bool knows_client : 1;   /* a SYN or SYN-ACK came before CLC, and shows who is the client */
-    bool server_outside_subnet : 1; /* no subnet and no prefix of the Proposal has the server's
-                                       address */
+    bool server_outside_subnet : 1; /* the server's address is in no subnet and no IPv6 prefix of
+                                       the Proposal */
     bool first_contact : 1;  /* the Accept makes a new link group */
     bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline; the connection is then
                                 not counted in `unfinished_clc_conns` of its group */
@@ -165,16 +182,17 @@ struct smcr_conn {
     bool option_syn : 1;     /* a SYN with the option has come */
     bool option_synack : 1;  /* a SYN-ACK with the option has come */
     bool has_synack : 1;     /* a SYN-ACK has come, with or without the option */
-    bool sides_swapped : 1;  /* its two sides have changed places: its link group was joined with
-                                another one (conn.c) */
-    /* only one of its directions is or was known: it is or was in `one_direction_conns` of its
-     * group */
+    bool sides_swapped : 1;  /* sides 0 and 1 of the connection have changed places, since its link
+                                group was joined with another one (conn.c) */
+    /* only one direction of the connection is known, or was known for some time: the connection is
+     * or was in `one_direction_conns` of its group */
     bool is_one_direction : 1;
 
     /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/absent.c) ---- */
-    uint32_t clc_next_seq[2]; /* by role: sequence number of the first byte after CLC so far */
-    /* by role: sequence number of the first byte after bytes that may be a part of a CLC message;
-     * 0: there are none */
+    uint32_t clc_next_seq[2]; /* sequence number of the first byte after the CLC messages so far, by
+                                 sender */
+    /* sequence number of the first byte after bytes that may be a part of a CLC message, by sender;
+     * 0: there are no such bytes */
     uint32_t clc_partial_seq[2];
 
     /* ---- fallback, link group, and joins ---- */
@@ -189,23 +207,25 @@ struct smcr_conn {
     struct smcr_rules_conn *rules; /* what the rules remember of the connection; NULL: nothing */
     smcr_socket_t *socket;      /* socket whose report first gave the connection its name; NULL:
                                    none */
-    smcr_conn_t *merged_into;   /* connection whose other direction this one has turned out to be;
-                                   NULL: this is a connection of its own */
-    const smcr_conn_t *merged_half; /* connection that has turned out to be the other direction of
-                                       this one; NULL: none */
+    smcr_conn_t *merged_into;   /* connection with which this one was joined, since the two are
+                                   directions of one connection; the other object counts. NULL: this
+                                   object counts */
+    const smcr_conn_t *merged_half; /* connection that was joined with this one (its `merged_into`
+                                       is this one); NULL: none */
     smcr_conn_side_t side[2];   /* the two sides, by side of the link group */
 };
 
-/* The connection that `conn` is now: the connection with which it was joined, or `conn` itself.
- * NULL gives NULL. */
+/* Returns the connection with which `conn` was joined, or `conn` itself if it was not joined. NULL
+ * gives NULL. */
 static inline smcr_conn_t *
 smcr_conn_merged(smcr_conn_t *conn)
 {
     return conn && conn->merged_into ? conn->merged_into : conn;
 }
 
-/* Whether the connection began before the capture: neither its handshake with the option nor CLC is
- * captured. Its addresses and ports are then known from a host's report only. */
+/* Whether the connection began before the capture. This is so if no SYN-ACK, no SYN with the option
+ * and no CLC message of the connection is captured. Its addresses and ports are then known from a
+ * host's report only. */
 static inline bool
 smcr_conn_began_before_capture(const smcr_conn_t *conn)
 {
@@ -236,13 +256,15 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
     return conn->merged_into || closed || one->abort_frame || other->abort_frame;
 }
 
-/* The first open connection in the list `older_open`, from `*at` on: neither closed nor aborted nor
- * fallen back. Connections before it are removed from the list. NULL: there is none. */
+/* Returns the first open connection of a list that begins at `*at` and is linked by `older_open`. A
+ * connection is open if it has not closed, aborted or fallen back to TCP. Connections before the
+ * result are removed from the list. NULL: no connection of the list is open. */
 smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
 
 /* Notes a frame of the connection: a SYN with the option, a message, or a RoCE packet. Returns the
- * time since its last frame, nanoseconds plus 1. 0: there was no such frame, the clock of the
- * capture goes back, or a packet in between may be of the connection. */
+ * time since the connection's last frame, nanoseconds plus 1. Returns 0 in three cases: 1. the
+ * connection has no earlier frame; 2. the clock of the capture goes back; 3. a packet between the
+ * two frames may be of the connection. */
 uint64_t smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when);
 
 /* Makes the tables of conn.c in a new state. */
@@ -263,7 +285,7 @@ void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *co
 void smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4,
                         const uint8_t *const gid[2], const uint16_t port[2]);
 
-/* Removes TCP conversation, addresses and ports of the connection. */
+/* Forgets the TCP conversation, the addresses and the ports of the connection. */
 void smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Number of connections; their indices are 0 to this number minus 1. */
@@ -273,16 +295,16 @@ uint32_t smcr_conn_count(const smcr_state_t *state);
 void smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn, void *data),
                     void *data);
 
-/* The connection that CDC messages to `side` of the group name by `token`; NULL: none that is
- * known. */
+/* Returns the connection of the group that CDC messages to `side` name by the alert token `token`.
+ * NULL: no known connection has this token. */
 smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side,
                             uint32_t token);
 
 /* Notes that CDC messages to `side` name the connection by `token` from now on. */
 void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
 
-/* Takes tokens and RMB elements from the connection, which has left SMC: other connections may get
- * them. */
+/* Frees the alert tokens and RMB elements of the connection, which does not use SMC any more. Other
+ * connections may get these tokens and elements. */
 void smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Whether the side has reported that it will write no more, or has closed or aborted. (4.8) */
@@ -292,8 +314,8 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
     return side->sending_done_frame || side->closed_frame || side->abort_frame;
 }
 
-/* Moves the position up to which the side has read to its last consumer cursor. The stream may have
- * become known only after the message with this cursor. */
+/* Moves `consumed` of the stream that the side reads to the side's last consumer cursor. Call this
+ * function when the positions of the stream become known after the CDC message with this cursor. */
 static inline void
 smcr_conn_side_update_stream(smcr_conn_side_t *side)
 {
@@ -311,9 +333,9 @@ smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
                            : end.wrap == 0 && end.count <= SMCR_WIRE_EYECATCHER_LENGTH;
 }
 
-/* Step from the sequence number of the side's last CDC message to `seq`; 1: `seq` is the next
- * number. A sender that has counted wrong once may go on from the wrong number, so this step is 1,
- * too. (A.4) */
+/* Returns the step from the sequence number of the sender's last CDC message to `seq`. 1: `seq` is
+ * the next number. Also 1 if the last message had a wrong number and `seq` is the number after it,
+ * since a sender that has counted wrong once may go on from there. (A.4) */
 static inline int16_t
 smcr_conn_side_seq_step(const smcr_conn_side_t *sender, uint16_t seq)
 {
@@ -330,29 +352,31 @@ smcr_conn_side_has_invalid_cursor(const smcr_conn_side_t *side)
 }
 
 /* Whether data in the RMB element of `side` certainly belongs to the connection, and CDC cursors
- * give its position. This is not so if two open connections share the element, or if WRITEs with
- * immediate data replace CDC messages. */
+ * give the position of the data. False in two cases: 1. two open connections share the element;
+ * 2. the hosts use WRITEs with immediate data instead of CDC messages. */
 static inline bool
 smcr_conn_owns_element(const smcr_conn_t *conn, int side)
 {
     return !conn->lgr->immediate && !conn->side[side].element_shared;
 }
 
-/* Notes that the request with `psn` to the queue pair `qp` certainly belongs to the connection. If
- * the connection was known in no flow, it began before this request. If it was known in the flow to
- * another queue pair, it has moved, and may have used the whole flow to `qp`. */
+/* Notes that the request with `psn` to the queue pair `qp` certainly belongs to the connection.
+ * There are two cases if this is the first such request to `qp`: 1. The connection has used no
+ * queue pair before: it counts as begun right before this request. 2. The connection has used
+ * another queue pair before: it has moved to another link, and any earlier request to `qp` may
+ * belong to it. */
 void smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
-/* Notes what payload/ keeps of the bytes of one direction: 0 client to server, 1 server to
- * client. */
+/* Sets what the room payload/ keeps of the application's bytes in one direction: 0 client to
+ * server, 1 server to client. */
 static inline void
 smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_flow *flow)
 {
     conn->flow[direction] = flow;
 }
 
-/* Notes that heuristics have declined the data that `side` receives. Returns whether they have
- * declined `most` times in a row. */
+/* Notes that Wireshark's heuristic dissectors have declined the data that `side` receives. Returns
+ * whether the heuristic dissectors have declined such data `most` times in a row. */
 bool smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of the data that `side` sends: 0 client to server, 1 server to client, -1 not
@@ -363,17 +387,18 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
     return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
 }
 
-/* ---- joining: two directions, or two half-known links, turn out to be one. Earlier records lead
- * to the connection and link that result (smcr_record_complete()) ---- */
+/* ---- joining: two objects turn out to be one connection, or one link. Records that point to the
+ * removed object are corrected by smcr_record_complete() ---- */
 
-/* Joins two directions of a group, which are one connection: `one` goes to `side`, and `other`
- * comes from `side`. Returns the connection of both: the one that a host has named, otherwise the
- * older one. */
+/* Joins two connection objects of a group, each of which knows one direction of the same
+ * connection. In `one` data go to `side`, and in `other` data come from `side`. Returns the object
+ * that counts from now on: the one that a host's report has named, otherwise the older one. */
 smcr_conn_t *smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other,
                                   int side);
 
-/* Joins two links if a message or an acknowledgement shows that they are one. `link`: a link with
- * an unknown queue pair. `key`: this queue pair, which the packet names. If a half-known link has
- * the queue pair `key`, both links are one, and so are their groups. Half-known: the link began
- * before the capture, and only one queue pair is known of the link and its group. */
+/* Joins two link objects if a message or an acknowledgement shows that they are one link. `link`: a
+ * link with an unknown queue pair. `key`: the unknown queue pair of `link`, which the packet names.
+ * If a half-known link has the queue pair `key`, the two links are joined, and their groups are,
+ * too. A link is half-known if it began before the capture, and only one queue pair is known of the
+ * link and its group. */
 void smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key);

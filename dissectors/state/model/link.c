@@ -7,10 +7,10 @@
 
 #include "store.h"
 
-#define LGRS_MAX 256  /* newest link groups that are kept in `lgrs` */
-#define LINKS_MAX 32 /* newest links of a group that are kept: four times as many as a group may
-                        have at a time (A.3.5) */
-#define HALF_KNOWN_MAX 256 /* half-known links that are kept */
+#define LGRS_MAX 256  /* maximum number of link groups in `lgrs`; the newest ones are kept */
+#define LINKS_MAX 32 /* maximum number of links that are kept for a group, the newest ones: four
+                        times as many as a group may have at one time (A.3.5) */
+#define HALF_KNOWN_MAX 256 /* maximum number of half-known links that are kept */
 #define ACK_TIME SMCR_TIME_SECOND /* longest time that an acknowledgement may take */
 
 /* ---- queue pairs ---- */

@@ -51,23 +51,26 @@ smcr_list_keep(wmem_list_t *list, void *item, unsigned most)
 /* A queue pair of a link, which has one on each side. */
 typedef struct {
     /* ---- which it is ---- */
-    /* link of which it is one end */
+    /* link of the queue pair */
     smcr_link_t *link;
     int side;               /* side of the link group, 0 or 1 */
     bool number_known;      /* the queue pair number in `key` is known */
     bool gid_known;         /* the GID in `key` is known; it may be known before the number */
     smcr_ib_qp_key_t key;   /* GID and queue pair number */
     uint8_t ground;         /* enum smcr_ground: message or packet from which `key` is known */
-    uint8_t mtu;            /* MTU code that its host has announced (A.2.3); 0: none */
-    bool mtu_repeated;      /* `mtu` is from CLC of a later contact of the group, where the field
-                               has no meaning */
+    uint8_t mtu;            /* MTU code that the host of the queue pair has announced (A.2.3); 0:
+                               none */
+    bool mtu_repeated;      /* `mtu` is from a CLC message of a later contact of the group, in which
+                               the MTU field has no meaning */
 
     /* ---- the flow to the queue pair: packets that it receives ---- */
     smcr_traffic_t traffic; /* order of PSNs, responses and congestion marks of these packets */
-    /* highest PSN of a request whose content has not counted, since the request came too late, or
-     * was truncated by snaplen, or may have a wrong operation code; 0: none */
+    /* highest PSN of a request whose content was not taken in; 0: none. There are three reasons:
+     * the request came out of order, was truncated by snaplen, or may have a wrong operation
+     * code */
     smcr_psn_t last_late_psn;
-    uint32_t last_late_frame; /* frame of the last request of this kind that is no WRITE; 0: none */
+    uint32_t last_late_frame; /* frame of the last request whose content was not taken in, and which
+                                 is no WRITE; 0: none */
     bool send_unfinished;   /* a SEND of several packets has begun and not ended */
     smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND of several packets; see
                                `send_unfinished` */
@@ -99,8 +102,8 @@ typedef enum {
     SMCR_LINK_DELETED,   /* DELETE LINK has ended the link */
 } smcr_link_state_t;
 
-/* A message, with its first acknowledgement: a rule counts the message from then on, since its
- * receiver has seen it. */
+/* A message, with its first acknowledgement. After the acknowledgement a rule assumes that the
+ * receiver has seen the message. */
 typedef struct {
     uint64_t sent;            /* time of the message, nanoseconds since the epoch */
     const smcr_ack_t *acked; /* first acknowledgement that covers the message; NULL: none so far,
@@ -114,16 +117,16 @@ struct smcr_link {
     smcr_lgr_t *lgr;        /* its link group */
     bool has_number;        /* `number` is known */
     uint8_t number;         /* number of the link in LLC messages */
-    smcr_qp_t qp[2];        /* its two ends, by side of the link group */
+    smcr_qp_t qp[2];        /* the two queue pairs of the link, by side of the link group */
 
     /* ---- its state, as LLC messages show it ---- */
     /* state of the link, as LLC messages and traffic show it */
     smcr_link_state_t state;
-    bool state_uncertain;   /* `state` is only right if no earlier LLC message of the group is
+    bool state_uncertain;   /* `state` may be wrong: an earlier LLC message of the group may be
                                missing */
-    /* last frame after which the link may have ended: in this frame a client asks for its end, or a
-     * response to a missing request names the link. If the link is used after this frame, it has
-     * not ended. 0: none */
+    /* last frame after which the link may have been deleted; 0: none. In this frame a client asks
+     * to delete the link, or a response to a missing request names the link. If the link is used
+     * after this frame, the link was not deleted */
     uint32_t possible_end_frame;
     uint32_t state_frame;   /* frame of the message that set `state`; 0: none */
     bool reported_lost;     /* a side has reported the reason "lost path" (A.3.4) */
@@ -140,13 +143,13 @@ struct smcr_link {
     /* ---- its place among others ---- */
     struct smcr_rules_links_link *rules; /* what the rules remember of the link; NULL: nothing */
     smcr_link_t *older_in_group; /* link of the group that came before this one; NULL: none */
-    smcr_link_t *merged_into; /* link with which this one was joined, since the two are one; sides 0
-                                 and 1 are swapped in it (conn.c). NULL: this is a link of its
-                                 own */
+    smcr_link_t *merged_into; /* link with which this one was joined, since both objects are one
+                                 link (conn.c); side 0 of this link is side 1 of that link. NULL:
+                                 this link was not joined */
 };
 
-/* A point in the flow to a queue pair: what was known at this PSN. This still holds while no packet
- * after the point is missing (evidence/evidence.h). */
+/* A point in the flow to a queue pair, by its PSN. What was known at this point is still true as
+ * long as no packet of the flow after this point is missing (evidence/evidence.h). */
 typedef struct {
     smcr_qp_t *qp;          /* queue pair that receives the flow; NULL: no point */
     uint64_t psn : 40;      /* lower 40 bits of the PSN without wrap: enough for all packets of a
@@ -189,7 +192,8 @@ typedef struct {
     int requester; /* side that has to send the request */
     uint32_t key;  /* key of the response (smcr_exchange_message_t) */
     const smcr_link_t *link; /* link that has to carry the request; NULL: any link */
-    bool *request_came; /* set to true when the request comes; NULL: the entry is not used */
+    bool *request_came; /* flag that becomes true when the request comes; NULL: the entry is not
+                           used */
 } smcr_lgr_unasked_t;
 
 /* The RMBs that a DELETE RKEY request names. */
@@ -341,17 +345,19 @@ wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 /* The queue pair with this key; NULL: not known. */
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
-/* The queue pair with this key, at the server's or the client's end of its link. NULL: none is
- * known. If the known queue pair is of a deleted link, or of the other role, the key names a newer
- * queue pair that the capture does not show, so NULL is returned. */
+/* Returns the queue pair with this key, if it is the server's (`server`) or the client's queue pair
+ * of its link. NULL: no such queue pair is known. If the known queue pair belongs to a deleted
+ * link, or to the other role, the key names a newer queue pair that is not captured: the result is
+ * NULL, too. */
 smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server);
 
 /* Upper bound of the payload of packets that the queue pair receives, bytes. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
-/* The smaller of the MTUs that both ends have announced, bytes; 0: not known. If longer packets
- * have come, it is wrong, so 0 is returned. The MTU of a later contact, whose field has no meaning,
- * counts only if the longest packets have exactly this length. (RFC 7609 A.2.3) */
+/* Returns the smaller of the MTUs that both hosts of the link have announced, bytes; 0: not known,
+ * or longer packets have come, so that the value is wrong. In a later contact the MTU field has no
+ * meaning. So an MTU of a later contact is returned only if the longest packets have exactly this
+ * length. (RFC 7609 A.2.3) */
 static inline int
 smcr_link_mtu(const smcr_link_t *link)
 {
@@ -375,15 +381,15 @@ smcr_qp_peer(smcr_qp_t *qp)
 /* Makes a link group of which nothing is known. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
-/* Whether the capture is not in the order of the wire: a request of some link group has come after
- * its acknowledgement. */
+/* Whether the packets of the capture are not in the order in which they were sent: a request of any
+ * link group has come after its acknowledgement. */
 bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
 
 /* Number of link groups that have an index; their indices are 0 to this number minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, unless the group has one. An index means that the group is proven
- * to be a group of its own. */
+/* Gives a link group its index, if the group has none so far. An index means that the group is
+ * proven to be a group of its own. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* Sets the side of the server, as CLC or LLC shows it. The first message counts, and replaces a
@@ -424,12 +430,13 @@ smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
-/* Forgets the announced number of a queue pair, which is wrong, though the right one is not known.
- * The queue pair is not found any more; `key` keeps the announced number. */
+/* Forgets the announced number of a queue pair. The number is wrong, and the right one is not
+ * known. smcr_qp_find() does not find the queue pair any more. Its `key` keeps the announced
+ * number. */
 void smcr_qp_forget_announced(smcr_state_t *state, smcr_qp_t *qp);
 
-/* The newest link of the group with this number that is neither deleted nor rejected; NULL:
- * none. */
+/* Returns the newest link of the group with this number that was not deleted and not rejected;
+ * NULL: none. */
 static inline smcr_link_t *
 smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
 {
@@ -441,8 +448,8 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
     return NULL;
 }
 
-/* Forgets both queue pairs of the link, whose numbers have been reused in packets that are not
- * captured: they are not found any more. */
+/* Forgets both queue pairs of the link: smcr_qp_find() does not find them any more. Their numbers
+ * have been reused in packets that are not captured. */
 void smcr_link_forget_qps(smcr_state_t *state, smcr_link_t *link);
 
 /* Activates an announced link. Returns whether the type of its group has changed. */

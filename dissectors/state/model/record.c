@@ -51,7 +51,7 @@ _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most reco
 /* The macros below write code for each member, instead of a loop: the compiler then compares and
  * copies words instead of calling functions. */
 
-/* Appends a value at `end` unless it is zero. */
+/* Appends a value at `end` if the value is not zero. */
 #define KEEP(name, value) \
     if (memcmp(&(value), &zeros, sizeof(value)) != 0) { \
         has |= 1U << BIT_OF_##name; \
@@ -271,8 +271,9 @@ take_late_place(smcr_record_t *record)
         take_late_link(record, late);
 }
 
-/* Two links, or two connections, may have been joined after the packet came. A host may have
- * reported the roles after it came. */
+/* The function also handles two events after the packet came: 1. two links or connections were
+ * joined;
+ * 2. a host has reported which side is the server. */
 void
 smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {

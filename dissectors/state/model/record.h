@@ -17,8 +17,8 @@
 
 /* Kind of a packet. */
 typedef enum {
-    SMCR_RECORD_OTHER,   /* packet on an SMC-R queue pair that is none of the following; or a CLC
-                            message */
+    SMCR_RECORD_OTHER,   /* a CLC message, or a packet on an SMC-R queue pair that has no other kind
+                            of this list */
     SMCR_RECORD_LLC,     /* LLC message */
     SMCR_RECORD_CDC,     /* CDC message */
     SMCR_RECORD_WRITE,   /* RDMA WRITE */
@@ -38,20 +38,23 @@ struct smcr_exchange {
                                 `response_frame` */
     uint32_t request_frame;  /* frame of the request */
     uint32_t response_frame; /* frame of the response; 0: none so far */
-    bool response_unknowable; /* nobody will ever know which message is the response */
+    bool response_unknowable; /* several messages may be the response, or it may be missing: no
+                                 later packet will show which message is the response */
     uint8_t llc_type;        /* type of an LLC request, enum smcr_llc_type; 0: no LLC request */
-    uint8_t step;            /* kind of an answered exchange: enum smcr_clc_step, or
-                                smcr_wire_llc_step() of LLC; 0: not answered, or a cursor update */
+    uint8_t step;            /* kind of the exchange, once it is answered: enum smcr_clc_step for
+                                CLC, smcr_wire_llc_step() for LLC. 0: not answered, or a cursor
+                                update */
     bool is_optional;        /* a correct peer may send no response */
     bool request_resent;     /* the request was first sent before `request_frame`, at an unknown
                                 time */
 };
 
-/* How long somebody has waited, and the frame at which the wait began or ended. */
+/* A wait: its length, and the frame at which it began or ended. */
 typedef struct {
-    uint32_t frame;    /* frame at which the wait began or ended, as the owner of this struct says;
-                          0: nobody has waited */
-    bool is_ambiguous; /* of an acknowledgement: the answered packet was sent more than once */
+    uint32_t frame;    /* frame at which the wait began or ended, as the comment of the member or
+                          function with this struct says; 0: there was no wait */
+    bool is_ambiguous; /* the wait is for an acknowledgement, and the acknowledged packet was sent
+                          more than once */
     uint64_t time;     /* length of the wait, nanoseconds; SMCR_RECORD_NO_TIME: not known */
 } smcr_record_wait_t;
 
@@ -69,7 +72,8 @@ typedef struct {
                           known */
     uint64_t position; /* position of the request's first byte in the byte stream; see
                           `has_position` */
-    smcr_cursor_t end; /* producer cursor of that CDC message; see `announced` */
+    smcr_cursor_t end; /* producer cursor of the CDC message that has announced the request; see
+                          `announced` */
     uint32_t bytes_to_end; /* bytes from the request's first byte to `end`; see `announced` */
 } smcr_place_late_t;
 
@@ -80,11 +84,13 @@ typedef struct {
     smcr_place_late_t *late; /* what is learned later about the request; NULL: connection and
                                 position were known when the packet came */
     uint32_t offset_in_request; /* offset of this packet in its request, bytes; set with `late` */
-    uint32_t rewritten;    /* bytes at the begin of the packet that had been written before
+    uint32_t rewritten;    /* number of bytes at the begin of the packet that an earlier packet had
+                              written (smcr_stream_range_t) */
+    uint64_t gap;          /* number of bytes between the end of the data written before and the
+                              packet's first byte; the packets with these bytes are missing
                               (smcr_stream_range_t) */
-    uint64_t gap;          /* bytes between the data before the packet and its first byte, whose
-                              packets are missing (smcr_stream_range_t) */
-    /* position in a stream of which only the order of the bytes is known; see
+    /* position of the packet's first byte for the application's dissectors, if the position in the
+     * stream is not known: the bytes are numbered in the order in which they arrive; see
      * `is_arrival_ordered` */
     uint64_t arrival_position;
     bool is_arrival_ordered; /* `arrival_position` is known */
@@ -94,27 +100,31 @@ typedef struct {
                               when they came */
     smcr_held_t *buffered_payload; /* bytes of the packet, if they are held (struct smcr_held);
                                       NULL: not held */
-    uint8_t order;         /* `order` of smcr_record_t for a packet that came before its queue pair
-                              was known */
-    uint32_t first_frame;  /* `first_frame` of smcr_record_t for such a packet */
-    uint64_t first_time;   /* `first_time` of smcr_record_t for such a packet */
-    struct smcr_event *events; /* `events` of smcr_record_t for such a packet */
+    uint8_t order;         /* value for `order` of smcr_record_t; set if the packet came before its
+                              queue pair was known */
+    uint32_t first_frame;  /* value for `first_frame` of smcr_record_t; set if the packet came
+                              before its queue pair was known */
+    uint64_t first_time;   /* value for `first_time` of smcr_record_t; set if the packet came before
+                              its queue pair was known */
+    struct smcr_event *events; /* value for `events` of smcr_record_t; set if the packet came before
+                                  its queue pair was known */
 } smcr_place_rare_t;
 
 #define SMCR_PLACE_LENGTH_MASK 0x1fffff
 
-/* Where an RDMA WRITE packet writes: in the RMB element, and in the byte stream. */
+/* Place to which an RDMA WRITE packet writes: in the RMB element, and in the byte stream. */
 struct smcr_place {
-    uint64_t position;        /* position of its first byte in the byte stream; see
+    uint64_t position;        /* position of the packet's first byte in the byte stream; see
                                  `has_position` */
     const smcr_ack_t *acked; /* first acknowledgement that covers the packet; NULL: none so far */
     uint32_t rare;            /* slab number of its smcr_place_rare_t; 0: none */
-    uint32_t offset;          /* offset of its first byte in the RMB element, bytes */
-    uint32_t length : 21;     /* application bytes in this packet */
+    uint32_t offset;          /* offset of the packet's first byte in the RMB element, bytes */
+    uint32_t length : 21;     /* number of application bytes in the packet */
     uint32_t index : 8;       /* number of the RMB element, 1 to 255; 0: not known */
     uint32_t has_position : 1; /* `position` is known */
     uint32_t is_unannounced : 1; /* no CDC message has announced the packet yet */
-    uint32_t skips_heuristics : 1; /* heuristics are not asked about the bytes of the packet */
+    uint32_t skips_heuristics : 1; /* Wireshark's heuristic dissectors are not asked about the bytes
+                                      of the packet */
     uint32_t frame;           /* frame of the packet */
     uint32_t element_fill;    /* bytes in the RMB element that the reader has not consumed, with
                                  this packet */
@@ -132,7 +142,8 @@ struct smcr_place {
  * space begins. */
 typedef struct smcr_record_cdc_rare {
     smcr_when_t waits_since; /* frame and time at which the wait begins; frame 0: not known */
-    smcr_when_t continues; /* frame and time at which the writer goes on; frame 0: not yet */
+    smcr_when_t continues; /* frame and time of the first packet with which the writer sends data
+                              after the wait; frame 0: none so far */
     /* acknowledgement of the message that frees space; NULL: no message has freed space yet */
     const smcr_ack_t *const *space_freed;
     /* the wait before this one, if no message had freed space for that one either; NULL: none */
@@ -155,8 +166,8 @@ typedef struct {
                               read; see `has_unread_bytes` */
     uint32_t size;      /* size of the element that the sender writes to, without an eyecatcher,
                            bytes; 0: not known */
-    uint32_t own_free_bytes; /* free space in the sender's own element, bytes;
-                                SMCR_RECORD_NOT_KNOWN */
+    uint32_t own_free_bytes; /* free space in the RMB element in which the sender receives, bytes;
+                                SMCR_RECORD_NOT_KNOWN: not known */
     uint32_t writes : 26;   /* number of WRITE packets that the message announces */
     bool has_announced_bytes : 1; /* `announced_bytes` is known: the message before this one is
                                      captured */
@@ -305,8 +316,9 @@ typedef struct {
     };
     SMCR_RECORD_ENTRIES(SMCR_RECORD_DECLARE_SOMETIMES)
     SMCR_RECORD_SOMETIMES(SMCR_RECORD_DECLARE_SOMETIMES)
-    smcr_record_wait_t acks; /* ACK: the answered packet, and how long the answer took. No time: the
-                                packet had been acknowledged before. Only kept if not zero */
+    smcr_record_wait_t acks; /* the packet that this ACK acknowledges, and how long the ACK took;
+                                time SMCR_RECORD_NO_TIME: an earlier ACK has acknowledged the
+                                packet. Only kept if not zero */
     /* time since the last frame of its connection, as smcr_conn_note_activity() returns it. Only
      * kept if not zero */
     uint64_t conn_idle_time;
@@ -432,10 +444,10 @@ smcr_record_cdc_free(const smcr_record_cdc_t *view)
 typedef struct {
     uint32_t first; /* sequence number of the first byte */
     uint32_t end;   /* sequence number after the last byte */
-    uint32_t acked_seq; /* acknowledgement number: the sender had received the bytes of the other
-                           direction before it */
+    uint32_t acked_seq; /* acknowledgement number of the segment: the sender has received all bytes
+                           of the other direction with lower sequence numbers */
     bool has_syns;  /* SYN and SYN-ACK are in the capture */
-    bool has_fin;   /* the FIN of the other direction has come, which takes a sequence number */
+    bool has_fin;   /* the FIN of the other direction has come; a FIN takes one sequence number */
 } smcr_arrival_span_t;
 
 /* A packet, or a message of TCP's byte stream, on its way through the state. */
@@ -448,7 +460,7 @@ typedef struct {
     smcr_qp_t *qp;         /* known queue pair that receives the packet; NULL: none */
     smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
     smcr_when_t when;      /* frame and time of the packet */
-    bool replaces_corrupt; /* all packets with this PSN before had wrong ICRCs */
+    bool replaces_corrupt; /* all earlier packets with this PSN had a wrong ICRC */
     smcr_when_t first_sent; /* when a packet with this PSN was sent for the first time; frame 0: not
                                known */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
@@ -492,16 +504,17 @@ typedef struct {
     const smcr_arrival_t *arrival;
     const smcr_llc_t *llc;
     uint8_t type;      /* type of the message: enum smcr_llc_type, of version 1 */
-    uint32_t key;      /* number made of the part that the response echoes; 0: the type has no such
-                          part, or the message is being taken in */
+    uint32_t key;      /* number made of the part of the request that the response echoes
+                          (llc_flow.c). 0: messages of this type have no such part, or the content
+                          of the message is being taken in */
     smcr_qp_t *from;   /* queue pair that sends the message */
     smcr_qp_t *to;     /* queue pair that receives the message */
     int side;          /* side of `from` */
     smcr_link_t *link; /* link that carries the message */
     smcr_lgr_t *lgr;   /* group of this link */
     bool response;     /* the message is a response; false: a request */
-    bool requested;    /* the message is a response that is being taken in, and its request is
-                          captured */
+    bool requested;    /* the message is a response whose request is captured; only set while the
+                          content of the message is being taken in */
     bool by_server;    /* the server sends the message, as far as was known when it came */
     bool all_links;    /* the message is DELETE LINK for all links */
     bool rejects;      /* the message is an ADD LINK response that rejects the link */
@@ -579,7 +592,8 @@ smcr_held_t *smcr_held_first(smcr_held_t *request);
 /* Copies the bytes of the packet. Called in the first pass, in the frame of the packet. */
 void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length);
 
-/* Frees the held bytes of the packet, which nobody will need, unless they were handed on. */
+/* Frees the held bytes of the packet, which are not needed any more. If the bytes were handed on,
+ * nothing changes. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
 /* Hands the bytes on with the frame that is being learned, after bytes that this frame has handed

@@ -60,7 +60,7 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
     return rmb;
 }
 
-/* Counts the RMB as not alive, unless it was counted before. */
+/* Subtracts the RMB from the alive RMBs of its side (`rmb_count`), if it was alive so far. */
 static void
 end_life(const smcr_rmb_t *rmb)
 {

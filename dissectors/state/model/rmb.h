@@ -8,16 +8,16 @@
 
 #include "link.h"
 
-#define SMCR_RMBS_MAX 255 /* most RMBs of one side of a link group (2.1) */
+#define SMCR_RMBS_MAX 255 /* maximum number of RMBs of one side of a link group (2.1) */
 
 /* An RToken: the key of an RMB on one link, made of RKey and address. */
 typedef struct smcr_rmb_rtoken {
-    const smcr_qp_t *owner; /* queue pair of the RMB's owner on that link */
+    const smcr_qp_t *owner; /* queue pair of the RMB's owner on the link of the key */
     uint32_t rkey;          /* RKey, in host byte order */
     uint32_t next;          /* slab number of the next key of this RMB; 0: none */
     smcr_rmb_t *rmb;        /* RMB that the key names */
     uint64_t va;            /* virtual address of the RMB's first byte */
-    struct smcr_rmb_rtoken *before; /* key that the RKey was before, at another address; NULL:
+    struct smcr_rmb_rtoken *before; /* earlier key with the same RKey and another address; NULL:
                                        none */
 } smcr_rmb_rtoken_t;
 
@@ -35,13 +35,14 @@ struct smcr_rmb {
     smcr_lgr_t *lgr;            /* link group of its owner */
     smcr_rmb_t *older;          /* RMB of the group that was announced before this one; NULL:
                                    none */
-    smcr_rmb_t *first;          /* first RMB that was announced for this memory and not withdrawn
-                                   since; the RMB itself if there is no earlier one */
+    smcr_rmb_t *first;          /* first RMB object of the same memory, which was announced several
+                                   times and not withdrawn in between; the RMB itself if there is no
+                                   earlier object */
     smcr_rmb_rtoken_t *rtokens; /* keys that name the RMB, or have named it; NULL: none */
     /* connection of element 1, which is the only element that Linux uses; NULL: not known */
     smcr_conn_t *first_element_conn;
     smcr_rmb_rare_t *more;      /* rarely set members; NULL: none */
-    smcr_point_t valid_from;    /* point in the flow to its owner after which the RMB was
+    smcr_point_t valid_from;    /* point in the flow to its owner: last packet before the RMB was
                                    announced */
     bool address_invalid;       /* the announced address cannot be right; the first WRITE will show
                                    the right address */
@@ -54,8 +55,8 @@ struct smcr_rmb {
     uint32_t deleted_frame;     /* frame in which the peer agreed to withdraw the RMB; 0: not
                                    withdrawn */
     int8_t side;                /* side of its owner */
-    bool superseded;            /* superseded by a new announcement, or guessed wrong; the RMB names
-                                   nothing */
+    bool superseded;            /* the object does not count any more: a new announcement has
+                                   replaced it, or its guessed address was wrong */
     bool confirmed;             /* a CONFIRM RKEY has announced the RMB */
     bool confirm_agreed;        /* the peer has agreed to the CONFIRM RKEY */
 };
@@ -79,7 +80,7 @@ smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rk
 /* Makes a new RMB with this key. The RMB that the key has named before is superseded. */
 smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
-/* Whether the RMB is neither withdrawn nor superseded. */
+/* Whether the RMB is alive: it was not withdrawn and not superseded. */
 static inline bool
 smcr_rmb_is_alive(const smcr_rmb_t *rmb)
 {

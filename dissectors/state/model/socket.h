@@ -1,6 +1,6 @@
 /* Sockets that hosts have reported over netlink, and their connections. A host reports its own end
- * of a connection: token, role, cursors. The other host reports the token of the other end: that
- * report is the mirror of this one.
+ * of a connection: token, role, cursors. If the other host has reported the other end of the same
+ * connection, each of the two reports is called the mirror of the other one.
  *
  * A dump is all that a host reports in answer to one request. A file of smcss has no time
  * (`is_from_file`).
@@ -20,8 +20,9 @@ typedef struct {
 
 /* A reported socket. */
 struct smcr_socket {
-    smcr_socket_key_t by_token;  /* key by GID and token */
-    smcr_socket_key_t by_cursor; /* key by GID and reported producer cursor */
+    smcr_socket_key_t by_token;  /* key of the socket in the table by GID and token */
+    smcr_socket_key_t by_cursor; /* key of the socket in the table by GID and reported producer
+                                    cursor */
     smcr_told_socket_t reported; /* last report of the socket */
     smcr_when_t first;           /* frame and time of the first report; frame 0: the report is from
                                     a file */
@@ -35,9 +36,10 @@ struct smcr_socket {
     smcr_socket_t *older;        /* socket that was first reported before this one; NULL: none */
 };
 
-/* Whether two cursors of a message can be of one moment, compared with a report: both are ahead of
- * the report or equal, or both are before the report or equal. `ahead`, `other`: how far each
- * cursor is ahead of its reported value, bytes. */
+/* Whether both cursors of a CDC message can be true at one moment, compared with a report. This is
+ * so if no cursor is before its reported value, or if no cursor is ahead of its reported value.
+ * `ahead`, `other`: how far each of the two cursors is ahead of its reported value, bytes;
+ * negative: before it. */
 static inline bool
 smcr_socket_cursors_agree(int64_t ahead, int64_t other)
 {
@@ -74,8 +76,8 @@ smcr_socket_t *smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gi
 /* Keeps a socket of the dump that listens for connections. */
 void smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump);
 
-/* Whether a socket of the same dump listens at the socket's own port: then its host is the
- * server. */
+/* Whether another socket of the same dump listens at the own port of `socket`. The host of both
+ * sockets then is the server of the connection. */
 bool smcr_socket_listens(const smcr_state_t *state, const smcr_socket_t *socket);
 
 /* Keeps the report of a link group. */
@@ -92,15 +94,15 @@ typedef struct {
 } smcr_socket_link_t;
 
 /* The report of the link of `qp` by the host of `qp`. NULL: there is none, or the host reports
- * several such links between these GIDs, so nobody knows which one is meant. */
+ * several such links between these GIDs, so it is not known which one is meant. */
 const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp);
 
-/* Notes that the connection is that of the socket. If its TCP conversation is not known, the
- * connection waits in a queue for one. */
+/* Notes that `conn` is the connection of `socket`. If the TCP conversation of the connection is not
+ * known, the connection is added to a queue (smcr_socket_take_named()). */
 void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
-/* Notes that the connection is not that of the socket: it loses its name and its TCP
- * conversation. */
+/* Notes that `conn` is not the connection of `socket`. The connection loses the socket (`socket` of
+ * smcr_conn) and its TCP conversation. */
 void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
 /* Removes the next connection that waits for its TCP conversation from the queue, and returns it;

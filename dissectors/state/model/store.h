@@ -1,10 +1,9 @@
 /* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
- * streams, records. Knows neither what a message changes nor which rule it breaks. Only the rooms
- * of state/ and show/ include this header. A heading in the struct names the file to which the
- * members after it belong.
+ * streams, records. Does not know the changes and breaches that a message causes. Called by the
+ * rooms of state/ and show/ only. A heading in the struct names the file to which the members after
+ * it belong.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -80,8 +79,8 @@ smcr_state_alloc0(smcr_state_t *state, size_t size)
 #define SMCR_STATE_MADE(state, kept) \
     (*(kept) ? *(kept) : (*(kept) = smcr_state_alloc0(state, sizeof **(kept))))
 
-/* Has to be called by every function of a door that changes the state, with the frame from which it
- * learns. Asserts that this is the first pass, in which frames come in order. */
+/* Notes that the state learns from `frame`. The functions of doors that change the state call this
+ * function first. Asserts that frames come in order, which is so in the first pass only. */
 static inline void
 smcr_state_learns(smcr_state_t *state, uint32_t frame)
 {

@@ -35,11 +35,12 @@ smcr_ring_cursors_are_same(smcr_cursor_t one, smcr_cursor_t other)
  * Wrap counts have 16 bits: a difference of more than half of their range counts as negative. */
 int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
 
-/* Why a cursor is impossible, whatever the other side has sent. */
+/* Reasons why a cursor is impossible. They depend only on the element and on the last cursor of the
+ * same sender. */
 typedef enum {
     SMCR_RING_FAULT_NONE,
-    SMCR_RING_FAULT_OUTSIDE, /* the cursor points outside of the data of the element; 0 is allowed
-                                before the first move */
+    SMCR_RING_FAULT_OUTSIDE, /* the cursor points outside of the data of the element; the value 0 is
+                                no fault before the cursor has moved for the first time */
     SMCR_RING_FAULT_BACK,    /* the cursor is before the sender's last cursor */
     SMCR_RING_FAULT_ROUND,   /* the cursor is more than a round ahead of the sender's last cursor */
 } smcr_ring_fault_t;
@@ -69,10 +70,10 @@ typedef struct {
     bool is_full;             /* the element has no free space */
     smcr_when_t blocked;      /* frame and time since which the writer is blocked; frame 0: not
                                  known */
-    smcr_point_t full_at;     /* point in the reader's flow at which the element became full */
+    smcr_point_t full_at;     /* point in the flow from the reader: when the element became full */
     struct smcr_record_cdc_rare *wait; /* last wait of the writer for free space; NULL: none */
-    smcr_point_t wait_at[2];  /* points at which the last wait began: in the writer's flow, and in
-                                 the reader's */
+    smcr_point_t wait_at[2];  /* points at which the last wait began: [0] in the flow from the
+                                 writer, [1] in the flow from the reader */
     uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
     uint64_t urgent_uncertain; /* position before which data may have been urgent, since a message
                                   is missing; 0: none */
@@ -92,14 +93,14 @@ typedef struct {
     smcr_cursor_t prod;  /* producer cursor at `announced` */
     smcr_cursor_t cons;  /* consumer cursor at `consumed` */
     bool positions_known; /* the positions of the stream are known */
-    bool may_rewrite;    /* a failover has moved the stream to another link, and nothing new has
-                            been written since. Data that was not acknowledged on the old link may
-                            be written once more (4.6) */
-    bool was_full;       /* the element was full after the writer's last announcement */
-    bool was_full_small; /* the last announcement had few bytes, as many as were free: a silly
-                            window */
-    uint32_t unannounced; /* WRITE packets that wait for a CDC message: slab number of the tail of a
-                             circular list; 0: none */
+    bool may_rewrite;    /* the writer may write data once more: a failover has moved the stream to
+                            another link, and no new data was written after that. Data that was not
+                            acknowledged on the old link may be written once more (4.6) */
+    bool was_full;       /* the element was full after the last CDC message that announced data */
+    bool was_full_small; /* the last CDC message that announced data had few bytes, and filled the
+                            free space with them: a silly window */
+    uint32_t unannounced; /* WRITE packets that no CDC message has announced yet: slab number of the
+                             tail of a circular list; 0: none */
     smcr_stream_announcement_t *unread; /* announcements that the reader has not read yet: tail of a
                                            circular list; NULL: none */
     smcr_stream_stalls_t *stalls;  /* rarely set members; NULL: none */
@@ -109,9 +110,10 @@ typedef struct {
 typedef struct {
     bool known;         /* `position` is known */
     uint64_t position;  /* position of its first byte */
-    uint32_t rewritten; /* bytes at its begin that had been written before */
-    uint64_t gap;       /* bytes between the data before the piece and its first byte, whose packets
-                           are missing */
+    uint32_t rewritten; /* number of bytes at the begin of the piece that an earlier packet had
+                           written */
+    uint64_t gap;       /* number of bytes between the end of the data written before and the first
+                           byte of the piece; the packets with these bytes are missing */
 } smcr_stream_range_t;
 
 /* Starts the stream in an element of `size` bytes whose data begins at `base`. */
@@ -122,9 +124,9 @@ void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
  * first round. The last `length` bytes have not been announced yet. */
 void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, uint32_t base);
 
-/* Whether the producer cursor `prod` gives a position. In an element of unknown size, only a cursor
- * of the first round does. A cursor of a later round also makes all positions of the stream
- * unknown. */
+/* Returns whether the producer cursor `prod` gives a position in the stream. If the size of the
+ * element is not known, only a cursor of the first round gives a position. A cursor of a later
+ * round then also makes all positions of the stream unknown. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
 /* The part of the element that a request writes to. */
@@ -133,7 +135,7 @@ typedef struct {
     uint32_t length; /* length, bytes */
 } smcr_stream_extent_t;
 
-/* What may be missing between the last located request and the next one. */
+/* What may be missing in the capture between the last located request and the next request. */
 typedef struct {
     uint64_t bytes; /* upper bound of the bytes that missing packets have written; UINT64_MAX: no
                        bound is known */
@@ -143,8 +145,9 @@ typedef struct {
                          report as read */
 } smcr_stream_unseen_t;
 
-/* Finds the position of a request. A request begins where the last request ended, unless packets in
- * between are missing, or data is written once more after a failover.
+/* Finds the position of a request. A request begins where the last request ended. There are two
+ * exceptions: 1. packets between the two requests are missing; 2. data is written once more after a
+ * failover.
  *
  * Returns false if the position is not known. Either more than one round of the element may be
  * missing, or the size is not known and bytes are missing or the writer begins another round. (RFC
@@ -159,17 +162,17 @@ smcr_stream_end(const smcr_stream_t *stream)
     return MAX(MAX(stream->written, stream->positioned_end), stream->announced);
 }
 
-/* Finds the position of a request that was sent before the last located one. It lies before the
- * begin of that one. `between`: upper bound of the bytes that were sent from this request up to
- * that one. Returns false if the position is not known. */
+/* Finds the position of a request that was sent before the last located request. `between`: upper
+ * bound of the number of bytes that were sent from the begin of this request to the begin of the
+ * last located request. Returns false if the position is not known. */
 bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                                 uint64_t between, uint64_t *position);
 
 /* Writes `length` bytes at `position`. Returns the piece of the stream. */
 smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
-/* Finds the position `before` bytes before a producer cursor. Returns false if the ring's size is
- * not known, or the cursor has no such position. */
+/* Finds the position that is `before` bytes before the producer cursor `prod`. Returns false in two
+ * cases: 1. the size of the ring is not known; 2. the stream has no such position. */
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                                  uint64_t *position);
 

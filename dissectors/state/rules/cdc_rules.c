@@ -8,10 +8,10 @@
 
 /* ---- sequence numbers ---- */
 
-/* The sequence numbers of a sender begin at 1 (R-4.3-1). The first CDC message of a sender breaks
- * the rule with any other number, if no packet of the group is missing. The rule holds only on the
- * link that CLC has named. On another link, earlier messages may have failed, and Linux has counted
- * these (smc_switch_cursor()). */
+/* The sequence numbers of a sender begin at 1 on each connection (R-4.3-1). The first CDC message
+ * of a sender breaks the rule if it has another number, and no packet of the group is missing. Only
+ * messages on the link that CLC has named are judged. On another link, earlier messages may have
+ * failed, and Linux has counted the failed messages (smc_switch_cursor()). */
 SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
@@ -24,8 +24,9 @@ SMCR_RULES_CDC(check_first_number)
                        message->cdc->seq);
 }
 
-/* The sequence number is not above that of the message before. Reports this, unless the sender may
- * send messages once more or its last message is not verified. */
+/* Reports a sequence number that is not above that of the sender's last message. Nothing is
+ * reported in two cases: 1. the sender may send messages once more after a move; 2. its last
+ * message is not verified (`unverified`). */
 static void
 check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
@@ -35,8 +36,9 @@ check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message
                        message->sender->cdc_seq_actual, message->sender->last_cdc_frame);
 }
 
-/* The sequence number is more than one above that of the message before. If messages may be missing
- * in between, the event is a NOTE, otherwise a breach. */
+/* Reports a sequence number that is more than one above that of the sender's last message. If CDC
+ * messages between the two may be missing in the capture, the event is a NOTE. Otherwise the
+ * message breaks the rule. */
 static void
 check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
@@ -77,7 +79,8 @@ typedef struct {
     smcr_cursor_t before, now;
 } moved_cursor_t;
 
-/* Reports a cursor outside the data of its element. `follows`: the doubt of the breach. */
+/* Reports a cursor that points outside the data of its RMB element. `follows`: the reason to doubt
+ * that the message follows the sender's last captured message; no reason: the breach is proven. */
 static void
 report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doubt_t follows,
                const moved_cursor_t *cursor)
@@ -97,9 +100,9 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
 
 /* Three rules hold for each cursor. It lies within its element (R-A.4-5), after the eyecatcher
  * (R-4.3-3); a cursor that has not moved may be 0. Its wrap count grows by one when the cursor
- * wraps, and only then (R-A.4-7), so one message moves it by one round at most. It never goes back,
- * whatever the size of its element (R-A.4-9). No breach is reported if the message before is not
- * verified.
+ * wraps, and only then (R-A.4-7), so one message moves the cursor by one round at most. The cursor
+ * never goes back, whatever the size of its element (R-A.4-9). No breach is reported if the
+ * sender's last message is not verified (`unverified`).
  *
  * Example: the element has 16 KiB, and the cursor was 0:16000 (wrap count:offset). Then 1:100 is
  * right, but 2:100 and 0:15000 break the rules. */
@@ -161,17 +164,18 @@ smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, 
     return *goal;
 }
 
-/* Whether the connection has never left its link. After a move, data may come that was sent before
- * the move, too. */
+/* Whether no side of the connection has moved to another link. After a move, data that was sent
+ * before the move may be sent once more. */
 static bool
 has_never_moved(const smcr_conn_t *conn)
 {
     return !conn->side[0].moved_frame && !conn->side[1].moved_frame;
 }
 
-/* Whether the capture proves that no RDMA WRITE has carried the announced bytes. Before the first
- * message (`is_first`), WRITEs may have been captured before CLC, if TCP and RoCE were captured at
- * two places. */
+/* Whether the capture has all RDMA WRITEs of the connection before the message, so that announced
+ * bytes without a WRITE were not written. If TCP and RoCE were captured at two places, WRITEs
+ * before the sender's first CDC message (`is_first`) may be captured before CLC, and are not known
+ * to be of the connection. */
 static bool
 has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_first)
 {
@@ -377,7 +381,8 @@ SMCR_RULES_CDC(expect_urgent_answer)
         "until its program has read them (smc_rx_update_consumer())");
 }
 
-/* The reader of urgent data has sent a message, which is its answer. Remembers the time. */
+/* Remembers the time of the first CDC message that the reader of urgent data sends after the urgent
+ * data: the message is the reader's answer. */
 SMCR_RULES_CDC(note_urgent_answer)
 {
     uint64_t *answer = smcr_rules_of_side(conn, !arrival->qp->side)->urgent_answer;
@@ -433,8 +438,8 @@ is_unknown_conn(const smcr_conn_t *conn)
     return !has_clc && !has_cdc;
 }
 
-/* Whether the message is the first sign of its connection, so that the connection was made for this
- * message. */
+/* Whether no earlier CLC or CDC message of the message's connection is captured, so that the state
+ * made the connection for this message. */
 static bool
 is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -532,8 +537,9 @@ SMCR_RULES_CDC(check_after_end)
             sender->sending_done_frame);
 }
 
-/* A side does not withdraw "sending done" (R-4.8.1-7). A message breaks the rule if it has none of
- * "sending done", "connection closed" and abort, after a message that had "sending done" only. */
+/* A side does not withdraw "sending done" (R-4.8.1-7). Suppose that the last message of a side had
+ * "sending done", and not "connection closed" or abort. The next message breaks the rule if it has
+ * none of the three flags. */
 SMCR_RULES_CDC(check_flags)
 {
     const uint8_t ended =
@@ -559,9 +565,9 @@ find_next_user(const smcr_conn_t *conn, int side)
 }
 
 /* If a peer is offered an element in use, it aborts the connection that has used the element
- * (R-4.4.2-2). A message of the old connection breaks the rule if it neither closes nor aborts. A
- * CDC message of the sender on the next connection of the element proves that the sender knows of
- * the offer. Reported once for each next connection. */
+ * (R-4.4.2-2). A message of the old connection breaks the rule if it does not close or abort the
+ * connection. The sender must know of the offer: a CDC message of the sender on the next connection
+ * of the element proves this. The breach is reported once for each next connection. */
 SMCR_RULES_CDC(check_reused_element)
 {
     int reader = arrival->qp->side;
@@ -586,13 +592,14 @@ SMCR_RULES_CDC(check_reused_element)
 enum {
     FIRST = 1, /* the first message of its sender */
     NEW = 2,   /* a later message in order, whose sender has never left its link */
-    OTHER = 4, /* a later message that may be a repetition */
+    OTHER = 4, /* a later message that may have been sent before */
     BUT_FIRST = NEW | OTHER,
     ALL = FIRST | BUT_FIRST
 };
 
-/* The reason to doubt that the message is the sender's next one on the same link, or its first one.
- * There is no reason if no packet in between is missing. */
+/* Returns the reason to doubt that the message is the sender's first CDC message of the connection,
+ * or the next one after its last captured message, on the same link. There is no reason if no
+ * packet between the two messages is missing. */
 static smcr_doubt_t
 doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

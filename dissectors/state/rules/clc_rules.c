@@ -28,8 +28,8 @@ qp_has_come(const smcr_doubt_proof_t *claim)
     return qp && qp->link->lgr == awaited->lgr;
 }
 
-/* The reason to doubt that `sender`, a side, has not announced the queue pair in the group
- * before. */
+/* Returns the reason to doubt that the side `sender` has never announced the queue pair `key` in
+ * the group: the announcement may be missing in the capture. */
 static smcr_doubt_t
 doubt_qp(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender, const smcr_ib_qp_key_t *key)
 {
@@ -94,9 +94,9 @@ is_active_end_of_client(const smcr_state_t *state, const smcr_lgr_t *lgr,
 }
 
 /* A Confirm names the client's queue pair on an active link of the group (R-3.5.2-5). In a first
- * contact there is only one link. In a later contact the link need not be that of the Accept. A
- * Confirm breaks the rule if it names another queue pair, unless that may belong to a link whose
- * ADD LINK is missing. */
+ * contact there is only one link. In a later contact the Confirm may name another link than the
+ * Accept. A Confirm breaks the rule if it names another queue pair. Nothing is reported if the
+ * queue pair may belong to a link whose ADD LINK is missing in the capture. */
 SMCR_RULES_CLC(check_client_qp)
 {
     const smcr_clc_accept_t *confirm = &message->clc->u.accept;
@@ -124,8 +124,9 @@ is_announced_by_llc(const smcr_link_t *link)
            link->qp[1].ground != SMCR_GROUND_CLC;
 }
 
-/* Whether the link is in use, as far as the capture shows: it is active or announced by ADD LINK,
- * and its group has neither ended nor been declined. */
+/* Whether the link is in use, as far as the capture shows. Three conditions: 1. the link is active
+ * or was announced by ADD LINK; 2. its group has not ended; 3. the first contact of the group was
+ * not declined. */
 static bool
 is_link_alive(const smcr_link_t *link)
 {
@@ -228,8 +229,8 @@ SMCR_RULES_CLC(check_area)
 
 /* In version 1 the server accepts a first contact only if it is in the client's subnet or prefix
  * (R-3.5.1.2-2). An Accept breaks the rule if the address that the client has connected to is
- * outside all of them. The server may have a second address inside, or another address behind NAT,
- * so the event is a NOTE. */
+ * outside the client's subnet and all its prefixes. The server may have a second address inside, or
+ * a router may have translated its address (NAT), so the event is a NOTE. */
 SMCR_RULES_CLC(check_subnet)
 {
     const smcr_clc_t *clc = message->clc;
@@ -248,8 +249,9 @@ SMCR_RULES_CLC(check_subnet)
 SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 
 /* All elements of an RMB have the same size (R-2.1-4). An Accept or Confirm breaks the rule if it
- * names a known RMB with another element size. With a DELETE RKEY in between, the new size would be
- * right; the next messages of the RMB's owner show whether the capture misses one. */
+ * names a known RMB with another element size. A DELETE RKEY before the message would make the new
+ * size right. The next messages of the RMB's owner show whether such a DELETE RKEY is missing in
+ * the capture. */
 SMCR_RULES_CLC(check_element_size)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -300,8 +302,9 @@ is_agreed(const smcr_conn_t *conn)
     return conn->accept_frame && conn->confirm_frame && !conn->decline_frame;
 }
 
-/* Whether the message continues the connection: it is the next one of its sender, it neither closes
- * nor aborts, and its sender has not ended the connection before. */
+/* Whether the message continues the connection. Three conditions: 1. its sequence number is the
+ * next one of its sender; 2. the message does not close or abort the connection; 3. the sender has
+ * not ended the connection before. */
 static bool
 continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
@@ -342,7 +345,7 @@ SMCR_RULES_CDC(check_element_in_use)
 
 /* ---- the peer ID and EID ---- */
 
-/* Whether two peer IDs differ. A peer ID of zeros is not known, and differs from none. */
+/* Whether two peer IDs differ. A peer ID of zeros is not known: then the result is false. */
 static bool
 peer_ids_differ(const uint8_t *one, const uint8_t *other)
 {

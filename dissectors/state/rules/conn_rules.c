@@ -8,13 +8,14 @@
 
 #include "checks.h"
 
-/* Flags of a CDC message that end the data of a side or the connection. */
+/* Flags of a CDC message with which a side ends its data or the connection. */
 #define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
 
 /* ---- CDC messages at the end ---- */
 
-/* Whether the reader reads its element in order, and the element is its own. Urgent data may be
- * read before earlier data. A shared element has bytes of two connections. */
+/* Whether the reader's consumer cursor shows which bytes it has read. False in two cases: 1. urgent
+ * data came, which a program may read before earlier data; 2. another open connection uses the same
+ * RMB element (`element_shared`). */
 static bool
 reads_in_order(const smcr_conn_side_t *reader)
 {
@@ -141,9 +142,9 @@ next_has_come(const smcr_doubt_proof_t *claim)
     return smcr_rmb_conn(reader->rmb, reader->rmb_index) != conn || conn->lgr->unfinished_clc_conns;
 }
 
-/* The reason to doubt that the element still belongs to the connection. There is no reason under
- * two conditions: no message of the writer is missing, and within a second no message gives the
- * element to another connection. */
+/* Returns the reason to doubt that the RMB element still belongs to the connection. There is no
+ * reason under two conditions: 1. no message of the writer is missing; 2. no message gives the
+ * element to another connection within a second. */
 static smcr_doubt_t
 doubt_owner(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -155,8 +156,9 @@ doubt_owner(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return smcr_doubt_later(arrival, conn->lgr, !qp->side, claim);
 }
 
-/* After its own abort, or after both sides have closed, a side writes nothing (R-4.8.2-3,
- * R-4.8.1-2). Returns whether the RDMA WRITE breaks this rule. */
+/* A side writes nothing after its own abort, and nothing after both sides have closed (R-4.8.2-3,
+ * R-4.8.1-2). An RDMA WRITE after that breaks the rule, which is reported. Returns whether the RDMA
+ * WRITE breaks the rule. */
 static bool
 check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -207,8 +209,8 @@ check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *co
         reader->closed_frame);
 }
 
-/* Whether the request is a WRITE with data on the link of the writer's last CDC message, and the
- * connection has never moved. */
+/* Whether the packet is a WRITE with data on the link of the writer's last CDC message, and no side
+ * of the connection has moved to another link. */
 static bool
 is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -277,9 +279,9 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* ---- after the move ---- */
 
-/* Writes on the old link are complete before the validation on the new one (R-2.3-6). A request on
- * the old link breaks the rule if its sender has seen the acknowledgement of the validation. Linux
- * does not wait for requests that are under way. */
+/* A sender completes its requests on the old link before it sends the failover validation on the
+ * new link (R-2.3-6). A request on the old link breaks the rule if its sender has seen the
+ * acknowledgement of the validation. Linux does not wait for requests that are under way. */
 static void
 check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
@@ -327,7 +329,7 @@ note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 
 /* ---- CDC messages and RDMA WRITEs that move ---- */
 
-/* Whether the sender has sent CDC messages, and so far uses another link than `link`. */
+/* Whether the sender has sent CDC messages, and its last one was on another link than `link`. */
 static bool
 is_on_other_link(const smcr_conn_side_t *sender, const smcr_link_t *link)
 {
@@ -386,8 +388,9 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     }
 }
 
-/* The rules of moves, for an RDMA WRITE to an element of the connection. They apply if another
- * connection may use the element. */
+/* The rules of moves (check_link_of_writer()), for an RDMA WRITE to an element of the connection.
+ * A WRITE is judged under two conditions: 1. it is not certain that the element belongs to the
+ * connection (`is_certain_owner`); 2. the writer has not ended the connection. */
 SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;

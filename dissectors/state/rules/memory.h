@@ -46,7 +46,7 @@ typedef struct {
     uint32_t eid[];           /* smcr_wire_eid_sum() of each EID */
 } smcr_rules_offer_t;
 
-/* A reuse: an RMB element or alert token of one connection has been given to another. */
+/* A reuse: an RMB element or alert token of one connection has been given to another connection. */
 typedef struct {
     const smcr_conn_t *new_conn; /* the connection that has been given the element or token */
     uint64_t time;         /* time of the CLC message that has given the element or token */
@@ -58,14 +58,14 @@ typedef struct {
  * begins on a new link. */
 typedef struct {
     const smcr_link_t *old_link; /* the link that the connection has left; NULL: not known */
-    smcr_point_t validation_point; /* the message's place in the flow to its receiver */
+    smcr_point_t validation_point; /* point of the validation in the flow to its receiver */
     smcr_link_sent_message_t sent_message; /* the validation and its acknowledgement */
-    uint32_t frame;          /* frame of the message */
-    uint16_t seq;            /* sequence number of the message */
+    uint32_t frame;          /* frame of the validation */
+    uint16_t seq;            /* sequence number of the validation */
 } smcr_rules_move_t;
 
-/* A position in a byte stream that a cursor has to reach, or has to have reached before some
- * message. */
+/* A goal of a cursor: a position in a byte stream that the cursor has to reach before a certain
+ * packet. */
 typedef struct {
     uint64_t position; /* the position, bytes since the beginning of the stream */
     uint64_t reached_time; /* time when the cursor reached the position; 0: not yet */
@@ -81,15 +81,16 @@ typedef struct {
 typedef struct {
     smcr_rules_move_t *validation; /* last failover validation that this side has sent; NULL:
                                       none */
-    smcr_rules_goal_t *announced_goal; /* last goal for the announced position of the stream to this
-                                          side; NULL: none */
-    smcr_rules_goal_t *consumed_goal; /* last goal for the position that this side reports as read;
-                                         NULL: none */
-    uint64_t *urgent_answer;      /* Time at which this side sent its first message after urgent
-                                     data came to it. The time is 0 until then. NULL: no urgent data
-                                     came. */
-    const smcr_conn_t *next_user; /* connection that now uses this side's RMB element, once a breach
-                                     has been reported about it; NULL: none */
+    smcr_rules_goal_t *announced_goal; /* last goal of the producer cursor of the stream to this
+                                          side (smcr_rules_set_goal()); NULL: none */
+    smcr_rules_goal_t *consumed_goal; /* last goal of the consumer cursor of this side
+                                         (smcr_rules_set_goal()); NULL: none */
+    uint64_t *urgent_answer;      /* time at which this side sent its first CDC message after urgent
+                                     data came; the time is 0 until then. NULL: no urgent data came
+                                     to this side */
+    const smcr_conn_t *next_user; /* connection that now uses this side's RMB element, if
+                                     check_reused_element() has reported a breach about that
+                                     connection; NULL: none */
     uint32_t unvalidated_write_frame; /* frame of an RDMA WRITE of this side that went to another
                                          link before any CDC message of this side did; 0: none */
 } smcr_rules_side_t;
@@ -103,9 +104,9 @@ typedef struct smcr_rules_conn {
                                            NULL: none */
     smcr_rules_side_t *side[2];         /* memory of each side; NULL: nothing is remembered of the
                                            side */
-    smcr_link_sent_message_t closed[2]; /* by sender: its first message with connection closed */
-    smcr_rules_probe_t unread_probe[2]; /* by receiver: a message whose data the receiver has not
-                                           read */
+    smcr_link_sent_message_t closed[2]; /* first CDC message with "connection closed", by sender */
+    smcr_rules_probe_t unread_probe[2]; /* CDC message whose data the receiver has not read, by
+                                           receiver */
     uint32_t eid;             /* smcr_wire_eid_sum() of the Accept's EID; 0: the Accept has none */
     uint32_t malformed_frame; /* frame of the last malformed CLC message; 0: none */
     smcr_rules_terms_t terms; /* terms of the Accept; set with `has_terms` */
@@ -117,8 +118,8 @@ typedef struct smcr_rules_conn {
     bool mtu_reserved : 1;    /* the last CLC message is an Accept with a reserved MTU code */
     bool out_of_sync : 1;     /* a Decline has the S flag (out of sync) */
     bool is_counted : 1;      /* the connection was added to `open_conns` of its group */
-    bool ended : 1;           /* the connection was subtracted from `open_conns` again; only with
-                                 `is_counted` */
+    bool ended : 1;           /* the connection was subtracted from `open_conns` after it was added;
+                                 only set with `is_counted` */
 } smcr_rules_conn_t;
 
 /* The messages that set up a link group, in their order. */
@@ -134,21 +135,21 @@ typedef struct smcr_rules_lgr {
     smcr_rules_terms_t terms;   /* terms of the group's first contact; zeros: version 1, or not
                                    known */
     uint64_t declined_time;     /* time of the Decline of the group's first contact; 0: none */
-    uint32_t open_conns;        /* number of connections that have sent a CDC message, but no end;
-                                   counted only with `terms` */
+    uint32_t open_conns;        /* number of connections with a CDC message that no side has ended;
+                                   only counted if `terms` is known */
     struct smcr_crowd *excess;  /* claim that the group has too many connections (v2_rules.c); NULL:
                                    none */
     /* messages that have set up the group, with their acknowledgements */
     smcr_link_sent_message_t set_up[SMCR_RULES_SET_UP_STEPS];
     uint64_t out_of_sync_time;  /* time by which `out_of_sync_side` had seen a Decline with the S
-                                   flag (out of sync); 0: no side has */
+                                   flag (out of sync); 0: no side has seen one */
     int out_of_sync_side;       /* side that has to end the group; set with `out_of_sync_time` */
 } smcr_rules_lgr_t;
 
 /* What the rules remember of an RMB. */
 typedef struct smcr_rules_rmb {
-    smcr_point_t refused_point; /* place of the refusal in the flow to the owner; set with
-                                   `refused_frame` */
+    smcr_point_t refused_point; /* point of the negative response in the flow to the owner of the
+                                   RMB; set with `refused_frame` */
     uint32_t refused_frame; /* frame of a negative response to CONFIRM RKEY; 0: none */
     uint64_t agreed_time;   /* Time of the positive response to CONFIRM RKEY, if a CLC message has
                                named the RMB before that response; 0: not yet. */

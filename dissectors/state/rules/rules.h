@@ -1,6 +1,6 @@
 /* Knows the rules of RFC 7609 that several frames together break (docs/rfc7609.md), and the memory
  * that they need (memory.h). Does not know what a message changes, nor which packets are missing in
- * the capture. Called by the flow while it learns a message, at each step of smcr_rules_when_t.
+ * the capture. Called by state/flow while it learns a message, at each step of smcr_rules_when_t.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,14 +21,16 @@
 void smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
                         const char *format, ...) G_GNUC_PRINTF(4, 5);
 
-/* The step at which a check is called: how much the flow has learned of a message. The checks of a
- * step are the rows of check_rows.def. They compare the message with what was known before. They
- * change nothing that the flow reads. */
+/* The step at which a check is called: how much state/flow has learned of a message. The checks of
+ * a step are the rows of check_rows.def. They compare the message with what was known before. They
+ * change nothing that state/flow reads. */
 typedef enum {
-    SMCR_RULES_ARRIVES, /* nothing of the message */
-    SMCR_RULES_PLACED,  /* the message's connection, sender and link */
-    SMCR_RULES_COUNTED, /* the positions of its cursors, or of the WRITE, in the byte streams */
-    SMCR_RULES_LEARNED, /* the whole message, except that it ends a connection or exchange */
+    SMCR_RULES_ARRIVES, /* state/flow has learned nothing of the message yet */
+    SMCR_RULES_PLACED,  /* state/flow has learned the message's connection, sender and link */
+    SMCR_RULES_COUNTED, /* state/flow has learned the positions of the message's cursors, or of the
+                           WRITE, in the byte streams */
+    SMCR_RULES_LEARNED, /* state/flow has learned the whole message, except that the message ends a
+                           connection or an exchange */
 } smcr_rules_when_t;
 
 /* ---- CLC messages, and the application's bytes on TCP (RFC 7609 1, 3.2, 3.5, A.2, C) ---- */
@@ -39,7 +41,7 @@ typedef struct {
                               has no meaning, or the packet has data of the application instead */
     smcr_evidence_clc_t evidence; /* what the capture proves about the message's place among the CLC
                                      messages */
-    bool wrong_sender;     /* the other side is the only one that sends messages of this type */
+    bool wrong_sender;     /* only the other side may send messages of this type */
     smcr_qp_t *qp;         /* queue pair of the sender, which an Accept or Confirm names; NULL for
                               other types and at ARRIVES */
 } smcr_rules_clc_t;
@@ -54,7 +56,7 @@ typedef struct {
 #include "check_rows.def"
 
 /* Checks the first bytes of the application in one direction of the TCP connection (R-1-2, C.5,
- * C.6). The flow has not learned these bytes yet. */
+ * C.6). state/flow has not learned these bytes yet. */
 void smcr_rules_check_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* ---- CDC messages (RFC 7609 2.3, 4.3 to 4.8, A.4) ---- */
@@ -66,8 +68,8 @@ void smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival,
 
 /* ---- RDMA WRITEs (RFC 7609 2.1, 4.1, 4.2, 4.7, A.3.7) ---- */
 
-/* An RDMA WRITE, and what the flow knows of it at each step. A member that names steps is set at
- * those steps only. */
+/* An RDMA WRITE, and what state/flow knows of the WRITE at each step. A member whose comment begins
+ * with the names of steps is set at these steps only. */
 typedef struct {
     const smcr_rmb_rtoken_t *rtoken; /* ARRIVES: the token that the RKey names on the link; NULL:
                                         the RKey names none */
@@ -81,7 +83,7 @@ typedef struct {
                                   stream */
 } smcr_rules_write_t;
 
-/* Calls the checks of step `when` (rows of check_rows.def) for an RDMA WRITE. The flow calls this
+/* Calls the checks of step `when` (rows of check_rows.def) for an RDMA WRITE. state/flow calls this
  * function:
  *
  * - ARRIVES: for each request.

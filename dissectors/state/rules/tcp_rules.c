@@ -70,8 +70,8 @@ begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* CLC needs the SMC-R option of both sides (R-1-1). The first CLC message breaks the rule if the
- * SYN or SYN-ACK has no option. A Decline is allowed, since Linux declines in that case. If the
- * capture cuts frames, it may have cut the option; a cut CLC message shows this. */
+ * SYN or SYN-ACK has no option. A Decline is allowed, since Linux declines in that case. A CLC
+ * message that is truncated by snaplen is not judged, since the option may be truncated, too. */
 SMCR_RULES_CLC(check_option)
 {
     const smcr_clc_t *clc = message->clc;
@@ -133,9 +133,10 @@ SMCR_RULES_CLC(check_reserved)
 
 /* ---- Declines ---- */
 
-/* On a link that both sides already have, the server does not decline after its Accept, nor the
- * client after its Confirm: the other side may already use RDMA (R-C.1-2). A Decline of a later
- * contact breaks this rule if its sender had agreed. Returns whether it does. */
+/* In a later contact, the server does not decline after its Accept, and the client does not decline
+ * after its Confirm, since the other side may already use RDMA (R-C.1-2). A Decline breaks the rule
+ * if its sender has sent the Accept or Confirm before. Returns whether the Decline breaks the
+ * rule. */
 static bool
 check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -148,8 +149,8 @@ check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *
     return true;
 }
 
-/* Whether this sender has also sent the last CLC message of the connection, and no Confirm has
- * come. */
+/* Whether the last CLC message of the connection has no answer yet: the sender of the Decline
+ * (`by_server`: the server) has also sent this last message, and no Confirm has come. */
 static bool
 has_no_answer(const smcr_conn_t *conn, bool by_server)
 {
@@ -157,10 +158,10 @@ has_no_answer(const smcr_conn_t *conn, bool by_server)
            smcr_rules_of_conn(conn)->last_by_server == by_server;
 }
 
-/* A side does not decline while its last message has no answer (R-C.1-1). A Decline breaks the rule
- * right after another message of its sender. After the Confirm of a first contact either side may
- * decline. For a Decline of the server, only a captured Accept shows whether it is a first
- * contact. */
+/* A side does not decline while its last CLC message has no answer (R-C.1-1). A Decline breaks the
+ * rule if it comes right after another CLC message of its sender. After the Confirm of a first
+ * contact either side may decline. For a Decline of the server, only a captured Accept shows
+ * whether it is a first contact. */
 static void
 check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_next)
 {
@@ -172,8 +173,9 @@ check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                            "The sender has not got an answer to its last message");
 }
 
-/* The reason to doubt that the sender of the Decline had seen an LLC message before it declined.
- * The LLC message is on RoCE and the Decline on TCP, so both must be captured at one place. */
+/* Returns the reason to doubt that the sender of the Decline had seen an LLC message before it
+ * declined. The LLC message is on RoCE and the Decline on TCP, so their order is certain only if
+ * both were captured at the same point of the network. */
 static smcr_doubt_t
 doubt_seen_before(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_message)
 {
@@ -194,11 +196,15 @@ has_given_up_add_link(const smcr_arrival_t *arrival, const smcr_link_sent_messag
            arrival->when.time >= set_up[SMCR_RULES_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
 }
 
-/* In a first contact there are three rules for a Decline after the Confirm. The server does not
- * decline after the client has received ADD LINK, nor the client after the server has received the
- * response (R-C.3-1). Neither side declines after CONFIRM LINK is complete (R-C.2-1). The last rule
- * is a NOTE, since C.3 seems to allow the Decline. A Decline breaks a rule if the LLC message was
- * acknowledged before it. A server that has given up on ADD LINK has an event of its own. */
+/* A first contact has three rules for a Decline after the Confirm:
+ *
+ * 1. The server does not decline after the client has received ADD LINK (R-C.3-1).
+ * 2. The client does not decline after the server has received the response to ADD LINK (R-C.3-1).
+ * 3. No side declines after the response to CONFIRM LINK was received (R-C.2-1). The event is a
+ *    NOTE, since C.3 seems to allow the Decline.
+ *
+ * A Decline breaks a rule if the LLC message was acknowledged before the Decline. A server that has
+ * waited too long for the response to ADD LINK has an event of its own. */
 static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

@@ -16,7 +16,8 @@ version_in(uint8_t flags)
     return smcr_wire_bits(flags, SMCR_MASK_VERSION);
 }
 
-/* Whether the version exists. 0 stands for a message that is missing. */
+/* Whether `version`, from byte 7 of a CLC message, is a version of SMC: 1 or 2. The value 0, which
+ * stands for a missing message, is not valid. */
 static bool
 is_valid_version(unsigned version)
 {
@@ -34,8 +35,9 @@ is_offered(uint8_t proposal, uint8_t accept, bool smcd)
     return offered == SMCR_CLC_TYPE_BOTH || offered == (smcd ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R);
 }
 
-/* The Accept has a version that the Proposal offers, and a path (SMC-R or SMC-D) that it offers in
- * this version (R-A.2-5, R-V2ACC-4). `proposal`: byte 7 of the Proposal. */
+/* The Accept has a version that the Proposal offers, and a path (SMC-R or SMC-D) that the Proposal
+ * offers in this version (R-A.2-5, R-V2ACC-4). An Accept with another version or path breaks the
+ * rule. `proposal`: byte 7 of the Proposal. */
 static void
 check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_t proposal)
 {
@@ -49,7 +51,9 @@ check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_
                            "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
 
-/* The Confirm has the version of the Accept, the lower one of the two peers (R-A.2-5). */
+/* The Confirm has the version of the Accept, which is the lower one of the versions of both peers
+ * (R-A.2-5). A Confirm with another version breaks the rule. `accept`, `confirm`: version of the
+ * two messages. */
 static void
 check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
 {
@@ -58,8 +62,8 @@ check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned
                            "The Accept has version %u, and the Confirm %u", accept, confirm);
 }
 
-/* The rules of check_accepted_path() and check_confirmed_version(). If the message before is
- * missing, nothing is compared. */
+/* The rules of check_accepted_path() and check_confirmed_version(). An Accept is compared with its
+ * Proposal, and a Confirm with its Accept, if this earlier message is captured. */
 SMCR_RULES_CLC(check_path)
 {
     const smcr_clc_t *clc = message->clc;
@@ -85,8 +89,9 @@ has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
     return false;
 }
 
-/* Checks that a value is not above that of the message before or, with `repeats`, the same. `what`:
- * name of the value in the text of the event. Returns whether the value is right. */
+/* Checks a value of a CLC message, `now`, against the value of the message that it answers,
+ * `before`. With `repeats` the two have to be equal; otherwise `now` must not be higher. `what`:
+ * name of the value in the text of the event. Returns whether `now` is right. */
 static bool
 check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
             bool repeats)
@@ -128,9 +133,9 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
     return false;
 }
 
-/* Either both sides have a direct route to each other, or neither has (R-V2ACC-16). A Confirm
- * breaks the rule if its flag differs from that of the Accept. Linux declines if it sees a
- * difference (smc_connect_rdma_v2_prepare()). */
+/* If one side has a direct route to the other, the other side has a direct route, too (R-V2ACC-16).
+ * A Confirm breaks the rule if its flag for a direct route differs from that of the Accept. Linux
+ * declines if the flags differ (smc_connect_rdma_v2_prepare()). */
 static void
 check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
              const smcr_rules_terms_t *confirm)
@@ -197,9 +202,9 @@ is_complete_v2(const smcr_clc_t *clc)
     return clc->complete && !clc->smcd && version_in(clc->header.flags) == 2;
 }
 
-/* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5), and stays within its
- * terms (check_terms()). An Accept breaks the rule with another EID or higher terms. The Confirm is
- * not compared with a wrong Accept. */
+/* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5). Its terms do not exceed
+ * those of the Proposal (check_terms()). An Accept breaks the rule if it has another EID or higher
+ * terms. The Confirm is not compared with an Accept that breaks the rule. */
 SMCR_RULES_CLC(check_offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -216,7 +221,7 @@ SMCR_RULES_CLC(check_offered)
         smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
                            "The EID is none of the Proposal");
     kept->has_terms = smcr_wire_clc_is_first_contact(message->clc);
-    if (offer && kept->has_terms) /* after a wrong Accept, its terms are not used */
+    if (offer && kept->has_terms) /* the terms of an Accept that breaks a rule are not kept */
         kept->has_terms = check_terms(arrival, &offer->terms, &now, false);
     kept->terms = now;
 }
@@ -270,9 +275,10 @@ limits_conns(const smcr_lgr_t *lgr)
 }
 
 /* A link group has at most as many connections as both sides have agreed on (R-V2ACC-12). An Accept
- * breaks the rule if the group already has that many connections that have sent CDC messages, but
- * no end. The message that ends one of them may be under way, so the check waits for a second. That
- * message may also be missing. */
+ * breaks the rule if the group already has this number of connections that have sent a CDC message
+ * and have not ended. The CDC message that ends one of these connections may be under way, so the
+ * event counts only if none of them ends within a second (has_ended()). If this CDC message may be
+ * missing in the capture, the report has a doubt. */
 SMCR_RULES_CLC(check_limit)
 {
     smcr_lgr_t *lgr = message->qp->link->lgr;
@@ -305,8 +311,9 @@ close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     kept->excess = NULL;
 }
 
-/* Whether the message adds the connection to the open ones of its group: the connection is not
- * counted yet, both sides have agreed, and the message does not end it. */
+/* Whether the message adds the connection to the open connections of its group. Three conditions:
+ * 1. the connection is not counted yet; 2. both sides have agreed on the connection; 3. the message
+ * does not end the connection (`ends`). */
 static bool
 opens_conn(const smcr_conn_t *conn, bool ends)
 {

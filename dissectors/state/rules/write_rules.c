@@ -88,7 +88,7 @@ SMCR_RULES_WRITE(check_element)
                        "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
 }
 
-/* Whether the place is before the data of its element. */
+/* Whether the packet writes to bytes of its element before the data begins: to the eyecatcher. */
 static bool
 is_in_eyecatcher(const smcr_place_t *place, const smcr_rmb_t *rmb)
 {
@@ -97,9 +97,9 @@ is_in_eyecatcher(const smcr_place_t *place, const smcr_rmb_t *rmb)
     return lgr->base_known[rmb->side] && place->offset < lgr->base[rmb->side];
 }
 
-/* Only its owner writes the eyecatcher at the beginning of an element (R-4.2-1). An RDMA WRITE to
- * the first four bytes of the element breaks the rule. CONFIRM LINK reports whether elements have
- * an eyecatcher. */
+/* Only the owner of an RMB writes the eyecatcher at the beginning of an element (R-4.2-1). If
+ * elements have an eyecatcher, as CONFIRM LINK reports, an RDMA WRITE to the first four bytes of an
+ * element breaks the rule. */
 SMCR_RULES_WRITE(check_eyecatcher)
 {
     const smcr_rmb_t *rmb = write->rmb;
@@ -149,7 +149,9 @@ report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t re
                        "The RDMA WRITE overwrites data that was not reported as read");
 }
 
-/* Whether a WRITE that seems to wrap goes back instead: its end is outside of the window. */
+/* Whether a WRITE that seems to begin the next round of the element goes back in the stream
+ * instead. This is so if its end, as computed for the next round, is more than one round of the
+ * element after the reader's position. */
 static bool
 goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
 {
@@ -160,9 +162,9 @@ goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
 
 /* Each RDMA WRITE begins where the previous one ended (R-4.7-5). A WRITE breaks the rule if it
  * leaves bytes out, or goes back. A WRITE that goes back looks as if it had wrapped: its position
- * is too high by one round of the element. If it goes back over data that was not read, it breaks
- * R-2.1-6, too. The element may have a new user until the writer announces the bytes, so the event
- * waits for that.
+ * is too high by one round of the element. If a WRITE goes back over data that was not read, it
+ * breaks R-2.1-6, too. The element may belong to a new connection, so the event counts only if the
+ * writer later announces the bytes on this connection (is_unannounced()).
  *
  * Example: an element has room for 16384 bytes, and WRITEs have filled it up to position 20000. A
  * WRITE at position 36084 is really one at 19700, 300 bytes back. */

@@ -9,11 +9,13 @@
 
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
 #define LONG_WAIT 5 /* seconds that Linux waits for CONFIRM LINK of a further link */
-/* A host does not give up a request sooner if the peer's adapter has acknowledged it. */
+/* A host waits at least this time for a response to a request that the peer's adapter has
+ * acknowledged. */
 #define GIVEN_UP (500 * SMCR_TIME_MILLISECOND)
-/* After this time a host's software has seen a message that its adapter has acknowledged. */
+/* The software of a host has seen a message this time after the host's adapter has acknowledged the
+ * message. */
 #define SEEN (100 * SMCR_TIME_MILLISECOND)
-/* Frames that are farther apart than this are in the right order in the capture. */
+/* Two frames whose times differ by more than this are in the right order in the capture. */
 #define ORDER SMCR_TIME_MILLISECOND
 
 /* Declares a check of exchanges: a row of the table `checks` at the end of this file. */
@@ -48,10 +50,13 @@ knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *ope
     return !may_be_given_up && (open->requester == side || now > open->acked->time + SEEN);
 }
 
-/* Whether the message and the open request both change RKeys, but do not exclude each other. Each
- * side has its own RKeys, so requests of two sides do not exclude each other. Requests of one side
- * do if they have the same type. Linux before 5.8 sends CONFIRM RKEY while its DELETE RKEY is open,
- * and the reverse, because each has a lock of its own (smc_llc_do_delete_rkey()). */
+/* Whether the message and the open request both change RKeys, and may be open at the same time.
+ * There are two cases:
+ *
+ * 1. The requests are of two sides, since each side has its own RKeys.
+ * 2. The requests are of one side and have different types. Linux before 5.8 sends CONFIRM RKEY
+ *    while its DELETE RKEY is open, and DELETE RKEY while its CONFIRM RKEY is open, because each
+ *    type has a lock of its own (smc_llc_do_delete_rkey()). */
 static bool
 are_separate_rkeys(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -83,7 +88,7 @@ ends_exchange(const smcr_exchange_message_t *message, const smcr_exchange_reques
     return message->all_links || deletes_added || deletes_carrier || has_failed;
 }
 
-/* Whether the request of the message may begin while the other exchange is open. */
+/* Whether the request `message` may begin while the exchange of the request `open` is open. */
 static bool
 may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -146,15 +151,16 @@ note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t 
         request->rules->over_time = arrival->when.time;
 }
 
-/* Remembers the end of the exchange. A response ends its exchange, but a response that accepts ADD
- * LINK does not. */
+/* Remembers the time when the exchange is over. A response ends its exchange, except for a response
+ * that accepts ADD LINK: that exchange ends when the new link is confirmed or rejected. */
 CHECK(note_end)
 {
     if (exchange->request->type != SMCR_LLC_ADD_LINK || exchange->request->rejected)
         note_exchange_over(arrival, exchange->request);
 }
 
-/* Remembers the end of an accepted ADD LINK: the new link is confirmed or rejected. */
+/* Remembers the time when the exchange of an accepted ADD LINK is over: the new link is confirmed
+ * or rejected. */
 CHECK(note_added_link)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -169,8 +175,9 @@ CHECK(note_added_link)
     smcr_rules_links(arrival, lgr)->adding = NULL;
 }
 
-/* Remembers that the server has begun ADD LINK, until its DELETE LINK of the new link. The time of
- * that end is not remembered: the capture may miss that the exchange was over earlier. */
+/* Remembers the server's ADD LINK request as open. A DELETE LINK of the server for the new link
+ * ends this. The time of the DELETE LINK is not remembered as the end of the exchange, since the
+ * exchange may have been over earlier in a message that is not captured. */
 CHECK(note_adding)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -191,8 +198,8 @@ CHECK(note_adding)
  * request after the response. */
 SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 
-/* Whether the requester waits for another response of this type. This response may be the one that
- * it waits for. */
+/* Whether the peer of the message's sender has an open request of the type of this response. The
+ * response may then answer that request. */
 static bool
 waits_for_any(const smcr_exchange_message_t *message)
 {
@@ -216,9 +223,9 @@ needs_no_request(const smcr_exchange_message_t *message)
     return lgr->ended_frame || message->all_links || (of_links && message->side == lgr->server);
 }
 
-/* A response follows its request (R-3.3-4). A response breaks the rule if no open request fits, the
- * flow of the requester goes on without a gap, and the request does not come later in the capture.
- * In all other cases the event is a NOTE. */
+/* A response follows its request (R-3.3-4). A response without an open request that fits breaks the
+ * rule under two conditions: 1. the flow of the requester has no sequence gap; 2. the request does
+ * not come later in the capture. If a condition does not hold, the event is a NOTE. */
 CHECK(check_unasked)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -280,7 +287,7 @@ CHECK(check_unwanted)
 
 /* A response comes while its requester waits (R-C.7-1). The RFC sets no time. Linux waits 5 seconds
  * for the CONFIRM LINK response of any but the first link, and 2 seconds for all other
- * responses. */
+ * responses. A response breaks the rule if it comes later. */
 CHECK(check_time)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -294,8 +301,8 @@ CHECK(check_time)
 
 /* A response repeats values of its request: the number of the link, the RKeys, the user data
  * (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1). A response breaks the rule if its values are not those of
- * the only open request of its type. The capture may miss a request with these values, unless it
- * has all packets of the link. */
+ * the only open request of its type, and no packet of the link is missing in the capture. If
+ * packets are missing, one of them may be a request with these values. */
 CHECK(check_echo)
 {
     if (exchange->request->key != message->key)
@@ -352,7 +359,7 @@ asks_for_link(const smcr_exchange_message_t *message)
 
 /* A server with one link adds another when the client asks for it, if it can (R-3.5.5.1.2-2). The
  * server breaks the rule if the group has one link, the client asks for another, and for LONG_WAIT
- * there is neither an answer nor a new link. */
+ * no answer and no new link comes. */
 CHECK(expect_link)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -414,8 +421,8 @@ smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
     smcr_rules_link(arrival, link)->unanswered[side] = NULL;
 }
 
-/* Whether the server's CONFIRM LINK has reached the client, and the server has had no response for
- * GIVEN_UP. */
+/* Whether the client's adapter has acknowledged the server's CONFIRM LINK, and no response has come
+ * for GIVEN_UP since then. */
 static bool
 has_waited_in_vain(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {

@@ -35,8 +35,8 @@ was_active_at(const smcr_link_t *link, uint64_t until)
     return was_confirmed && has_ends && stays && !link->reported_lost;
 }
 
-/* Adds the link to the list `links`, unless it shares a device with a link of the list on a side
- * that `sides` selects. */
+/* Adds the link to the list `links`, if the link shares no device with a link of the list. Only
+ * devices of the sides that `sides` selects count. */
 static void
 add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_link_t *link,
              const bool sides[2])
@@ -76,8 +76,8 @@ count_symmetric(const smcr_lgr_t *lgr, uint64_t until)
     return count_distinct(lgr, until, true, true);
 }
 
-/* A lower bound for the number of asymmetric links at `until`: all links, less the number of
- * devices on the side that has fewer devices. */
+/* A lower bound for the number of asymmetric links at `until`: the number of all links minus the
+ * number of devices on the side that has fewer devices. */
 static unsigned
 count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
 {

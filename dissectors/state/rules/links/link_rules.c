@@ -11,8 +11,8 @@
 
 /* ---- the VLAN and MAC address of queue pairs ---- */
 
-/* Whether routers may forward packets to the queue pair: its GID is not known, or not link-local
- * (fe80::/16). */
+/* Whether routers may forward packets to the queue pair. This is so if its GID is not known, or is
+ * no link-local address (fe80::/16). */
 static bool
 is_routable(const smcr_qp_t *qp)
 {
@@ -99,8 +99,8 @@ SMCR_RULES_LLC(check_mac)
                            "The message names another MAC address than was announced for this end");
 }
 
-/* Whether the message is in order. A first request that the capture has after its own response is
- * not. */
+/* Whether the capture has the message in the right order. False if the message is the first CONFIRM
+ * LINK request of its link, and the capture has its response before it. */
 static bool
 is_in_order(const smcr_exchange_message_t *message)
 {
@@ -110,10 +110,12 @@ is_in_order(const smcr_exchange_message_t *message)
 }
 
 /* CONFIRM LINK has the number that ADD LINK has given to the link, and its response repeats that
- * number (R-3.5.1.5-3, R-2.2.4-2). A message breaks the rule if its number differs. Two kinds of
- * messages are not judged by this check. If the capture has a request after its response, either of
- * the two may be wrong. A response whose request is captured is compared with that request by
- * check_echo(). */
+ * number (R-3.5.1.5-3, R-2.2.4-2). A message breaks the rule if its number differs. This check does
+ * not judge two kinds of messages:
+ *
+ * 1. A request that the capture has after its own response: either of the two may have the wrong
+ *    number.
+ * 2. A response whose request is captured: check_echo() compares the two. */
 SMCR_RULES_LLC(check_link_number)
 {
     const smcr_link_t *link = message->link;
@@ -159,8 +161,9 @@ maximum_of_server(const smcr_lgr_t *lgr)
                                                 : smcr_rules_of_links(lgr)->max_links[lgr->server];
 }
 
-/* Whether the side announces another maximum of links than before. The maximum on which both sides
- * have agreed is always right; 0 accepts the server's. */
+/* Whether a side announces another maximum of links, `now`, than in its CONFIRM LINK before. False
+ * if `now` is the maximum on which both sides have agreed, or 0, which accepts the maximum of the
+ * server. */
 static bool
 changes_maximum(const smcr_lgr_t *lgr, uint8_t before, uint8_t now)
 {
@@ -252,9 +255,10 @@ SMCR_RULES_LLC(note_mismatch)
         smcr_rules_link(arrival, message->link)->faults |= SMCR_RULES_FAULT_MISMATCH;
 }
 
-/* Either both sides have eyecatchers at the beginning of their RMB elements, or neither has
- * (R-4.2-2). CONFIRM LINK reports the byte at which the data begins. Linux has no eyecatchers, and
- * declines if the other side has them (smc_llc_eval_conf_link()). */
+/* If one side has eyecatchers at the beginning of its RMB elements, the other side has eyecatchers,
+ * too (R-4.2-2). CONFIRM LINK reports the byte at which the data begins. A message breaks the rule
+ * if this byte differs from that of the other side. Linux has no eyecatchers, and declines if the
+ * other side has them (smc_llc_eval_conf_link()). */
 SMCR_RULES_LLC(check_eyecatchers)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -280,8 +284,8 @@ SMCR_RULES_LLC(note_confirmed)
 
 /* ---- ADD LINK ---- */
 
-/* Whether the link was active or confirmed with this number. A link that was offered and rejected
- * has not used its number. */
+/* Whether the link has used this number: it was active or confirmed with the number. A link that
+ * was offered and then rejected has not used its number. */
 static bool
 has_used_number(const smcr_link_t *link, uint8_t number)
 {
@@ -441,10 +445,10 @@ SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
                  link->state != SMCR_LINK_ANNOUNCED || link->reported_lost || link->delete_reason ||
                  smcr_rules_of_link(link)->has_rtokens)
 
-/* After an accepted ADD LINK, CONFIRM LINK follows on the new link. If that fails, DELETE LINK
- * follows on the old one (R-3.5.1.6-6, R-3.5.1.6-7). The rule is broken if the capture has neither
- * within SETTLED_IN. The capture may not have the device of the new link, so the event is a
- * NOTE. */
+/* After the client has accepted ADD LINK, CONFIRM LINK follows on the new link. If CONFIRM LINK
+ * fails, DELETE LINK follows on the link that carried ADD LINK (R-3.5.1.6-6, R-3.5.1.6-7). The rule
+ * is broken if no CONFIRM LINK and no DELETE LINK is captured within SETTLED_IN after the
+ * acceptance. The packets of the new link's device may not be captured, so the event is a NOTE. */
 static void
 expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {

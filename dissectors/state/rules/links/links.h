@@ -1,10 +1,9 @@
 /* Knows the rules of RFC 7609 for links, LLC and RMBs that several frames together break, and the
- * memory that they need (links_checks.h). Does not know what a message changes. Called by the flow:
- * before it learns a message, after it has learned the message, and when something happens to an
- * exchange.
+ * memory that they need (links_checks.h). Does not know what a message changes. Called by
+ * state/flow: before it learns a message, after it has learned the message, and when something
+ * happens to an exchange.
  *
- * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
@@ -47,12 +46,12 @@ void smcr_rules_check_exchange(smcr_rules_happening_t what, const smcr_exchange_
 
 /* ---- when a link may be used (RFC 7609 3.5.1.5, 3.5.1.6, 3.5.5.1.3) ---- */
 
-/* Checks a request that the flow has not learned yet: whether SMC-R uses its operation (4.7) and,
+/* Checks a request that state/flow has not learned yet: whether SMC-R uses its operation (4.7) and,
  * for an RDMA WRITE, whether its sender may use the link. */
 void smcr_rules_check_request(const smcr_arrival_t *arrival);
 
-/* Checks whether the sender of a CDC message may use the link. The flow has not learned the message
- * yet. */
+/* Checks whether the sender of a CDC message may use the link that carries the message. state/flow
+ * has not learned the message yet. */
 void smcr_rules_check_link_use(const smcr_arrival_t *arrival);
 
 /* ---- CLC messages (RFC 7609 2.1, 3.5, A.2, C) ---- */

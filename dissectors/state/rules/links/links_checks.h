@@ -33,11 +33,11 @@ typedef struct {
 typedef struct smcr_rules_links_link {
     uint64_t confirmed_time; /* time of the response to the link's CONFIRM LINK */
     uint64_t delete_asked_time; /* time when the client asked to delete the link */
-    /* The message after which neither side uses the link: the response to DELETE LINK, DELETE LINK
+    /* The message after which no side uses the link: the response to DELETE LINK, DELETE LINK
      * for all links, or a response that rejects the link. Zeros: there has been none. */
     smcr_link_sent_message_t end_of_use;
-    /* By requester: the first request over the link that needs a response and has none; NULL:
-     * none. */
+    /* First request over the link that needs a response and has none, by the side that has sent the
+     * request; NULL: none. */
     const smcr_exchange_request_t *unanswered[2];
     smcr_rules_qp_t qp[2]; /* queue pairs of the link */
     uint8_t faults;        /* faults in the messages about the link, bits of smcr_rules_fault_t; 0:
@@ -47,14 +47,14 @@ typedef struct smcr_rules_links_link {
     bool was_active;       /* the link was active when the server deleted it; not set before that */
 } smcr_rules_link_t;
 
-/* How far a side has got with a list of RTokens that needs several messages. */
+/* The progress of a list of RTokens that a side announces in several messages. */
 typedef struct {
-    /* place of the last message of the list in its flow; its queue pair is NULL: the side has sent
-     * no message of the list */
+    /* point of the list's last message in the flow to its receiver; no queue pair: the side has
+     * sent no message of the list */
     smcr_point_t last_message;
-    uint8_t rtokens_left; /* number of RTokens left as the last message says; its own RTokens count
-                             as left */
-    bool is_continuation; /* the last message is a continuation */
+    uint8_t rtokens_left; /* number of RTokens that are left, as the list's last message reports;
+                             the RTokens in this message count as left */
+    bool is_continuation; /* the list's last message is a continuation */
 } smcr_rules_countdown_t;
 
 /* The server's changes of a link group. */
@@ -81,15 +81,15 @@ typedef struct smcr_rules_links_lgr {
     uint64_t second_over_time;         /* time when the attempt at a second link was over */
     smcr_rules_countdown_t confirms[2]; /* lists of RTokens in CONFIRM RKEY and its continuations */
     uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests of each side */
-    uint32_t unknown_rkey[2]; /* last RKey in the last DELETE RKEY request that was never announced;
-                                 set with `has_unknown_rkey` */
+    uint32_t unknown_rkey[2]; /* RKey that was never announced, in the last DELETE RKEY request of
+                                 each side: the last such RKey; set with `has_unknown_rkey` */
     bool has_unknown_rkey[2]; /* the last DELETE RKEY request has an RKey that was never
                                  announced */
     uint8_t max_links[2];   /* maximum of links in CONFIRM LINK of each side; 0: not known */
     uint8_t order[2];       /* byte order of lengths in LLC, enum smcr_rules_order; 0: not known */
     uint16_t vlan;          /* VLAN of the first CLC message with a tag; 0: no CLC message has a
                                tag */
-    bool has_data;          /* there has been an RDMA WRITE in the group */
+    bool has_data;          /* a link of the group has carried an RDMA WRITE */
     bool rmb_is_new;        /* the RMB in the CLC message that is being learned is new */
 } smcr_rules_links_t;
 

@@ -57,8 +57,8 @@ SMCR_RULES_LLC(check_sender)
 }
 
 /* The server answers a client's DELETE LINK by a DELETE LINK request of its own, not by a response
- * (R-3.5.5.1.4-3). A response of the server breaks the rule, unless its reason says that there is
- * no such link or group. */
+ * (R-3.5.5.1.4-3). A response of the server breaks the rule. A response with the reason that the
+ * link or group is not known is allowed. */
 SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->first_contact_captured && message->by_server &&
@@ -70,8 +70,9 @@ SMCR_RULES_LLC(check_deleter)
 /* ---- versions, byte order and limits ---- */
 
 /* A link group has the LLC messages of its version (R-V2LLC-3). A message breaks the rule if its
- * type belongs to the other version. Not judged are groups whose first contact is not captured, and
- * messages on a deleted link, whose queue pairs may now belong to another group. */
+ * type belongs to the other version. Not judged are: 1. messages in a group whose first contact is
+ * not captured; 2. messages on a deleted link, whose queue pairs may now belong to another
+ * group. */
 SMCR_RULES_LLC(check_version)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -192,7 +193,7 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
     return twice;
 }
 
-/* Whether CONFIRM RKEY must name the link: it is active, has a number, and neither side has
+/* Whether CONFIRM RKEY must name the link: it is active, has a number, and no side has
  * reported it as lost. */
 static bool
 needs_rtoken(const smcr_link_t *link)
@@ -200,7 +201,8 @@ needs_rtoken(const smcr_link_t *link)
     return link->state == SMCR_LINK_ACTIVE && link->has_number && !link->reported_lost;
 }
 
-/* An active link of the group that is not marked in `named`; NULL: all are marked. */
+/* Returns an active link that needs an RToken (needs_rtoken()) and is not marked in `named`; NULL:
+ * all such links are marked. */
 static const smcr_link_t *
 find_unnamed(const smcr_lgr_t *lgr, const bool named[NUMBERS])
 {
@@ -211,8 +213,8 @@ find_unnamed(const smcr_lgr_t *lgr, const bool named[NUMBERS])
     return link;
 }
 
-/* Whether an event came by the deadline of the claim. `time`: nanoseconds since the epoch; 0: the
- * event has not come. */
+/* Whether a message that came at `time` came by the deadline of the claim. `time`: nanoseconds
+ * since the epoch; 0: the message has not come, so the result is false. */
 static bool
 came_in_time(uint64_t time, const smcr_doubt_proof_t *claim)
 {
@@ -286,8 +288,8 @@ rejects_new_link(const smcr_exchange_message_t *message, const smcr_rules_change
            message->llc->u.add_link.link == change->new_number;
 }
 
-/* Remembers that the server adds a link. A response that rejects the link ends this. Any other
- * response begins its sender's list of RTokens. */
+/* Remembers that the server's ADD LINK exchange is open. A response that rejects the link ends the
+ * exchange. Any other response begins the responder's list of RTokens for the new link. */
 SMCR_RULES_LLC(note_adding)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;

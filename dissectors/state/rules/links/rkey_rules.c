@@ -18,8 +18,8 @@ is_negative(const smcr_exchange_message_t *message)
 
 /* ---- CONFIRM RKEY ---- */
 
-/* Whether no link that the group has had has this number. False if the number of a link is not
- * known. */
+/* Whether the group has never had a link with this number. False if the number of some link of the
+ * group is not known. */
 static bool
 is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
 {
@@ -35,9 +35,9 @@ is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
 SMCR_DOUBT_CLAIM(link_has_come, const smcr_lgr_t *lgr, !is_unknown_number(lgr, (uint8_t)claim->key))
 
 /* The list of CONFIRM RKEY names links of the group (R-A.3.5-5). A message breaks the rule if it
- * has a number that no link of the group ever had. 0 is ignored: it fills unused entries of a list
- * whose count is wrong. If the capture may miss the ADD LINK of the link, the flow adds a NOTE
- * instead. */
+ * has a number that no link of the group ever had. The number 0 is ignored, since it fills unused
+ * entries of a list whose count is wrong. If the ADD LINK of the link may be missing in the
+ * capture, this check reports nothing: the room state/flow adds an event of severity NOTE. */
 static void
 check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
 {
@@ -61,8 +61,9 @@ find_named(const smcr_exchange_message_t *message, const smcr_link_t *link, uint
     return smcr_rmb_find(message->arrival->state, &link->qp[message->from->side], rkey);
 }
 
-/* The RKeys for the other links are new, too (R-A.3.5-8). `rmb`: the RMB that the message
- * announces; NULL: not known. */
+/* The RKeys that CONFIRM RKEY has for other links than the one that carries the message are new
+ * (R-A.3.5-8). The message breaks the rule if such an RKey names an RMB in use. `rmb`: the RMB that
+ * the message announces; NULL: not known. */
 static void
 check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {
@@ -133,8 +134,8 @@ check_retry(const smcr_exchange_message_t *message)
                        "(smc_llc_do_confirm_rkey())");
 }
 
-/* Whether the server's request from `time` is still open. `time`: nanoseconds since the epoch; 0:
- * there is none. */
+/* Whether the request that the server sent at `time` is still open when the message comes. `time`:
+ * nanoseconds since the epoch; 0: the server has sent no request, so the result is false. */
 static bool
 is_open_still(const smcr_exchange_message_t *message, uint64_t time)
 {
@@ -169,8 +170,8 @@ note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
         kept->agreed_time = arrival->when.time;
 }
 
-/* Remembers that the RMB was refused, unless an open connection uses it. No side writes to a
- * refused RMB (write_rules.c). */
+/* Remembers that the RMB was refused by a negative response to CONFIRM RKEY. No side writes to a
+ * refused RMB (write_rules.c). If an open connection uses the RMB, nothing is remembered. */
 static void
 note_refused(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 {
@@ -200,16 +201,16 @@ SMCR_RULES_LLC(check_agreement)
 /* ---- DELETE RKEY ---- */
 
 /* DELETE RKEY names RMBs by the RKeys for the link that carries the message (R-3.5.5.2-2,
- * R-3.5.5.2.2-3). A message breaks the rule if an RKey was not announced for this link. It may have
- * been announced for another link. If the capture may miss the announcement, the flow adds a NOTE
- * instead. */
+ * R-3.5.5.2.2-3). A message breaks the rule if one of its RKeys was not announced for this link,
+ * even if the RKey was announced for another link. If the announcement may be missing in the
+ * capture, this check reports nothing: the room state/flow adds an event of severity NOTE. */
 static void
 check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 {
     const smcr_link_t *other = message->lgr->newest_link; /* link on which the RKey names an RMB */
     smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
 
-    if (doubt.kind) /* the flow adds a NOTE */
+    if (doubt.kind) /* state/flow adds an event of severity NOTE */
         return;
     while (other && !smcr_rmb_find(message->arrival->state, &other->qp[message->from->side], rkey))
         other = smcr_link_older(other);

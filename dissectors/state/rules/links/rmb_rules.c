@@ -10,7 +10,8 @@
 
 /* ---- RMBs in use ---- */
 
-/* Whether the connection is certainly open, as the owner of its RMB `data` has shown. */
+/* Whether the connection is certainly open: the owner of the RMB `data` has proven this by a CDC
+ * message on the connection. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
@@ -124,7 +125,7 @@ smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uin
 /* ---- RMBs in CLC messages ---- */
 
 /* Whether the report of check_announced_by_llc() is withdrawn later: CONFIRM RKEY has announced the
- * RMB, or the RMB names nothing any more. */
+ * RMB, or the RMB was superseded, so that no RKey names it any more. */
 SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
                  rmb->superseded || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
@@ -148,9 +149,10 @@ check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 }
 
 /* In a later contact CONFIRM RKEY announces a new RMB before CLC names it (R-3.5.2-2). An Accept or
- * Confirm with a new RMB breaks the rule if no CONFIRM RKEY comes up to LATE after it. LATE allows
- * for RoCE that is captured later than TCP. If the capture may miss CONFIRM RKEY, the flow adds a
- * NOTE instead. */
+ * Confirm with a new RMB breaks the rule if no CONFIRM RKEY announces the RMB up to LATE after this
+ * CLC message. The time LATE allows for RoCE packets that are captured later than TCP. If CONFIRM
+ * RKEY may be missing in the capture, this check reports nothing: the room state/flow adds an event
+ * of severity NOTE. */
 static void
 check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
@@ -194,7 +196,8 @@ SMCR_RULES_CLC(check_named_rmb)
         check_agreed_before(arrival, rmb);
 }
 
-/* The kinds of CLC messages, by which check_rows.def selects those that a check is for. */
+/* The kinds of CLC messages, one bit each. Each row of check_rows.def has a check, and the kinds of
+ * messages for which the check is called. */
 enum {
     WRONG_SENDER = 1,
     PROPOSAL = 1 << SMCR_CLC_PROPOSAL,

@@ -51,9 +51,9 @@ SMCR_RULES_LLC(check_deleted)
                            "The link was deleted in frame %u", link->deleted_frame);
 }
 
-/* A rejected link is not used (R-3.5.1.6-9). A request breaks the rule on a link that a response to
- * ADD LINK has rejected. Both queue pairs of the link must be known. If only one is known, it may
- * now belong to another link. */
+/* A rejected link is not used (R-3.5.1.6-9). A request on a link breaks the rule if a response to
+ * ADD LINK has rejected the link. Both queue pairs of the link must be known. If only one queue
+ * pair is known, this queue pair may now belong to another link. */
 static void
 check_rejected(const smcr_arrival_t *arrival)
 {
@@ -137,7 +137,7 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
 /* ---- LLC messages ---- */
 
 /* The rules of check_rejected(), check_confirmed() and check_declined(), for an LLC message. DELETE
- * LINK is allowed on a link whose first contact was declined. */
+ * LINK is the only message that is allowed on a link whose first contact was declined. */
 SMCR_RULES_LLC(check_usable)
 {
     check_rejected(arrival);
@@ -264,10 +264,10 @@ may_have_immediate(const smcr_lgr_t *lgr, uint8_t opcode)
            (lgr->immediate_agreed || !lgr->immediate_known);
 }
 
-/* A link carries RDMA WRITE and SEND, but no READ and no atomics (R-4.7-1). Neither has immediate
- * data (R-4.7-2), and no SEND invalidates an RKey (R-4.7-3). The opcode alone proves the breach.
- * Not judged are queue pairs of a deleted link, or of a group whose first contact is not captured:
- * they may now belong to another program. */
+/* A link carries RDMA WRITE and SEND, but no READ and no atomics (R-4.7-1). A WRITE or SEND has no
+ * immediate data (R-4.7-2), and a SEND does not invalidate an RKey (R-4.7-3). The opcode alone
+ * proves the breach. Not judged are: 1. packets of a deleted link; 2. packets of a group whose
+ * first contact is not captured. Their queue pairs may now belong to another program. */
 static void
 check_operation(const smcr_arrival_t *arrival)
 {
@@ -449,9 +449,10 @@ had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_lin
     return false;
 }
 
-/* Whether the server has deleted the link, the client has not responded yet, and the client must
- * know the link. The client must know a link that was in use, unless it has reported the link as
- * lost or asked to delete it. */
+/* Whether three conditions hold: 1. the server has deleted the link; 2. the client has not
+ * responded yet; 3. the client must know the link. A client must know a link that was in use. A
+ * client that has reported the link as lost, or has asked to delete the link, need not know the
+ * link any more. */
 static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
@@ -462,10 +463,13 @@ is_deleted_by_server(const smcr_link_t *link)
            !memory->delete_asked_time;
 }
 
-/* A client cannot refuse to delete a link (R-3.5.5.1.3-1). It responds "unknown link" only if it
- * does not know the link (R-C.7-12). The response breaks the rule if it says so of a link in use,
- * or if it consents to a number that no link of the group ever had. Linux clears a link at once
- * when it has asked to delete it, or has lost it: then "unknown link" is right. */
+/* A client cannot refuse to delete a link (R-3.5.5.1.3-1). The client responds "unknown link" only
+ * if it does not know the link (R-C.7-12). The response to DELETE LINK breaks the rule in two
+ * cases:
+ * 1. the response has the reason "unknown link" for a link in use; 2. the response agrees to delete
+ *    a number that no link of the group ever had. A Linux client forgets a link at once when the
+ *    client has asked to delete the link, or has lost the link: then the reason "unknown link" is
+ *    right. */
 SMCR_RULES_LLC(check_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
@@ -538,8 +542,8 @@ awaits_consent(const smcr_link_t *link, uint8_t number)
            !smcr_rules_of_link(link)->end_of_use.sent;
 }
 
-/* The response to DELETE LINK ends the use of the link, unless it says that there is no such
- * link. */
+/* Remembers that the response to DELETE LINK ends the use of the link. A response with the reason
+ * "unknown link" changes nothing. */
 SMCR_RULES_LLC(note_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
