@@ -18,8 +18,8 @@ WORDS = {
         "xrc"
     ),
     "fabric": (
-        "ack completion ecn flow icrc id psn range read response seen sent slab step traffic unacked "
-        "when"
+        "ack completion ecn flow icrc id psn range read response seen sent slab step traffic "
+        "unacked when"
     ),
     "fabric/peers": "cm port_pair rdma",
     "state": "state sender",

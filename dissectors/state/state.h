@@ -1,6 +1,6 @@
 /* Knows all that is known of the SMC-R traffic of one capture file: the door of model, evidence,
  * rules and flow. Does not know dissection; uses GLib and wmem only. Called by the room packet/
- * to learn, in the first pass. Every room above reads the state.
+ * to learn, in the first pass, and read by every room above.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

@@ -1,6 +1,6 @@
 /* Knows the contents of a report: one table (entries.def) of all entries and their members, with
- * the words that members choose among (choices.def, finding_kinds.def). Structs, JSON, schema and
- * sums come from this table. Knows neither Wireshark nor where a figure comes from. Every room of
+ * the words that members choose among (choices.def, finding_kinds.def), of which structs, JSON,
+ * schema and sums are made. Knows neither Wireshark nor where a figure comes from. Every room of
  * report/ includes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

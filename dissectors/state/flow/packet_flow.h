@@ -1,6 +1,6 @@
-/* Knows what packets and messages change. The receiver's order of packets decides when a message
- * counts. Does not know how anything is shown. Called through state.h, in the first pass, in the
- * order of the capture.
+/* Knows what packets and messages change, in the order in which the receiver takes them in. Does
+ * not know how anything is shown. Called through state.h, in the first pass, in the order of the
+ * capture.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

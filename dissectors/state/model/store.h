@@ -1,9 +1,10 @@
 /* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
  * streams, records. Does not know the changes and breaches that a message causes. Called by the
- * rooms of state/ and show/ only. A heading in the struct names the file to which the members after
- * it belong.
+ * rooms of state/ and show/ only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
+
+/* A heading in the struct names the file to which the members after it belong. */
 
 #pragma once
 
