@@ -226,9 +226,9 @@ EVERY = [
             "peer-is-somebody-else",
             "dissectors/state/flow/packet_flow.c",
             "unit/test_rdma.c",
-            "return other->gid_known && !smcr_gid_is_same(other->key.gid, roce->source);",
-            "return other->gid_known && "
-            "memcmp(other->key.gid, roce->source, SMCR_GID_IPV4_AT) != 0;",
+            "return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);",
+            "return peer->gid_known && "
+            "memcmp(peer->key.gid, roce->source, SMCR_GID_IPV4_AT) != 0;",
         ),
         (
             OWNERS,
@@ -420,7 +420,7 @@ EVERY = [
             "waits-until-the-writer-goes-on",
             "dissectors/state/model/record.c",
             "facts/test_window.py::test_waits_for_space[6.1-v1-d-bulk-slow-reader]",
-            "rare->continues.frame < end->frame",
+            "rare->continues.frame < freed->frame",
             "rare->continues.frame",
         ),
         (

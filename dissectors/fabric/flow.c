@@ -21,7 +21,7 @@
  * apart in time than this are in order, nanoseconds. */
 #define DISORDER_TIME UINT64_C(5000000)
 
-/* A request, with the facts besides the state of its flow that its verdict depends on. */
+/* A request. The verdict on it depends on these members and on the state of its flow. */
 typedef struct {
     const smcr_sent_t *packet;
     smcr_psn_t highest;      /* highest PSN of the flow before this request */

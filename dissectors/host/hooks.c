@@ -29,8 +29,8 @@
 #include "wire/wire.h"
 
 #define IGNORED_MAX 1000   /* packets of no interest after which the wrappers step aside */
-#define TELLING_LENGTH 200 /* captured bytes of a frame; longer than every frame with an LLC or CDC
-                              message that the plugin has to find */
+#define TELLING_LENGTH 200 /* captured bytes; a frame with so many is longer than any frame with an
+                              LLC or CDC message that the plugin has to find */
 
 /* Handles and heuristics live as long as the process. The members from `is_wrapped` on belong to
  * the open file. */

@@ -128,8 +128,8 @@ draw(const smcr_entry_report_t *report, void *context)
     wmem_destroy_allocator(rows.scope);
 }
 
-/* Frees a table of an earlier round with the texts of its cells. Called when no window shows the
- * table. */
+/* Frees a table that a later one has replaced, with the texts of its cells. Called when no window
+ * shows the table. */
 static void
 free_rows(void *retired)
 {

@@ -397,9 +397,9 @@ smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const
     return stream;
 }
 
-/* Shows the request that a response answers, and the time from the request to the response. Adds
- * the code of the exchange as a hidden field, for filters. If the request was retransmitted, shows
- * no time. */
+/* Shows the request that a response answers, and the time from the request to the response. If the
+ * request was retransmitted, shows no time. Adds the kind of request and response (clc.step,
+ * llc.step) as a hidden field, for filters. */
 static void
 show_response(proto_tree *tree, const smcr_exchange_t *answers)
 {

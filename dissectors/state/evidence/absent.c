@@ -312,8 +312,10 @@ may_hear(const smcr_conn_t *conn, int side)
     return link || !conn->lgr->first_contact_captured;
 }
 
-bool
-smcr_evidence_has_last_to(const smcr_conn_t *conn, int side)
+/* Whether the capture has all packets of the connection to `side` after the last CDC message to
+ * that side. After a close only packets that come soon can be the connection's. */
+static bool
+has_last_to(const smcr_conn_t *conn, int side)
 {
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
@@ -345,7 +347,7 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     bool means_something =
         !smcr_conn_side_has_invalid_cursor(sender) && !conn->lgr->immediate &&
         !conn->side[side].token_shared;
-    return means_something && smcr_evidence_has_last_to(conn, side) && flow->packet_count > 0 &&
+    return means_something && has_last_to(conn, side) && flow->packet_count > 0 &&
            !sender->last_cdc_missing;
 }
 

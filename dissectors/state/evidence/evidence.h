@@ -233,10 +233,6 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
  * (smc_tx_pending()). */
 #define SMCR_EVIDENCE_AFTER_CLOSE 64
 
-/* Whether the capture has all packets of the connection to `side` after the last CDC message to
- * that side. After a close only packets that come soon can be the connection's. */
-bool smcr_evidence_has_last_to(const smcr_conn_t *conn, int side);
-
 /* Whether the capture has all CDC messages to `side` so far: what they tell is known. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 

@@ -577,9 +577,9 @@ offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
     return (uint32_t)smcr_stream_free(in);
 }
 
-/* Completes the analysis of the message with the positions of the streams after it. A sender that
- * has moved to another link sends old messages once more, with old cursors. Such a message does not
- * give the positions of the streams, since later messages may be missing. */
+/* Completes the analysis of the message with the positions of both streams. A sender that has moved
+ * to another link sends old messages once more: their cursors are older than those that are known.
+ * Such a message does not give the positions of the streams. */
 static void
 complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {

@@ -17,8 +17,8 @@ typedef struct smcr_rmb_rtoken {
     uint32_t next;          /* slab number of the next key of this RMB; 0: none */
     smcr_rmb_t *rmb;        /* RMB that the key names */
     uint64_t va;            /* virtual address of the RMB's first byte */
-    struct smcr_rmb_rtoken *before; /* earlier key with the same RKey and another address; NULL:
-                                       none */
+    struct smcr_rmb_rtoken *before; /* earlier RToken with the same RKey and another address;
+                                       NULL: none */
 } smcr_rmb_rtoken_t;
 
 /* Rarely set members of an RMB, allocated on demand. */
