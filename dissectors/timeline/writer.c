@@ -496,19 +496,23 @@ take_gap(const step_t *step, int side)
     begin_missing_acks(step, side, since);
 }
 
-/* Adds the intervals of a gap, whose missing packets may be of this connection. It is not known
- * what the writer `side` did during the gap, whether a missing packet has freed space for the peer,
- * and whether one was an answer to the peer. `end`: end of the gap, if no packet has come in order
- * since. */
+/* Adds to the intervals of the writer `side` what a gap of `sender` makes unknown, whose missing
+ * packets may be of this connection. Of its own gap: what the writer did. Of its peer's: whether a
+ * missing packet has freed space for the writer, or was an answer to it. `end`: end of the gap, if
+ * no packet of the sender has come in order since. */
 static void
-add_gap(const step_t *step, int side, smcr_when_t end)
+add_gap(const step_t *step, int sender, int side, smcr_when_t end)
 {
-    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
     const smcr_timeline_gap_t *gap = &writer->gap;
 
-    add(step, side, SMCR_INTERVAL_NOT_CAPTURED, gap->since, gap->until.frame ? gap->until : end);
-    add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, writer->gap_noticed);
-    prolong_answer(step, !side, gap->since, writer->gap_noticed);
+    if (sender == side) {
+        add(step, side, SMCR_INTERVAL_NOT_CAPTURED, gap->since,
+            gap->until.frame ? gap->until : end);
+        return;
+    }
+    add(step, side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, writer->gap_noticed);
+    prolong_answer(step, side, gap->since, writer->gap_noticed);
 }
 
 /* Ends the current gap of the writer `side` at its CDC message in order, which shows whether
@@ -524,8 +528,8 @@ settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
     bool is_whole = view && view->has_announced_bytes && !writer->gap.has_unknown_message &&
                     view->announced_bytes == writer->unannounced;
 
-    if (writer->gap.since.frame && !is_whole)
-        add_gap(step, side, step->packet->when);
+    for (int each = 0; writer->gap.since.frame && !is_whole && each < 2; each++)
+        add_gap(step, side, each, step->packet->when);
     writer->gap = (smcr_timeline_gap_t){0};
 }
 
@@ -846,7 +850,7 @@ end_of_certain_wait(const smcr_timeline_t *timeline, int side,
 {
     smcr_when_t last = timeline->writer[!side].last_seen, end = question->span.end;
 
-    return question->doubt && last.time < end.time ? last : end;
+    return question->missing.doubt && last.time < end.time ? last : end;
 }
 
 /* Adds intervals of missing packets at the end of the span to a copy of the timeline. There are
@@ -859,17 +863,17 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
         const smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
         smcr_when_t known = writer->last_known.frame ? writer->last_known : step->timeline->begun;
         if (writer->gap.since.frame)
-            add_gap(step, sender, question->span.end);
-        if (question->misses_last[sender])
+            add_gap(step, sender, side, question->span.end);
+        if (question->missing.last[sender])
             add(step, side,
                 sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED,
                 known, question->span.end);
     }
     const smcr_when_t *last_acked = &step->timeline->writer[side].last_acked;
-    if (question->misses_acks[!side])
+    if (question->missing.acks[!side])
         add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT,
             last_acked->frame ? *last_acked : step->timeline->begun, question->span.end);
-    if (question->misses_last[!side])
+    if (question->missing.last[!side])
         prolong_answer(step, side, step->timeline->begun, question->span.end);
 }
 
@@ -982,19 +986,17 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
     smcr_interval_t before = {question->span.begin, timeline->begun};
     smcr_timeline_t copy = *timeline;
 
-    for (int each = 0; each < 2; each++)
-        copy.writer[each].intervals = copy_intervals(&timeline->writer[each].intervals);
+    copy.writer[side].intervals = copy_intervals(&writer->intervals);
     add_open(&copy, side, question);
     smcr_timeline_direction_t found = {
         smcr_intervals_divide(&copy.writer[side].intervals, question->span),
         writer->longest_answer};
     divide_maybe_transfer(&found.division, copy.misses_acks);
-    if (question->doubt)
-        keep_what_is_proven(&found.division, question->doubt);
+    if (question->missing.doubt)
+        keep_what_is_proven(&found.division, question->missing.doubt);
     else if (writer->misses_first)
         doubt_beginning(&found.division, smcr_interval_length(before));
-    for (int each = 0; each < 2; each++)
-        free_copy(&copy.writer[each].intervals);
+    free_copy(&copy.writer[side].intervals);
     return found;
 }
 

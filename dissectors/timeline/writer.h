@@ -155,13 +155,18 @@ typedef enum {
     SMCR_TIMELINE_IN_DISORDER,
 } smcr_timeline_doubt_t;
 
+/* What the capture may miss of a connection. All zeros: nothing. */
+typedef struct {
+    smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
+    bool last[2];  /* by sender: packets after its last captured packet may be missing */
+    bool acks[2];  /* by sender: its last acknowledgements may be missing */
+} smcr_timeline_missing_t;
+
 /* The question that smcr_timeline_divide() answers for one direction. */
 typedef struct {
     smcr_interval_t span; /* time to divide: from the event after which the connection can carry
                              data to the last frame of the connection */
-    smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
-    bool misses_last[2];  /* by sender: packets after its last captured packet may be missing */
-    bool misses_acks[2];  /* by sender: its last acknowledgements may be missing */
+    smcr_timeline_missing_t missing;
 } smcr_timeline_question_t;
 
 /* Takes in the next packet of the connection, in the order of the capture. Memory is allocated in

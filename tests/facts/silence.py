@@ -29,7 +29,6 @@ import ipaddress
 import itertools
 import pathlib
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -38,7 +37,6 @@ import pcapng  # noqa: E402
 import report_runs  # noqa: E402
 import truths  # noqa: E402
 import wire  # noqa: E402
-from bed import Tshark, new_bed  # noqa: E402
 
 # Kinds in which frames are missing or truncated. In the others frames are out of order or doubled.
 KINDS = ("single", "pair", "5 %", "block", "start", "end", "one host", "part", "snap", "pause")
@@ -447,12 +445,7 @@ def counted(counter, order):
 def main():
     arguments = truths.parser_of(__doc__, KINDS, "the figures that are lost").parse_args()
     results = Results()
-    with new_bed() as bed, tempfile.TemporaryDirectory(dir=bed.scratch) as folder:
-        scratch = pathlib.Path(folder)
-        scratch.chmod(0o755)
-        if arguments.plugin:
-            bed.add_plugin(arguments.plugin, "given")
-        tshark = Tshark(bed, "given" if arguments.plugin else "debug")
+    with truths.bed_of(arguments) as (tshark, scratch):
         for capture in arguments.captures or CAPTURES:
             whole = whole_of(truths.truth_of(tshark, capture))
             if not whole.connections:

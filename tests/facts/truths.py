@@ -13,6 +13,7 @@ speaks of the capture itself is left out: that it lacks packets.
 
 import argparse
 import collections
+import contextlib
 import decimal
 import functools
 import pathlib
@@ -1013,6 +1014,17 @@ def parser_of(description, kinds, listed):
     return parser
 
 
+@contextlib.contextmanager
+def bed_of(arguments):
+    """tshark with the build that the arguments of such a program name, and a folder to write to."""
+    with new_bed() as bed, tempfile.TemporaryDirectory(dir=bed.scratch) as folder:
+        scratch = pathlib.Path(folder)
+        scratch.chmod(0o755)
+        if arguments.plugin:
+            bed.add_plugin(arguments.plugin, "given")
+        yield Tshark(bed, "given" if arguments.plugin else "debug"), scratch
+
+
 def main():
     parser = parser_of(__doc__, KINDS, "what contradicts")
     parser.add_argument(
@@ -1025,12 +1037,7 @@ def main():
     )
     arguments = parser.parse_args()
     total = collections.Counter()
-    with new_bed() as bed, tempfile.TemporaryDirectory(dir=bed.scratch) as folder:
-        scratch = pathlib.Path(folder)
-        scratch.chmod(0o755)
-        if arguments.plugin:
-            bed.add_plugin(arguments.plugin, "given")
-        tshark = Tshark(bed, "given" if arguments.plugin else "debug")
+    with bed_of(arguments) as (tshark, scratch):
         for capture in arguments.captures or CAPTURES:
             truth, name = truth_of(tshark, capture), name_of(capture)
             for kind in arguments.only or kinds_of(name):

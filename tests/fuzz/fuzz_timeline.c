@@ -213,9 +213,9 @@ ask(stage_t *stage)
     smcr_timeline_question_t question = {
         .span = {{timeline->begun.frame, timeline->begun.time - before},
                  {stage->now.frame, timeline->latest.time + how}},
-        .doubt = input_pick(stage->input, SMCR_TIMELINE_IN_DISORDER + 1),
-        .misses_last = {(how & 1) != 0, (how & 2) != 0},
-        .misses_acks = {(how & 4) != 0, (how & 8) != 0},
+        .missing = {.doubt = input_pick(stage->input, SMCR_TIMELINE_IN_DISORDER + 1),
+                    .last = {(how & 1) != 0, (how & 2) != 0},
+                    .acks = {(how & 4) != 0, (how & 8) != 0}},
     };
     uint64_t span = smcr_interval_length(question.span);
 

@@ -89,12 +89,7 @@ typedef struct {
     uint64_t ready;      /* time from which the connection can carry data; SMCR_FIGURE_UNKNOWN: not
                             known */
     bool has_syn;        /* the SYN of the connection was captured */
-    smcr_timeline_doubt_t doubt; /* reason why the connection's packets prove less than usual;
-                                    SMCR_TIMELINE_NO_DOUBT: none */
-    bool misses_last[2]; /* index: side of the sender. The sender's last packets may not be
-                            captured */
-    bool misses_acks[2]; /* index: side of the sender. The sender's last acknowledgements may not be
-                            captured */
+    smcr_timeline_missing_t missing; /* what the capture may miss of the connection */
 } smcr_collect_span_t;
 
 /* Adds the connection's next RoCE packet to the timeline in `times`. `gaps`: what the capture has

@@ -394,18 +394,23 @@ doubt_of_time(const smcr_conn_t *conn)
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
-/* Whether the last packets of the side `sender` may be missing. After both ends have closed,
- * nothing that they do changes how their time is divided. */
-static bool
-misses_last_of(const smcr_conn_t *conn, int sender, bool is_part)
+/* What the capture may miss of the connection. `is_part`: the last messages may be missing. After
+ * both ends have closed, only acknowledgements can be missing: nothing else that they do changes
+ * how their time is divided. */
+static smcr_timeline_missing_t
+missing_of(const smcr_conn_t *conn, bool is_part)
 {
-    const smcr_link_t *link = conn->side[sender].link;
-    bool knows_link = !link || smcr_evidence_knows_link(link);
-    bool has_closed = true;
+    const smcr_conn_side_t *sides = conn->side;
+    bool have_closed = smcr_conn_side_has_closed(&sides[0]) && smcr_conn_side_has_closed(&sides[1]);
+    smcr_timeline_missing_t missing = {.doubt = doubt_of_time(conn)};
 
-    for (int side = 0; side < 2; side++)
-        has_closed &= conn->side[side].closed_frame || conn->side[side].abort_frame;
-    return !has_closed && (is_part || !knows_link || !smcr_evidence_is_current(conn, !sender));
+    for (int sender = 0; sender < 2; sender++) {
+        const smcr_link_t *link = sides[sender].link;
+        bool knows_link = !link || smcr_evidence_knows_link(link);
+        missing.acks[sender] = is_part || !smcr_evidence_is_current(conn, !sender);
+        missing.last[sender] = !have_closed && (missing.acks[sender] || !knows_link);
+    }
+    return missing;
 }
 
 /* Where the time of both directions went. `is_part`: the last messages may be missing. Where
@@ -421,11 +426,7 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
-        .doubt = doubt_of_time(counted->conn),
-        .misses_last = {misses_last_of(counted->conn, 0, is_part),
-                        misses_last_of(counted->conn, 1, is_part)},
-        .misses_acks = {is_part || !smcr_evidence_is_current(counted->conn, 1),
-                        is_part || !smcr_evidence_is_current(counted->conn, 0)},
+        .missing = missing_of(counted->conn, is_part),
     };
     int client = smcr_lgr_client_side(counted->conn->lgr);
 

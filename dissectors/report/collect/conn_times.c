@@ -112,13 +112,8 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     if (data.begin.time < span->first || timeline->begun.time < data.begin.time ||
         span->last < timeline->latest.time)
         return false;
-    smcr_timeline_question_t question = {
-        .span = data,
-        .doubt = span->doubt,
-        .misses_last = {span->misses_last[0], span->misses_last[1]},
-        .misses_acks = {span->misses_acks[0], span->misses_acks[1]},
-    };
-    *found = smcr_timeline_divide(timeline, side, &question);
+    *found = smcr_timeline_divide(timeline, side,
+                                  &(smcr_timeline_question_t){data, span->missing});
     return true;
 }
 

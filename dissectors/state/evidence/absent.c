@@ -321,11 +321,10 @@ has_last_to(const smcr_conn_t *conn, int side)
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
     smcr_psn_t after_close = last->psn + SMCR_EVIDENCE_AFTER_CLOSE;
     const smcr_conn_side_t *sender = &conn->side[!side];
-    bool has_closed = sender->closed_frame || sender->abort_frame;
 
     if (!flow)
         return false;
-    if (has_closed && flow->highest >= after_close)
+    if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
         return smcr_evidence_absent(last, last->qp, after_close) == 0;
     /* What is acknowledged, but has not come, is missing as well; so is what waits after a gap. */
     return smcr_evidence_holds(last) && flow->acked_psn <= flow->highest &&
@@ -366,8 +365,7 @@ static bool
 has_ended_half(const smcr_lgr_t *lgr, int side)
 {
     SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->one_direction_conns) {
-        if (half->side[side].has_token &&
-            (half->side[!side].closed_frame || half->side[!side].abort_frame))
+        if (half->side[side].has_token && smcr_conn_side_has_closed(&half->side[!side]))
             return true;
     }
     return false;
@@ -418,7 +416,7 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     const smcr_point_t *heard = &conn->side[qp->side].last_cdc_received;
     bool replay = sender->moved_frame > sender->last_cdc_frame; /* after a failover (4.6.1) */
     bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
-    bool ended = sender->closed_frame || sender->abort_frame;
+    bool ended = smcr_conn_side_has_closed(sender);
     int16_t step = smcr_conn_side_seq_step(sender, cdc->seq);
     uint64_t absent = smcr_evidence_absent(heard, qp, arrival->psn);
 

@@ -364,12 +364,11 @@ has_ended(const smcr_doubt_proof_t *claim)
     const smcr_conn_side_t *owner = &use->conn->side[use->owner];
     const smcr_conn_side_t *peer = &use->conn->side[!use->owner];
 
-    if (owner->closed_frame || owner->abort_frame)
+    if (smcr_conn_side_has_closed(owner))
         return !use->at.qp || !peer->last_cdc_received.qp ||
                peer->last_cdc_received.qp != use->at.qp ||
                peer->last_cdc_received.psn <= use->at.psn;
-    return !owner->last_cdc_frame || peer->closed_frame || peer->abort_frame ||
-           use->conn->decline_frame;
+    return !owner->last_cdc_frame || smcr_conn_side_has_closed(peer) || use->conn->decline_frame;
 }
 
 smcr_doubt_t

@@ -307,11 +307,18 @@ void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint3
  * connections may get these tokens and elements. */
 void smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn);
 
+/* Whether the side has closed or aborted: it neither writes nor reads any more. (4.8) */
+static inline bool
+smcr_conn_side_has_closed(const smcr_conn_side_t *side)
+{
+    return side->closed_frame || side->abort_frame;
+}
+
 /* Whether the side has reported that it will write no more, or has closed or aborted. (4.8) */
 static inline bool
 smcr_conn_side_has_ended(const smcr_conn_side_t *side)
 {
-    return side->sending_done_frame || side->closed_frame || side->abort_frame;
+    return side->sending_done_frame || smcr_conn_side_has_closed(side);
 }
 
 /* Moves `consumed` of the stream that the side reads to the side's last consumer cursor. Call this

@@ -411,13 +411,13 @@ smcr_stream_range_t smcr_place_range(const smcr_place_t *place);
 static inline const smcr_place_rare_t *
 smcr_place_rare(const smcr_place_t *place)
 {
-    return place->rare ? smcr_slab_beside(place, place->rare) : NULL;
+    return smcr_slab_beside(place, place->rare);
 }
 
 static inline const smcr_record_cdc_rare_t *
 smcr_record_cdc_rare(const smcr_record_cdc_t *view)
 {
-    return view->rare ? smcr_slab_beside(view, view->rare) : NULL;
+    return smcr_slab_beside(view, view->rare);
 }
 
 /* What is learned later about a WRITE that came before its connection or position was known; NULL:
