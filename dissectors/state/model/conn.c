@@ -1,5 +1,5 @@
-/* Makes connections, finds them by alert token, and joins connections and links that turn out to be
- * one.
+/* Makes connections, finds them by alert token, and joins two objects that describe the same
+ * connection or the same link.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -27,8 +27,8 @@ smcr_conn_new(smcr_state_t *state)
     return conn;
 }
 
-/* In the table of conversations, the first member of a connection is its key. So a pointer to a
- * pointer to a conversation is a key, too. */
+/* The table of conversations takes a pointer to a connection as a pointer to its first member, the
+ * key. So a pointer to any variable with a conversation can be used as a key, too. */
 _Static_assert(offsetof(smcr_conn_t, conversation) == 0, "the conversation must come first");
 
 SMCR_WIRE_KEY(hash_conversation, equal_conversations, sizeof(void *))
@@ -185,9 +185,10 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     conn->lgr = lgr;
 }
 
-/* The IPv4 subnet of the client, from the Proposal: `told`, with a mask of `bits` bits, at most 32.
- * Some senders put the mask itself in place of the subnet; then the client's address is used. The
- * Proposal takes precedence, since a router may have changed the client's address (NAT). */
+/* Returns the IPv4 subnet of the client. `told`: the subnet in the Proposal; its mask has `bits`
+ * bits, at most 32. Some senders put the mask itself in place of the subnet; then the result is the
+ * client's address. Otherwise the Proposal counts and not the client's address, which NAT may have
+ * changed. */
 static const uint8_t *
 subnet_of(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
 {
@@ -196,7 +197,7 @@ subnet_of(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
     return smcr_wire_number(told, sizeof mask) == mask ? conn->addr.ipv4[0] : told;
 }
 
-/* Whether the first `bits` bits of both are equal. */
+/* Whether the first `bits` bits of both addresses are equal. */
 static bool
 has_bits(const uint8_t *one, const uint8_t *other, unsigned bits)
 {
@@ -217,7 +218,7 @@ is_in_subnet(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 }
 
 /* Whether the server's address has one of the kept IPv6 prefixes. A prefix of more than 128 bits
- * breaks the format: any address counts as inside then. */
+ * breaks the format: then any address counts as inside. */
 static bool
 is_in_prefixes(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 {
@@ -241,8 +242,9 @@ smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal
     return is_in_prefixes(conn, proposal);
 }
 
-/* Whether the first contact was declined for a cause that occurs before its link is confirmed. This
- * is so for every diagnosis but a timeout of ADD LINK. (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
+/* Whether the first contact was declined before its link was confirmed. A diagnosis says the cause
+ * of a Decline. Every diagnosis but a timeout of ADD LINK is for a cause that occurs before that.
+ * (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
 static bool
 was_declined_early(const smcr_conn_t *conn)
 {
@@ -276,7 +278,8 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
 
-    /* first known use of this flow: the connection has moved here, or has no known flow yet */
+    /* the first known request of the connection in this flow: the connection has moved to the queue
+     * pair, or no flow was known so far */
     if (reader->valid_from.qp != qp)
         reader->valid_from = smcr_point_at(qp, reader->valid_from.qp ? 0 : psn - 1);
     if (reader->last_confirmed_use.qp != qp || reader->last_confirmed_use.psn < psn)
@@ -285,7 +288,8 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 
 /* ---- two directions of a connection ---- */
 
-/* Joins `other`, the direction to `side`, with `conn`: `other` means `conn` from now on. */
+/* Joins the object `other` with `conn`. `other` knows the direction of the data to `side`. From now
+ * on `other` stands for `conn`. */
 static void
 take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
 {
@@ -333,7 +337,7 @@ move_point(smcr_point_t *point, const moved_t *moved)
         point->qp = moved->now;
 }
 
-/* Moves the connection to the other group, in which its two sides have changed places. */
+/* Moves the connection to the other group. The two sides have changed places there. */
 static void
 move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
 {
@@ -396,7 +400,8 @@ move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     lgr->newest_rmb = NULL;
 }
 
-/* Adds what is known of the sides of `lgr` to `now`, in which the two sides have changed places. */
+/* Adds to the group `now` what is known of the sides of `lgr`. Side 0 of `lgr` is side 1 of
+ * `now`. */
 static void
 move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
 {
@@ -413,7 +418,7 @@ move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
     }
 }
 
-/* Joins the group `lgr` with the group of `moved->now`: the two have turned out to be one. */
+/* Joins the group `lgr` with the group of `moved->now`: both objects are the same link group. */
 static void
 move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {
@@ -440,8 +445,9 @@ is_half_known(const smcr_qp_t *qp)
            link->lgr->index == SMCR_LGR_NO_INDEX && link->lgr->link_count == 1;
 }
 
-/* Whether `to`, the unknown queue pair of a link, can be `from`, the queue pair of a half-known
- * link: both links have to be between the same two devices. */
+/* Whether `to` and `from` can be the same queue pair. `to` is the unknown queue pair of a link,
+ * `from` is the known queue pair of a half-known link. Both links have to be between the same two
+ * devices. */
 static bool
 can_be_one(smcr_qp_t *to, smcr_qp_t *from)
 {
@@ -453,7 +459,8 @@ can_be_one(smcr_qp_t *to, smcr_qp_t *from)
     return !to->gid_known || smcr_qp_is_at(to, from->key.gid);
 }
 
-/* Joins the half-known link of `from` with `link`: `from` is the queue pair `to` of `link`. */
+/* Joins the half-known link of `from` with `link`: the queue pair `from` is the same as the queue
+ * pair `to` of `link`. */
 static void
 join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t *from)
 {

@@ -13,8 +13,8 @@
 typedef struct smcr_exchange smcr_exchange_t;
 
 /* One side of a connection: what the Accept or Confirm of this side has announced, what the side
- * receives, and what it has sent. "Its last CDC message" is the last CDC message of this connection
- * that this side has sent.
+ * receives, and what it has sent. "Last CDC message" in a member's comment means: the last captured
+ * CDC message of this connection from this side.
  *
  * The order of the members matters to take_direction() in conn.c, which joins two directions to one
  * connection. For one of the two sides the function copies the members up to `size`, which are
@@ -24,44 +24,47 @@ typedef struct {
     /* ---- what this side receives ---- */
     smcr_stream_t in;     /* byte stream that this side receives */
     smcr_rmb_t *rmb;      /* RMB in which this side receives; NULL: not known */
-    smcr_point_t valid_from; /* point in the flow to this side: last packet before the connection
-                                began */
-    /* point in the flow to this side: last packet that certainly was of this connection */
+    smcr_point_t valid_from; /* point of the last packet before the connection began, in the flow to
+                                this side */
+    /* point of the last packet that certainly belonged to this connection, in the flow to this
+     * side */
     smcr_point_t last_confirmed_use;
-    /* point in the flow to this side: last request whose position in `in` is known */
+    /* point of the last request whose position in `in` is known, in the flow to this side */
     smcr_point_t last_positioned_write;
-    smcr_point_t last_cdc_received; /* point in the flow to this side: its last CDC message of the
-                                       connection */
+    smcr_point_t last_cdc_received; /* point of the last CDC message of this connection, in the flow
+                                       to this side */
     uint8_t rmb_index;    /* number of the RMB element of the connection, 1 to 255; 0: not known */
     bool element_shared;  /* CLC has given the RMB element of this side to another open connection,
                              too */
     bool token_shared;    /* CLC has given the alert token of this side to another open connection,
                              too */
     bool has_token;       /* `token` is known */
-    /* how many times in a row Wireshark's heuristic dissectors have declined the data to this side;
-     * at most the limit given to smcr_conn_note_decline() */
+    /* how many times without interruption Wireshark's heuristic dissectors have declined the data
+     * to this side; at most the limit given to smcr_conn_note_decline() */
     uint8_t heuristic_declines;
     uint32_t token;       /* alert token that CDC messages to this side carry; see `has_token` */
     uint32_t size;        /* size of this side's RMB element with its eyecatcher, bytes; 0: not
                              known */
 
     /* ---- what this side sends ---- */
-    /* point in the flow from this side: last packet before CLC announced this side's element; no
-     * queue pair: CLC has not announced the element */
+    /* point of the last packet before CLC announced this side's element, in the flow from this
+     * side; no queue pair: CLC has not announced the element */
     smcr_point_t announced_at;
     smcr_link_t *link;      /* last link on which this side sent; NULL: not known */
-    uint32_t cursor_update_request; /* slab number of the exchange that this side's open request for
-                                       a consumer cursor update began; 0: none is open */
-    uint16_t cdc_seq_expected; /* sequence number that its last CDC message should have had */
-    uint16_t cdc_seq_actual; /* sequence number that its last CDC message had */
-    uint32_t first_cdc_frame; /* frame of its first CDC message; 0: none so far */
-    uint32_t last_cdc_frame; /* frame of its last CDC message; 0: none so far */
-    uint64_t last_cdc_time; /* time of its last CDC message, nanoseconds since the epoch */
+    uint32_t cursor_update_request; /* number, in the slab of entries, of the exchange that this
+                                       side's open request for a consumer cursor update began; 0: no
+                                       such request is open */
+    uint16_t cdc_seq_expected; /* sequence number that this side's last CDC message should have
+                                  had */
+    uint16_t cdc_seq_actual; /* sequence number of this side's last CDC message */
+    uint32_t first_cdc_frame; /* frame of this side's first CDC message; 0: none so far */
+    uint32_t last_cdc_frame; /* frame of this side's last CDC message; 0: none so far */
+    uint64_t last_cdc_time; /* time of this side's last CDC message, nanoseconds since the epoch */
     uint64_t mark_time[2];  /* times of two earlier CDC messages of this side, called its marks,
                                nanoseconds since the epoch. [0] is the newer mark. [1] came at least
-                               SMCR_TIME_DISORDER before [0]. 0: none */
-    uint32_t invalid_cursor_frame; /* frame of its last CDC message with an impossible cursor; 0:
-                                      none */
+                               SMCR_TIME_DISORDER before [0]. 0: no such message */
+    uint32_t invalid_cursor_frame; /* frame of this side's last CDC message with an impossible
+                                      cursor; 0: none */
     smcr_cursor_t prod;     /* last producer cursor of this side that is not impossible
                                (smcr_ring_fault()) */
     smcr_cursor_t cons;     /* last consumer cursor of this side that is not impossible */
@@ -70,33 +73,34 @@ typedef struct {
                                    possible or not */
     smcr_cursor_t raw_cons;     /* consumer cursor of the message in `invalid_cursor_frame`,
                                    possible or not */
-    uint8_t cdc_flags;      /* producer flags of its last CDC message (A.4) */
-    uint8_t cdc_state;      /* connection state flags of its last CDC message (A.4) */
-    uint32_t sending_done_frame; /* frame in which this side reported that it will send no more; 0:
-                                    not yet */
+    uint8_t cdc_flags;      /* producer flags of this side's last CDC message (A.4) */
+    uint8_t cdc_state;      /* connection state flags of this side's last CDC message (A.4) */
+    uint32_t sending_done_frame; /* frame in which this side reported that it will write no more
+                                    data; 0: not yet */
     uint32_t closed_frame;  /* frame in which this side closed the connection; 0: not yet */
     uint32_t abort_frame;   /* frame in which this side aborted the connection; 0: not yet */
     uint32_t moved_frame;   /* frame of the last CDC message with which this side moved to another
-                               link; 0: the side has not moved. The message may or may not be a
-                               failover validation */
+                               link; 0: the side has not moved. This message need not be a failover
+                               validation */
     uint64_t moved_time;    /* time of the CDC message in `moved_frame`, nanoseconds since the
                                epoch */
-    bool unverified;        /* the cursors of its last CDC message cannot be checked: earlier
-                               messages of this side may be missing. In addition, either CLC has not
-                               announced this side's element, or the message is the first captured
-                               one */
-    bool last_cdc_missing;  /* CDC messages that this side sent after its last captured one are
-                               missing: at the end of the connection, or on the link from which this
-                               side has moved */
+    bool unverified;        /* the cursors of this side's last CDC message cannot be checked. Two
+                               conditions hold: 1. earlier messages of this side may be missing; 2.
+                               CLC has not announced this side's element, or the message is the
+                               first captured one */
+    bool last_cdc_missing;  /* CDC messages that this side sent after its last captured CDC message
+                               are missing: at the end of the connection, or on the link from which
+                               this side has moved */
 } smcr_conn_side_t;
 
 /* Why a connection uses TCP and not SMC-R. */
 typedef enum {
-    SMCR_FALLBACK_NONE,      /* the connection uses SMC-R, or has not decided yet */
+    SMCR_FALLBACK_NONE,      /* the connection uses SMC-R, or its handshake has not decided yet */
     SMCR_FALLBACK_NO_OPTION, /* the SYN-ACK has no option */
-    SMCR_FALLBACK_NO_CLC,    /* application data follows the handshake with the option, without
-                                CLC */
-    SMCR_FALLBACK_NO_ANSWER, /* application data follows the Proposal or the Accept */
+    SMCR_FALLBACK_NO_CLC,    /* application data follows the TCP handshake directly: both sides have
+                                sent the option, but no CLC message */
+    SMCR_FALLBACK_NO_ANSWER, /* application data follows the Proposal or the Accept: the peer has
+                                not answered with CLC */
     SMCR_FALLBACK_DECLINED,  /* a side has sent a Decline */
     SMCR_FALLBACK_TOLD,      /* a host reports the fallback over netlink */
 } smcr_fallback_kind_t;
@@ -126,19 +130,19 @@ typedef struct {
  * sender (0 client, 1 server), by direction (0 from the client, 1 from the server), or by side of
  * the link group. */
 struct smcr_conn {
-    /* ---- TCP. `conversation` has to be first: it is a key in conn.c ---- */
+    /* ---- TCP. `conversation` has to be the first member: conn.c uses it as a key ---- */
     void *conversation;      /* Wireshark's TCP conversation; the state only keeps the pointer.
-                                NULL: not known. Then addresses, ports and `tcp_stream` are not
+                                NULL: not known; addresses, ports and `tcp_stream` are then not
                                 set */
     struct smcr_payload_flow *flow[2]; /* what the room payload/ keeps of the application's bytes,
                                           by direction; NULL: nothing */
     union {
-        uint8_t ipv4[2][4];               /* IPv4 addresses by role, if `ipv4` of the connection is
-                                             true */
-        uint8_t (*ipv6)[SMCR_GID_LENGTH]; /* IPv6 addresses by role, if `ipv4` of the connection is
-                                             false */
+        uint8_t ipv4[2][4];               /* IPv4 addresses by role, if the member `ipv4` of
+                                             smcr_conn is true */
+        uint8_t (*ipv6)[SMCR_GID_LENGTH]; /* IPv6 addresses by role, if the member `ipv4` of
+                                             smcr_conn is false */
     } addr;                  /* addresses of both TCP ends, in network byte order */
-    /* CLC message whose last part has not come yet, by sender (room tcp/); NULL: none */
+    /* CLC message whose last bytes have not come yet (room tcp/), by sender; NULL: none */
     struct smcr_tcp_begun *partial_clc[2];
     uint16_t port[2];        /* ports, by role; 0: not known */
     uint32_t tcp_stream;     /* number of the TCP connection (tcp.stream) */
@@ -146,37 +150,40 @@ struct smcr_conn {
 
     /* ---- its place in the capture ---- */
     uint32_t index;          /* number of the connection in the capture, from 0 (smcr.stream) */
-    uint64_t begin_time;     /* time of its first frame, nanoseconds since the epoch; 0: none yet */
-    smcr_when_t last_activity; /* frame and time of its last frame so far
+    uint64_t begin_time;     /* time of the connection's first frame, nanoseconds since the epoch;
+                                0: none yet */
+    smcr_when_t last_activity; /* frame and time of the connection's last frame so far
                                   (smcr_conn_note_activity()) */
 
     /* ---- CLC ---- */
-    uint32_t clc_end_frame[2]; /* frame from which on the sender's bytes on TCP are no longer CLC,
+    uint32_t clc_end_frame[2]; /* first frame in which the sender's bytes on TCP are no longer CLC,
                                   by sender; 0: not yet */
     uint32_t proposal_frame; /* frame of the Proposal; 0: none */
     uint32_t accept_frame;   /* frame of the Accept; 0: none */
     uint32_t confirm_frame;  /* frame of the Confirm; 0: none */
     uint32_t decline_frame;  /* frame of the first Decline; 0: none */
-    uint8_t clc_step_type;   /* CLC type of the message in `clc_step`, which waits for its answer */
-    uint8_t accept_flags;    /* byte 7 of the Accept: version, first contact, path (A.2.3) */
-    uint8_t clc_types_received; /* types of the CLC messages that have come, as bits: bit 1 is type
-                                   1 */
+    uint8_t clc_step_type;   /* CLC type of the message that began the exchange `clc_step` */
+    uint8_t accept_flags;    /* byte 7 of the Accept message: version, first contact, path
+                                (A.2.3) */
+    uint8_t clc_types_received; /* types of the CLC messages that have come, one bit for each type:
+                                   bit 1 is type 1 */
     uint8_t clc_complete;    /* bit 0: the capture has all CLC bytes of the client so far; bit 1: of
                                 the server (evidence/absent.c) */
 
-    /* ---- facts of the handshake ---- */
+    /* ---- facts of the TCP and CLC handshake ---- */
     bool knows_client : 1;   /* a SYN or SYN-ACK came before CLC, and shows who is the client */
     bool server_outside_subnet : 1; /* the server's address is in no subnet and no IPv6 prefix of
                                        the Proposal */
     bool first_contact : 1;  /* the Accept makes a new link group */
-    bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline; the connection is then
-                                not counted in `unfinished_clc_conns` of its group */
-    bool clc_step_by_server : 1; /* the server sent the message in `clc_step` */
+    bool clc_finished : 1;   /* Accept and Confirm have come, or a Decline has come. Such a
+                                connection is not counted in `unfinished_clc_conns` of its group */
+    bool clc_step_by_server : 1; /* the server sent the message that began the exchange
+                                    `clc_step` */
     bool clc_cut : 1;        /* an Accept or Confirm is truncated by snaplen before its queue
                                 pair */
     bool roles_unknown : 1;  /* it is not known which end is the client: the first captured message
                                 is a Decline, or only a host's report of a fallback is captured */
-    bool ipv4 : 1;           /* its addresses are IPv4; false: IPv6 */
+    bool ipv4 : 1;           /* the addresses are IPv4; false: IPv6 */
     bool reuses_ports : 1;   /* an earlier TCP connection with the same addresses and ports had
                                 ended */
     bool option_syn : 1;     /* a SYN with the option has come */
@@ -184,8 +191,8 @@ struct smcr_conn {
     bool has_synack : 1;     /* a SYN-ACK has come, with or without the option */
     bool sides_swapped : 1;  /* sides 0 and 1 of the connection have changed places, since its link
                                 group was joined with another one (conn.c) */
-    /* only one direction of the connection is known, or was known for some time: the connection is
-     * or was in `one_direction_conns` of its group */
+    /* only one direction of the connection is known, or was known in the past: the connection is or
+     * was in `one_direction_conns` of its group */
     bool is_one_direction : 1;
 
     /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/absent.c) ---- */
@@ -196,19 +203,19 @@ struct smcr_conn {
     uint32_t clc_partial_seq[2];
 
     /* ---- fallback, link group, and joins ---- */
-    smcr_fallback_t fallback;   /* why the connection uses TCP; kind SMCR_FALLBACK_NONE: it does not
-                                   use TCP so far */
-    uint32_t clc_step;          /* slab number of the exchange of the CLC message that waits for its
-                                   answer; 0: none */
+    smcr_fallback_t fallback;   /* why the connection uses TCP; kind SMCR_FALLBACK_NONE: no fallback
+                                   so far */
+    uint32_t clc_step;          /* number, in the slab of entries, of the exchange whose CLC request
+                                   waits for its answer; 0: none */
     smcr_lgr_t *lgr;            /* its link group; NULL: not known */
     smcr_conn_t *older_in_group; /* connection that joined the group before this one; NULL: none */
-    smcr_conn_t *older_open;    /* connection that joined the group before this one and may be open;
-                                   NULL: none (smcr_conn_first_open()) */
-    struct smcr_rules_conn *rules; /* what the rules remember of the connection; NULL: nothing */
+    smcr_conn_t *older_open;    /* connection that joined the group before this one and may be open,
+                                   in the list for smcr_conn_first_open(); NULL: none */
+    struct smcr_rules_conn *rules; /* what state/rules/ keeps of the connection; NULL: nothing */
     smcr_socket_t *socket;      /* socket whose report first gave the connection its name; NULL:
                                    none */
-    smcr_conn_t *merged_into;   /* connection with which this one was joined, since the two are
-                                   directions of one connection; the other object counts. NULL: this
+    smcr_conn_t *merged_into;   /* object into which this one was joined: both were directions of
+                                   one connection, and only the other object counts. NULL: this
                                    object counts */
     const smcr_conn_t *merged_half; /* connection that was joined with this one (its `merged_into`
                                        is this one); NULL: none */
@@ -232,17 +239,17 @@ smcr_conn_began_before_capture(const smcr_conn_t *conn)
     return !conn->has_synack && !conn->option_syn && !conn->clc_types_received;
 }
 
-/* Puts the connection into the link group. If it has been in another group before, it stays in the
- * list of that group. */
+/* Puts the connection into the link group. A connection that has been in another group before stays
+ * in the list of that group, too. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
-/* Whether one of the IPv6 prefixes of the Proposal, or the subnet of the client's IPv4 address,
- * contains the server's address. Also true if a part of the Proposal or an address is not captured.
- * (A.2.2) */
+/* Whether the server is inside the client's network: one of the IPv6 prefixes of the Proposal, or
+ * the subnet of the client's IPv4 address, contains the server's address. Also true if a part of
+ * the Proposal or an address is not captured. (A.2.2) */
 bool smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal);
 
 /* Called after a CLC message of the connection was taken in. Notes in the connection and its group
- * whether CLC is complete, and whether a first contact was declined. */
+ * whether the CLC handshake is complete, and whether a first contact was declined. */
 void smcr_conn_note_clc(smcr_conn_t *conn);
 
 /* Whether a side has closed or aborted the connection, or the connection was joined with another
@@ -264,7 +271,7 @@ smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
 /* Notes a frame of the connection: a SYN with the option, a message, or a RoCE packet. Returns the
  * time since the connection's last frame, nanoseconds plus 1. Returns 0 in three cases: 1. the
  * connection has no earlier frame; 2. the clock of the capture goes back; 3. a packet between the
- * two frames may be of the connection. */
+ * two frames may belong to the connection, which was not known then. */
 uint64_t smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when);
 
 /* Makes the tables of conn.c in a new state. */
@@ -276,12 +283,12 @@ smcr_conn_t *smcr_conn_new(smcr_state_t *state);
 /* The connection of Wireshark's TCP conversation `conversation`; NULL: there is none. */
 smcr_conn_t *smcr_conn_of_conversation(const smcr_state_t *state, void *conversation);
 
-/* Notes that the connection is that of this TCP conversation, whose number is `tcp_stream`. */
+/* Sets the TCP conversation of the connection. `tcp_stream`: number of this TCP conversation. */
 void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *conversation,
                                 uint32_t tcp_stream);
 
-/* Sets addresses and ports of its TCP connection. Arrays are by role: client, server. `gid`:
- * addresses in network byte order, those of IPv4 mapped into IPv6. `port`: in host byte order. */
+/* Sets the TCP addresses and ports of the connection. Arrays are by role: client, server. `gid`:
+ * addresses in network byte order, IPv4 addresses mapped into IPv6. `port`: in host byte order. */
 void smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4,
                         const uint8_t *const gid[2], const uint16_t port[2]);
 
@@ -303,8 +310,8 @@ smcr_conn_t *smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, in
 /* Notes that CDC messages to `side` name the connection by `token` from now on. */
 void smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token);
 
-/* Frees the alert tokens and RMB elements of the connection, which does not use SMC any more. Other
- * connections may get these tokens and elements. */
+/* Frees the alert tokens and RMB elements of the connection, since the connection does not use SMC
+ * any more. Other connections may get these tokens and elements. */
 void smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Whether the side has closed or aborted: it neither writes nor reads any more. (4.8) */
@@ -330,9 +337,9 @@ smcr_conn_side_update_stream(smcr_conn_side_t *side)
         smcr_stream_consume(&side->in, side->cons);
 }
 
-/* Whether the side has read up to the cursor `end`, as its last CDC message says. Before its first
- * message the side has read nothing, so `end` has to be at the begin of the element or of its
- * data. */
+/* Whether the side has read up to the cursor `end`, according to its last CDC message. Before its
+ * first CDC message a side has read nothing; the result is then true only if `end` is at the begin
+ * of the element or of its data. */
 static inline bool
 smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
 {
@@ -340,9 +347,10 @@ smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
                            : end.wrap == 0 && end.count <= SMCR_WIRE_EYECATCHER_LENGTH;
 }
 
-/* Returns the step from the sequence number of the sender's last CDC message to `seq`. 1: `seq` is
- * the next number. Also 1 if the last message had a wrong number and `seq` is the number after it,
- * since a sender that has counted wrong once may go on from there. (A.4) */
+/* Returns the step from the sequence number of the sender's last CDC message to `seq`. Returns 1 if
+ * `seq` is the next number. Also returns 1 if the last message had a wrong number and `seq` is the
+ * number after this wrong one: a sender that has counted wrong once may count on from there.
+ * (A.4) */
 static inline int16_t
 smcr_conn_side_seq_step(const smcr_conn_side_t *sender, uint16_t seq)
 {
@@ -367,11 +375,11 @@ smcr_conn_owns_element(const smcr_conn_t *conn, int side)
     return !conn->lgr->immediate && !conn->side[side].element_shared;
 }
 
-/* Notes that the request with `psn` to the queue pair `qp` certainly belongs to the connection.
- * There are two cases if this is the first such request to `qp`: 1. The connection has used no
- * queue pair before: it counts as begun right before this request. 2. The connection has used
- * another queue pair before: it has moved to another link, and any earlier request to `qp` may
- * belong to it. */
+/* Notes that the request with `psn` to the queue pair `qp` certainly belongs to the connection. If
+ * this is the first such request to `qp`, there are two cases: 1. The connection has used no queue
+ * pair before: the connection counts as begun right before this request. 2. The connection has used
+ * another queue pair before: the connection has moved to another link, and any earlier request to
+ * `qp` may belong to the connection. */
 void smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
 /* Sets what the room payload/ keeps of the application's bytes in one direction: 0 client to
@@ -383,7 +391,7 @@ smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_fl
 }
 
 /* Notes that Wireshark's heuristic dissectors have declined the data that `side` receives. Returns
- * whether the heuristic dissectors have declined such data `most` times in a row. */
+ * whether the heuristic dissectors have declined such data `most` times without interruption. */
 bool smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of the data that `side` sends: 0 client to server, 1 server to client, -1 not
@@ -394,12 +402,12 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
     return lgr->server == SMCR_LGR_SIDE_UNKNOWN ? SMCR_LGR_SIDE_UNKNOWN : side == lgr->server;
 }
 
-/* ---- joining: two objects turn out to be one connection, or one link. Records that point to the
- * removed object are corrected by smcr_record_complete() ---- */
+/* ---- joining two objects that describe the same connection, or the same link. Records that point
+ * to the removed object are corrected by smcr_record_complete() ---- */
 
-/* Joins two connection objects of a group, each of which knows one direction of the same
- * connection. In `one` data go to `side`, and in `other` data come from `side`. Returns the object
- * that counts from now on: the one that a host's report has named, otherwise the older one. */
+/* Joins two connection objects of a group. They are the same connection, but each object knows only
+ * one direction. `one` knows the data to `side`, and `other` knows the data from `side`. Returns
+ * the object that counts from now on: the one with a host's report, otherwise the older one. */
 smcr_conn_t *smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other,
                                   int side);
 

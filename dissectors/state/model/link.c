@@ -7,11 +7,12 @@
 
 #include "store.h"
 
-#define LGRS_MAX 256  /* maximum number of link groups in `lgrs`; the newest ones are kept */
-#define LINKS_MAX 32 /* maximum number of links that are kept for a group, the newest ones: four
-                        times as many as a group may have at one time (A.3.5) */
+#define LGRS_MAX 256  /* maximum number of link groups in `lgrs` of the state; the newest ones are
+                         kept */
+#define LINKS_MAX 32 /* number of links that are kept for a group, the newest ones: four times as
+                        many as a group may have at one time (A.3.5) */
 #define HALF_KNOWN_MAX 256 /* maximum number of half-known links that are kept */
-#define ACK_TIME SMCR_TIME_SECOND /* longest time that an acknowledgement may take */
+#define ACK_TIME SMCR_TIME_SECOND /* longest time between a packet and its acknowledgement */
 
 /* ---- queue pairs ---- */
 
@@ -125,8 +126,8 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     return link;
 }
 
-/* Removes a queue pair from the table, since its number has been reused, or its peer's has. If a
- * packet names the number later, it means another queue pair. */
+/* Removes a queue pair from the table of queue pairs, since its own number or the number of its
+ * peer has been reused. A later packet with this number means another queue pair. */
 static void
 forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
 {
@@ -150,8 +151,8 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
     qp->key = *key;
     qp->ground = (uint8_t)ground;
     wmem_map_insert(state->qps, &qp->key, qp);
-    /* Acknowledgements that went to this queue pair before were not recognised. So WRITEs that its
-     * peer has received so far count as not waiting, and all messages so far as reported. */
+    /* Until now nobody knew that acknowledgements to this queue pair were for it. So WRITEs that
+     * its peer has received so far count as acknowledged, and all messages so far as completed. */
     smcr_qp_peer(qp)->unacked.count = 0;
     smcr_traffic_t *requests = &smcr_qp_peer(qp)->traffic;
     requests->completed_psn = MAX(requests->completed_psn, requests->flow.highest);
@@ -180,7 +181,7 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
            smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
-/* The side on which `link` has the same device as `first`, the first active link of the group;
+/* The side on which `link` uses the same device as `first`, the first active link of the group;
  * SMCR_LGR_SIDE_UNKNOWN: no side. */
 static int
 find_single_side(const smcr_link_t *first, const smcr_link_t *link)
@@ -193,9 +194,9 @@ find_single_side(const smcr_link_t *first, const smcr_link_t *link)
     return found;
 }
 
-/* Sets the type of a group by its active links. A group with one link is SINGLE. A group with
- * several links is ASYMMETRIC if two of them share a device of one side, and otherwise SYMMETRIC.
- * Returns whether the type has changed. (net/smc/smc_core.h) */
+/* Sets the type of a group by its active links. A group with at most one active link is SINGLE. A
+ * group with several active links is ASYMMETRIC if one of them shares a device with the first, and
+ * otherwise SYMMETRIC. Returns whether the type has changed. (net/smc/smc_core.h) */
 static bool
 update_type(smcr_lgr_t *lgr)
 {
@@ -244,8 +245,9 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
     wmem_list_remove(link->lgr->links, link);
-    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* alive, though its CONFIRM LINK
-                                                                    is missing */
+    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* a link with packets is alive,
+                                                                    though its CONFIRM LINK is
+                                                                    missing */
         is_over &= other->state != SMCR_LINK_ANNOUNCED || other->packet_count == 0;
     if (link->lgr->active_links == 0 && is_over)
         link->lgr->ended_frame = frame;
@@ -275,8 +277,8 @@ known_qp(smcr_link_t *link)
     return link->qp[0].number_known ? &link->qp[0] : &link->qp[1];
 }
 
-/* Whether the acknowledgement answers a packet that the known end of the half-known link has
- * received a moment ago. */
+/* Whether the acknowledgement is for a packet that the known queue pair of the half-known link has
+ * received within ACK_TIME. */
 static bool
 acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
 {

@@ -1,7 +1,7 @@
 /* Link groups, their links, and the two queue pairs of a link (RFC 7609 2.1, 3.5).
  *
  * A side is one of the two hosts within a link group: 0 or 1, the same in all links of the group.
- * If the capture starts mid-connection, it may be learned late which side is the server.
+ * If the capture starts mid-connection, the state may learn late which side is the server.
  *
  * All structs live as long as the capture file, and are written in the first pass only. A frame is
  * the number of a frame in the capture, from 1. An smcr_psn_t is a PSN without wrap.
@@ -65,45 +65,51 @@ typedef struct {
 
     /* ---- the flow to the queue pair: packets that it receives ---- */
     smcr_traffic_t traffic; /* order of PSNs, responses and congestion marks of these packets */
-    /* highest PSN of a request whose content was not taken in; 0: none. There are three reasons:
-     * the request came out of order, was truncated by snaplen, or may have a wrong operation
-     * code */
+    /* highest PSN of a request whose content the state could not take in; 0: none. There are three
+     * reasons: 1. the request came out of order; 2. it is truncated by snaplen; 3. its operation
+     * code may be wrong */
     smcr_psn_t last_late_psn;
-    uint32_t last_late_frame; /* frame of the last request whose content was not taken in, and which
-                                 is no WRITE; 0: none */
-    bool send_unfinished;   /* a SEND of several packets has begun and not ended */
-    smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND of several packets; see
-                               `send_unfinished` */
+    uint32_t last_late_frame; /* frame of the last request whose content the state could not take
+                                 in, WRITEs not counted; 0: none */
+    bool send_unfinished;   /* a SEND message of several packets has begun, and its last packet has
+                               not come */
+    smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND message of several packets;
+                               see `send_unfinished` */
     smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
-    wmem_list_t *deferred;  /* packets after a PSN gap, until the receiver acknowledges them; NULL:
-                               none so far */
+    wmem_list_t *deferred;  /* packets after a sequence gap that are not taken in before the
+                               receiver acknowledges them; NULL: none so far */
 
-    /* ---- RDMA WRITEs that it receives ---- */
-    uint32_t unpositioned;  /* number of WRITE packets without a known position in a stream */
-    smcr_psn_t unpositioned_psn; /* highest PSN of these WRITE packets; 0: none */
-    /* PSN of the first packet of a run of these WRITE packets, which ends at `unpositioned_psn`:
-     * their PSNs are at most SMCR_WRITE_UNPLACED_NEAR apart */
+    /* ---- RDMA WRITEs that the queue pair receives ---- */
+    uint32_t unpositioned;  /* number of WRITE packets to the queue pair without a known position in
+                               a stream */
+    smcr_psn_t unpositioned_psn; /* highest PSN of WRITE packets without a known position; 0:
+                                    none */
+    /* lowest PSN of the last run of WRITE packets without a known position. The run ends at
+     * `unpositioned_psn`; in a run, each PSN is at most SMCR_WRITE_UNPLACED_NEAR after the one
+     * before */
     smcr_psn_t unpositioned_from;
     smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
     uint32_t write_count;   /* number of WRITE requests so far, also those that have left
                                `writes` */
-    smcr_psn_t next_write_psn; /* PSN after the highest PSN of all WRITE requests so far; 0: none */
-    bool has_likely_owner;  /* a request in `writes` has a likely connection, but no certain
-                               connection */
-    wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets whose request or RMB is
-                                          not known; NULL: none so far */
+    smcr_psn_t next_write_psn; /* next PSN after the highest PSN of all WRITE requests so far; 0:
+                                  none */
+    bool has_likely_owner;  /* `writes` has a request whose connection is only likely and not
+                               certain */
+    wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets of which the request or
+                                          the RMB is not known; NULL: none so far */
 } smcr_qp_t;
 
 /* State of a link (3.5.1, 3.5.5.1). */
 typedef enum {
     SMCR_LINK_ANNOUNCED, /* CLC or ADD LINK has announced the link */
     SMCR_LINK_ACTIVE,    /* CONFIRM LINK was answered, or the link has carried traffic */
-    SMCR_LINK_REJECTED,  /* the client has rejected ADD LINK, or the link was not set up */
+    SMCR_LINK_REJECTED,  /* the client has rejected the link in its ADD LINK response, or the link
+                            was not set up */
     SMCR_LINK_DELETED,   /* DELETE LINK has ended the link */
 } smcr_link_state_t;
 
-/* A message, with its first acknowledgement. After the acknowledgement a rule assumes that the
- * receiver has seen the message. */
+/* The time of a message, and its first acknowledgement. After the acknowledgement the rules assume
+ * that the receiver has seen the message. */
 typedef struct {
     uint64_t sent;            /* time of the message, nanoseconds since the epoch */
     const smcr_ack_t *acked; /* first acknowledgement that covers the message; NULL: none so far,
@@ -122,11 +128,11 @@ struct smcr_link {
     /* ---- its state, as LLC messages show it ---- */
     /* state of the link, as LLC messages and traffic show it */
     smcr_link_state_t state;
-    bool state_uncertain;   /* `state` may be wrong: an earlier LLC message of the group may be
-                               missing */
+    bool state_uncertain;   /* `state` may be wrong, since an earlier LLC message of the group may
+                               be missing */
     /* last frame after which the link may have been deleted; 0: none. In this frame a client asks
-     * to delete the link, or a response to a missing request names the link. If the link is used
-     * after this frame, the link was not deleted */
+     * to delete the link, or a response names the link whose request is missing. Packets of the
+     * link after this frame prove that the link was not deleted */
     uint32_t possible_end_frame;
     uint32_t state_frame;   /* frame of the message that set `state`; 0: none */
     bool reported_lost;     /* a side has reported the reason "lost path" (A.3.4) */
@@ -141,11 +147,11 @@ struct smcr_link {
     uint32_t delete_reason; /* reason code of DELETE LINK (A.3.4); 0: not known */
 
     /* ---- its place among others ---- */
-    struct smcr_rules_links_link *rules; /* what the rules remember of the link; NULL: nothing */
+    struct smcr_rules_links_link *rules; /* what state/rules/ keeps of the link; NULL: nothing */
     smcr_link_t *older_in_group; /* link of the group that came before this one; NULL: none */
-    smcr_link_t *merged_into; /* link with which this one was joined, since both objects are one
-                                 link (conn.c); side 0 of this link is side 1 of that link. NULL:
-                                 this link was not joined */
+    smcr_link_t *merged_into; /* link into which this one was joined: both objects are the same link
+                                 (conn.c). Side 0 of this object is side 1 of the other. NULL: this
+                                 link was not joined */
 };
 
 /* A point in the flow to a queue pair, by its PSN. What was known at this point is still true as
@@ -154,7 +160,7 @@ typedef struct {
     smcr_qp_t *qp;          /* queue pair that receives the flow; NULL: no point */
     uint64_t psn : 40;      /* lower 40 bits of the PSN without wrap: enough for all packets of a
                                capture */
-    uint64_t unpositioned : 24; /* lower 24 bits of `unpositioned` of the queue pair at this
+    uint64_t unpositioned : 24; /* lower 24 bits that `unpositioned` of the queue pair had at this
                                    point */
 } smcr_point_t;
 
@@ -176,7 +182,7 @@ smcr_point_now(smcr_qp_t *qp)
     return smcr_point_at(qp, qp->traffic.flow.highest);
 }
 
-/* Whether the point lies in the flow to `qp`, before `psn`. */
+/* Whether the point lies in the flow to `qp`, at a PSN lower than `psn`. */
 static inline bool
 smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -213,8 +219,8 @@ typedef enum {
 /* A link group. An array of two is by side. */
 struct smcr_lgr {
     /* ---- which it is ---- */
-    uint32_t index;       /* number of the group in the capture, from 0; SMCR_LGR_NO_INDEX: not yet
-                             proven to be a group of its own */
+    uint32_t index;       /* number of the group in the capture, from 0; SMCR_LGR_NO_INDEX: nothing
+                             proves so far that it differs from the other groups */
     smcr_state_t *state;  /* state of the capture file */
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
     /* line of a smcss file that is the only source of `server`; NULL: `server` is not known, or
@@ -230,7 +236,8 @@ struct smcr_lgr {
                                                      known */
 
     /* ---- links ---- */
-    uint32_t ended_frame; /* frame of the DELETE LINK for all links, or for the last one; 0: none */
+    uint32_t ended_frame; /* frame of the DELETE LINK for all links, or for the last remaining link;
+                             0: none */
     uint32_t active_links; /* number of active links */
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
     /* newest link, deleted or not; NULL: none, or the group was joined with another one */
@@ -243,9 +250,10 @@ struct smcr_lgr {
 
     /* ---- LLC requests and responses (exchange.c) ---- */
     wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
-    wmem_list_t *answered; /* smcr_exchange_request_t: the last requests that have their response */
+    wmem_list_t *answered; /* smcr_exchange_request_t: the last requests whose response has come */
     smcr_lgr_unasked_t early_responses[4]; /* last responses whose request is missing; circular */
-    unsigned early_response_count; /* number of responses so far whose request was missing */
+    unsigned early_response_count; /* number of responses so far whose request was missing when the
+                                      response came */
 
     /* ---- connections ---- */
     smcr_conn_t *newest_conn; /* connection that joined last; `older_in_group` leads to the others;
@@ -256,20 +264,22 @@ struct smcr_lgr {
     uint32_t last_ownerless_frame;
     uint32_t unfinished_clc_conns; /* number of connections with CLC messages of which not all have
                                       come so far */
-    bool first_contact_declined; /* the first contact was declined */
-    /* the first contact was declined for a cause that occurs before the first link is confirmed */
+    bool first_contact_declined; /* the first contact of the group was declined */
+    /* the first contact was declined for a cause that occurs before the confirmation of the first
+     * link */
     bool link_never_confirmed;
 
     /* ---- connections of which only one direction is known ---- */
     /* smcr_conn_t: connections of which only the token of one direction is known */
     wmem_list_t *one_direction_conns;
-    bool one_direction_conns_forgotten; /* there were too many such connections: the oldest are
-                                           forgotten */
+    bool one_direction_conns_forgotten; /* `one_direction_conns` had too many connections: its
+                                           oldest ones are forgotten */
 
     /* ---- tokens: with some hosts, both tokens of a connection differ by a constant ---- */
     bool knows_token_difference; /* `token_difference` is known: CLC has announced both tokens of a
                                     connection */
-    bool token_difference_changes; /* a later connection has another difference */
+    bool token_difference_changes; /* a later connection of the group has another difference of its
+                                      tokens */
     uint32_t token_difference; /* token of side 1 minus token of side 0, modulo 2^32; see
                                   `knows_token_difference` */
 
@@ -277,31 +287,31 @@ struct smcr_lgr {
     bool immediate;       /* WRITEs with immediate data replace CDC messages */
     bool immediate_known; /* a First Contact Extension of version 2 is captured as a whole */
     bool immediate_agreed; /* a First Contact Extension agrees on immediate data */
-    bool base_known[2];   /* `base` is known, from CONFIRM LINK or from the first data of the
-                             side */
+    bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK or from the first data
+                             to the side */
     uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,
                              or 4 after an eyecatcher; see `base_known` */
 
     /* ---- RMBs ---- */
     /* RMB of the side's last CONFIRM RKEY, to which CONTINUATIONs belong, by side; NULL: none */
     smcr_rmb_t *last_confirmed_rmb[2];
-    /* point of the side's last CONFIRM RKEY request; no queue pair: none, or only its response is
-     * captured */
+    /* point of the side's last CONFIRM RKEY request; no queue pair: there is none, or only its
+     * response is captured */
     smcr_point_t last_confirm_rkey_at[2];
     smcr_lgr_withdrawal_t withdrawn[2]; /* RMBs that the side's last DELETE RKEY request names */
     smcr_rmb_t *newest_rmb; /* RMB that was announced last; `older` leads to the others; NULL:
                                none */
     unsigned rmb_count[2]; /* number of RMBs of the side that are alive */
 
-    /* ---- its type, and what other rooms remember ---- */
+    /* ---- its type, and what other rooms keep of the group ---- */
     smcr_lgr_type_t type; /* type of the group, by its active links */
-    struct smcr_rules_links_lgr *links_memory; /* what the rules for links remember of the group;
-                                                  NULL: nothing */
-    int single_side;      /* side with a single device in an asymmetric group;
-                             SMCR_LGR_SIDE_UNKNOWN: not asymmetric */
-    /* report of the group over netlink, by the host of the side; NULL: none */
+    struct smcr_rules_links_lgr *links_memory; /* what state/rules/links/ keeps of the group; NULL:
+                                                  nothing */
+    int single_side;      /* side that uses only one device, if the group is asymmetric;
+                             SMCR_LGR_SIDE_UNKNOWN: the group is not asymmetric */
+    /* report of the group by the host of the side, over netlink; NULL: none */
     const smcr_told_lgr_t *netlink_reported[2];
-    struct smcr_rules_lgr *rules; /* what the rules remember of the group's connections; NULL:
+    struct smcr_rules_lgr *rules; /* what state/rules/ keeps of the group's connections; NULL:
                                      nothing */
 };
 
@@ -346,18 +356,18 @@ wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
 /* Returns the queue pair with this key, if it is the server's (`server`) or the client's queue pair
- * of its link. NULL: no such queue pair is known. If the known queue pair belongs to a deleted
- * link, or to the other role, the key names a newer queue pair that is not captured: the result is
- * NULL, too. */
+ * of its link. NULL: no such queue pair is known. Also NULL if the known queue pair belongs to a
+ * deleted or rejected link, or to the other role: the key then names a newer queue pair, whose
+ * announcement is not captured. */
 smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server);
 
 /* Upper bound of the payload of packets that the queue pair receives, bytes. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
 /* Returns the smaller of the MTUs that both hosts of the link have announced, bytes; 0: not known,
- * or longer packets have come, so that the value is wrong. In a later contact the MTU field has no
- * meaning. So an MTU of a later contact is returned only if the longest packets have exactly this
- * length. (RFC 7609 A.2.3) */
+ * or wrong, since longer packets have come. In a later contact the MTU field has no meaning. So an
+ * MTU of a later contact is returned only if the longest packets have exactly this length. (RFC
+ * 7609 A.2.3) */
 static inline int
 smcr_link_mtu(const smcr_link_t *link)
 {
@@ -381,19 +391,19 @@ smcr_qp_peer(smcr_qp_t *qp)
 /* Makes a link group of which nothing is known. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 
-/* Whether the packets of the capture are not in the order in which they were sent: a request of any
- * link group has come after its acknowledgement. */
+/* Whether the capture is out of order: a request of any link group has come after its own
+ * acknowledgement. */
 bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
 
 /* Number of link groups that have an index; their indices are 0 to this number minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, if the group has none so far. An index means that the group is
- * proven to be a group of its own. */
+/* Gives a link group its index, if the group has none so far. A group with an index is proven to
+ * differ from all other groups. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* Sets the side of the server, as CLC or LLC shows it. The first message counts, and replaces a
- * role that only a file of smcss has given. */
+/* Sets the side of the server, as CLC or LLC shows it. The first call counts, later calls change
+ * nothing. A role that is known only from a file of smcss is replaced. */
 void smcr_lgr_set_server(smcr_lgr_t *lgr, int side);
 
 /* The side of the group's client; 0 if this side is not known, or if `lgr` is NULL. */
@@ -410,32 +420,32 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
     return lgr && lgr->has_release ? lgr->release : -1;
 }
 
-/* The link of the group that came before this one; NULL: there is none, or it is forgotten. */
+/* The link that joined the group before this one; NULL: there is none, or it is forgotten. */
 static inline smcr_link_t *
 smcr_link_older(const smcr_link_t *link)
 {
     return link == link->lgr->oldest_kept_link ? NULL : link->older_in_group;
 }
 
-/* Whether the two links use the same device of `side`. */
+/* Whether both links have a known queue pair on `side`, and both queue pairs are on the same
+ * device. */
 bool smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int side);
 
 /* Makes a link in the group. Its queue pairs are not known yet. */
 smcr_link_t *smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr);
 
-/* Sets the link's queue pair of `side` to `key`. `ground`: from which message or packet this is
- * known. Nothing changes if the link has another queue pair on this side, or if `key` is the queue
- * pair of its other side. If another link has the queue pair `key`, the number has been reused:
- * both queue pairs of that link are not found any more. */
+/* Sets the link's queue pair of `side` to `key`. `ground`: kind of the message or packet that shows
+ * this queue pair. Nothing changes in two cases: 1. the queue pair of this side is known already;
+ * 2. `key` is the queue pair of the link's other side. If another link has the queue pair `key`,
+ * the number has been reused: the peer of the older queue pair is not found any more either. */
 void smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_key_t *key,
                  enum smcr_ground ground);
 
 /* Forgets the announced number of a queue pair. The number is wrong, and the right one is not
- * known. smcr_qp_find() does not find the queue pair any more. Its `key` keeps the announced
- * number. */
+ * known. smcr_qp_find() does not find the queue pair any more. Its member `key` is not cleared. */
 void smcr_qp_forget_announced(smcr_state_t *state, smcr_qp_t *qp);
 
-/* Returns the newest link of the group with this number that was not deleted and not rejected;
+/* Returns the group's newest link with the number `number` that was neither deleted nor rejected;
  * NULL: none. */
 static inline smcr_link_t *
 smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
@@ -460,14 +470,15 @@ bool smcr_link_delete(smcr_link_t *link, uint32_t frame);
 
 /* ---- links that began before the capture ---- */
 
-/* Makes the link of the queue pair `roce->destination`. A message has proven that this queue pair
- * carries SMC-R, though no message has announced it. The sender's queue pair is not known yet.
- * Returns the queue pair. */
+/* Makes a link, and the group of the link, for the queue pair `roce->destination`. A message has
+ * proven that this queue pair carries SMC-R, though no captured message announces it. The sender's
+ * queue pair stays unknown. Returns the queue pair `roce->destination`. */
 smcr_qp_t *smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce);
 
-/* The link of an acknowledgement that goes to an unknown queue pair. It is the only link between
- * the two devices of which just the sender's queue pair is known, and this queue pair has received
- * the acknowledged PSN a moment ago. NULL: there is none, or there are several. */
+/* Finds the link of an acknowledgement that goes to an unknown queue pair. Such a link is between
+ * the two devices, and only its queue pair that sends the acknowledgement is known. This queue pair
+ * has received the acknowledged PSN within the last second. NULL: there is no such link, or there
+ * are several. */
 smcr_link_t *smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce,
                               smcr_when_t when);
 

@@ -10,20 +10,21 @@
 
 #include "store.h"
 
-#define PAGE_FRAMES 1024 /* frames of a page of the table by frame */
+#define PAGE_FRAMES 1024 /* number of frames for which one page of the table by frame has slots */
 
 /* ---- one record, packed ---- */
 
-/* Parts of `acks` and `conn_idle_time`, each packed only if it is not zero: mostly the high half of
- * a time is zero, or all. PART(name, value) is used in pack_members() and unpack(). */
+/* Parts of `acks` and `conn_idle_time`. Each part is packed only if it is not zero, since often a
+ * whole time is zero, or its high half. PART(name, value) is used in pack_members() and
+ * unpack(). */
 #define PARTS(PART) \
     PART(acks_frame, record->acks.frame) \
     PART(acks_ambiguous, record->acks.is_ambiguous) \
     PART(acks_low, time[0]) PART(acks_high, time[1]) PART(since_low, since[0]) \
     PART(since_high, since[1])
 
-/* Members that are packed only if they are set: pointers, packed as slab numbers, values and parts.
- * Each has a bit. */
+/* Members that are packed only if they are set. Each of them has a bit. A pointer is packed as the
+ * number of its object in the slab; values and parts are packed as they are. */
 enum {
 #define MEMBER(type, name) BIT_OF_##name,
 #define PART(name, value) BIT_OF_##name,
@@ -32,13 +33,13 @@ enum {
     MEMBERS,
 };
 
-#define HAS_NEXT 0x4000000U /* bit: the frame has the record of another packet */
+#define HAS_NEXT 0x4000000U /* bit: the frame has the record of one more packet */
 #define HAS_MASK 0x7ffffffU
-#define LAYER_FOLLOWS 31U /* value of `layer` if the layer needs more than 5 bits, as those of CLC
-                             messages do */
+#define LAYER_FOLLOWS 31U /* value of `layer` if the layer does not fit into 5 bits. The layers of
+                             CLC messages do not fit */
 
 /* The begin of every packed record. Three parts follow, in this order and each only if the record
- * has it: the layer; the number of the record of another packet in the frame; the members. */
+ * has it: 1. the layer; 2. the slab number of the next record of the frame; 3. the members. */
 typedef struct {
     uint32_t has : 27;  /* bits of the packed members, and HAS_NEXT */
     uint32_t layer : 5; /* layer of the packet in its frame, or LAYER_FOLLOWS */
@@ -82,8 +83,8 @@ pack_members(const smcr_record_t *record, uint8_t **at)
     return has;
 }
 
-/* Packs a record. `next`: number of the record of another packet in the frame; 0: none. Returns the
- * number of the new record. */
+/* Packs a record. `next`: slab number of the next record of the same frame; 0: none. Returns the
+ * slab number of the new record. */
 static uint32_t
 pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
 {
@@ -164,7 +165,7 @@ next_of(const smcr_state_t *state, const packed_t *packed)
 
 /* ---- all of them, by frame ---- */
 
-/* The slot with the number of the record of the frame that was kept last; NULL: the page of the
+/* The slot of the frame: it has the slab number of the frame's newest record. NULL: the page of the
  * frame is not made yet. */
 static uint32_t *
 slot_of(const smcr_state_t *state, uint32_t frame)
@@ -239,8 +240,8 @@ take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
-/* Completes the record of a WRITE that came before its queue pair was known. Its link was not known
- * then, so its order was judged later. */
+/* Completes the record of a WRITE that came before its queue pair was known. The link of the WRITE
+ * was not known at that time, so its place in the order of PSNs was judged later. */
 static void
 take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
 {
@@ -271,9 +272,8 @@ take_late_place(smcr_record_t *record)
         take_late_link(record, late);
 }
 
-/* The function also handles two events after the packet came: 1. two links or connections were
- * joined;
- * 2. a host has reported which side is the server. */
+/* The function also handles two events that may come after the packet: 1. two links or connections
+ * are joined; 2. a host reports which side is the server. */
 void
 smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {
@@ -288,10 +288,10 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
-/* Finds the position of a packet whose request was announced: it is a known number of bytes before
- * the producer cursor `late->end`. The packet has to be at the offset in the element that belongs
- * to this position; otherwise a request in between is missing. Returns whether the position is
- * known. */
+/* Finds the position of a packet whose request was announced: the position is a known number of
+ * bytes before the producer cursor `late->end`. The packet has to be at the offset in the element
+ * that belongs to this position; otherwise a request between the packet and the cursor is missing.
+ * Returns whether the position is known. */
 static bool
 position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, uint64_t *position)
 {
@@ -336,8 +336,8 @@ smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *mess
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &message->acked);
 }
 
-/* The event that all packets share whose only event is of this kind, without a sentence of its own.
- * Most packets with an event are of this kind. */
+/* The shared event of this kind. All packets share it that have no other event, if the event has no
+ * sentence of its own. Most events are shared ones. */
 static smcr_event_t **
 lone_event(smcr_state_t *state, smcr_event_id_t id)
 {
@@ -355,8 +355,9 @@ new_event(smcr_state_t *state, smcr_event_id_t id)
     return event;
 }
 
-/* The end of the list of the packet's events. A shared event cannot have a next one, so it is
- * replaced by an event of the packet's own first. */
+/* The end of the list of the packet's events. The list of a packet cannot continue after a shared
+ * event (lone_event()). So a shared event is first replaced by an event that only this packet
+ * has. */
 static smcr_event_t **
 end_of_events(const smcr_arrival_t *arrival)
 {
@@ -388,8 +389,8 @@ smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *fo
     return *last;
 }
 
-/* The element is full until the message that frees space is acknowledged, or until the writer goes
- * on before that. */
+/* The element is full until one of two events, whichever is first: 1. the message that frees space
+ * is acknowledged; 2. the writer sends data. */
 smcr_record_wait_t
 smcr_record_cdc_wait(const smcr_record_cdc_t *view)
 {
@@ -425,8 +426,8 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 
 /* ---- bytes that are held: few packets hand on any, so they are found in a map by frame ---- */
 
-#define BYTES_MAX (UINT64_C(32) << 20) /* bytes that are held at a time: more than any sender has
-                                          unacknowledged */
+#define BYTES_MAX (UINT64_C(32) << 20) /* maximum number of bytes that are held at a time: more than
+                                          any sender has unacknowledged */
 
 smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)

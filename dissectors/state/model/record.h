@@ -17,8 +17,8 @@
 
 /* Kind of a packet. */
 typedef enum {
-    SMCR_RECORD_OTHER,   /* a CLC message, or a packet on an SMC-R queue pair that has no other kind
-                            of this list */
+    SMCR_RECORD_OTHER,   /* a CLC message, or a packet on an SMC-R queue pair that no other value of
+                            this list describes */
     SMCR_RECORD_LLC,     /* LLC message */
     SMCR_RECORD_CDC,     /* CDC message */
     SMCR_RECORD_WRITE,   /* RDMA WRITE */
@@ -38,21 +38,22 @@ struct smcr_exchange {
                                 `response_frame` */
     uint32_t request_frame;  /* frame of the request */
     uint32_t response_frame; /* frame of the response; 0: none so far */
-    bool response_unknowable; /* several messages may be the response, or it may be missing: no
-                                 later packet will show which message is the response */
+    bool response_unknowable; /* no later packet will show which message is the response: several
+                                 messages may be the response, or the response may be missing */
     uint8_t llc_type;        /* type of an LLC request, enum smcr_llc_type; 0: no LLC request */
     uint8_t step;            /* kind of the exchange, once it is answered: enum smcr_clc_step for
                                 CLC, smcr_wire_llc_step() for LLC. 0: not answered, or a cursor
                                 update */
     bool is_optional;        /* a correct peer may send no response */
-    bool request_resent;     /* the request was first sent before `request_frame`, at an unknown
-                                time */
+    bool request_resent;     /* the request was sent for the first time before `request_frame`, at
+                                an unknown time */
 };
 
-/* A wait: its length, and the frame at which it began or ended. */
+/* A wait that has ended, or whose end is measured: its length, and one frame. */
 typedef struct {
-    uint32_t frame;    /* frame at which the wait began or ended, as the comment of the member or
-                          function with this struct says; 0: there was no wait */
+    uint32_t frame;    /* frame; 0: there was no wait. In the member `acks` of a record: frame of
+                          the acknowledged packet. In the result of smcr_record_cdc_wait(): frame at
+                          which the wait ended */
     bool is_ambiguous; /* the wait is for an acknowledgement, and the acknowledged packet was sent
                           more than once */
     uint64_t time;     /* length of the wait, nanoseconds; SMCR_RECORD_NO_TIME: not known */
@@ -60,12 +61,13 @@ typedef struct {
 
 #define SMCR_RECORD_NO_TIME UINT64_MAX
 
-/* What is learned later about a WRITE request that came before its connection or its position was
- * known. The packets of the request share this object. */
+/* What the state learns about a WRITE request after the request has come. Made only if the
+ * connection or the position of the request was not known when the request came. The packets of the
+ * request share this object. */
 typedef struct {
     smcr_conn_t *conn; /* connection of the request; NULL: still not known */
-    smcr_link_t *link; /* link that carried the request; NULL: the record has the link, or it is not
-                          known */
+    smcr_link_t *link; /* link that carried the request; NULL: the record of the packet has the
+                          link, or the link is not known */
     int sender;        /* side of the link group that sent the request; set with `link` */
     bool has_position; /* `position` is known */
     bool announced;    /* a CDC message has announced the request: `end` and `bytes_to_end` are
@@ -74,39 +76,41 @@ typedef struct {
                           `has_position` */
     smcr_cursor_t end; /* producer cursor of the CDC message that has announced the request; see
                           `announced` */
-    uint32_t bytes_to_end; /* bytes from the request's first byte to `end`; see `announced` */
+    uint32_t bytes_to_end; /* number of bytes from the request's first byte to the cursor `end`; see
+                              `announced` */
 } smcr_place_late_t;
 
 typedef struct smcr_held smcr_held_t;
 
 /* Rarely set members of smcr_place_t. */
 typedef struct {
-    smcr_place_late_t *late; /* what is learned later about the request; NULL: connection and
-                                position were known when the packet came */
+    smcr_place_late_t *late; /* what was learned about the request after the packet came; NULL:
+                                connection and position of the packet were known when it came */
     uint32_t offset_in_request; /* offset of this packet in its request, bytes; set with `late` */
     uint32_t rewritten;    /* number of bytes at the begin of the packet that an earlier packet had
                               written (smcr_stream_range_t) */
-    uint64_t gap;          /* number of bytes between the end of the data written before and the
-                              packet's first byte; the packets with these bytes are missing
-                              (smcr_stream_range_t) */
-    /* position of the packet's first byte for the application's dissectors, if the position in the
-     * stream is not known: the bytes are numbered in the order in which they arrive; see
-     * `is_arrival_ordered` */
+    uint64_t gap;          /* number of missing bytes before the packet: from the end of the data
+                              written before to the packet's first byte (smcr_stream_range_t) */
+    /* position of the packet's first byte in the data that the application's dissectors get. Set if
+     * the position in the stream is not known: bytes are then numbered in the order of their
+     * arrival; see `is_arrival_ordered` */
     uint64_t arrival_position;
     bool is_arrival_ordered; /* `arrival_position` is known */
-    bool fills_gap;        /* the packet fills a gap: it may have been sent before the packets after
-                              the gap */
-    bool gap_is_captured;  /* bytes of `gap` are in captured packets whose position was not known
-                              when they came */
-    smcr_held_t *buffered_payload; /* bytes of the packet, if they are held (struct smcr_held);
-                                      NULL: not held */
-    uint8_t order;         /* value for `order` of smcr_record_t; set if the packet came before its
+    bool fills_gap;        /* the packet fills a gap: the sender may have sent the packet before the
+                              packets after the gap */
+    bool gap_is_captured;  /* some bytes of `gap` are not missing: captured packets have these
+                              bytes, but the position of these packets was not known when they
+                              came */
+    smcr_held_t *buffered_payload; /* the copied bytes of the packet, until they go to the
+                                      application's dissectors (struct smcr_held); NULL: the bytes
+                                      are not held */
+    uint8_t order;         /* replaces `order` of smcr_record_t; set if the packet came before its
                               queue pair was known */
-    uint32_t first_frame;  /* value for `first_frame` of smcr_record_t; set if the packet came
-                              before its queue pair was known */
-    uint64_t first_time;   /* value for `first_time` of smcr_record_t; set if the packet came before
+    uint32_t first_frame;  /* replaces `first_frame` of smcr_record_t; set if the packet came before
                               its queue pair was known */
-    struct smcr_event *events; /* value for `events` of smcr_record_t; set if the packet came before
+    uint64_t first_time;   /* replaces `first_time` of smcr_record_t; set if the packet came before
+                              its queue pair was known */
+    struct smcr_event *events; /* replaces `events` of smcr_record_t; set if the packet came before
                                   its queue pair was known */
 } smcr_place_rare_t;
 
@@ -117,7 +121,8 @@ struct smcr_place {
     uint64_t position;        /* position of the packet's first byte in the byte stream; see
                                  `has_position` */
     const smcr_ack_t *acked; /* first acknowledgement that covers the packet; NULL: none so far */
-    uint32_t rare;            /* slab number of its smcr_place_rare_t; 0: none */
+    uint32_t rare;            /* number of the packet's smcr_place_rare_t in the slab of entries; 0:
+                                 none */
     uint32_t offset;          /* offset of the packet's first byte in the RMB element, bytes */
     uint32_t length : 21;     /* number of application bytes in the packet */
     uint32_t index : 8;       /* number of the RMB element, 1 to 255; 0: not known */
@@ -126,11 +131,11 @@ struct smcr_place {
     uint32_t skips_heuristics : 1; /* Wireshark's heuristic dissectors are not asked about the bytes
                                       of the packet */
     uint32_t frame;           /* frame of the packet */
-    uint32_t element_fill;    /* bytes in the RMB element that the reader has not consumed, with
-                                 this packet */
+    uint32_t element_fill;    /* number of bytes in the RMB element that the reader has not
+                                 consumed, including the bytes of this packet */
     union {
-        uint32_t next;         /* if `is_unannounced` is set: slab number of the next unannounced
-                                  packet; circular */
+        uint32_t next;         /* if `is_unannounced` is set: the next unannounced packet in a
+                                  circular list, by its number in the slab of entries */
         uint32_t announced_in; /* if `is_unannounced` is not set: frame of the CDC message that
                                   announced the packet; 0: not known */
     };
@@ -138,61 +143,69 @@ struct smcr_place {
 
 #define SMCR_RECORD_NOT_KNOWN UINT32_MAX
 
-/* Rarely set members of smcr_record_cdc_t, of a message with which a wait of the writer for free
- * space begins. */
+/* Rarely set members of smcr_record_cdc_t. Only a CDC message with which the writer begins to wait
+ * for free space has them. */
 typedef struct smcr_record_cdc_rare {
     smcr_when_t waits_since; /* frame and time at which the wait begins; frame 0: not known */
-    smcr_when_t continues; /* frame and time of the first packet with which the writer sends data
+    smcr_when_t continues; /* frame and time of the first packet with data that the writer sends
                               after the wait; frame 0: none so far */
-    /* acknowledgement of the message that frees space; NULL: no message has freed space yet */
+    /* points to the acknowledgement of the CDC message that frees space; NULL: no message has freed
+     * space yet */
     const smcr_ack_t *const *space_freed;
-    /* the wait before this one, if no message had freed space for that one either; NULL: none */
+    /* an earlier wait of the same writer, if no message has freed space for the earlier wait yet;
+     * NULL: none */
     struct smcr_record_cdc_rare *previous_wait;
 } smcr_record_cdc_rare_t;
 
 /* What a CDC message means for its connection. The sender of the message is the writer of one
  * stream and the reader of the other stream. */
 typedef struct {
-    uint64_t announced; /* position up to which the sender has announced data in the stream that it
-                           writes */
-    uint64_t consumed;  /* position up to which the sender has read the stream that it reads */
-    uint64_t read_time; /* how long before this message the last bytes that it reports as read were
-                           announced, nanoseconds; see `read_announced_frame` */
-    uint32_t announced_bytes; /* number of bytes that the message announces; see
-                                 `has_announced_bytes` */
-    uint32_t read_bytes; /* number of bytes that the message reports as read; see
+    uint64_t announced; /* position up to which the message announces data, in the stream that its
+                           sender writes */
+    uint64_t consumed;  /* position up to which the sender of the message has read, in the stream
+                           that the sender reads */
+    uint64_t read_time; /* age of the last bytes that the message reports as read: time from their
+                           announcement to this message, nanoseconds; see `read_announced_frame` */
+    uint32_t announced_bytes; /* number of bytes that the message announces in addition to earlier
+                                 messages; see `has_announced_bytes` */
+    uint32_t read_bytes; /* number of bytes that the message newly reports as read; see
                             `has_read_bytes` */
-    uint32_t unread_bytes; /* number of bytes that the sender has announced and its peer has not
-                              read; see `has_unread_bytes` */
-    uint32_t size;      /* size of the element that the sender writes to, without an eyecatcher,
-                           bytes; 0: not known */
-    uint32_t own_free_bytes; /* free space in the RMB element in which the sender receives, bytes;
-                                SMCR_RECORD_NOT_KNOWN: not known */
+    uint32_t unread_bytes; /* number of bytes that the sender of the message has announced so far
+                              and its peer has not read; see `has_unread_bytes` */
+    uint32_t size;      /* size of the RMB element that the sender of the message writes to, without
+                           an eyecatcher, bytes; 0: not known */
+    uint32_t own_free_bytes; /* free space in the RMB element in which the sender of the message
+                                receives, bytes; SMCR_RECORD_NOT_KNOWN: not known */
     uint32_t writes : 26;   /* number of WRITE packets that the message announces */
-    bool has_announced_bytes : 1; /* `announced_bytes` is known: the message before this one is
-                                     captured */
-    bool has_read_bytes : 1; /* `read_bytes` is known: the message before this one is captured */
+    bool has_announced_bytes : 1; /* `announced_bytes` is known: the previous CDC message of the
+                                     sender is captured */
+    bool has_read_bytes : 1; /* `read_bytes` is known: the previous CDC message of the sender is
+                                captured */
     bool has_announced : 1; /* `announced` is known */
     bool has_consumed : 1;  /* `consumed` is known */
-    bool has_unread_bytes : 1; /* `unread_bytes` is known: all messages of the peer are captured */
+    bool has_unread_bytes : 1; /* `unread_bytes` is known: all CDC messages of the sender's peer are
+                                  captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
-    bool ends_stream : 1;   /* the sender sends no more: the stream ends at `announced` (4.8) */
+    bool ends_stream : 1;   /* the sender of the message will write no more data: its stream ends at
+                               `announced` (4.8) */
     uint32_t first_write;   /* frame of the first WRITE packet that the message announces; 0:
                                none */
     uint32_t last_write;    /* frame of the last WRITE packet that the message announces; 0: none */
-    uint32_t read_announced_frame; /* frame that announced the last bytes that the message reports
-                                      as read; 0: not known */
-    uint32_t rare;          /* slab number of its smcr_record_cdc_rare_t; 0: none */
-    const smcr_ack_t *acked; /* first acknowledgement that covers the message; NULL: none so far */
+    uint32_t read_announced_frame; /* frame of the CDC message that announced the last bytes which
+                                      this message reports as read; 0: not known */
+    uint32_t rare;          /* number of the message's smcr_record_cdc_rare_t in the slab of
+                               entries; 0: none */
+    const smcr_ack_t *acked; /* first acknowledgement that covers this CDC message; NULL: none so
+                                far */
 } smcr_record_cdc_t;
 
-/* The part of a message that a SEND packet is, if the message needs several packets. */
+/* The place of a SEND packet in its message, if the message consists of several packets. */
 typedef struct {
     uint32_t message_psn; /* PSN of the message's first packet, 24 bits */
     uint32_t number;      /* number of this packet in the message, from 0 */
 } smcr_record_part_t;
 
-/* A message of RDMA-CM, and the state of its connection after it. */
+/* A message of RDMA-CM, and the state of the RDMA connection after this message. */
 typedef smcr_cm_verdict_t smcr_record_cm_t;
 
 /* What the state reports to the user. Each event becomes the expert item with the same name. */
@@ -210,8 +223,8 @@ typedef struct smcr_event {
     struct smcr_event *next; /* the next event of the packet; NULL: it is the last one */
     smcr_event_id_t id;      /* the expert item */
     const char *text;        /* sentence of this event; NULL: the sentence of the expert item */
-    /* claim that later packets have to confirm, or the event does not count; NULL: the event is
-     * certain */
+    /* claim on which the event depends: the event counts only if later packets confirm the claim;
+     * NULL: the event is certain */
     const smcr_doubt_proof_t *deferred_check;
 } smcr_event_t;
 
@@ -221,11 +234,11 @@ typedef struct smcr_event {
  * code that packs a record (record.c) come from these lists.
  *
  * MEMBER(type, name, width, value): every record keeps the member. `width`: empty, or the width of
- * a bit-field. `value`: the value for "not known", or the usual value. */
+ * a bit-field. `value`: the value that a new record has. */
 #define SMCR_RECORD_ALWAYS(MEMBER) \
     /* smcr_record_kind_t: what the packet is */ \
     MEMBER(uint8_t, kind, : 3, SMCR_RECORD_OTHER) \
-    /* smcr_flow_order_t: its place in the order of PSNs */ \
+    /* smcr_flow_order_t: place of the packet in the order of PSNs */ \
     MEMBER(uint8_t, order, : 3, SMCR_FLOW_IS_NEXT) \
     /* the packet is a retransmission, and an acknowledgement had covered its PSN before */ \
     MEMBER(bool, was_acked, : 1, false) \
@@ -237,13 +250,13 @@ typedef struct smcr_event {
     MEMBER(int8_t, direction, , SMCR_LGR_SIDE_UNKNOWN) \
     /* smcr_flow_receiver_action_t: what the receiver does with the packet */ \
     MEMBER(uint8_t, receiver_action, : 2, SMCR_FLOW_RECEIVER_TAKES) \
-    /* the link group of the packet had an index */ \
+    /* the link group of the packet had an index when the packet came */ \
     MEMBER(bool, lgr_proven, : 1, false) \
-    /* the queue pair that sent the packet was known */ \
+    /* the queue pair that sent the packet was known when the packet came */ \
     MEMBER(bool, sender_known, : 1, false) \
-    /* the queue pair that receives the packet was known */ \
+    /* the queue pair that receives the packet was known when the packet came */ \
     MEMBER(bool, receiver_known, : 1, false) \
-    /* the number of the packet's link was known */ \
+    /* the number of the packet's link was known when the packet came */ \
     MEMBER(bool, has_number, : 1, false) \
     /* `part` is known */ \
     MEMBER(bool, has_part, : 1, false) \
@@ -255,21 +268,21 @@ typedef struct smcr_event {
 #define SMCR_RECORD_ENTRIES(MEMBER) \
     /* the link that carries the packet; NULL: not known */ \
     MEMBER(smcr_link_t *, link) \
-    /* connection of the packet; NULL: the packet is of no single one, or it is not known */ \
+    /* connection of the packet; NULL: not known, or the packet belongs to no single connection */ \
     MEMBER(smcr_conn_t *, conn) \
     /* SMCR_RECORD_WRITE: where the packet writes; NULL: not known, or no WRITE */ \
     MEMBER(smcr_place_t *, write_location) \
-    /* analysis of a CDC message that its receiver has taken in; NULL: not known, or no CDC */ \
+    /* what a CDC message means, if its receiver has taken it in; NULL: not known, or no CDC */ \
     MEMBER(smcr_record_cdc_t *, cdc_analysis) \
     /* exchange that this message begins; NULL: none */ \
     MEMBER(smcr_exchange_t *, begins_exchange) \
-    /* exchange that this message ends; a message may begin another one; NULL: none */ \
+    /* exchange that this message ends; NULL: none. The message may also begin another exchange */ \
     MEMBER(smcr_exchange_t *, ends_exchange) \
-    /* events of the packet, in order; NULL: none */ \
+    /* events of the packet, in the order in which they were added; NULL: none */ \
     MEMBER(smcr_event_t *, events) \
-    /* messages that the response completes; NULL: none */ \
+    /* messages that the response of the packet completes; NULL: none */ \
     MEMBER(const smcr_completion_t *, completed_messages) \
-    /* congestion marks that a CNP answers; NULL: the packet is no CNP */ \
+    /* congestion marks that this CNP reports; NULL: the packet is no CNP */ \
     MEMBER(const smcr_ecn_cnp_t *, cnp) \
     /* last RDMA-CM message of the packet's RDMA connection, set with `rdma`; NULL: none */ \
     MEMBER(const smcr_record_cm_t *, cm)
@@ -278,21 +291,21 @@ typedef struct smcr_event {
 #define SMCR_RECORD_SOMETIMES(MEMBER) \
     /* frame that first had the PSN which this NAK or RNR NAK refuses; 0: none */ \
     MEMBER(uint32_t, refuses) \
-    /* step back of its sender to which the packet belongs; NULL: none */ \
+    /* the sender's step back in PSNs to which the packet belongs; NULL: none */ \
     MEMBER(smcr_step_back_t *, step) \
-    /* frame that proves that this packet after a gap was discarded; NULL: not after a gap */ \
+    /* points to the frame which proves that this packet was discarded; NULL: not after a gap */ \
     MEMBER(uint32_t *, discard_proof_frame) \
-    /* frame that had this PSN before, or that has overtaken this packet; 0: none */ \
+    /* frame that had this PSN before, or frame that has overtaken this packet; 0: none */ \
     MEMBER(uint32_t, first_frame) \
-    /* time of `first_frame` of a retransmission, ns since the epoch; 0: not known */ \
+    /* time of `first_frame` of a retransmission, nanoseconds since the epoch; 0: not known */ \
     MEMBER(uint64_t, first_time) \
-    /* number of packets missing before this one, set once for each gap */ \
+    /* number of packets missing before this one; set in the first packet after each gap */ \
     MEMBER(uint32_t, missing_before) \
-    /* frame of the first packet after the gap that this packet is after; 0: no gap */ \
+    /* frame of the first packet after the gap, if this packet comes after a gap; 0: no gap */ \
     MEMBER(uint32_t, gap_frame) \
-    /* part of a SEND of several packets that the packet is; see `has_part` */ \
+    /* place of the packet in a SEND message of several packets; see `has_part` */ \
     MEMBER(smcr_record_part_t, part) \
-    /* congestion mark, if the ECN codepoint is CE; NULL: it is not */ \
+    /* congestion mark of the packet; NULL: the ECN codepoint of the packet is not CE */ \
     MEMBER(const smcr_ecn_ce_t *, ce) \
     /* RDMA flow of a packet that is on no link; NULL: the packet is on a link */ \
     MEMBER(const smcr_rdma_flow_t *, rdma)
@@ -318,13 +331,14 @@ typedef struct {
     SMCR_RECORD_SOMETIMES(SMCR_RECORD_DECLARE_SOMETIMES)
     smcr_record_wait_t acks; /* the packet that this ACK acknowledges, and how long the ACK took;
                                 time SMCR_RECORD_NO_TIME: an earlier ACK has acknowledged the
-                                packet. Only kept if not zero */
-    /* time since the last frame of its connection, as smcr_conn_note_activity() returns it. Only
-     * kept if not zero */
+                                packet. Packed only if not zero */
+    /* time since the last frame of the packet's connection, in the form that
+     * smcr_conn_note_activity() returns. Packed only if not zero */
     uint64_t conn_idle_time;
 } smcr_record_t;
 
-/* Makes a record of which nothing is known, in place, since a record is large. */
+/* Makes `*record` a record of which nothing is known. The function fills the caller's memory, since
+ * a record is large. */
 static inline void
 smcr_record_begin(smcr_record_t *record)
 {
@@ -351,8 +365,8 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
     return event != NULL;
 }
 
-/* Whether the network has changed the order of packets: the packet comes out of order, and is no
- * retransmission. */
+/* Whether the network has changed the order of packets: the packet comes after packets with higher
+ * PSNs, and is no retransmission. */
 static inline bool
 smcr_record_is_out_of_order(const smcr_record_t *record)
 {
@@ -360,8 +374,8 @@ smcr_record_is_out_of_order(const smcr_record_t *record)
            !(record->step && record->step->cause != SMCR_CAUSE_NONE);
 }
 
-/* How long the response took, nanoseconds; 0 if the clock of the capture goes back in between. The
- * exchange must be answered, and its request must not be `request_resent`. */
+/* Time from the request to the response, nanoseconds; 0 if the response has an earlier time stamp.
+ * The exchange must be answered, and its request must not be `request_resent`. */
 static inline uint64_t
 smcr_exchange_time(const smcr_exchange_t *exchange)
 {
@@ -369,8 +383,8 @@ smcr_exchange_time(const smcr_exchange_t *exchange)
                ? exchange->response_time - exchange->request_time : 0;
 }
 
-/* Writes what is known of the link now into the record. `sender`: side of the link group that sends
- * the packet. */
+/* Writes into the record what is known of the link at present. `sender`: side of the link group
+ * that sends the packet. */
 static inline void
 smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 {
@@ -390,24 +404,26 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
-/* Completes the record with what was learned after its packet came. There are three cases:
- * connection and link of a WRITE that came before they were known; the connection of an
- * acknowledgement of such a WRITE; links and connections that were joined. Sets `conn_learned_late`
- * if the connection of the WRITE was not known when it came. Only this function and
- * smcr_place_range() look up what was learned later. */
+/* Completes the record with what was learned after its packet came. There are three cases: 1. a
+ * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
+ * link or connection that was joined with another one. Sets `conn_learned_late` if the connection
+ * of the WRITE was not known when the WRITE came. Only this function and smcr_place_range() look up
+ * what was learned later. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
-/* Notes that no pass asks the heuristics about the bytes of this WRITE packet. */
+/* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE
+ * packet. */
 static inline void
 smcr_place_set_unasked(smcr_place_t *place)
 {
     place->skips_heuristics = true;
 }
 
-/* The piece of the byte stream that a WRITE packet carries, as far as it is known now. */
+/* The piece of the byte stream that a WRITE packet carries, as far as the state knows it at
+ * present. */
 smcr_stream_range_t smcr_place_range(const smcr_place_t *place);
 
-/* The rarely set members; NULL: none is set. */
+/* The rarely set members of the place; NULL: none of them is set. */
 static inline const smcr_place_rare_t *
 smcr_place_rare(const smcr_place_t *place)
 {
@@ -420,8 +436,8 @@ smcr_record_cdc_rare(const smcr_record_cdc_t *view)
     return smcr_slab_beside(view, view->rare);
 }
 
-/* What is learned later about a WRITE that came before its connection or position was known; NULL:
- * both were known. */
+/* What was learned about a WRITE packet after it came; NULL: its connection and its position were
+ * known when it came. */
 static inline smcr_place_late_t *
 smcr_place_late(const smcr_place_t *place)
 {
@@ -430,7 +446,8 @@ smcr_place_late(const smcr_place_t *place)
     return more ? more->late : NULL;
 }
 
-/* Free space in the receiver's element, bytes. `size` and `unread_bytes` have to be known. */
+/* Free space in the RMB element that the sender of the message writes to, bytes. `size` and
+ * `unread_bytes` have to be known. */
 static inline uint32_t
 smcr_record_cdc_free(const smcr_record_cdc_t *view)
 {
@@ -439,60 +456,66 @@ smcr_record_cdc_free(const smcr_record_cdc_t *view)
 
 /* ---- what makes records ---- */
 
-/* Where bytes of a TCP connection are, by sequence numbers relative to the SYN, as Wireshark counts
- * them. */
+/* The bytes of a message in a TCP connection, by sequence numbers relative to the SYN, as Wireshark
+ * counts them. */
 typedef struct {
-    uint32_t first; /* sequence number of the first byte */
-    uint32_t end;   /* sequence number after the last byte */
+    uint32_t first; /* sequence number of the message's first byte */
+    uint32_t end;   /* sequence number after the message's last byte */
     uint32_t acked_seq; /* acknowledgement number of the segment: the sender has received all bytes
                            of the other direction with lower sequence numbers */
-    bool has_syns;  /* SYN and SYN-ACK are in the capture */
-    bool has_fin;   /* the FIN of the other direction has come; a FIN takes one sequence number */
+    bool has_syns;  /* SYN and SYN-ACK of the connection are captured */
+    bool has_fin;   /* the FIN of the other direction has come. A FIN takes one sequence number */
 } smcr_arrival_span_t;
 
-/* A packet, or a message of TCP's byte stream, on its way through the state. */
+/* A packet, or a CLC message in TCP's byte stream, on its way through the state. */
 typedef struct {
     smcr_state_t *state;
-    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: a message on TCP, or a deferred
-                                      packet that is taken in later */
-    const smcr_arrival_span_t *span; /* where the bytes of a message on TCP are; NULL: not known, or
-                                        RoCE */
-    smcr_qp_t *qp;         /* known queue pair that receives the packet; NULL: none */
+    const smcr_ib_headers_t *roce; /* headers of the packet; NULL: a CLC message, or a deferred
+                                      packet that is taken in after its own frame */
+    const smcr_arrival_span_t *span; /* sequence numbers of a CLC message's bytes; NULL: not known,
+                                        or a RoCE packet */
+    smcr_qp_t *qp;         /* queue pair that receives the packet; NULL: not known, or a CLC
+                              message */
     smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
     smcr_when_t when;      /* frame and time of the packet */
-    bool replaces_corrupt; /* all earlier packets with this PSN had a wrong ICRC */
-    smcr_when_t first_sent; /* when a packet with this PSN was sent for the first time; frame 0: not
-                               known */
+    bool replaces_corrupt; /* all earlier packets with this PSN had a wrong ICRC, so this packet is
+                              the first valid one */
+    smcr_when_t first_sent; /* frame and time at which a packet with this PSN was sent for the first
+                               time; frame 0: not known */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
     uint16_t layer;        /* layer of the packet, which distinguishes the packets of one frame */
-    smcr_record_t *record; /* record of the packet, which gets what is learned */
+    smcr_record_t *record; /* record of the packet, to be filled with what is learned */
 } smcr_arrival_t;
 
-/* The role of the sender of a CLC message, or of the bytes after CLC: 0 client, 1 server. */
+/* The role of the sender of a CLC message, or of TCP data after the CLC messages: 0 client, 1
+ * server. */
 static inline unsigned
 smcr_arrival_role(const smcr_arrival_t *arrival)
 {
     return arrival->record->direction == 1;
 }
 
-/* Notes the time of `message`, which the packet carries, and later its acknowledgement. */
+/* Notes in `message` the time of the message that the packet carries. Also arranges that `message`
+ * gets the first acknowledgement of the packet later. */
 void smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message);
 
 /* Keeps the record of a packet that the first pass has learned. `layer`: layer of the packet in its
  * frame. */
 void smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer);
 
-/* Adds an event to the packet. `format`: sentence of this event, as for printf(); NULL: the
- * sentence of the expert item. Returns the event. */
+/* Adds an event to the packet. `format` and arguments: sentence of this event, as for printf();
+ * NULL: the event has the sentence of its expert item. Returns the event. */
 smcr_event_t *smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id,
                              const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
-/* How long the reader's RMB element was full from this message on, and the frame that ends this:
- * `buffer_full_s` of docs/report.md. Known in the second pass only. */
+/* The time during which the reader's RMB element was full after this CDC message, and the frame in
+ * which this time ends: `buffer_full_s` of docs/report.md. The result is complete in the second
+ * pass only. */
 smcr_record_wait_t smcr_record_cdc_wait(const smcr_record_cdc_t *view);
 
-/* The rarely set members, for writing. The first call allocates them. */
+/* The rarely set members of the place or of the message, for writing. The first call allocates
+ * them. */
 smcr_place_rare_t *smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place);
 smcr_record_cdc_rare_t *smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view);
 
@@ -504,18 +527,19 @@ typedef struct {
     const smcr_arrival_t *arrival;
     const smcr_llc_t *llc;
     uint8_t type;      /* type of the message: enum smcr_llc_type, of version 1 */
-    uint32_t key;      /* number made of the part of the request that the response echoes
-                          (llc_flow.c). 0: messages of this type have no such part, or the content
-                          of the message is being taken in */
+    uint32_t key;      /* number made of the part of the request that its response echoes
+                          (llc_flow.c). 0: messages of this type have no such part, or the state is
+                          at the moment taking in the content of the message */
     smcr_qp_t *from;   /* queue pair that sends the message */
     smcr_qp_t *to;     /* queue pair that receives the message */
     int side;          /* side of `from` */
     smcr_link_t *link; /* link that carries the message */
     smcr_lgr_t *lgr;   /* group of this link */
     bool response;     /* the message is a response; false: a request */
-    bool requested;    /* the message is a response whose request is captured; only set while the
-                          content of the message is being taken in */
-    bool by_server;    /* the server sends the message, as far as was known when it came */
+    bool requested;    /* the message is a response whose request is captured; set only while the
+                          state takes in the content of the message */
+    bool by_server;    /* the server sends the message, as far as the role was known when the
+                          message came */
     bool all_links;    /* the message is DELETE LINK for all links */
     bool rejects;      /* the message is an ADD LINK response that rejects the link */
 } smcr_exchange_message_t;
@@ -524,30 +548,30 @@ typedef struct {
 typedef struct {
     /* frames and times of request and response */
     smcr_exchange_t exchange;
-    const smcr_ack_t *acked; /* acknowledgement of the request by the responder's adapter; NULL:
-                                 none so far */
-    smcr_point_t asked_at;    /* point in the flow to the responder: the request itself */
-    smcr_point_t responder_at; /* point in the flow from the responder: its highest PSN when the
+    const smcr_ack_t *acked; /* first acknowledgement that the responder's adapter sent for the
+                                request; NULL: none so far */
+    smcr_point_t asked_at;    /* point of the request itself, in the flow to the responder */
+    smcr_point_t responder_at; /* point of the highest PSN in the flow from the responder when the
                                   request came */
-    struct smcr_rules_links_exchange *rules; /* what the rules remember of the request; NULL:
+    struct smcr_rules_links_exchange *rules; /* what state/rules/ keeps of the request; NULL:
                                                 nothing */
     uint32_t key;             /* key of the request, which distinguishes requests of one type
                                  (smcr_exchange_message_t) */
     uint8_t type;             /* type of the request: enum smcr_llc_type, of version 1 */
     int8_t requester;         /* side that sent the request */
     bool rejected;            /* the response rejects the request */
-    bool orderly;             /* the request is an orderly DELETE LINK: connections have time to end
-                                 (A.3.4) */
+    bool orderly;             /* the request is an orderly DELETE LINK: the connections of the link
+                                 get time to end (A.3.4) */
 } smcr_exchange_request_t;
 
-/* Whether requests of the type, of version 1, change the links of a group. */
+/* Whether requests of this LLC type of version 1 change the links of a group. */
 static inline bool
 smcr_exchange_changes_links(uint8_t type)
 {
     return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_DELETE_LINK;
 }
 
-/* Whether requests of the type, of version 1, change the RKeys of a group. */
+/* Whether requests of this LLC type of version 1 change the RKeys of a group. */
 static inline bool
 smcr_exchange_changes_rkeys(uint8_t type)
 {
@@ -566,40 +590,45 @@ struct smcr_held {
                                      writes */
     uint32_t frame;       /* frame of the packet */
     uint32_t offset_in_request; /* offset of the packet in its request, bytes */
-    uint32_t length;      /* number of `bytes`; 0: truncated by snaplen, or too many bytes are
-                             held */
-    uint8_t *bytes;       /* the bytes; NULL: none */
-    uint32_t handed_on_frame; /* frame that hands the bytes on; 0: none so far */
+    uint32_t length;      /* number of `bytes`; 0: the bytes are truncated by snaplen, or BYTES_MAX
+                             bytes are held already */
+    uint8_t *bytes;       /* copy of the packet's bytes; NULL: none */
+    uint32_t handed_on_frame; /* frame with which the bytes go to the application's dissectors; 0:
+                                 none so far */
     int8_t sender;        /* side of the link group that has written the bytes; set with
                              `handed_on_frame` */
     smcr_conn_t *conn;    /* connection to which the bytes belong; set with `handed_on_frame` */
-    bool sides_swapped;   /* `sides_swapped` of the connection when the bytes were handed on:
-                             `sender` is a side as of that time */
+    bool sides_swapped;   /* value of `sides_swapped` of `conn` when the bytes were handed on:
+                             `sender` numbers the sides as at that time */
     smcr_held_t *next;    /* next packet of the same request in the list; NULL: none */
 };
 
-/* Notes that the bytes of the packet are to be held. `within`: offset of the packet in its request,
- * bytes. Returns the object that holds them, also if they are held already. */
+/* Makes the object that will hold the bytes of this WRITE packet. `within`: offset of the packet in
+ * its request, bytes. Returns the object; if the packet has one already, returns this one. */
 smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
 
-/* Adds `held` to the list of its request. The highest offset is first, since packets come in order.
- * Of two packets with the same offset the newer one stays. */
+/* Adds `held` to the list of its request. The list is ordered by offset, the highest offset first:
+ * packets mostly come in order, so a new packet is mostly put first. If `held` has the offset of a
+ * packet in the list, it replaces that packet. */
 void smcr_held_insert(smcr_held_t **request, smcr_held_t *held);
 
 /* Reverses the list. Returns its first packet, with the lowest offset; NULL: the list is empty. */
 smcr_held_t *smcr_held_first(smcr_held_t *request);
 
-/* Copies the bytes of the packet. Called in the first pass, in the frame of the packet. */
+/* Copies the bytes of the packet into `held`. Called in the first pass, in the frame of the
+ * packet. */
 void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length);
 
-/* Frees the held bytes of the packet, which are not needed any more. If the bytes were handed on,
- * nothing changes. */
+/* Frees the held bytes of the packet, which are not needed any more. Does nothing if the bytes were
+ * handed on. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
-/* Hands the bytes on with the frame that is being learned, after bytes that this frame has handed
- * on before. The bytes belong to `conn`, and the side `sender` has written them. */
+/* Hands the held bytes on with the frame that is being learned: the application's dissectors get
+ * them there, after the held bytes that this frame has handed on before. The bytes belong to
+ * `conn`, and the side `sender` has written them. */
 void smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn,
                        int sender);
 
-/* The bytes that a packet hands on, in order: an array of smcr_held_t pointers. NULL: none. */
+/* The held bytes that the packet at `layer` of `frame` hands on, in order: an array of smcr_held_t
+ * pointers. NULL: none. */
 wmem_array_t *smcr_held_of(const smcr_state_t *state, uint32_t frame, uint16_t layer);

@@ -29,7 +29,7 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 {
     smcr_rmb_rtoken_t *before = smcr_rmb_find(state, owner, rkey), *entry = before;
 
-    if (!entry || entry->rmb != rmb) { /* an RMB that had the key before keeps its entry */
+    if (!entry || entry->rmb != rmb) { /* an older RMB with this key keeps its RToken */
         entry = smcr_state_alloc0(state, sizeof(smcr_rmb_rtoken_t));
         if (before && before->va == va)
             before = before->before;
@@ -56,7 +56,8 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
 
     if (!rmb)
         return smcr_rmb_renew(state, owner, rkey, va);
-    rmb->first->delete_frame = 0; /* the peer has not agreed to an earlier DELETE RKEY */
+    rmb->first->delete_frame = 0; /* a new announcement shows that the peer has not agreed to an
+                                     earlier DELETE RKEY */
     return rmb;
 }
 

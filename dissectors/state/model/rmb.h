@@ -12,22 +12,24 @@
 
 /* An RToken: the key of an RMB on one link, made of RKey and address. */
 typedef struct smcr_rmb_rtoken {
-    const smcr_qp_t *owner; /* queue pair of the RMB's owner on the link of the key */
+    const smcr_qp_t *owner; /* queue pair of the RMB's owner, on the link on which the key is
+                               valid */
     uint32_t rkey;          /* RKey, in host byte order */
-    uint32_t next;          /* slab number of the next key of this RMB; 0: none */
+    uint32_t next;          /* number of the next key of this RMB, in the slab of entries; 0:
+                               none */
     smcr_rmb_t *rmb;        /* RMB that the key names */
     uint64_t va;            /* virtual address of the RMB's first byte */
     struct smcr_rmb_rtoken *before; /* earlier RToken with the same RKey and another address;
                                        NULL: none */
 } smcr_rmb_rtoken_t;
 
-/* Rarely set members of an RMB, allocated on demand. */
+/* Members of an RMB that are rarely set, allocated on demand. */
 typedef struct {
-    /* point in the flow from the owner at which the peer agreed to withdraw the RMB; no queue pair:
-     * not withdrawn, or the request is missing */
+    /* point, in the flow from the owner, at which the peer agreed to withdraw the RMB; no queue
+     * pair: the RMB is not withdrawn, or the request is missing */
     smcr_point_t deleted_at;
     struct smcr_element *elements; /* connections of all elements but the first; NULL: none */
-    struct smcr_rules_rmb *rules;  /* what the rules remember of the RMB; NULL: nothing */
+    struct smcr_rules_rmb *rules;  /* what state/rules/ keeps of the RMB; NULL: nothing */
 } smcr_rmb_rare_t;
 
 /* A remote memory buffer: its owner receives data in it. */
@@ -35,18 +37,18 @@ struct smcr_rmb {
     smcr_lgr_t *lgr;            /* link group of its owner */
     smcr_rmb_t *older;          /* RMB of the group that was announced before this one; NULL:
                                    none */
-    smcr_rmb_t *first;          /* first RMB object of the same memory, which was announced several
-                                   times and not withdrawn in between; the RMB itself if there is no
-                                   earlier object */
+    smcr_rmb_t *first;          /* first of several RMB objects for the same memory: each
+                                   announcement without a withdrawal in between made one; the RMB
+                                   itself if there is no earlier object */
     smcr_rmb_rtoken_t *rtokens; /* keys that name the RMB, or have named it; NULL: none */
     /* connection of element 1, which is the only element that Linux uses; NULL: not known */
     smcr_conn_t *first_element_conn;
     smcr_rmb_rare_t *more;      /* rarely set members; NULL: none */
-    smcr_point_t valid_from;    /* point in the flow to its owner: last packet before the RMB was
-                                   announced */
-    bool address_invalid;       /* the announced address cannot be right; the first WRITE will show
-                                   the right address */
-    bool address_guessed;       /* the address is known from one WRITE only */
+    smcr_point_t valid_from;    /* point of the last packet before the RMB was announced, in the
+                                   flow to the RMB's owner */
+    bool address_invalid;       /* the announced address cannot be right; the first WRITE to the RMB
+                                   will show the right address */
+    bool address_guessed;       /* the address is inferred from one WRITE only */
     uint32_t element_size;      /* size of each element, bytes; 0: no CLC message has announced the
                                    RMB */
     uint32_t confirm_frame;     /* frame of the first CONFIRM RKEY request, set in `first` only; 0:
@@ -61,10 +63,11 @@ struct smcr_rmb {
     bool confirm_agreed;        /* the peer has agreed to the CONFIRM RKEY */
 };
 
-/* The rarely set members, for writing. The first call allocates them. */
+/* The rarely set members of the RMB, for writing. The first call allocates them. */
 smcr_rmb_rare_t *smcr_rmb_make_rare(smcr_state_t *state, smcr_rmb_t *rmb);
 
-/* The key that `rkey` is on the link of `owner`, a queue pair of the RMB's owner; NULL: no key. */
+/* The RToken for `rkey` on the link of `owner`, a queue pair of the RMB's owner; NULL: there is
+ * none. */
 smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey);
 
 /* The RMB that `rkey` names on the link of `owner`, if the RMB is alive and has the address `va`;
@@ -72,12 +75,12 @@ smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *own
 smcr_rmb_t *smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey,
                           uint64_t va);
 
-/* Takes in that `owner` announces an RMB. Returns the known RMB with this key. Makes a new RMB if
- * there is none, if the key now has another address, or if the known RMB is withdrawn or
- * superseded. */
+/* Notes that the host of the queue pair `owner` announces an RMB. Returns the known RMB with this
+ * key. Makes a new RMB if no RMB has this key, if the key now has another address, or if the known
+ * RMB is withdrawn or superseded. */
 smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
-/* Makes a new RMB with this key. The RMB that the key has named before is superseded. */
+/* Makes a new RMB with this key. An RMB that the key has named so far is superseded. */
 smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
 /* Whether the RMB is alive: it was not withdrawn and not superseded. */
@@ -90,7 +93,7 @@ smcr_rmb_is_alive(const smcr_rmb_t *rmb)
 /* Notes that the owner has withdrawn the RMB, and that the peer has agreed in this frame. */
 void smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame);
 
-/* The key of the RMB on the link of `owner`; NULL: not known. */
+/* The RToken of the RMB on the link of `owner`; NULL: not known. */
 const smcr_rmb_rtoken_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
 
 /* The next key of this RMB; NULL: none. */
@@ -105,7 +108,7 @@ const smcr_conn_t *smcr_rmb_find_conn(const smcr_rmb_t *rmb,
                                       bool (*test)(const smcr_conn_t *conn, const void *data),
                                       const void *data);
 
-/* Adds a key to the RMB: RKey and address on the link of `owner`. */
+/* Adds an RToken to the RMB: RKey and address on the link of `owner`. */
 void smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint32_t rkey,
                          uint64_t va);
 

@@ -1,4 +1,5 @@
-/* Keeps reported sockets, and finds them by token, by their ends, and by their producer cursor.
+/* Keeps reported sockets, and finds them by token, by their addresses and ports, and by their
+ * producer cursor.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,7 +11,8 @@
 /* All reports of a capture file. */
 typedef struct smcr_sockets {
     GHashTable *by_token;  /* smcr_socket_t, by the host's GID and token */
-    GHashTable *by_ends;   /* smcr_socket_t, by addresses and ports, those of the host first */
+    GHashTable *by_ends;   /* smcr_socket_t, by addresses and ports; the address and port of the
+                              reporting host come first */
     GHashTable *by_cursor; /* smcr_socket_t, by the host's GID and reported producer cursor */
     /* newest socket */
     smcr_socket_t *last;
@@ -19,11 +21,11 @@ typedef struct smcr_sockets {
     GHashTable *listeners;      /* ports of sockets that listen, in the dump `listen_dump` */
     /* dump of `listeners` */
     uint64_t listen_dump;
-    uint64_t cut_dump; /* last dump of which a part is missing */
+    uint64_t cut_dump; /* number of the last dump of which a part is missing */
     wmem_queue_t *named; /* smcr_conn_t: connections that wait for their TCP conversation */
     wmem_list_t *qps;    /* last result of smcr_socket_qps() */
-    uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of this last result */
-    uint32_t asked_in;                              /* frame of this last result */
+    uint8_t asked[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* the two GIDs for which `qps` was made */
+    uint32_t asked_in;                              /* frame in which `qps` was made */
 } smcr_sockets_t;
 
 /* ---- keys ---- */
@@ -49,7 +51,7 @@ number_of(smcr_cursor_t cursor)
 
 /* ---- keeping ---- */
 
-/* All reports, made with the first one. */
+/* Returns the sockets of the state. The first call makes them. */
 static smcr_sockets_t *
 made(smcr_state_t *state)
 {
@@ -69,7 +71,8 @@ made(smcr_state_t *state)
     return sockets;
 }
 
-/* Whether two reports have the same two ends, each seen from its own host: roles, GIDs, sizes. */
+/* Whether two reports of different hosts describe the same connection: their roles differ, and the
+ * GIDs and sizes of own end and peer are exchanged. */
 static bool
 have_same_ends(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
 {
@@ -83,8 +86,8 @@ have_same_ends(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
 
 /* Whether two reports are of the two ends of one connection, and not of two connections with the
  * same addresses and ports. The cursors of the later report must not be before those of the earlier
- * report, unless both were made within SMCR_TIME_DISORDER. If one of them has no time, either may
- * be the later one. */
+ * report, unless both were made within SMCR_TIME_DISORDER. A report from a file has no time, so
+ * either report may be the later one. */
 static bool
 are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
 {
@@ -101,7 +104,8 @@ are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
     return later->time < earlier->time + SMCR_TIME_DISORDER || (received >= 0 && sent >= 0);
 }
 
-/* Connects the report with that of the other host, if this is known. */
+/* Looks up the other host's report of the same connection, and connects the two reports if it is
+ * known. */
 static void
 set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
 {
@@ -120,8 +124,8 @@ set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
     socket->mirror = other;
 }
 
-/* Keeps the socket by its producer cursor, or notes that two sockets of the dump have the same
- * cursor. */
+/* Adds the socket to the table by producer cursor. If another socket of the dump has the same
+ * cursor, notes this in both sockets instead. */
 static void
 keep_cursor(GHashTable *by_cursor, smcr_socket_t *socket)
 {
@@ -142,8 +146,8 @@ smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGT
     return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
 }
 
-/* The known socket with this token and these ends; NULL: none. The inode must be the same, too; a
- * file has none. */
+/* The known socket with the token, addresses and ports of the report; NULL: none. The inode must be
+ * the same, too, but a report from a file has no inode. */
 static smcr_socket_t *
 find(const smcr_state_t *state, const smcr_told_socket_t *told)
 {
@@ -249,8 +253,8 @@ smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told)
         wmem_array_append_one(sockets->links, link);
 }
 
-/* Whether the reported link may be the link of `qp`: it has the same two GIDs, and the reporting
- * host, that of `qp`, has the same role in both. */
+/* Whether the reported link may be the link of `qp`: both have the same two GIDs, and the host of
+ * `qp`, which has reported the link, has the same role in both link groups. */
 static bool
 is_link_of(const smcr_socket_link_t *link, const smcr_qp_t *qp)
 {
@@ -331,7 +335,7 @@ smcr_socket_take_named(const smcr_state_t *state)
                ? wmem_queue_pop(state->sockets->named) : NULL;
 }
 
-/* Adds the queue pair to the result if it is between the GIDs in `asked`. */
+/* Adds the queue pair to `qps` if its link is between the two GIDs in `asked`. */
 static void
 add_qp(void *key _U_, void *value, void *data)
 {
@@ -350,7 +354,8 @@ smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told, uint3
 
     if (sockets->asked_in == frame &&
         memcmp(sockets->asked, told->gid, sizeof sockets->asked) == 0)
-        return sockets->qps; /* reports of one link group mostly follow each other */
+        return sockets->qps; /* reports of sockets that share a link group mostly come one after the
+                                other */
     sockets->asked_in = frame;
     memcpy(sockets->asked, told->gid, sizeof sockets->asked);
     wmem_destroy_list(sockets->qps);

@@ -2,8 +2,8 @@
  * of a connection: token, role, cursors. If the other host has reported the other end of the same
  * connection, each of the two reports is called the mirror of the other one.
  *
- * A dump is all that a host reports in answer to one request. A file of smcss has no time
- * (`is_from_file`).
+ * A dump is all that a host reports in answer to one request. A report may also come from a file
+ * with the output of smcss. Such a report has no time (`is_from_file`).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -15,7 +15,7 @@
  * producer cursor. */
 typedef struct {
     uint64_t number;
-    uint8_t gid[SMCR_GID_LENGTH]; /* in network byte order */
+    uint8_t gid[SMCR_GID_LENGTH]; /* GID of the host, in network byte order */
 } smcr_socket_key_t;
 
 /* A reported socket. */
@@ -31,22 +31,25 @@ struct smcr_socket {
     smcr_conn_t *conn;           /* connection of the socket; NULL: not known */
     const smcr_socket_t *mirror; /* report of the other end by the other host; NULL: none */
     bool is_contradicted;        /* the capture contradicts the report */
-    bool cursor_shared;          /* another socket of the dump reports the same producer cursor */
-    uint32_t dump_end_frame;     /* frame with the end of the dump; 0: not captured so far */
+    bool cursor_shared;          /* another socket of the same dump reports the same producer
+                                    cursor */
+    uint32_t dump_end_frame;     /* frame with the end of the dump of the last report; 0: not
+                                    captured so far */
     smcr_socket_t *older;        /* socket that was first reported before this one; NULL: none */
 };
 
-/* Whether both cursors of a CDC message can be true at one moment, compared with a report. This is
- * so if no cursor is before its reported value, or if no cursor is ahead of its reported value.
- * `ahead`, `other`: how far each of the two cursors is ahead of its reported value, bytes;
- * negative: before it. */
+/* Whether both cursors of a CDC message can belong to one moment, seen from a host's report. This
+ * is so if both cursors are at or after their reported values, or if both are at or before their
+ * reported values. `ahead`, `other`: how far each of the two cursors is ahead of its reported
+ * value, bytes; negative: before it. */
 static inline bool
 smcr_socket_cursors_agree(int64_t ahead, int64_t other)
 {
     return (ahead >= 0 && other >= 0) || (ahead <= 0 && other <= 0);
 }
 
-/* The newest socket; `older` leads from it to all others. NULL: there is none. */
+/* The socket that was first reported last; its member `older` leads to all others. NULL: there is
+ * none. */
 smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 
 /* Keeps the report of a socket. A report with the same ends and token is a newer report of the same
@@ -54,13 +57,15 @@ smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told,
                                 uint64_t dump, smcr_when_t when);
 
-/* Notes that a part of the dump is missing, so that not all sockets of the host are known. */
+/* Notes that a part of the dump with this number is missing, so that not all sockets of the host
+ * are known. */
 void smcr_socket_cut_dump(smcr_state_t *state, uint64_t dump);
 
-/* Whether a part of the dump is missing. */
+/* Whether a part of the dump with this number is missing. */
 bool smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump);
 
-/* The kept socket of the report; NULL: there is none, or another socket has its token now. */
+/* The kept socket of the report `told`; NULL: there is none, or another socket has its token
+ * now. */
 const smcr_socket_t *smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told);
 
 /* The socket that CDC messages to this GID name by `token`; NULL: none that is reported. */
@@ -73,7 +78,7 @@ smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid
 smcr_socket_t *smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
                                      smcr_cursor_t prod);
 
-/* Keeps a socket of the dump that listens for connections. */
+/* Keeps a socket of the dump that listens for TCP connections. */
 void smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump);
 
 /* Whether another socket of the same dump listens at the own port of `socket`. The host of both
@@ -93,15 +98,16 @@ typedef struct {
     const smcr_told_lgr_t *lgr; /* report of its link group */
 } smcr_socket_link_t;
 
-/* The report of the link of `qp` by the host of `qp`. NULL: there is none, or the host reports
- * several such links between these GIDs, so it is not known which one is meant. */
+/* The report of the link of `qp` by the host of `qp`. NULL: there is no such report, or the host
+ * reports several links between the two GIDs, so that nobody knows which one is the link of
+ * `qp`. */
 const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp);
 
 /* Notes that `conn` is the connection of `socket`. If the TCP conversation of the connection is not
  * known, the connection is added to a queue (smcr_socket_take_named()). */
 void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
-/* Notes that `conn` is not the connection of `socket`. The connection loses the socket (`socket` of
+/* Notes that `conn` is not the connection of `socket`. `conn` loses its socket (`socket` of
  * smcr_conn) and its TCP conversation. */
 void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
@@ -109,7 +115,7 @@ void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn
  * NULL: there is none. */
 smcr_conn_t *smcr_socket_take_named(const smcr_state_t *state);
 
-/* A list of smcr_qp_t: the queue pairs of the host on links between the GIDs of the socket. The
- * list is valid until the next call. */
+/* A list of smcr_qp_t: all queue pairs of the reporting host whose links are between the two GIDs
+ * of the report `told`. The list is valid until the next call. */
 wmem_list_t *smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told,
                              uint32_t frame);

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* A heading in the struct names the file to which the members after it belong. */
+/* A heading in the struct smcr_state names the file that uses the members after the heading. */
 
 #pragma once
 
@@ -23,26 +23,29 @@ struct smcr_state {
     uint32_t interface;      /* number of the interface of the last packet; see `has_interface` */
     bool has_interface;      /* `interface` is known */
     bool several_interfaces; /* packets have come from more than one interface */
-    bool is_out_of_order;    /* the capture is out of order: it has a request after its
+    bool is_out_of_order;    /* the capture is out of order: a request has come after its own
                                 acknowledgement */
     smcr_slab_t entries;     /* entries that smcr_state_alloc0() has made */
     /* record.c */
     smcr_slab_t records;     /* the packed records */
     uint32_t **pages;        /* table by frame: slab numbers of records */
     uint32_t page_count;     /* number of `pages` */
-    struct smcr_event **events; /* by kind of event: the event that many packets share
-                                   (smcr_event_add()); NULL: none so far */
-    wmem_map_t *buffered_payload; /* buffered payload that packets hand on; NULL: none so far */
-    uint64_t buffered_bytes; /* number of bytes that are held, or that were handed on */
+    struct smcr_event **events; /* shared events, by kind of event (smcr_event_add()); NULL: none so
+                                   far */
+    wmem_map_t *buffered_payload; /* held bytes of WRITE packets, by the frame and layer of the
+                                     packet that hands them on; NULL: none so far */
+    uint64_t buffered_bytes; /* number of copied bytes, whether they are still held or were handed
+                                on */
     /* link.c */
     uint32_t lgr_count;      /* number of link groups that have an index */
     uint32_t link_count;     /* number of links */
     wmem_list_t *lgrs;       /* smcr_lgr_t: the newest link groups that have an index */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: known queue pairs */
-    bool base_uncertain;     /* data has begun after an eyecatcher somewhere in the capture: without
-                                CONFIRM LINK, nobody knows whether other elements have one */
-    /* by link number: frame of the last DELETE LINK for a link that its group may not know. Entry
-     * 0: frame of the last one for all links. 0: none */
+    bool base_uncertain;     /* an element somewhere in the capture has an eyecatcher before its
+                                data: without CONFIRM LINK, nobody knows whether other elements have
+                                one */
+    /* frames of DELETE LINK messages for links that their group may not know, by link number: the
+     * last such frame; 0: none. Entry 0 is for DELETE LINK of all links */
     uint32_t uncertain_deletions[256];
     wmem_list_t *half_known_links; /* smcr_link_t: links of which only one queue pair is known */
     /* rmb.c */
@@ -56,13 +59,14 @@ struct smcr_state {
     /* ../flow/outcome.c */
     struct smcr_rdma *rdma;  /* RDMA traffic that is not SMC-R; NULL: none so far */
     wmem_array_t *cm_notes;  /* const smcr_record_cm_t *: last verdict of each RDMA-CM connection,
-                                by its index; made with `rdma` */
+                                by its index; allocated together with `rdma` */
     /* ../flow/orphan.c */
     wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets to unknown queue pairs */
     uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers of unknown queue pairs that
-                                                               have had too many packets */
+                                                               have received too many packets */
     /* ../state.c */
-    wmem_map_t *senders;     /* GID of a sender -> results of its ICRCs; NULL: none was checked */
+    wmem_map_t *senders;     /* GID of a sender -> results of ICRC checks of its packets; NULL: none
+                                was checked */
 };
 
 typedef struct smcr_state smcr_state_t;

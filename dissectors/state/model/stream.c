@@ -15,9 +15,9 @@ smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to
     return wraps * (int64_t)smcr_ring_room(ring) + to.count - from.count;
 }
 
-/* Whether a cursor points outside of the data of its element. If the size is not known, it is less
- * than the largest size that CLC can announce. Before its first move, a cursor may be 0, before an
- * eyecatcher. */
+/* Whether a cursor points outside of the data of its element. If the size of the element is not
+ * known, only a cursor beyond the largest size that CLC can announce is outside. The initial cursor
+ * 0 counts as inside, even if the data begins after an eyecatcher. */
 static bool
 is_outside(const smcr_ring_t *ring, smcr_cursor_t cursor)
 {
@@ -84,10 +84,10 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
     };
 }
 
-/* The lowest position at which the next request can write, if at most `unseen` bytes before it are
- * missing. Bytes that were located, read or announced have been written, even if their packets are
- * missing. If nothing is missing, consumer cursor and announcements do not count: the capture may
- * have a message before the data that its cursor counts. */
+/* The lowest position at which the next request can write. `unseen`: upper bound of the bytes that
+ * missing packets before the request have written. Bytes that were located, read or announced have
+ * been written, even if their packets are missing. If `unseen` is 0, cursors do not count: the
+ * capture may have a CDC message before the data that its cursor counts. */
 static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
@@ -97,11 +97,11 @@ earliest(const smcr_stream_t *stream, uint64_t unseen)
     return stream->may_rewrite || !unseen ? done : MAX(done, stream->announced);
 }
 
-/* Finds the position of a request after a failover. The request is either the next one, at
- * `*position`, or a retransmission from the old link, one round before. It is the next one if it
- * lies in the first round, or if it begins exactly at `next` and fits into the free space. Returns
- * false if it may be either, since packets are missing; `*position` does not count then. (RFC 7609
- * 4.6.1) */
+/* Finds the position of a request after a failover. The request is either new data, at `*position`,
+ * or data of the old link once more, one round before `*position`. It is new data in two cases: 1.
+ * `*position` is in the first round; 2. `*position` is `next`, and the data fits into the free
+ * space. Returns false if packets are missing, so that the request may be new or not; `*position`
+ * does not count then. (RFC 7609 4.6.1) */
 static bool
 locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t next,
              smcr_stream_unseen_t unseen, uint64_t *position)
@@ -118,9 +118,9 @@ locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t 
     return !unseen.reads_missing && (goes_on || !fits || unseen.bytes == 0);
 }
 
-/* Whether the request may also lie one round later, since as many bytes may be missing before it.
- * `skipped`: bytes that it skips without this round. A ring of unknown size is used in its first
- * round only. */
+/* Whether the request may also lie one round later, since the bytes of a whole round may be missing
+ * before it. `skipped`: number of bytes that the request skips if it does not lie one round later.
+ * A ring of unknown size is used in its first round only. */
 static bool
 may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uint64_t skipped)
 {
@@ -130,7 +130,8 @@ may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uin
 }
 
 /* The lowest position at which this request can write. If the request would skip more bytes than
- * can be missing, the capture has messages of the reader too early, so they do not count. */
+ * can be missing, messages of the reader are too early in the capture, so their consumer cursors do
+ * not count. */
 static uint64_t
 earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                     smcr_stream_unseen_t unseen)
@@ -143,10 +144,10 @@ earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
     return stands_too_early ? seen : next;
 }
 
-/* The request goes to the first possible position with its offset. Examples, in a ring of 100 bytes
- * whose positions before 130 are written: offset 30 is position 130; offset 20 is position 220, 90
- * bytes later. If 190 bytes may be missing, offset 20 may also be position 320, so the position is
- * not known. */
+/* A request writes at the lowest possible position that has its offset in the element. Examples, in
+ * a ring of 100 bytes whose positions before 130 are written: the request with offset 30 is at
+ * position 130; the request with offset 20 is at position 220, 90 bytes later. If 190 bytes may be
+ * missing, the request with offset 20 may also be at position 320, so its position is not known. */
 bool
 smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stream_unseen_t unseen,
                    uint64_t *position)
@@ -155,7 +156,7 @@ smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent, smcr_stre
     uint64_t next = earliest_of_request(stream, extent, unseen);
     uint64_t forward = smcr_ring_next_position(&stream->ring, next, extent.offset);
 
-    if (extent.offset < stream->ring.base) /* an eyecatcher is no part of the stream */
+    if (extent.offset < stream->ring.base) /* the eyecatcher does not belong to the stream */
         return false;
     if (room == 0 && extent.offset != next + stream->ring.base) {
         stream->positions_known = false;
@@ -201,8 +202,9 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
         piece.rewritten = (uint32_t)(end < stream->written ? length : stream->written - position);
     if (end > stream->written) {
         stream->written = end;
-        stream->may_rewrite &= end < stream->positioned_end; /* stays while located requests go
-                                                                beyond the data that was taken in */
+        stream->may_rewrite &= end < stream->positioned_end; /* data may be rewritten as long as the
+                                                                end of located requests is after the
+                                                                data that was taken in */
     }
     return piece;
 }

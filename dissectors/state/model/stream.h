@@ -8,7 +8,7 @@
 
 #include "link.h"
 
-/* ---- an RMB element as a ring: offsets and cursors to positions, which never wrap ---- */
+/* ---- an RMB element as a ring: from offsets and cursors to positions, which never wrap ---- */
 
 /* An RMB element as a ring (RFC 7609 4.4). A cursor of the ring has the number of rounds, `wrap`,
  * and the offset in the element, `count`. */
@@ -32,17 +32,18 @@ smcr_ring_cursors_are_same(smcr_cursor_t one, smcr_cursor_t other)
 }
 
 /* How far the cursor `to` is ahead of the cursor `from`, bytes; negative: `to` is before `from`.
- * Wrap counts have 16 bits: a difference of more than half of their range counts as negative. */
+ * Wrap counts have 16 bits: a difference of 0x8000 or more counts as negative. */
 int64_t smcr_ring_distance(const smcr_ring_t *ring, smcr_cursor_t from, smcr_cursor_t to);
 
-/* Reasons why a cursor is impossible. They depend only on the element and on the last cursor of the
- * same sender. */
+/* Reasons why a cursor is impossible. They are found by comparing the cursor with the element and
+ * with the sender's last cursor. */
 typedef enum {
     SMCR_RING_FAULT_NONE,
-    SMCR_RING_FAULT_OUTSIDE, /* the cursor points outside of the data of the element; the value 0 is
-                                no fault before the cursor has moved for the first time */
-    SMCR_RING_FAULT_BACK,    /* the cursor is before the sender's last cursor */
-    SMCR_RING_FAULT_ROUND,   /* the cursor is more than a round ahead of the sender's last cursor */
+    SMCR_RING_FAULT_OUTSIDE, /* the cursor points outside of the data of the element; the initial
+                                value, wrap 0 and count 0, is no fault */
+    SMCR_RING_FAULT_BACK,    /* the cursor is before the sender's last cursor of this kind */
+    SMCR_RING_FAULT_ROUND,   /* the cursor is more than a round ahead of the sender's last cursor of
+                                this kind */
 } smcr_ring_fault_t;
 
 /* The fault of the cursor `now`. `before`: the last cursor of the same kind from this sender. */
@@ -66,43 +67,44 @@ typedef struct smcr_stream_announcement smcr_stream_announcement_t;
 /* Rarely set members of a stream, allocated on demand: the waits of its writer and reader
  * (flow/window.c). */
 typedef struct {
-    bool is_blocked;          /* the writer reports in CDC that it is blocked */
+    bool is_blocked;          /* the writer reports in its CDC messages that it is blocked */
     bool is_full;             /* the element has no free space */
     smcr_when_t blocked;      /* frame and time since which the writer is blocked; frame 0: not
                                  known */
-    smcr_point_t full_at;     /* point in the flow from the reader: when the element became full */
+    smcr_point_t full_at;     /* point in the flow from the reader at which the element became
+                                 full */
     struct smcr_record_cdc_rare *wait; /* last wait of the writer for free space; NULL: none */
     smcr_point_t wait_at[2];  /* points at which the last wait began: [0] in the flow from the
                                  writer, [1] in the flow from the reader */
     uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
-    uint64_t urgent_uncertain; /* position before which data may have been urgent, since a message
-                                  is missing; 0: none */
+    uint64_t urgent_uncertain; /* end of a range in which data may have been urgent, though its CDC
+                                  message is missing: position after the last such byte; 0: none */
 } smcr_stream_stalls_t;
 
 /* The byte stream of one direction. A position counts bytes from the beginning of the
  * connection. */
 typedef struct {
     smcr_ring_t ring;    /* the receiver's RMB element */
-    uint64_t written;    /* position up to which data was written, by WRITEs that the receiver has
-                            taken in */
-    uint64_t positioned_end; /* end of the last located request: position after its last byte */
-    uint64_t last_write_start; /* begin of the last located request: position of its first byte */
+    uint64_t written;    /* position up to which the receiver has taken in data of WRITEs */
+    uint64_t positioned_end; /* position after the last byte of the last located request */
+    uint64_t last_write_start; /* position of the first byte of the last located request */
     uint64_t announced;  /* position up to which a producer cursor has announced data */
     uint64_t consumed;   /* position up to which the reader has read, according to its consumer
                             cursor */
     smcr_cursor_t prod;  /* producer cursor at `announced` */
     smcr_cursor_t cons;  /* consumer cursor at `consumed` */
-    bool positions_known; /* the positions of the stream are known */
+    bool positions_known; /* the positions `written` to `consumed` are known */
     bool may_rewrite;    /* the writer may write data once more: a failover has moved the stream to
-                            another link, and no new data was written after that. Data that was not
-                            acknowledged on the old link may be written once more (4.6) */
-    bool was_full;       /* the element was full after the last CDC message that announced data */
-    bool was_full_small; /* the last CDC message that announced data had few bytes, and filled the
-                            free space with them: a silly window */
-    uint32_t unannounced; /* WRITE packets that no CDC message has announced yet: slab number of the
-                             tail of a circular list; 0: none */
-    smcr_stream_announcement_t *unread; /* announcements that the reader has not read yet: tail of a
-                                           circular list; NULL: none */
+                            another link, and no new data was written after that. Only data that was
+                            not acknowledged on the old link may be written once more (4.6) */
+    bool was_full;       /* the RMB element was full after the last CDC message that announced
+                            data */
+    bool was_full_small; /* silly window: the last CDC message that announced data announced few
+                            bytes, and they filled the free space */
+    uint32_t unannounced; /* WRITE packets that no CDC message has announced yet, a circular list:
+                             number of its tail in the slab of entries; 0: none */
+    smcr_stream_announcement_t *unread; /* announcements of data that the reader has not read yet:
+                                           tail of a circular list; NULL: none */
     smcr_stream_stalls_t *stalls;  /* rarely set members; NULL: none */
 } smcr_stream_t;
 
@@ -110,10 +112,10 @@ typedef struct {
 typedef struct {
     bool known;         /* `position` is known */
     uint64_t position;  /* position of its first byte */
-    uint32_t rewritten; /* number of bytes at the begin of the piece that an earlier packet had
+    uint32_t rewritten; /* number of bytes, from the begin of the piece, that an earlier packet had
                            written */
-    uint64_t gap;       /* number of bytes between the end of the data written before and the first
-                           byte of the piece; the packets with these bytes are missing */
+    uint64_t gap;       /* number of missing bytes before the piece: from the end of the data
+                           written before to the first byte of the piece */
 } smcr_stream_range_t;
 
 /* Starts the stream in an element of `size` bytes whose data begins at `base`. */
@@ -126,7 +128,7 @@ void smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t leng
 
 /* Returns whether the producer cursor `prod` gives a position in the stream. If the size of the
  * element is not known, only a cursor of the first round gives a position. A cursor of a later
- * round then also makes all positions of the stream unknown. */
+ * round then returns false and makes all later positions of the stream unknown. */
 bool smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
 /* The part of the element that a request writes to. */
@@ -139,58 +141,61 @@ typedef struct {
 typedef struct {
     uint64_t bytes; /* upper bound of the bytes that missing packets have written; UINT64_MAX: no
                        bound is known */
-    bool reads_missing; /* messages of the reader may be missing, so it may have read more than is
-                           known */
-    bool reads_early; /* the capture may have messages of the reader before the data that they
-                         report as read */
+    bool reads_missing; /* messages of the reader may be missing, so the reader may have read more
+                           than is known */
+    bool reads_early; /* messages of the reader may come too early in the capture: before the data
+                         that they report as read */
 } smcr_stream_unseen_t;
 
 /* Finds the position of a request. A request begins where the last request ended. There are two
  * exceptions: 1. packets between the two requests are missing; 2. data is written once more after a
  * failover.
  *
- * Returns false if the position is not known. Either more than one round of the element may be
- * missing, or the size is not known and bytes are missing or the writer begins another round. (RFC
- * 7609 4.4, 4.6) */
+ * Returns false if the position is not known. There are four causes: 1. the bytes of a whole round
+ * may be missing; 2. the size of the element is not known, and the request does not begin where the
+ * last one ended; 3. the offset is in the eyecatcher; 4. after a failover, the request may be new
+ * or a retransmission. (RFC 7609 4.4, 4.6) */
 bool smcr_stream_locate(smcr_stream_t *stream, smcr_stream_extent_t extent,
                         smcr_stream_unseen_t unseen, uint64_t *position);
 
-/* Position up to which data was written, by WRITEs and by the producer cursor. */
+/* Highest position up to which data was written, according to WRITEs and to the producer cursor. */
 static inline uint64_t
 smcr_stream_end(const smcr_stream_t *stream)
 {
     return MAX(MAX(stream->written, stream->positioned_end), stream->announced);
 }
 
-/* Finds the position of a request that was sent before the last located request. `between`: upper
- * bound of the number of bytes that were sent from the begin of this request to the begin of the
- * last located request. Returns false if the position is not known. */
+/* Finds the position of an older request: the writer sent it before the last located request.
+ * `between`: upper bound of the number of bytes that were sent from the begin of this request to
+ * the begin of the last located request. Returns false if the position is not known. */
 bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                                 uint64_t between, uint64_t *position);
 
-/* Writes `length` bytes at `position`. Returns the piece of the stream. */
+/* Notes that a packet has written `length` bytes at `position`. Returns the piece of the stream
+ * that the packet carries. */
 smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length);
 
 /* Finds the position that is `before` bytes before the producer cursor `prod`. Returns false in two
- * cases: 1. the size of the ring is not known; 2. the stream has no such position. */
+ * cases: 1. the size of the ring is not known; 2. the cursor is in the eyecatcher, or less than
+ * `before` bytes after the begin of the stream. */
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                                  uint64_t *position);
 
 /* Starts the stream of a connection that began before the capture. A host has reported its element,
- * `ring`, and the cursors up to which the stream was written and read. If positions are known
- * already, they stay. */
+ * `ring`, and the cursors up to which the stream was written and read. If the positions are known
+ * already, only the size of the element is set. */
 void smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                             smcr_cursor_t cons);
 
-/* Takes in a producer cursor. Returns the number of bytes that it announces; negative: the cursor
- * goes back. */
+/* Moves the announced end of the stream to the producer cursor `prod`. Returns the number of bytes
+ * that the cursor announces; negative: the cursor goes back, and nothing changes. */
 int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
-/* Takes in a consumer cursor. Returns the number of bytes that were read; negative: the cursor goes
- * back. */
+/* Moves the read end of the stream to the consumer cursor `cons`. Returns the number of bytes that
+ * were read; negative: the cursor goes back, and nothing changes. */
 int64_t smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons);
 
-/* Bytes that are announced and not read yet. */
+/* Number of bytes that are announced and that the reader has not read. */
 static inline uint64_t
 smcr_stream_unread(const smcr_stream_t *stream)
 {
