@@ -10,8 +10,9 @@
 
 /* The sequence numbers of a sender begin at 1 on each connection (R-4.3-1). The first CDC message
  * of a sender breaks the rule if it has another number, and no packet of the group is missing. Only
- * messages on the link that CLC has named are judged. On another link, earlier messages may have
- * failed, and Linux has counted the failed messages (smc_switch_cursor()). */
+ * messages on the link that CLC has named are judged. On another link the first number may be
+ * higher: earlier messages may have failed, and Linux counts failed messages, too
+ * (smc_switch_cursor()). */
 SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
@@ -24,9 +25,9 @@ SMCR_RULES_CDC(check_first_number)
                        message->cdc->seq);
 }
 
-/* Reports a sequence number that is not above that of the sender's last message. Nothing is
- * reported in two cases: 1. the sender may send messages once more after a move; 2. its last
- * message is not verified (`unverified`). */
+/* Reports a sequence number that is not higher than the number of the sender's last message.
+ * Nothing is reported in two cases: 1. the sender may send messages once more after a move; 2. the
+ * cursors of the sender's last message could not be checked (`unverified`). */
 static void
 check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
@@ -36,9 +37,9 @@ check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message
                        message->sender->cdc_seq_actual, message->sender->last_cdc_frame);
 }
 
-/* Reports a sequence number that is more than one above that of the sender's last message. If CDC
- * messages between the two may be missing in the capture, the event is a NOTE. Otherwise the
- * message breaks the rule. */
+/* Reports a sequence number that is more than one higher than the number of the sender's last
+ * message. If CDC messages between these two messages may be missing in the capture, the event is a
+ * NOTE. Otherwise the message breaks the rule. */
 static void
 check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
@@ -55,12 +56,13 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
 }
 
 /* Sequence numbers grow by one (R-4.3-2). A message breaks the rule if its number is the same,
- * lower, or more than one higher than that of the message before. Three exceptions:
+ * lower, or more than one higher than the number of the sender's previous message. Three
+ * exceptions:
  *
  * - Messages with the numbers in between may be missing in the capture, or may have failed on
- *   another link. The event is a NOTE.
+ *   another link. Then the event is a NOTE.
  * - After a move the sender may send messages once more (4.6.2).
- * - The message before is not verified. Then its number is not believed. */
+ * - The previous message is not verified (`unverified`), so its number is not believed. */
 SMCR_RULES_CDC(check_step)
 {
     if (message->seq_step <= 0)
@@ -71,16 +73,18 @@ SMCR_RULES_CDC(check_step)
 
 /* ---- cursors ---- */
 
-/* A cursor of a message, and the same cursor of the message before. */
+/* A cursor of a message, with the cursor of the same kind in the sender's previous message. */
 typedef struct {
     const char *name;                   /* "producer" or "consumer" */
-    const smcr_evidence_cursor_t *held; /* the comparison with what was known before */
+    const smcr_evidence_cursor_t *held; /* comparison of the cursor with the earlier state of its
+                                           stream */
     int owner;                          /* side whose RMB element the cursor points into */
     smcr_cursor_t before, now;
 } moved_cursor_t;
 
-/* Reports a cursor that points outside the data of its RMB element. `follows`: the reason to doubt
- * that the message follows the sender's last captured message; no reason: the breach is proven. */
+/* Reports a cursor that points outside the data of its RMB element. `follows`: reason to doubt that
+ * the sender sent no other message after its last captured one; without a reason the breach is
+ * proven. */
 static void
 report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doubt_t follows,
                const moved_cursor_t *cursor)
@@ -98,14 +102,14 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
                            size - 1);
 }
 
-/* Three rules hold for each cursor. It lies within its element (R-A.4-5), after the eyecatcher
- * (R-4.3-3); a cursor that has not moved may be 0. Its wrap count grows by one when the cursor
- * wraps, and only then (R-A.4-7), so one message moves the cursor by one round at most. The cursor
- * never goes back, whatever the size of its element (R-A.4-9). No breach is reported if the
- * sender's last message is not verified (`unverified`).
+/* Three rules hold for each cursor. 1. It lies within its RMB element (R-A.4-5), after the
+ * eyecatcher (R-4.3-3). A cursor that has not moved yet may be 0. 2. Its wrap count grows by one
+ * only when the cursor wraps (R-A.4-7), so one message moves the cursor by at most one round. 3.
+ * The cursor never goes back, whatever the size of its element (R-A.4-9). No breach is reported if
+ * the sender's last message is not verified (`unverified`).
  *
- * Example: the element has 16 KiB, and the cursor was 0:16000 (wrap count:offset). Then 1:100 is
- * right, but 2:100 and 0:15000 break the rules. */
+ * Example: the element has 16 KiB, and the cursor was 0:16000 (wrap count:offset). The next cursor
+ * 1:100 is right, but 2:100 and 0:15000 break the rules. */
 static void
 check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
              const smcr_rules_cdc_t *message, const moved_cursor_t *cursor)
@@ -133,7 +137,7 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 }
 
 /* The rules of check_cursor(), for both cursors of a message. The producer cursor points into the
- * receiver's element, the consumer cursor into the sender's. */
+ * RMB element of the message's receiver, the consumer cursor into the element of the sender. */
 SMCR_RULES_CDC(check_cursors)
 {
     int receiver = arrival->qp->side;
@@ -157,7 +161,7 @@ smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, 
     smcr_rules_side_t *kept = smcr_rules_side(arrival, conn, side);
     smcr_rules_goal_t **goal = announced ? &kept->announced_goal : &kept->consumed_goal;
 
-    if (!*goal || (*goal)->reached_time) { /* otherwise the earlier goal is enough */
+    if (!*goal || (*goal)->reached_time) { /* an earlier goal that is not reached yet is enough */
         *goal = smcr_state_alloc0(arrival->state, sizeof **goal);
         (*goal)->position = end;
     }
@@ -173,9 +177,9 @@ has_never_moved(const smcr_conn_t *conn)
 }
 
 /* Whether the capture has all RDMA WRITEs of the connection before the message, so that announced
- * bytes without a WRITE were not written. If TCP and RoCE were captured at two places, WRITEs
- * before the sender's first CDC message (`is_first`) may be captured before CLC, and are not known
- * to be of the connection. */
+ * bytes without a captured WRITE were never written. If TCP and RoCE were captured at two places,
+ * WRITEs before the sender's first CDC message (`is_first`) may stand before the CLC messages in
+ * the capture. Nobody knows that such WRITEs belong to the connection. */
 static bool
 has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_first)
 {
@@ -185,8 +189,8 @@ has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_f
 }
 
 /* Data is written before it is announced (R-2.1-7). A message breaks the rule if its producer
- * cursor is beyond the bytes of all RDMA WRITEs so far. If the capture may miss WRITEs, the event
- * is a NOTE. */
+ * cursor is beyond the bytes of all RDMA WRITEs so far. If WRITEs may be missing in the capture,
+ * the event is a NOTE. */
 SMCR_RULES_CDC(check_unseen_data)
 {
     const smcr_evidence_cursor_t *prod = &message->cursors->prod;
@@ -219,8 +223,8 @@ announces_known_data(const smcr_rules_cdc_t *message)
 /* The producer cursor does not pass the reader's consumer cursor (R-A.4-6). A message breaks the
  * rule if it announces more bytes than fit into the element after the last byte that the reader has
  * reported as read. RDMA WRITEs beyond this limit have an event of their own, so this check applies
- * only if all WRITEs are within the limit. The reader may have reported more in a message that the
- * capture misses. Its next message shows that. */
+ * only if all WRITEs are within the limit. The reader may have reported more in a message that is
+ * missing in the capture. The reader's next message shows whether this is so. */
 SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;
@@ -239,8 +243,8 @@ SMCR_RULES_CDC(check_writer)
                        "The producer cursor passes the consumer cursor of the reader");
 }
 
-/* Whether the capture knows the announcements that a consumer cursor of `reader` is compared
- * with. */
+/* Whether the capture has all announcements of data with which a consumer cursor of the side
+ * `reader` is compared. */
 static bool
 knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int reader)
 {
@@ -250,8 +254,8 @@ knows_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int read
 
 /* A reader reads only bytes that were announced to it (R-A.4-8). A message breaks the rule if its
  * consumer cursor is ahead of the peer's producer cursor. The peer may have announced the bytes in
- * a message that is missing: its next message shows that. If there is a doubt, and after a move,
- * the event is a NOTE. */
+ * a missing message: the peer's next message shows whether this is so. The event is only a NOTE in
+ * two cases: 1. there is another doubt; 2. the connection has moved to another link. */
 SMCR_RULES_CDC(check_reader)
 {
     const smcr_evidence_cursor_t *cons = &message->cursors->cons;
@@ -268,8 +272,8 @@ SMCR_RULES_CDC(check_reader)
         smcr_event_add(arrival, SMCR_EVENT_cdc_read_too_far, NULL);
 }
 
-/* Sets the time of a goal if the cursor, now at `position`, has reached the goal. `goal` NULL:
- * there is none. */
+/* Sets the time at which a cursor has reached its goal, if the cursor, now at `position`, has
+ * reached it. `goal` may be NULL: there is no goal. */
 static void
 note_goal_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64_t position)
 {
@@ -277,8 +281,8 @@ note_goal_reached(const smcr_arrival_t *arrival, smcr_rules_goal_t *goal, uint64
         goal->reached_time = arrival->when.time;
 }
 
-/* The message has moved the cursors of both streams. Remembers which goals the cursors have
- * reached. */
+/* Remembers which goals (smcr_rules_goal_t) the cursors have reached with this message, which has
+ * moved the cursors of both streams. */
 SMCR_RULES_CDC(note_reached_goals)
 {
     for (int side = 0; side < 2; side++) {
@@ -289,9 +293,9 @@ SMCR_RULES_CDC(note_reached_goals)
     }
 }
 
-/* Follows one message that announces data until the reader has read the data. If the reader closes
- * before that, it has closed with data unread, provided that the message was acknowledged
- * (conn_rules.c). */
+/* Remembers one message that announces data, until the reader has read this data. If the reader
+ * closes the connection before, it has closed with unread data (conn_rules.c). This counts only if
+ * the announcing message was acknowledged. */
 SMCR_RULES_CDC(note_probe)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
@@ -308,7 +312,8 @@ SMCR_RULES_CDC(note_probe)
 
 /* ---- urgent data ---- */
 
-/* Whether the message sets the flag "urgent data present", and the message before did not. */
+/* Whether the message sets the flag "urgent data present", and the sender's previous message did
+ * not. */
 static bool
 begins_urgent_data(const smcr_rules_cdc_t *message)
 {
@@ -317,10 +322,9 @@ begins_urgent_data(const smcr_rules_cdc_t *message)
     return message->cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && !had_flag;
 }
 
-/* If the flag "urgent data present" is set, the producer cursor has advanced to the byte after the
- * urgent data (R-4.7.5-4). A message breaks the rule if the flag is newly set and the producer
- * cursor has not moved. Later messages may keep the flag until the next data, so they are not
- * judged. */
+/* With the flag "urgent data present", the producer cursor points to the byte after the urgent data
+ * (R-4.7.5-4). A message breaks the rule if the flag is newly set and the producer cursor has not
+ * moved. Later messages without new data may keep the flag, so they are not judged. */
 SMCR_RULES_CDC(check_urgent)
 {
     smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
@@ -333,17 +337,18 @@ SMCR_RULES_CDC(check_urgent)
             "Urgent data are present, but the producer cursor is where it was before");
 }
 
-/* Whether the packet writes only new bytes, all of them after the urgent data. */
+/* Whether the packet writes only bytes that were never written before, all of them after the urgent
+ * data. */
 static bool
 writes_after_urgent(const smcr_place_t *place, const smcr_stream_t *stream)
 {
     return place->position >= stream->stalls->urgent && smcr_place_range(place).rewritten == 0;
 }
 
-/* After urgent data, a writer waits until the reader has reported that it has the data (R-4.7.5-2).
- * An RDMA WRITE breaks the rule if it writes new bytes after the urgent data, and the reader has
- * sent no message in between. Any CDC message of the reader counts as the report: the reader may
- * have urgent data that its program has not read. */
+/* After urgent data, a writer waits until the reader has reported that it has received the urgent
+ * data (R-4.7.5-2). An RDMA WRITE breaks the rule if it writes new bytes after the urgent data, and
+ * the reader has sent no message in between. Any CDC message of the reader counts as the report:
+ * the host of the reader may have the data even if its program has not read it. */
 SMCR_RULES_WRITE(check_urgent)
 {
     const smcr_conn_t *conn = write->conn;
@@ -358,9 +363,9 @@ SMCR_RULES_WRITE(check_urgent)
 }
 
 /* The reader reports urgent data at once, however much space its element has (R-4.7.5-3). The rule
- * is broken if a message with "urgent data present" announces data, and the reader sends no message
- * within a second. Linux sends none until its program has read the urgent data. Messages that keep
- * the flag, but announce no data, are not judged. */
+ * is broken if a message with "urgent data present" announces data, and the reader sends no CDC
+ * message within a second. Linux sends no such message before its program has read the urgent data.
+ * Messages that keep the flag, but announce no data, are not judged. */
 SMCR_RULES_CDC(expect_urgent_answer)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
@@ -381,8 +386,8 @@ SMCR_RULES_CDC(expect_urgent_answer)
         "until its program has read them (smc_rx_update_consumer())");
 }
 
-/* Remembers the time of the first CDC message that the reader of urgent data sends after the urgent
- * data: the message is the reader's answer. */
+/* Remembers the time of the reader's answer to urgent data: the first CDC message that the reader
+ * sends after the urgent data has come. */
 SMCR_RULES_CDC(note_urgent_answer)
 {
     uint64_t *answer = smcr_rules_of_side(conn, !arrival->qp->side)->urgent_answer;
@@ -393,8 +398,9 @@ SMCR_RULES_CDC(note_urgent_answer)
 
 /* ---- which connection ---- */
 
-/* The side of the group `other` that is the same host as `side` of the group `lgr`, by the peer IDs
- * of both sides; SMCR_LGR_SIDE_UNKNOWN: the groups have other hosts. */
+/* The side of the group `other` whose host is the same as the host of `side` of the group `lgr`.
+ * Compares the peer IDs of both sides. SMCR_LGR_SIDE_UNKNOWN: the two groups are not between the
+ * same hosts. */
 static int
 same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
 {
@@ -405,16 +411,16 @@ same_host(const smcr_lgr_t *lgr, int side, const smcr_lgr_t *other)
     return SMCR_LGR_SIDE_UNKNOWN;
 }
 
-/* Whether both sides have agreed on the connection, and `sender` has sent CDC messages, but no end
- * of the connection. */
+/* Whether the connection is in use: both sides have agreed on it, and `sender` has sent CDC
+ * messages and has not ended the connection. */
 static bool
 is_sending(const smcr_conn_t *conn, const smcr_conn_side_t *sender)
 {
     return sender->last_cdc_frame && conn->confirm_frame && !smcr_conn_side_has_ended(sender);
 }
 
-/* Whether the message continues a connection of the group `other`: its token is known in that
- * group, and its sequence number is the next one of that connection. */
+/* Whether the message continues a connection of the group `other`: the message's token is known in
+ * that group, and its sequence number is the next one of that connection. */
 static bool
 continues_in(const smcr_arrival_t *arrival, const smcr_lgr_t *other, const smcr_cdc_t *cdc)
 {
@@ -438,8 +444,8 @@ is_unknown_conn(const smcr_conn_t *conn)
     return !has_clc && !has_cdc;
 }
 
-/* Whether no earlier CLC or CDC message of the message's connection is captured, so that the state
- * made the connection for this message. */
+/* Whether the message is the first captured sign of its connection: no earlier CLC or CDC message
+ * of it is captured, so the state made the connection for this message. */
 static bool
 is_first_sign(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -467,13 +473,13 @@ SMCR_RULES_CDC(check_token)
             "The connection with this token belongs to another link group of the hosts");
 }
 
-/* Whether the report of check_confirmed() is withdrawn later: the Confirm has still not come, so
- * the capture may miss it. */
+/* True if the report of check_confirmed() has to be withdrawn later: the Confirm has still not
+ * come, so it may be missing in the capture. */
 SMCR_DOUBT_CLAIM(confirm_is_missing, const smcr_conn_t *conn, !conn->confirm_frame)
 
 /* The client sends its Confirm before its data (R-3.5.2-7). A CDC message of the client breaks the
  * rule if it comes after the Accept and before the Confirm. The order of TCP and RoCE packets
- * proves something only if both were captured at one place. */
+ * proves something only if both were captured at the same point of the network. */
 SMCR_RULES_CDC(check_confirmed)
 {
     smcr_doubt_proof_t claim = {.has_come = confirm_is_missing, .about = conn};
@@ -491,7 +497,8 @@ SMCR_RULES_CDC(check_confirmed)
 
 /* ---- nothing after the end ---- */
 
-/* Whether the sender announces data after it was done with sending. */
+/* Whether the message announces new data, though its sender has reported before that it is done
+ * with sending. */
 static bool
 announces_after_done(const smcr_rules_cdc_t *message)
 {
@@ -503,13 +510,13 @@ announces_after_done(const smcr_rules_cdc_t *message)
            smcr_ring_distance(&in->ring, sender->prod, message->cdc->prod) > 0;
 }
 
-/* Three rules for the end of a connection. After "connection closed" a side sends nothing but an
- * abort (R-4.8.1-2). After its abort it sends nothing at all (R-4.8.2-3). After "sending done" it
- * writes no more data, so it announces none (R-4.8.1-1).
+/* Three rules hold for the CDC messages of a side that ends a connection: 1. After "connection
+ * closed" the side sends nothing but an abort (R-4.8.1-2). 2. After its abort it sends nothing at
+ * all (R-4.8.2-3). 3. After "sending done" it announces no more data (R-4.8.1-1).
  *
- * One exception: if the reader's element was full at the sender's last message, Linux sends the
- * data that it has queued (smc_cdc_msg_recv_action(), smc_tx_pending()). Then only
- * smcr.write.after_close reports the late data. */
+ * Exception to rules 1 and 3: if the reader's element was full at the last announcement, Linux
+ * still sends the data that it has queued (smc_cdc_msg_recv_action(), smc_tx_pending()). Then only
+ * the event smcr.write.after_close reports the late data. */
 SMCR_RULES_CDC(check_after_end)
 {
     const smcr_conn_side_t *sender = message->sender;
@@ -537,9 +544,9 @@ SMCR_RULES_CDC(check_after_end)
             sender->sending_done_frame);
 }
 
-/* A side does not withdraw "sending done" (R-4.8.1-7). Suppose that the last message of a side had
- * "sending done", and not "connection closed" or abort. The next message breaks the rule if it has
- * none of the three flags. */
+/* A side does not withdraw "sending done" (R-4.8.1-7). A message breaks the rule if the sender's
+ * previous message had only the flag "sending done", and this message has none of the flags
+ * "sending done", "connection closed" and abort. */
 SMCR_RULES_CDC(check_flags)
 {
     const uint8_t ended =
@@ -551,8 +558,8 @@ SMCR_RULES_CDC(check_flags)
                            message->sender->last_cdc_frame);
 }
 
-/* The connection that now uses the element of `side`, if the peer of `side` has sent a CDC message
- * on it. NULL: no such connection, or it is `conn`. */
+/* The connection that uses the RMB element of `side` after `conn`, if the peer of `side` has sent a
+ * CDC message on it. NULL: there is no such connection. */
 static const smcr_conn_t *
 find_next_user(const smcr_conn_t *conn, int side)
 {
@@ -564,10 +571,11 @@ find_next_user(const smcr_conn_t *conn, int side)
     return next->confirm_frame && next->side[!side].last_cdc_frame ? next : NULL;
 }
 
-/* If a peer is offered an element in use, it aborts the connection that has used the element
- * (R-4.4.2-2). A message of the old connection breaks the rule if it does not close or abort the
- * connection. The sender must know of the offer: a CDC message of the sender on the next connection
- * of the element proves this. The breach is reported once for each next connection. */
+/* If a peer offers an element that is in use to another connection, the other side aborts the old
+ * connection of the element (R-4.4.2-2). A message of the old connection breaks the rule if it does
+ * not close or abort the connection. The sender must know of the offer: the sender has already sent
+ * a CDC message on the element's next connection. The breach is reported once for each next
+ * connection. */
 SMCR_RULES_CDC(check_reused_element)
 {
     int reader = arrival->qp->side;
@@ -590,16 +598,18 @@ SMCR_RULES_CDC(check_reused_element)
 
 /* The kinds of CDC messages, by which check_rows.def selects those that a check is for. */
 enum {
-    FIRST = 1, /* the first message of its sender */
+    FIRST = 1, /* the first CDC message of its sender on the connection */
     NEW = 2,   /* a later message in order, whose sender has never left its link */
-    OTHER = 4, /* a later message that may have been sent before */
+    OTHER = 4, /* a later message that may have been sent before: the sender may have left its link,
+                  or the message is out of order */
     BUT_FIRST = NEW | OTHER,
     ALL = FIRST | BUT_FIRST
 };
 
-/* Returns the reason to doubt that the message is the sender's first CDC message of the connection,
- * or the next one after its last captured message, on the same link. There is no reason if no
- * packet between the two messages is missing. */
+/* Returns the reason to doubt that no CDC message of the sender is missing right before this one.
+ * The message is then the sender's first one of the connection, or the next one after its last
+ * captured one, on the same link. There is no reason if no packet between the two messages is
+ * missing. */
 static smcr_doubt_t
 doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -611,7 +621,7 @@ doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
 }
 
-/* The kind of a CDC message, once its connection is known. */
+/* The kind of a CDC message (FIRST, NEW or OTHER). Needs the connection of the message. */
 static unsigned
 kind_of_placed(const smcr_rules_cdc_t *message)
 {

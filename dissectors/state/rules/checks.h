@@ -9,7 +9,7 @@
 #include "rules.h"
 #include "wire/wire.h"
 
-/* A CDC message, and the two sides of its connection as they were before it. */
+/* A CDC message, and the two sides of its connection in their state before the message. */
 typedef struct {
     const smcr_conn_side_t *sender;
     const smcr_conn_side_t *receiver;
@@ -17,8 +17,8 @@ typedef struct {
     const smcr_evidence_cursors_t *cursors; /* cursors of the message, compared with those of the
                                                sender's last message; NULL at SMCR_RULES_ARRIVES */
     int16_t seq_step;     /* step from the sequence number of the sender's last message to that of
-                             this message (smcr_conn_side_seq_step()); 0 except at
-                             SMCR_RULES_PLACED */
+                             this message (smcr_conn_side_seq_step()); set at SMCR_RULES_PLACED
+                             only, otherwise 0 */
     bool may_be_replayed; /* The sender has moved to another link since its last message, so it may
                              send messages once more (4.6.2). Set at SMCR_RULES_PLACED only. */
     smcr_doubt_t next_doubt; /* Reason to doubt that this is the sender's next message on the link.
@@ -37,9 +37,10 @@ typedef struct {
 #define SMCR_RULES_WRITE_CHECK(when, check) SMCR_RULES_WRITE(check);
 #include "check_rows.def"
 
-/* Sets a goal: a cursor of the stream to `side` has to have reached the position `end` (bytes)
- * before this packet. With `announced`, the cursor is the producer cursor, otherwise the consumer
- * cursor. Returns the goal, which gets the time at which it is reached. If the last goal is not
- * reached yet, it is returned instead of a new one. */
+/* Sets a goal: a cursor of the stream to `side` must have reached the position `end` (bytes) before
+ * this packet was sent. With `announced`, the cursor is the producer cursor, otherwise the consumer
+ * cursor. Returns the goal; its `reached_time` is set when the cursor reaches the position. If the
+ * last goal of this cursor is not reached yet, the function returns that goal and makes no new
+ * one. */
 const smcr_rules_goal_t *smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                              int side, bool announced, uint64_t end);

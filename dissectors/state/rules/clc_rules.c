@@ -7,18 +7,19 @@
 
 #include "checks.h"
 
-#define QUEUED SMCR_TIME_SECOND /* no adapter delays a message for longer */
+#define QUEUED SMCR_TIME_SECOND /* no adapter delays a message for longer than this */
 
 /* ---- queue pairs of a group ---- */
 
-/* The subject of a claim: a side has announced the queue pair `key` in the link group `lgr`. */
+/* The subject of a claim: the queue pair `key` may have been announced by a side of the link group
+ * `lgr`. */
 typedef struct {
     const smcr_lgr_t *lgr;
     smcr_ib_qp_key_t key; /* GID and number */
 } announced_qp_t;
 
-/* Whether the reports of the checks that call doubt_qp() are withdrawn later: a side has announced
- * the queue pair in the group. */
+/* True if the report of a check that calls doubt_qp() has to be withdrawn later: the side has
+ * announced the queue pair in the group. */
 static bool
 qp_has_come(const smcr_doubt_proof_t *claim)
 {
@@ -66,10 +67,10 @@ only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 }
 
 /* Without the first contact flag, the server names a queue pair of a link that both sides have
- * (R-C.4-1). An Accept breaks the rule if it names another queue pair. The capture must have the
- * beginning of the one group with this server, and all messages that may have announced further
- * links of it. The queue pair may belong to an unknown group that began before the capture, so the
- * event is a NOTE. */
+ * (R-C.4-1). An Accept breaks the rule if it names another queue pair. The server must have only
+ * one group, whose beginning is captured, and no message that may have announced a further link may
+ * be missing. The event is only a NOTE: the queue pair may belong to an unknown group that began
+ * before the capture. */
 static void
 check_known_qp(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr_ib_qp_key_t *key)
 {
@@ -93,10 +94,10 @@ is_active_end_of_client(const smcr_state_t *state, const smcr_lgr_t *lgr,
     return qp && qp->link->lgr == lgr && qp->link->state == SMCR_LINK_ACTIVE;
 }
 
-/* A Confirm names the client's queue pair on an active link of the group (R-3.5.2-5). In a first
- * contact there is only one link. In a later contact the Confirm may name another link than the
- * Accept. A Confirm breaks the rule if it names another queue pair. Nothing is reported if the
- * queue pair may belong to a link whose ADD LINK is missing in the capture. */
+/* A Confirm names the client's queue pair on an active link of the group (R-3.5.2-5). A Confirm
+ * breaks the rule if it names any other queue pair. In a later contact the Confirm and the Accept
+ * may name different links. Nothing is reported if the queue pair may belong to a link whose ADD
+ * LINK is missing in the capture. */
 SMCR_RULES_CLC(check_client_qp)
 {
     const smcr_clc_accept_t *confirm = &message->clc->u.accept;
@@ -116,7 +117,8 @@ SMCR_RULES_CLC(check_client_qp)
                        "The queue pair is not the client's end of an active link of the group");
 }
 
-/* Whether ADD LINK has announced the link, and no CLC message has named a queue pair of it. */
+/* Whether ADD LINK has announced the link, and no CLC message has named a queue pair of the
+ * link. */
 static bool
 is_announced_by_llc(const smcr_link_t *link)
 {
@@ -149,9 +151,9 @@ text_of_taken(bool first_contact, bool active)
 /* An Accept may not name a queue pair that is in use, for three reasons: a first contact makes a
  * new link, with a queue pair that no other link has (R-C.4-2); further links of a group come by
  * LLC (R-2.2.3-1); a peer has one role in a group (R-2.2.3-2). The Accept breaks the rule if it
- * names a queue pair of a link in use. An active link may have ended in packets that the capture
- * misses, so the event is a NOTE. A link that was only announced had no packets that could be
- * missing. */
+ * names a queue pair of a link in use. The event is a NOTE for an active link, which may have ended
+ * in packets that are missing in the capture. A link that was only announced had no packets that
+ * could be missing. */
 static void
 check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_contact)
 {
@@ -170,7 +172,7 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
 }
 
 /* The rules of check_taken() and check_known_qp(), for the queue pair of an Accept. Without the
- * first contact flag, a queue pair of the server that is already known breaks no rule. */
+ * first contact flag, an Accept breaks no rule if it names a known queue pair of the server. */
 SMCR_RULES_CLC(check_server_qp)
 {
     const smcr_state_t *state = arrival->state;
@@ -188,13 +190,13 @@ SMCR_RULES_CLC(check_server_qp)
 
 /* ---- addresses of the peers ---- */
 
-/* Whether the TCP connection uses IPv6. Addresses of a protocol other than IP have zeros where an
- * IPv4-mapped address has its prefix. */
+/* Whether the TCP connection uses IPv6. The state keeps IPv4 addresses mapped into IPv6. The state
+ * keeps addresses of other protocols with zeros in place of the IPv4-mapped prefix. */
 static bool
 is_ipv6(const smcr_conn_t *conn)
 {
-    static const uint8_t other[SMCR_GID_IPV4_AT] = {0}; /* the first bytes of an address that is not
-                                                           one of IP */
+    static const uint8_t other[SMCR_GID_IPV4_AT] = {0}; /* first bytes of the kept address if its
+                                                           protocol is not IP */
 
     return conn->conversation && !conn->ipv4 &&
            memcmp(conn->addr.ipv6[0], other, sizeof other) != 0;
@@ -210,8 +212,8 @@ find_wrong_over_ipv6(const smcr_clc_proposal_t *proposal)
 }
 
 /* Over IPv4 a Proposal has a subnet mask, over IPv6 it has prefixes (R-A.2.2-4). A Proposal breaks
- * the rule if its IP area is of the other family or, over IPv6, has no prefix. A Proposal that the
- * capture has cut is not judged. */
+ * the rule if its IP area is of the other address family or, over IPv6, has no prefix. A Proposal
+ * that is truncated by snaplen is not judged. */
 SMCR_RULES_CLC(check_area)
 {
     const smcr_clc_proposal_t *proposal = &message->clc->u.proposal;
@@ -229,8 +231,8 @@ SMCR_RULES_CLC(check_area)
 
 /* In version 1 the server accepts a first contact only if it is in the client's subnet or prefix
  * (R-3.5.1.2-2). An Accept breaks the rule if the address that the client has connected to is
- * outside the client's subnet and all its prefixes. The server may have a second address inside, or
- * a router may have translated its address (NAT), so the event is a NOTE. */
+ * outside the client's subnet and all its prefixes. The event is a NOTE, since the server may have
+ * a second address in the subnet, or a router may have translated its address (NAT). */
 SMCR_RULES_CLC(check_subnet)
 {
     const smcr_clc_t *clc = message->clc;
@@ -245,13 +247,14 @@ SMCR_RULES_CLC(check_subnet)
 
 /* ---- RMB elements and tokens ---- */
 
-/* Whether the report of check_element_size() is withdrawn later: the RMB has been withdrawn. */
+/* True if the report of check_element_size() has to be withdrawn later: the RMB is not alive any
+ * more. */
 SMCR_DOUBT_CLAIM(rmb_has_gone, const smcr_rmb_t *rmb, !smcr_rmb_is_alive(rmb))
 
 /* All elements of an RMB have the same size (R-2.1-4). An Accept or Confirm breaks the rule if it
- * names a known RMB with another element size. A DELETE RKEY before the message would make the new
- * size right. The next messages of the RMB's owner show whether such a DELETE RKEY is missing in
- * the capture. */
+ * names a known RMB with another element size. If a DELETE RKEY came before the message, the RKey
+ * names a new RMB, and the new size is right. The next messages of the RMB's owner show whether
+ * such a DELETE RKEY is missing in the capture. */
 SMCR_RULES_CLC(check_element_size)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -268,8 +271,8 @@ SMCR_RULES_CLC(check_element_size)
         "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
 }
 
-/* Remembers that `conn` is given an RMB element of `side` or, with `token`, an alert token.
- * `before`: the connection that has used the element or token so far; NULL: none. */
+/* Remembers that CLC gives `conn` an RMB element of `side` or, with `token`, an alert token of
+ * `side`. `before`: the connection that has used this element or token so far; NULL: none. */
 static void
 note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn, int side,
            bool token)
@@ -295,7 +298,8 @@ SMCR_RULES_CLC(note_given)
                conn, qp->side, true);
 }
 
-/* Whether both sides have agreed on the connection, and no side has declined it. */
+/* Whether both sides have agreed on the connection by Accept and Confirm, and neither side has
+ * declined it. */
 static bool
 is_agreed(const smcr_conn_t *conn)
 {
@@ -304,7 +308,7 @@ is_agreed(const smcr_conn_t *conn)
 
 /* Whether the message continues the connection. Three conditions: 1. its sequence number is the
  * next one of its sender; 2. the message does not close or abort the connection; 3. the sender has
- * not ended the connection before. */
+ * not ended the connection in an earlier message. */
 static bool
 continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
@@ -315,14 +319,15 @@ continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 }
 
 /* An owner gives an RMB element (R-3.5.2-3) or an alert token (R-A.2.3-9) to another connection
- * only when the connection that has used it is over. The owner breaks the rule if it continues the
- * old connection after an Accept or Confirm has given the element or token to a new connection on
- * which both sides agree.
+ * only when the connection that has used it is over. The owner breaks the rule if it sends a CDC
+ * message of the old connection after its Accept or Confirm has given the element or token to a new
+ * connection on which both sides agree. Three conditions:
  *
- * The message must be the next one of its sender, and come more than QUEUED after the Accept or
- * Confirm: Linux before 5.17 does not wait for messages in the queue of its adapter
- * (smc_cdc_tx_dismiss_slots()). A message that closes the old connection is right, since an earlier
- * close may have been lost. */
+ * 1. The message is the owner's next one on the old connection.
+ * 2. It comes more than QUEUED after the Accept or Confirm: Linux before 5.17 does not wait for
+ *    messages in the queue of its adapter (smc_cdc_tx_dismiss_slots()).
+ * 3. It does not close the old connection. An owner may close once more, since an earlier close may
+ *    have been lost. */
 SMCR_RULES_CDC(check_element_in_use)
 {
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reuse;
@@ -345,7 +350,7 @@ SMCR_RULES_CDC(check_element_in_use)
 
 /* ---- the peer ID and EID ---- */
 
-/* Whether two peer IDs differ. A peer ID of zeros is not known: then the result is false. */
+/* Whether two peer IDs differ. False if one of them is not known, which is the value zero. */
 static bool
 peer_ids_differ(const uint8_t *one, const uint8_t *other)
 {
@@ -358,8 +363,9 @@ peer_ids_differ(const uint8_t *one, const uint8_t *other)
 /* The client's Confirm repeats the peer ID of its Proposal (R-3.5.1.2-6). In a later contact, each
  * side has the peer ID of its link group (R-3.5.2-1). A message breaks the rule if its peer ID is
  * another one. A Proposal that does not offer SMC-R of version 1 has no peer ID. In a later
- * contact, a host may have restarted, with a new peer ID, and may use the queue pair in a new group
- * whose beginning is missing. The group is still the same if the flow of the queue pair goes on. */
+ * contact, a host may have restarted: it then has a new peer ID, and uses the queue pair in a new
+ * group whose beginning is not captured. The group is still the same if the PSNs of the queue pair
+ * go on. */
 SMCR_RULES_CLC(check_peer)
 {
     const smcr_qp_t *qp = message->qp;
@@ -379,8 +385,8 @@ SMCR_RULES_CLC(check_peer)
 }
 
 /* The Confirm repeats the EID of the Accept (R-V2ACC-6). A Confirm breaks the rule if its EID
- * differs. If the Accept has an EID that the Proposal does not offer, check_offered() in v2_rules.c
- * reports the Accept, and the Confirm is not compared. */
+ * differs. If the Accept already has an EID that the Proposal does not offer, check_offered() in
+ * v2_rules.c reports that, and the Confirm is not checked. */
 SMCR_RULES_CLC(check_eid)
 {
     const smcr_qp_t *qp = message->qp;

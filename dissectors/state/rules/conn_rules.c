@@ -1,14 +1,14 @@
 /* Rules for the end of connections: all data is written, announced and read, the peer answers, and
- * no RDMA WRITE follows. Rules for the move of a connection to another link: a failover validation
- * comes first, then the data that was not acknowledged, and nothing more on the old link (RFC 7609
- * 4.6, 4.8).
+ * no RDMA WRITE follows. Rules for the move of a connection to another link: the failover
+ * validation is the first message on the new link, then the data follows that was not acknowledged,
+ * and no request uses the old link any more (RFC 7609 4.6, 4.8).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
-/* Flags of a CDC message with which a side ends its data or the connection. */
+/* Flags of a CDC message that end the sender's data or the connection. */
 #define ENDS (SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)
 
 /* ---- CDC messages at the end ---- */
@@ -25,8 +25,8 @@ reads_in_order(const smcr_conn_side_t *reader)
 }
 
 /* A side that closes with data unread aborts (R-4.8.1-3). A message with "connection closed" breaks
- * the rule if it does not report all bytes as read that an earlier message has announced. The
- * closer has seen the announcement if that message was acknowledged at least a round trip
+ * the rule if its sender has not read all bytes that an earlier message of the peer has announced.
+ * The sender has seen this earlier message if the message was acknowledged at least a round trip
  * before. */
 static void
 check_closed_unread(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
@@ -46,8 +46,9 @@ check_closed_unread(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* A side ends its data only after all of it is written (R-4.8.1-4) and announced (R-2.1-8). A
- * message with "sending done" or "connection closed" breaks the rule if no message has announced an
- * RDMA WRITE of its sender. Data that was never written is not visible. */
+ * message with "sending done" or "connection closed" breaks the rule if an RDMA WRITE of its sender
+ * was not announced by any message. The capture does not show data that was never written, so
+ * R-4.8.1-4 cannot be checked. */
 static void
 check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -63,17 +64,17 @@ check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
             first->frame);
 }
 
-/* Whether the reports of check_abort_answered() and check_validated() are withdrawn later: the side
- * has ended the connection. */
+/* True if a report of check_abort_answered() or check_validated() has to be withdrawn later: the
+ * side has ended the connection. */
 static bool
 side_has_ended(const smcr_doubt_proof_t *claim)
 {
     return smcr_conn_side_has_ended(claim->about);
 }
 
-/* A side that receives an abort sends its own (R-4.8.2-2). The rule is broken if the other side
- * does not end the connection within two seconds after an abort. A side that has ended the
- * connection before need not answer. Linux answers only when its program closes. */
+/* A side that receives an abort answers with an abort (R-4.8.2-2). The rule is broken if the other
+ * side does not end the connection within two seconds after an abort. A side that has already ended
+ * the connection need not answer. Linux answers only when its program closes. */
 static void
 check_abort_answered(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -89,8 +90,8 @@ check_abort_answered(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
             "closes (smc_close_active())");
 }
 
-/* Whether the connection has moved to another link. After a move, data may come once more that was
- * sent before the move. */
+/* Whether the connection has moved to another link. After a move, data and messages from before the
+ * move may be sent once more. */
 static bool
 has_moved(const smcr_conn_t *conn)
 {
@@ -98,7 +99,7 @@ has_moved(const smcr_conn_t *conn)
 }
 
 /* The rules of check_abort_answered(), check_closed_unread() and check_all_announced(), for a
- * message that ends the connection or its sender's data. */
+ * message that ends the connection or the data of its sender. */
 SMCR_RULES_CDC(check_close)
 {
     const smcr_conn_side_t *sender = message->sender;
@@ -118,7 +119,8 @@ SMCR_RULES_CDC(check_close)
         check_all_announced(arrival, conn);
 }
 
-/* Remembers the first message of a side that closes the connection, with its acknowledgement. */
+/* Remembers the first message with which a side closes the connection, and the acknowledgement of
+ * this message. */
 SMCR_RULES_CDC(note_closed)
 {
     if (!(message->cdc->state & SMCR_CDC_STATE_CLOSED) || message->sender->closed_frame)
@@ -131,8 +133,8 @@ SMCR_RULES_CDC(note_closed)
 
 /* ---- RDMA WRITEs after the end ---- */
 
-/* Whether the reports of the checks that call doubt_owner() are withdrawn later: another connection
- * uses the element, or the capture misses the beginning of a connection. */
+/* True if the report of a check that calls doubt_owner() has to be withdrawn later: another
+ * connection uses the element, or the CLC messages of a connection of the group are incomplete. */
 static bool
 next_has_come(const smcr_doubt_proof_t *claim)
 {
@@ -143,8 +145,8 @@ next_has_come(const smcr_doubt_proof_t *claim)
 }
 
 /* Returns the reason to doubt that the RMB element still belongs to the connection. There is no
- * reason under two conditions: 1. no message of the writer is missing; 2. no message gives the
- * element to another connection within a second. */
+ * reason if two conditions hold: 1. no message of the writer is missing; 2. no message gives the
+ * element to another connection within a second after this packet. */
 static smcr_doubt_t
 doubt_owner(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -157,8 +159,8 @@ doubt_owner(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* A side writes nothing after its own abort, and nothing after both sides have closed (R-4.8.2-3,
- * R-4.8.1-2). An RDMA WRITE after that breaks the rule, which is reported. Returns whether the RDMA
- * WRITE breaks the rule. */
+ * R-4.8.1-2). Reports an RDMA WRITE that breaks this rule. Returns whether the RDMA WRITE breaks
+ * the rule. */
 static bool
 check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -178,7 +180,7 @@ check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* After "sending done" or "connection closed" a side writes no more data (R-4.8.1-1, R-4.8.1-2).
- * Linux still writes the data in its queue when a program ends early. */
+ * Linux breaks this rule: if a program ends early, Linux still writes the data in its queue. */
 static void
 check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -192,9 +194,9 @@ check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         conn->index, done);
 }
 
-/* A side with unsent data aborts when the other side closes (R-4.8.1-6). A side breaks the rule if
- * it writes the data instead. It has seen the close if the closing message was acknowledged a round
- * trip before. Linux writes the data. */
+/* If one side closes, and the other side has unsent data, the other side aborts (R-4.8.1-6). It
+ * breaks the rule if it writes the data instead. It has seen the close if the closing message was
+ * acknowledged a round trip before the WRITE. Linux breaks this rule: it writes the data. */
 static void
 check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -209,8 +211,8 @@ check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *co
         reader->closed_frame);
 }
 
-/* Whether the packet is a WRITE with data on the link of the writer's last CDC message, and no side
- * of the connection has moved to another link. */
+/* Whether the packet is a WRITE with data on the link that the writer's last CDC message used, and
+ * no side of the connection has ever moved to another link. */
 static bool
 is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -221,7 +223,7 @@ is_write_in_place(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* The rules of check_after_end(), check_after_done() and check_after_close_of_reader(), for an RDMA
- * WRITE to the element of a connection that a side has ended. */
+ * WRITE to the RMB element of a connection that one side has ended. */
 SMCR_RULES_WRITE(check_ended)
 {
     const smcr_conn_t *conn = write->conn;
@@ -243,22 +245,23 @@ SMCR_RULES_WRITE(check_ended)
 
 /* ---- before the move ---- */
 
-/* Whether a side has ended the connection. */
+/* Whether one of the sides has ended the connection. */
 static bool
 is_ending(const smcr_conn_t *conn)
 {
     return smcr_conn_side_has_ended(&conn->side[0]) || smcr_conn_side_has_ended(&conn->side[1]);
 }
 
-/* A failover validation is the first message of a connection on a new link (R-4.6.1-1). Another CDC
- * message or an RDMA WRITE breaks the rule if it is the first of its sender on a link that the
- * connection has not used. Exceptions:
+/* A failover validation is the first message of a connection on a new link (R-4.6.1-1). The rule is
+ * broken if a sender's first packet on a new link is an RDMA WRITE, or a CDC message that is no
+ * validation. Exceptions:
  *
- * - Linux moves a connection that a side has closed without a validation (smc_switch_conns()), and
- *   an abort may come on any link. So a connection that a side has ended is not judged.
+ * - A connection that a side has ended is not judged. Linux moves such a connection without a
+ *   validation (smc_switch_conns()), and an abort may come on any link.
  * - The receiver may have ended the connection in a message that is missing. The receiver's next
- *   messages show that.
- * - A second move is not judged: two links may be captured at two places, in another order. */
+ *   messages show whether this is so.
+ * - A second move is not judged: the two links may have been captured at two places, so the order
+ *   of their packets is not certain. */
 static void
 check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -281,7 +284,8 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* A sender completes its requests on the old link before it sends the failover validation on the
  * new link (R-2.3-6). A request on the old link breaks the rule if its sender has seen the
- * acknowledgement of the validation. Linux does not wait for requests that are under way. */
+ * acknowledgement of the validation. Linux breaks this rule: it does not wait for requests that are
+ * not completed. */
 static void
 check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
@@ -293,9 +297,10 @@ check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
         "(smc_switch_conns())", move->old_link->number, move->frame);
 }
 
-/* The validation has the sequence number of a message that was sent before (R-4.6.1-2), and takes
- * no number of its own. A message after it, new or retransmitted, has a higher number (R-4.6.2-1).
- * The next message on the new link breaks the rule if its number is the same or lower. */
+/* After a failover, a sender's failover validation has the sequence number of one of its earlier
+ * messages (R-4.6.1-2), and takes no number of its own. The next message, new or retransmitted, has
+ * a higher number than the validation (R-4.6.2-1). The next message on the new link breaks the rule
+ * if its number is the same or lower. */
 static void
 check_number_after_move(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
                         const smcr_cdc_t *cdc)
@@ -311,7 +316,8 @@ check_number_after_move(const smcr_arrival_t *arrival, const smcr_rules_move_t *
 
 /* ---- the validation ---- */
 
-/* Remembers a failover validation, which has just arrived. */
+/* Remembers a failover validation that has just arrived. `seq`: sequence number in the
+ * validation. */
 static void
 note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 {
@@ -329,14 +335,15 @@ note_validation(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint16_t seq)
 
 /* ---- CDC messages and RDMA WRITEs that move ---- */
 
-/* Whether the sender has sent CDC messages, and its last one was on another link than `link`. */
+/* Whether the sender's last CDC message was on another link than `link`. False if the sender has
+ * sent no CDC message. */
 static bool
 is_on_other_link(const smcr_conn_side_t *sender, const smcr_link_t *link)
 {
     return sender->link && sender->link != link && sender->last_cdc_frame;
 }
 
-/* Whether the message is the first one after a failover validation in the same flow. */
+/* Whether the message is the sender's first one after a failover validation in the same flow. */
 static bool
 follows_validation(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
                    const smcr_conn_side_t *sender)
@@ -345,7 +352,7 @@ follows_validation(const smcr_arrival_t *arrival, const smcr_rules_move_t *move,
 }
 
 /* The rules of check_old_link(), check_validated() and check_number_after_move(), for a CDC
- * message. A message that ends the connection is allowed on either link. */
+ * message. A message that ends the connection may come on the old or on the new link. */
 SMCR_RULES_CDC(check_move)
 {
     const smcr_conn_side_t *sender = message->sender;
@@ -365,9 +372,10 @@ SMCR_RULES_CDC(check_move)
         check_number_after_move(arrival, move, cdc);
 }
 
-/* Reports an RDMA WRITE that breaks a rule of moves: the writer still uses the link that it has
- * left, or uses a link without having moved to it. If requests of the group are missing, the
- * element may belong to another connection, and nothing is reported. */
+/* Reports an RDMA WRITE that breaks a rule for moves between links. There are two breaches: 1. the
+ * writer still uses the link that it has left; 2. the writer uses a link to which it has not moved.
+ * If requests of the group are missing, the element may belong to another connection, and nothing
+ * is reported. */
 static void
 check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
@@ -388,9 +396,10 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     }
 }
 
-/* The rules of moves (check_link_of_writer()), for an RDMA WRITE to an element of the connection.
- * A WRITE is judged under two conditions: 1. it is not certain that the element belongs to the
- * connection (`is_certain_owner`); 2. the writer has not ended the connection. */
+/* The rules for moves between links (check_link_of_writer()), for an RDMA WRITE to an RMB element
+ * of the connection. A WRITE is judged if two conditions hold: 1. it is not certain that the
+ * element belongs to the connection (`is_certain_owner`); 2. the writer has not ended the
+ * connection. */
 SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;

@@ -10,11 +10,12 @@
 #include "state/evidence/evidence.h"
 #include "state/model/record.h"
 
-/* Reports that the packet of `arrival` breaks a rule, if the capture proves the breach. What is
- * added to the record of the packet depends on `doubt`:
+/* Reports that the packet of `arrival` breaks a rule, if the capture proves the breach. `doubt`
+ * decides what is added to the record of the packet:
  *
  * - SMCR_DOUBT_NONE: the event `event` with the text of `format`.
- * - SMCR_DOUBT_ABSENT, since missing requests may explain the packet: SMCR_EVENT_breach_doubtful.
+ * - SMCR_DOUBT_ABSENT (missing requests may explain the packet): the event
+ * SMCR_EVENT_breach_doubtful.
  * - any other doubt: nothing.
  *
  * If `doubt` has a claim, the event is shown only if later packets confirm the claim. */
@@ -22,26 +23,28 @@ void smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, sm
                         const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* The step at which a check is called: how much state/flow has learned of a message. The checks of
- * a step are the rows of check_rows.def. They compare the message with what was known before. They
- * change nothing that state/flow reads. */
+ * a step are the rows of check_rows.def. The checks compare the message with what was known before
+ * the message. The checks change nothing that state/flow reads. */
 typedef enum {
     SMCR_RULES_ARRIVES, /* state/flow has learned nothing of the message yet */
     SMCR_RULES_PLACED,  /* state/flow has learned the message's connection, sender and link */
     SMCR_RULES_COUNTED, /* state/flow has learned the positions of the message's cursors, or of the
                            WRITE, in the byte streams */
-    SMCR_RULES_LEARNED, /* state/flow has learned the whole message, except that the message ends a
-                           connection or an exchange */
+    SMCR_RULES_LEARNED, /* state/flow has learned the whole message, except for the end of a
+                           connection or exchange that the message may bring */
 } smcr_rules_when_t;
 
 /* ---- CLC messages, and the application's bytes on TCP (RFC 7609 1, 3.2, 3.5, A.2, C) ---- */
 
-/* A CLC message whose direction is known. Its checks are the rows of check_rows.def. */
+/* A CLC message whose sender (client or server) is known. Its checks are the rows of
+ * check_rows.def. */
 typedef struct {
-    const smcr_clc_t *clc; /* the message, with the type that its sender means; NULL: the message
-                              has no meaning, or the packet has data of the application instead */
+    const smcr_clc_t *clc; /* the message; if its type does not fit its sender, with the type that
+                              the sender must have meant. NULL: the message has no meaning, or the
+                              packet has data of the application instead */
     smcr_evidence_clc_t evidence; /* what the capture proves about the message's place among the CLC
                                      messages */
-    bool wrong_sender;     /* only the other side may send messages of this type */
+    bool wrong_sender;     /* the message has a type that only the other side may send */
     smcr_qp_t *qp;         /* queue pair of the sender, which an Accept or Confirm names; NULL for
                               other types and at ARRIVES */
 } smcr_rules_clc_t;
@@ -56,23 +59,24 @@ typedef struct {
 #include "check_rows.def"
 
 /* Checks the first bytes of the application in one direction of the TCP connection (R-1-2, C.5,
- * C.6). state/flow has not learned these bytes yet. */
+ * C.6). state/flow calls this function before it learns these bytes. */
 void smcr_rules_check_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
 /* ---- CDC messages (RFC 7609 2.3, 4.3 to 4.8, A.4) ---- */
 
 /* Calls the checks of step `when` (rows of check_rows.def) for a CDC message that its receiver
- * takes in. `known`: the cursors of the message, compared with those before; NULL at ARRIVES. */
+ * takes in. `known`: comparison of the message's cursors with the sender's earlier cursors; NULL at
+ * ARRIVES. */
 void smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                           const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known);
 
 /* ---- RDMA WRITEs (RFC 7609 2.1, 4.1, 4.2, 4.7, A.3.7) ---- */
 
 /* An RDMA WRITE, and what state/flow knows of the WRITE at each step. A member whose comment begins
- * with the names of steps is set at these steps only. */
+ * with the names of steps is set only at these steps (smcr_rules_when_t). */
 typedef struct {
-    const smcr_rmb_rtoken_t *rtoken; /* ARRIVES: the token that the RKey names on the link; NULL:
-                                        the RKey names none */
+    const smcr_rmb_rtoken_t *rtoken; /* ARRIVES: RToken that the RKey of the WRITE names on the
+                                        link; NULL: the RKey names none */
     smcr_conn_t *conn;         /* connection that uses the element; NULL: not known */
     bool is_certain_owner;     /* ARRIVES: no other connection can use the element */
     uint64_t previous_end;     /* COUNTED: position after the previous request, bytes */
@@ -87,9 +91,9 @@ typedef struct {
  * function:
  *
  * - ARRIVES: for each request.
- * - COUNTED: for a request at a place where no request can go, once all packets since the previous
- *   request are known.
+ * - COUNTED: for a request whose place does not follow from the previous request, if no packet
+ *   between the two requests is missing.
  * - PLACED: for each packet.
- * - LEARNED: for each packet, once all messages of the reader are known. */
+ * - LEARNED: for each packet, if no message of the reader is missing. */
 void smcr_rules_check_write(smcr_rules_when_t when, const smcr_arrival_t *arrival,
                             const smcr_rules_write_t *write);

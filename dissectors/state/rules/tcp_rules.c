@@ -1,17 +1,17 @@
 /* Rules for the order of CLC messages and of the application's bytes on TCP, and for the point
  * after which there is no way back to TCP (RFC 7609 3.2, C).
  *
- * The acknowledgement number of a segment shows which bytes its sender had received. So a missing
- * answer does not mislead these rules: the receiver of the answer acknowledges bytes that are not
- * captured.
+ * The acknowledgement number of a segment shows which bytes its sender had received. So an answer
+ * that is missing in the capture does not mislead these rules: its receiver acknowledges bytes that
+ * are not captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "checks.h"
 
-#define PATIENCE (6 * SMCR_TIME_SECOND)      /* longest time between CLC messages: CLC_WAIT_TIME of
-                                                Linux */
+#define PATIENCE (6 * SMCR_TIME_SECOND)      /* longest time between two CLC messages: CLC_WAIT_TIME
+                                                of Linux */
 #define ADD_LINK_WAIT (2 * SMCR_TIME_SECOND) /* longest wait for the ADD LINK response:
                                                 SMC_LLC_WAIT_TIME of Linux */
 
@@ -34,8 +34,8 @@ has_message(const smcr_conn_t *conn, unsigned type)
     return conn->clc_types_received & 1U << type;
 }
 
-/* Whether the message is a Proposal, Accept or Confirm, and the capture has all bytes of CLC before
- * it. */
+/* Whether the message is a Proposal, Accept or Confirm, and the capture has all earlier CLC bytes
+ * of the connection. */
 static bool
 is_next_of_handshake(const smcr_rules_clc_t *message)
 {
@@ -45,8 +45,8 @@ is_next_of_handshake(const smcr_rules_clc_t *message)
 }
 
 /* Proposal, Accept and Confirm each come once, in this order (R-3.2-2). A message breaks the rule
- * if the connection already has one of its type, or does not have the message that it answers. No
- * byte of CLC may be missing before it. */
+ * in two cases: 1. the connection already had a message of its type; 2. the message that it answers
+ * has not come. No earlier CLC byte of the connection may be missing. */
 SMCR_RULES_CLC(check_order)
 {
     unsigned type = message->clc->header.type;
@@ -62,7 +62,8 @@ SMCR_RULES_CLC(check_order)
                            type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
-/* Whether the message begins CLC on the connection, and the capture has the SYN and SYN-ACK. */
+/* Whether the message is the first CLC message of the connection, and the capture has the SYN and
+ * SYN-ACK. */
 static bool
 begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -70,8 +71,9 @@ begins_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* CLC needs the SMC-R option of both sides (R-1-1). The first CLC message breaks the rule if the
- * SYN or SYN-ACK has no option. A Decline is allowed, since Linux declines in that case. A CLC
- * message that is truncated by snaplen is not judged, since the option may be truncated, too. */
+ * SYN or SYN-ACK has no option. A Decline is allowed, since Linux sends it in this case. If the CLC
+ * message is truncated by snaplen, it is not judged: the snaplen may have truncated the option,
+ * too. */
 SMCR_RULES_CLC(check_option)
 {
     const smcr_clc_t *clc = message->clc;
@@ -86,9 +88,9 @@ SMCR_RULES_CLC(check_option)
 
 /* ---- time ---- */
 
-/* A timer guards the CLC handshake. When the timer runs out, the connection ends, with SMC-R and
- * without (R-C.5-1, R-C.5-2). A CLC message or data breaks the rule if it comes more than PATIENCE
- * after the message that it answers. The RFC sets no time; 6 seconds is that of Linux. */
+/* A timer guards the CLC handshake. When the timer runs out, the TCP connection ends as well
+ * (R-C.5-1, R-C.5-2). A CLC message or data breaks the rule if it comes more than PATIENCE after
+ * the message that it answers. The RFC sets no time; Linux uses 6 seconds. */
 SMCR_RULES_CLC(check_time)
 {
     const smcr_exchange_t *asked = smcr_slab_entry(&arrival->state->entries, conn->clc_step);
@@ -107,8 +109,8 @@ SMCR_RULES_CLC(check_time)
 
 /* ---- errors ---- */
 
-/* The receiver of a malformed CLC message ends the connection (R-C.6-2). A message or data breaks
- * the rule if this receiver sends it after the malformed message. */
+/* The receiver of a malformed CLC message ends the connection (R-C.6-2). A later CLC message or
+ * later data of this receiver breaks the rule. */
 SMCR_RULES_CLC(check_error_kept)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -120,8 +122,8 @@ SMCR_RULES_CLC(check_error_kept)
                            kept->malformed_frame);
 }
 
-/* A reserved value in a first contact leads to a Decline (R-C.6-3). A Confirm breaks the rule after
- * an Accept with a reserved MTU code. Linux accepts such a code. */
+/* A reserved value in a first contact leads to a Decline (R-C.6-3). A Confirm breaks the rule if
+ * the Accept had a reserved MTU code. Linux breaks this rule: it accepts such a code. */
 SMCR_RULES_CLC(check_reserved)
 {
     if (smcr_rules_of_conn(conn)->mtu_reserved)
@@ -135,7 +137,7 @@ SMCR_RULES_CLC(check_reserved)
 
 /* In a later contact, the server does not decline after its Accept, and the client does not decline
  * after its Confirm, since the other side may already use RDMA (R-C.1-2). A Decline breaks the rule
- * if its sender has sent the Accept or Confirm before. Returns whether the Decline breaks the
+ * if its sender has already sent the Accept or the Confirm. Returns whether the Decline breaks the
  * rule. */
 static bool
 check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
@@ -149,8 +151,9 @@ check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *
     return true;
 }
 
-/* Whether the last CLC message of the connection has no answer yet: the sender of the Decline
- * (`by_server`: the server) has also sent this last message, and no Confirm has come. */
+/* Whether the last CLC message of the connection came from the sender of the Decline and has no
+ * answer yet. `by_server`: the server sends the Decline. False after a Confirm, which needs no
+ * answer. */
 static bool
 has_no_answer(const smcr_conn_t *conn, bool by_server)
 {
@@ -160,8 +163,8 @@ has_no_answer(const smcr_conn_t *conn, bool by_server)
 
 /* A side does not decline while its last CLC message has no answer (R-C.1-1). A Decline breaks the
  * rule if it comes right after another CLC message of its sender. After the Confirm of a first
- * contact either side may decline. For a Decline of the server, only a captured Accept shows
- * whether it is a first contact. */
+ * contact either side may decline. Whether the contact is a first contact is known only if the
+ * Accept is captured. */
 static void
 check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_next)
 {
@@ -187,8 +190,8 @@ doubt_seen_before(const smcr_arrival_t *arrival, const smcr_link_sent_message_t 
                          seen);
 }
 
-/* Whether the server has waited for the response to ADD LINK as long as Linux does. Linux before
- * 5.8 then declines (R-C.7-4). */
+/* Whether the server has waited for the ADD LINK response for ADD_LINK_WAIT. Linux before 5.8
+ * declines after this time (R-C.7-4). */
 static bool
 has_given_up_add_link(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *set_up)
 {
@@ -196,15 +199,15 @@ has_given_up_add_link(const smcr_arrival_t *arrival, const smcr_link_sent_messag
            arrival->when.time >= set_up[SMCR_RULES_SET_UP_OFFERED].sent + ADD_LINK_WAIT;
 }
 
-/* A first contact has three rules for a Decline after the Confirm:
+/* In a first contact there are three rules for a Decline after the Confirm:
  *
  * 1. The server does not decline after the client has received ADD LINK (R-C.3-1).
  * 2. The client does not decline after the server has received the response to ADD LINK (R-C.3-1).
  * 3. No side declines after the response to CONFIRM LINK was received (R-C.2-1). The event is a
- *    NOTE, since C.3 seems to allow the Decline.
+ *    NOTE, since C.3 seems to allow such a Decline.
  *
- * A Decline breaks a rule if the LLC message was acknowledged before the Decline. A server that has
- * waited too long for the response to ADD LINK has an event of its own. */
+ * The acknowledgement of an LLC message proves that it was received before the Decline. If a server
+ * declines since it has waited too long for the ADD LINK response, another event reports this. */
 static void
 check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -255,8 +258,8 @@ has_reserved_mtu(const smcr_clc_t *clc)
            !smcr_mtu_bytes(smcr_wire_bits(clc->u.accept.sizes, SMCR_MASK_MTU));
 }
 
-/* Remembers the sender and the faults of the last message. A retransmitted message changes
- * nothing. */
+/* Remembers who has sent the last CLC message, and the faults of this message. A retransmitted
+ * message changes nothing. */
 SMCR_RULES_CLC(note_order)
 {
     const smcr_clc_t *clc = message->clc;
@@ -277,9 +280,9 @@ SMCR_RULES_CLC(note_order)
 
 /* ---- bytes of the application ---- */
 
-/* A connection that uses RDMA never returns to TCP (R-1-2). Data of the application on TCP breaks
- * the rule after a CDC message of the connection. A connection that has fallen back to TCP is not
- * judged. */
+/* A connection that uses RDMA never returns to TCP (R-1-2). Application data on TCP breaks the rule
+ * if a CDC message of the connection has come before. A connection that has fallen back to TCP is
+ * not judged. */
 static void
 check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -290,8 +293,8 @@ check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                            "The connection has used RDMA, last in frame %u", last);
 }
 
-/* The CLC message that has to come before the side sends data of the application, for the text of
- * the event. */
+/* The CLC message that has to come before the side may send application data, for the text of the
+ * event. */
 static const char *
 text_of_due(const smcr_conn_t *conn, bool by_server)
 {
@@ -300,9 +303,9 @@ text_of_due(const smcr_conn_t *conn, bool by_server)
     return by_server ? "The Accept of the server" : "The answer to the Proposal";
 }
 
-/* After the Proposal no data comes on TCP until the handshake or a Decline ends CLC (R-C.6-1). Data
- * of the application breaks the rule if a CLC message has to come first. Both sides must have sent
- * the option. */
+/* After the Proposal, no application data comes on TCP until Confirm or Decline has ended the CLC
+ * handshake (R-C.6-1). Application data breaks the rule if a CLC message has to come first. Both
+ * sides must have sent the option. */
 static void
 check_data_instead(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -313,8 +316,9 @@ check_data_instead(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                            "%s, or a Decline, has to come first", due);
 }
 
-/* Remembers the time since which the receiver of a Decline with the S flag (out of sync) has known
- * that the group has to end. The receiver's data on TCP proves that it has seen the Decline. */
+/* Remembers the time at which the receiver of a Decline with the S flag (out of sync) had certainly
+ * seen the Decline: it sends application data on TCP. From this time on the receiver knows that the
+ * link group has to end. */
 static void
 note_out_of_sync(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

@@ -24,8 +24,8 @@ is_valid_version(unsigned version)
     return version == 1 || version == 2;
 }
 
-/* Whether the Proposal offers SMC-R or, with `smcd`, SMC-D in the version of the Accept. `proposal`
- * and `accept` are byte 7 of the two messages. */
+/* Whether the Proposal offers the path SMC-R (with `smcd`: SMC-D) in the version of the Accept.
+ * `proposal`, `accept`: byte 7 of the two messages. */
 static bool
 is_offered(uint8_t proposal, uint8_t accept, bool smcd)
 {
@@ -52,7 +52,7 @@ check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_
 }
 
 /* The Confirm has the version of the Accept, which is the lower one of the versions of both peers
- * (R-A.2-5). A Confirm with another version breaks the rule. `accept`, `confirm`: version of the
+ * (R-A.2-5). A Confirm with another version breaks the rule. `accept`, `confirm`: versions in the
  * two messages. */
 static void
 check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
@@ -89,9 +89,10 @@ has_eid(const smcr_rules_offer_t *offer, uint32_t eid)
     return false;
 }
 
-/* Checks a value of a CLC message, `now`, against the value of the message that it answers,
- * `before`. With `repeats` the two have to be equal; otherwise `now` must not be higher. `what`:
- * name of the value in the text of the event. Returns whether `now` is right. */
+/* Checks a value of a CLC message. `now`: the value in the message. `before`: the value in the
+ * message that it answers. With `repeats` both have to be equal, otherwise `now` must not be higher
+ * than `before`. `what`: name of the value in the text of the event. Returns whether `now` is
+ * right. */
 static bool
 check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, unsigned now,
             bool repeats)
@@ -104,12 +105,13 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
     return right;
 }
 
-/* Checks the terms of a message (`now`) against the message before: an Accept against its Proposal
- * or, with `repeats`, a Confirm against its Accept. The release of an Accept is at most that of the
- * Proposal, and the Confirm repeats it (R-V2ACC-8). The limits of connections and links do not
- * exceed those of the Proposal (R-V2ACC-9), and the Confirm repeats them (R-V2ACC-10). No message
- * adds a feature (R-V2ACC-11). With release 0 there are no limits and features. Returns whether all
- * values are right.
+/* Checks the terms `now` of an Accept against the terms `before` of its Proposal. With `repeats`:
+ * the terms of a Confirm against those of its Accept. 1. The release of an Accept is at most the
+ * release of the Proposal, and the Confirm repeats the release of the Accept (R-V2ACC-8). 2. The
+ * limits of connections and links in the Accept are at most those of the Proposal (R-V2ACC-9), and
+ * the Confirm repeats the limits of the Accept (R-V2ACC-10). 3. No message adds a feature
+ * (R-V2ACC-11). With release 0 there are no limits and features. Returns whether all values are
+ * right.
  *
  * Example: the Proposal offers 32 connections and the Accept takes 16. The Confirm must repeat
  * 16. */
@@ -133,9 +135,9 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
     return false;
 }
 
-/* If one side has a direct route to the other, the other side has a direct route, too (R-V2ACC-16).
- * A Confirm breaks the rule if its flag for a direct route differs from that of the Accept. Linux
- * declines if the flags differ (smc_connect_rdma_v2_prepare()). */
+/* If one side has a route to the other side without a gateway, the other side has a direct route,
+ * too (R-V2ACC-16). A Confirm breaks the rule if its flag for a direct route differs from that of
+ * the Accept. Linux declines if the flags differ (smc_connect_rdma_v2_prepare()). */
 static void
 check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
              const smcr_rules_terms_t *confirm)
@@ -160,9 +162,9 @@ terms_of(const smcr_clc_accept_t *accept)
     };
 }
 
-/* The offer in the SMCv2 extension of a Proposal. If the Proposal has more EIDs than allowed, the
- * offer has none. If it has a lower limit of connections than allowed, the offer has 0, which means
- * not known. */
+/* The offer in the SMCv2 extension of a Proposal. A Proposal with more EIDs than allowed is kept as
+ * an offer without EIDs. A limit of connections that is lower than allowed is kept as 0, which
+ * means not known. */
 static const smcr_rules_offer_t *
 make_offer(const smcr_arrival_t *arrival, const smcr_clc_proposal_t *proposal)
 {
@@ -195,16 +197,16 @@ SMCR_RULES_CLC(note_offer)
         memcpy(kept->proposed_id, proposal->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
 }
 
-/* Whether the message is an Accept or Confirm of SMC-Rv2 that the capture has not cut. */
+/* Whether the message is an Accept or Confirm of SMC-Rv2 that is not truncated by snaplen. */
 static bool
 is_complete_v2(const smcr_clc_t *clc)
 {
     return clc->complete && !clc->smcd && version_in(clc->header.flags) == 2;
 }
 
-/* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5). Its terms do not exceed
- * those of the Proposal (check_terms()). An Accept breaks the rule if it has another EID or higher
- * terms. The Confirm is not compared with an Accept that breaks the rule. */
+/* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5). The terms of the Accept
+ * do not exceed those of the Proposal (check_terms()). An Accept breaks the rule if it has another
+ * EID or higher terms. If the Accept breaks the rule, its Confirm is not compared with it. */
 SMCR_RULES_CLC(check_offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -226,7 +228,7 @@ SMCR_RULES_CLC(check_offered)
     kept->terms = now;
 }
 
-/* The Confirm repeats the terms of the Accept (check_terms(), check_direct()). */
+/* The Confirm repeats the terms of the Accept. Calls check_terms() and check_direct(). */
 SMCR_RULES_CLC(check_repeated)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -239,7 +241,7 @@ SMCR_RULES_CLC(check_repeated)
     check_direct(arrival, &kept->terms, &now);
 }
 
-/* Remembers the terms of a first contact as those of its link group. */
+/* Remembers the terms of a first contact as the terms of the new link group. */
 SMCR_RULES_CLC(note_terms)
 {
     const smcr_rules_conn_t *kept = smcr_rules_of_conn(conn);
@@ -253,19 +255,19 @@ SMCR_RULES_CLC(note_terms)
 /* The subject of a claim: a link group has more connections than its terms allow. */
 typedef struct smcr_crowd {
     smcr_lgr_t *lgr;
-    uint64_t since; /* time when the group got one connection too many, nanoseconds since the
+    uint64_t since; /* time at which the group got one connection too many, nanoseconds since the
                        epoch */
-    uint64_t end;   /* time when a connection of the group ended after that, nanoseconds since the
-                       epoch; 0: none has */
+    uint64_t end;   /* first time after `since` at which a connection of the group ended,
+                       nanoseconds since the epoch; 0: none has ended */
 } smcr_crowd_t;
 
-/* Whether the report of check_limit() is withdrawn later: a connection of the group has ended
- * within a second, or the capture misses the beginning of a connection. */
+/* True if the report of check_limit() has to be withdrawn later: a connection of the group has
+ * ended within a second, or the CLC messages of a connection of the group are incomplete. */
 SMCR_DOUBT_CLAIM(has_ended, const smcr_crowd_t *crowd,
                  (crowd->end && crowd->end <= crowd->since + SMCR_TIME_SECOND) ||
                  crowd->lgr->unfinished_clc_conns)
 
-/* Whether both sides have agreed on a maximum of connections for the group. */
+/* Whether both sides have agreed on a maximum number of connections for the group. */
 static bool
 limits_conns(const smcr_lgr_t *lgr)
 {
@@ -275,10 +277,10 @@ limits_conns(const smcr_lgr_t *lgr)
 }
 
 /* A link group has at most as many connections as both sides have agreed on (R-V2ACC-12). An Accept
- * breaks the rule if the group already has this number of connections that have sent a CDC message
- * and have not ended. The CDC message that ends one of these connections may be under way, so the
- * event counts only if none of them ends within a second (has_ended()). If this CDC message may be
- * missing in the capture, the report has a doubt. */
+ * breaks the rule if the group already has this number of open connections. A connection is open if
+ * it has had a CDC message and has not ended. The message that ends one of the open connections may
+ * be under way, so the event counts only if none of them ends within a second (has_ended()). If
+ * such a message may be missing in the capture, the report has a doubt. */
 SMCR_RULES_CLC(check_limit)
 {
     smcr_lgr_t *lgr = message->qp->link->lgr;
@@ -298,7 +300,8 @@ SMCR_RULES_CLC(check_limit)
                        kept->open_conns, kept->terms.max_conns);
 }
 
-/* Subtracts the connection from the open ones of its group, which then has room for another. */
+/* Subtracts the connection from the open connections of its group, since the connection has
+ * ended. */
 static void
 close_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 {
@@ -322,8 +325,8 @@ opens_conn(const smcr_conn_t *conn, bool ends)
 }
 
 /* Counts the open connections of a group. A connection counts from its first CDC message to its
- * first end. A failover validation is not counted, since only its sequence number and token mean
- * anything (A.4). */
+ * first end. A failover validation does not begin or end a connection: only its sequence number and
+ * token have a meaning (A.4). */
 SMCR_RULES_CDC(count_open_conns)
 {
     const smcr_cdc_t *cdc = message->cdc;

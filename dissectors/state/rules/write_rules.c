@@ -1,6 +1,6 @@
-/* Rules for the places of RDMA WRITEs: they go to RMBs that their owner has announced and not
- * withdrawn, to elements that connections use, one after the other, within the window (RFC 7609
- * 2.1, 4.1, 4.2, 4.7).
+/* Rules for the places of RDMA WRITEs. A WRITE goes to an RMB that its owner has announced and not
+ * withdrawn, and to an RMB element that a connection uses. It begins where the previous WRITE
+ * ended, and stays within the window (RFC 7609 2.1, 4.1, 4.2, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,16 +9,16 @@
 
 /* ---- RMBs ---- */
 
-/* Whether the reports of check_deleted_rmb() and check_refused_rmb() are withdrawn later: the owner
- * has announced the RMB once more, or the capture misses the beginning of a connection in which the
- * owner may have done so. */
+/* True if a report of check_deleted_rmb() or check_refused_rmb() has to be withdrawn later. There
+ * are two cases: 1. the owner has announced the RMB once more; 2. the owner may have done so in CLC
+ * messages that are missing. */
 SMCR_DOUBT_CLAIM(was_announced_since, const smcr_rmb_t *rmb,
                  rmb->superseded || rmb->lgr->unfinished_clc_conns ||
                  (!rmb->deleted_frame && !smcr_rules_of_rmb(rmb)->refused_frame))
 
 /* A writer that has agreed to the withdrawal of an RMB does not write to it any more
- * (R-3.5.5.2.2-2, R-A.3.7-6). An RDMA WRITE breaks the rule if it follows the writer's response to
- * DELETE RKEY in the same flow. */
+ * (R-3.5.5.2.2-2, R-A.3.7-6). An RDMA WRITE breaks the rule if it comes after the writer's response
+ * to DELETE RKEY in the same flow. */
 static void
 check_deleted_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
@@ -34,7 +34,8 @@ check_deleted_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 }
 
 /* A writer that has refused an RMB, by a negative response to CONFIRM RKEY, does not write to it
- * (R-A.3.5-9). An RDMA WRITE breaks the rule if it follows that response in the same flow. */
+ * (R-A.3.5-9). An RDMA WRITE breaks the rule if it comes after the negative response in the same
+ * flow. */
 static void
 check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
@@ -50,7 +51,7 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 
 /* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). A WRITE breaks
  * the rule if no message has announced its RKey on the link. Any link of the group may carry the
- * announcement, so the owner's flows on all links must have no gap. */
+ * announcement, so no packet of the owner may be missing on any link. */
 SMCR_RULES_WRITE(check_rkey)
 {
     const smcr_rmb_rtoken_t *entry = write->rtoken;
@@ -68,13 +69,13 @@ SMCR_RULES_WRITE(check_rkey)
 
 /* ---- elements ---- */
 
-/* Whether the report of check_element() is withdrawn later: a connection uses the element, or the
- * capture misses the beginning of a connection. */
+/* True if the report of check_element() has to be withdrawn later: a connection uses the element,
+ * or the CLC messages of a connection of the group are incomplete. */
 SMCR_DOUBT_CLAIM(conn_has_come, const smcr_rmb_t *rmb,
                  smcr_rmb_conn(rmb, claim->key) || rmb->lgr->unfinished_clc_conns)
 
-/* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). A WRITE breaks the rule if its
- * offset is in another element of the RMB. */
+/* An RDMA WRITE goes to an element that a connection uses (R-4.1-1). A WRITE breaks the rule if it
+ * goes to an element that no connection uses. */
 SMCR_RULES_WRITE(check_element)
 {
     const smcr_rmb_t *rmb = write->rmb;
@@ -88,7 +89,8 @@ SMCR_RULES_WRITE(check_element)
                        "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
 }
 
-/* Whether the packet writes to bytes of its element before the data begins: to the eyecatcher. */
+/* Whether the packet writes to bytes of its RMB element that are before the data: to the
+ * eyecatcher. */
 static bool
 is_in_eyecatcher(const smcr_place_t *place, const smcr_rmb_t *rmb)
 {
@@ -118,8 +120,8 @@ exceeds_element(const smcr_place_t *place, uint32_t size)
 }
 
 /* An RDMA WRITE lies within one element of the RMB. A packet breaks the rule if it begins a WRITE
- * in no element, or ends after the end of its element. An RMB whose address was guessed from WRITEs
- * alone is not judged. */
+ * in no element, or ends after the end of its element. An RMB whose address is inferred from one
+ * WRITE is not judged. */
 SMCR_RULES_WRITE(check_size)
 {
     const smcr_place_t *place = write->place;
@@ -131,13 +133,14 @@ SMCR_RULES_WRITE(check_size)
         smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
 }
 
-/* Whether the report of check_hole() is withdrawn later: no message has announced the bytes up to
- * the bound, so the element may have a new user. */
+/* True if the report of check_hole() has to be withdrawn later: no message has announced the bytes
+ * up to the bound of the claim, so another connection may use the element. */
 SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
 
 /* Reports that the RDMA WRITE overwrites data that the reader has not reported as read (R-2.1-6).
- * The reader's last message may be missing, or come later in the capture: its next message shows
- * how far it had read. `read`: the position that the reader must have reached before the WRITE. */
+ * The reader's last message before the WRITE may be missing, or may come later in the capture. The
+ * reader's next message shows how far the reader had read. `read`: position up to which the reader
+ * must have read before the WRITE. */
 static void
 report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t read)
 {
@@ -149,9 +152,9 @@ report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t re
                        "The RDMA WRITE overwrites data that was not reported as read");
 }
 
-/* Whether a WRITE that seems to begin the next round of the element goes back in the stream
- * instead. This is so if its end, as computed for the next round, is more than one round of the
- * element after the reader's position. */
+/* Whether a WRITE goes back in the stream, though its offset looks as if it began the next round of
+ * the element. This is so if the end of the WRITE, as computed for the next round, is more than one
+ * round after the position up to which the reader has read. */
 static bool
 goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
 {
@@ -161,13 +164,13 @@ goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
 }
 
 /* Each RDMA WRITE begins where the previous one ended (R-4.7-5). A WRITE breaks the rule if it
- * leaves bytes out, or goes back. A WRITE that goes back looks as if it had wrapped: its position
- * is too high by one round of the element. If a WRITE goes back over data that was not read, it
- * breaks R-2.1-6, too. The element may belong to a new connection, so the event counts only if the
- * writer later announces the bytes on this connection (is_unannounced()).
+ * leaves bytes out, or goes back. If a WRITE goes back, the state first computes a position that is
+ * one round of the element too high, as if the WRITE had wrapped. A WRITE that goes back over
+ * unread data breaks R-2.1-6, too. The element may belong to a new connection, so the event counts
+ * only if the writer later announces the bytes on this connection (is_unannounced()).
  *
  * Example: an element has room for 16384 bytes, and WRITEs have filled it up to position 20000. A
- * WRITE at position 36084 is really one at 19700, 300 bytes back. */
+ * WRITE with the computed position 36084 is really at position 19700, 300 bytes back. */
 SMCR_RULES_WRITE(check_hole)
 {
     smcr_conn_t *conn = write->conn;
@@ -198,7 +201,7 @@ SMCR_RULES_WRITE(check_hole)
 /* ---- the window ---- */
 
 /* A writer does not write past the reader's consumer cursor (R-2.1-6). An RDMA WRITE breaks the
- * rule if it ends more than one round of the element after the last byte that the reader has
+ * rule if its end is more than one round of the element after the last byte that the reader has
  * reported as read. */
 SMCR_RULES_WRITE(check_window)
 {

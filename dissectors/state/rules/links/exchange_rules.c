@@ -1,5 +1,5 @@
-/* Rules for LLC requests and their responses: one change of the group at a time, each response on
- * the link of its request and in time, and what the requester does if a response is missing (RFC
+/* Rules for LLC requests and their responses: only one change of the link group at a time; each
+ * response in time, on the link of its request; what the requester does if no response comes (RFC
  * 7609 3.3, 3.5.5, C.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -8,14 +8,15 @@
 #include "links_checks.h"
 
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
-#define LONG_WAIT 5 /* seconds that Linux waits for CONFIRM LINK of a further link */
-/* A host waits at least this time for a response to a request that the peer's adapter has
- * acknowledged. */
+#define LONG_WAIT 5 /* seconds that Linux waits for CONFIRM LINK of any link but the first */
+/* Time for which every host waits for a response, after the peer's adapter has acknowledged the
+ * request. */
 #define GIVEN_UP (500 * SMCR_TIME_MILLISECOND)
-/* The software of a host has seen a message this time after the host's adapter has acknowledged the
- * message. */
+/* Time after which the software of a host has certainly seen a message: it counts from the
+ * acknowledgement of the message by the host's adapter. */
 #define SEEN (100 * SMCR_TIME_MILLISECOND)
-/* Two frames whose times differ by more than this are in the right order in the capture. */
+/* Precision of the order of frames: two frames are certainly in the right order if their times
+ * differ by more than this. */
 #define ORDER SMCR_TIME_MILLISECOND
 
 /* Declares a check of exchanges: a row of the table `checks` at the end of this file. */
@@ -26,8 +27,8 @@
 
 /* ---- exchanges that change the link group ---- */
 
-/* Whether a request of this type and side begins an exchange that changes links or RKeys of the
- * group. A client changes no links: its ADD LINK and DELETE LINK only ask the server for the
+/* Whether a request of this type, sent by `side`, begins an exchange that changes links or RKeys of
+ * the group. A client's ADD LINK and DELETE LINK change nothing: they only ask the server for the
  * change. */
 static bool
 changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
@@ -36,9 +37,9 @@ changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
            (smcr_exchange_changes_links(type) && side == lgr->server);
 }
 
-/* Whether `side` certainly knows that the exchange is open. The side has begun the exchange, or its
- * adapter has acknowledged the request more than SEEN ago. After GIVEN_UP the requester may have
- * given up the exchange, so nothing is certain. */
+/* Whether `side` certainly knows that the exchange is open. The request must be acknowledged. In
+ * addition, the side has sent the request itself, or its adapter has acknowledged the request more
+ * than SEEN ago. False after GIVEN_UP, since the requester may have given up the exchange. */
 static bool
 knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int side)
 {
@@ -66,7 +67,8 @@ are_separate_rkeys(const smcr_exchange_message_t *message, const smcr_exchange_r
     return both_of_rkeys && (open->requester != message->side || open->type != message->type);
 }
 
-/* Whether the sender sends its own open request once more, which begins no other exchange. */
+/* Whether the message is the open request sent once more by its sender, which begins no new
+ * exchange. */
 static bool
 is_same_request(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -74,8 +76,9 @@ is_same_request(const smcr_exchange_message_t *message, const smcr_exchange_requ
            open->key == message->key;
 }
 
-/* Whether the message is a DELETE LINK that ends the open exchange. It deletes all links, the link
- * that is being added, the link that carries the exchange, or a link that has failed. */
+/* Whether the message is a DELETE LINK that ends the open exchange. The DELETE LINK is for all
+ * links, for the link that is being added, for the link that carries the exchange, or for a link
+ * that has failed. */
 static bool
 ends_exchange(const smcr_exchange_message_t *message, const smcr_exchange_request_t *open)
 {
@@ -96,9 +99,9 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
            ends_exchange(message, open);
 }
 
-/* Whether the report of check_overlap() is withdrawn later: the exchange was over before the bound
- * of the claim. It counts as over if its end never comes in the capture. The bound includes ORDER,
- * within which the capture may have frames in the wrong order. */
+/* True if the report of check_overlap() has to be withdrawn later: the open exchange was over
+ * before the bound of the claim, or its end is not captured. The bound is ORDER after the message,
+ * since frames may be in the wrong order within this time. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
 /* The rule of check_overlap(), for one open exchange. */
@@ -120,14 +123,7 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
                        open->exchange.request_frame);
 }
 
-/* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
- * confirmed or rejected. DELETE LINK, CONFIRM RKEY and DELETE RKEY are open until their responses.
- * A request breaks the rule if its sender knows of another open exchange. Three exceptions: the
- * exchange may have been given up, the sender may not have seen the other request yet, and DELETE
- * LINK may be for a link that fails.
- *
- * Example: the server sends ADD LINK, and the client's adapter acknowledges it. 200 ms later,
- * before its response, the client sends CONFIRM RKEY. */
+/* Remembers the time at which an exchange ended, if the exchange overlapped another request. */
 CHECK(check_overlap)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -151,8 +147,9 @@ note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t 
         request->rules->over_time = arrival->when.time;
 }
 
-/* Remembers the time when the exchange is over. A response ends its exchange, except for a response
- * that accepts ADD LINK: that exchange ends when the new link is confirmed or rejected. */
+/* Remembers the time when the exchange is over. A response ends its exchange, but not if it accepts
+ * ADD LINK: the ADD LINK exchange ends when the new link is confirmed or rejected
+ * (note_added_link()). */
 CHECK(note_end)
 {
     if (exchange->request->type != SMCR_LLC_ADD_LINK || exchange->request->rejected)
@@ -176,8 +173,8 @@ CHECK(note_added_link)
 }
 
 /* Remembers the server's ADD LINK request as open. A DELETE LINK of the server for the new link
- * ends this. The time of the DELETE LINK is not remembered as the end of the exchange, since the
- * exchange may have been over earlier in a message that is not captured. */
+ * means that the ADD LINK request is no longer open. The time of this DELETE LINK does not count as
+ * the end of the exchange: a missing message may have ended the exchange earlier. */
 CHECK(note_adding)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -194,12 +191,12 @@ CHECK(note_adding)
 
 /* ---- responses ---- */
 
-/* Whether the reports of check_unasked() and check_link() are withdrawn later: the capture has the
- * request after the response. */
+/* True if a report of check_unasked() or check_link() has to be withdrawn later: the request comes
+ * after the response in the capture. */
 SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 
-/* Whether the peer of the message's sender has an open request of the type of this response. The
- * response may then answer that request. */
+/* Whether the sender's peer has an open request of the type that this response answers. The
+ * response may then belong to that request. */
 static bool
 waits_for_any(const smcr_exchange_message_t *message)
 {
@@ -210,9 +207,10 @@ waits_for_any(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* Whether the response may come without a request of the peer. The server may say without a request
- * that it has dropped, or does not know, the link that the client asks for (C.7.1). A group that
- * has ended has no exchanges. */
+/* Whether the response may come without a request of the peer. There are two cases: 1. The server
+ * reports by an unrequested DELETE LINK response that it has dropped, or does not know, the link
+ * that the client asks for (C.7.1). 2. The group has ended, so its exchanges are not known any
+ * more. */
 static bool
 needs_no_request(const smcr_exchange_message_t *message)
 {
@@ -223,9 +221,9 @@ needs_no_request(const smcr_exchange_message_t *message)
     return lgr->ended_frame || message->all_links || (of_links && message->side == lgr->server);
 }
 
-/* A response follows its request (R-3.3-4). A response without an open request that fits breaks the
- * rule under two conditions: 1. the flow of the requester has no sequence gap; 2. the request does
- * not come later in the capture. If a condition does not hold, the event is a NOTE. */
+/* A response follows its request (R-3.3-4). A response to which no open request fits breaks the
+ * rule if two conditions hold: 1. no packet of the requester is missing; 2. the request does not
+ * come later in the capture. If a condition does not hold, the event is a NOTE. */
 CHECK(check_unasked)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -242,8 +240,8 @@ CHECK(check_unasked)
                            "Nobody has asked for this response");
 }
 
-/* Whether the request was received a short time ago over a link that is still in use. Then its
- * response may not use another link. */
+/* Whether the request came a short time ago over a link that is still in use. The response then has
+ * to use the same link. */
 static bool
 is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
@@ -269,9 +267,10 @@ CHECK(check_link)
                            request->exchange.request_frame, link->number);
 }
 
-/* A client that has asked to delete a link ignores LLC messages on it (R-C.7-10). The client breaks
- * the rule if it answers a request that came after its DELETE LINK. Responses to DELETE LINK and
- * TEST LINK are allowed, since these requests change nothing for the rest of the group. */
+/* After a client has asked the server to delete a link, the client ignores LLC messages on this
+ * link (R-C.7-10). The client breaks the rule if it answers a request that came after its DELETE
+ * LINK. Responses to DELETE LINK and TEST LINK are allowed, since these requests change nothing for
+ * the rest of the group. */
 CHECK(check_unwanted)
 {
     uint64_t unwanted = smcr_rules_of_link(message->link)->delete_asked_time;
@@ -285,9 +284,9 @@ CHECK(check_unwanted)
                            "The client has asked to delete this link before");
 }
 
-/* A response comes while its requester waits (R-C.7-1). The RFC sets no time. Linux waits 5 seconds
- * for the CONFIRM LINK response of any but the first link, and 2 seconds for all other
- * responses. A response breaks the rule if it comes later. */
+/* A response comes as long as its requester still waits (R-C.7-1). The RFC sets no limit for this
+ * time. Linux waits 5 seconds for the CONFIRM LINK response of any but the first link, and 2
+ * seconds for all other responses. A response breaks the rule if it comes later. */
 CHECK(check_time)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -313,7 +312,8 @@ CHECK(check_echo)
 }
 
 /* The server deletes at once a link that the client reports as lost (R-3.5.5.1.4-2). The server
- * breaks the rule if its own DELETE LINK comes more than WAIT after that of the client. */
+ * breaks the rule if its own DELETE LINK comes more than WAIT seconds after the client's DELETE
+ * LINK. */
 CHECK(check_obeyed)
 {
     const smcr_exchange_request_t *request = exchange->request;
@@ -335,8 +335,8 @@ is_unanswered(const smcr_exchange_request_t *request)
     return !exchange->response_frame && !exchange->response_unknowable && !exchange->is_optional;
 }
 
-/* Whether the report of expect_link() is withdrawn later: the server has answered the client's
- * request, or has added a link after it. */
+/* True if the report of expect_link() has to be withdrawn later: the server has answered the
+ * client's request, or has added a link after it. */
 static bool
 is_answered(const smcr_doubt_proof_t *claim)
 {
@@ -357,9 +357,9 @@ asks_for_link(const smcr_exchange_message_t *message)
            message->lgr->server == !message->side;
 }
 
-/* A server with one link adds another when the client asks for it, if it can (R-3.5.5.1.2-2). The
- * server breaks the rule if the group has one link, the client asks for another, and for LONG_WAIT
- * no answer and no new link comes. */
+/* If the client asks for a link, and the group has only one link, the server adds a second link if
+ * possible (R-3.5.5.1.2-2). The server breaks the rule if neither an answer nor a new link comes
+ * within LONG_WAIT seconds. */
 CHECK(expect_link)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -373,7 +373,7 @@ CHECK(expect_link)
 }
 
 /* Whether a missing response to the message means that the link of the message has failed. For ADD
- * LINK and DELETE LINK it does so only if the server has sent them. */
+ * LINK and DELETE LINK this is so only if the server has sent the message. */
 static bool
 proves_failure(const smcr_exchange_message_t *message)
 {
@@ -388,7 +388,7 @@ proves_failure(const smcr_exchange_message_t *message)
     }
 }
 
-/* Remembers the first request of a side over the link that has no response so far. */
+/* Remembers a side's oldest request over the link that has no response so far. */
 CHECK(note_wait)
 {
     const smcr_exchange_request_t *waits =
@@ -400,8 +400,9 @@ CHECK(note_wait)
 
 /* A host that gets no response to ADD LINK, DELETE LINK, CONFIRM RKEY or TEST LINK in time treats
  * the link of the request as failed (R-C.7-4, R-C.7-6, R-4.5.3-1). The host breaks the rule if it
- * still uses the link LONG_WAIT after its request. Hosts choose their own times; five seconds are
- * enough for all. Linux treats a link as failed after TEST LINK, but not after CONFIRM RKEY. */
+ * still uses the link LONG_WAIT seconds after its request. Hosts choose the length of their wait;
+ * no host waits longer than five seconds. Linux treats a link as failed if the response to TEST
+ * LINK is missing, but not for CONFIRM RKEY. */
 void
 smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
 {
@@ -442,10 +443,10 @@ declines_first_contact(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     return by_server && is_agreed && !conn->decline_frame;
 }
 
-/* A server that gets no response to its first CONFIRM LINK resets the TCP connection (R-C.7-3). It
- * declines only if its adapter could not deliver CONFIRM LINK. A Decline of the server after the
- * Confirm breaks the rule if the client's adapter has acknowledged CONFIRM LINK, and no response
- * has come for GIVEN_UP. */
+/* A server that gets no response to its first CONFIRM LINK resets the TCP connection (R-C.7-3). The
+ * server declines instead only if its adapter could not deliver CONFIRM LINK. A Decline of the
+ * server after the Confirm breaks the rule if the client's adapter has acknowledged CONFIRM LINK,
+ * and no response has come for GIVEN_UP. */
 SMCR_RULES_CLC(check_declined_late)
 {
     if (!declines_first_contact(arrival, conn))

@@ -1,17 +1,17 @@
-/* Rules for the number of links of a group: the maximum limits symmetric links, and there is at
- * most one asymmetric link (RFC 7609 2.2.1, 2.2.2).
+/* Rules for the number of links of a group: the group's maximum counts symmetric links only, and
+ * there is at most one asymmetric link (RFC 7609 2.2.1, 2.2.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define CHANGED_IN (5 * SMCR_TIME_SECOND) /* time within which a host deletes a link that exceeds a
-                                             limit */
-#define LINKS_KNOWN 32                    /* most links of a group that are counted */
+#define CHANGED_IN (5 * SMCR_TIME_SECOND) /* time within which a host deletes a link if there are
+                                             too many */
+#define LINKS_KNOWN 32                    /* maximum number of links of a group that are counted */
 
-/* Whether the two links use the same device of `side`: their GIDs or MAC addresses are equal
- * there. */
+/* Whether the two links use the same device of `side`: their queue pairs on this side have the same
+ * GID or the same MAC address. */
 static bool
 share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
 {
@@ -22,8 +22,8 @@ share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
            (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_WIRE_MAC_LENGTH) == 0);
 }
 
-/* Whether the link was active at `until` (nanoseconds since the epoch), and no message had begun
- * its deletion before. */
+/* Whether the link was active at the time `until` (nanoseconds since the epoch), and no message had
+ * begun to delete it by then. */
 static bool
 was_active_at(const smcr_link_t *link, uint64_t until)
 {
@@ -35,8 +35,8 @@ was_active_at(const smcr_link_t *link, uint64_t until)
     return was_confirmed && has_ends && stays && !link->reported_lost;
 }
 
-/* Adds the link to the list `links`, if the link shares no device with a link of the list. Only
- * devices of the sides that `sides` selects count. */
+/* Adds the link to the list `links`, if it shares no device with a link that is already in the
+ * list. Only devices on sides with `sides[side]` are compared. */
 static void
 add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_link_t *link,
              const bool sides[2])
@@ -49,8 +49,8 @@ add_distinct(const smcr_link_t *links[LINKS_KNOWN], unsigned *count, const smcr_
         links[(*count)++] = link;
 }
 
-/* The number of active links at `until`, where links that share a device on a selected side count
- * once. */
+/* The number of links that were active at the time `until`. Links that share a device on a selected
+ * side (`client`, `server`) count as one. */
 static unsigned
 count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
 {
@@ -68,16 +68,16 @@ count_distinct(const smcr_lgr_t *lgr, uint64_t until, bool client, bool server)
     return count;
 }
 
-/* A lower bound for the number of symmetric links at `until`: no two of the counted links share a
- * device on either side. */
+/* A lower bound for the number of symmetric links at the time `until`: no two of the counted links
+ * share a device on either side. */
 static unsigned
 count_symmetric(const smcr_lgr_t *lgr, uint64_t until)
 {
     return count_distinct(lgr, until, true, true);
 }
 
-/* A lower bound for the number of asymmetric links at `until`: the number of all links minus the
- * number of devices on the side that has fewer devices. */
+/* A lower bound for the number of asymmetric links at the time `until`: the number of active links
+ * minus the number of devices of one side. The side with fewer devices is taken. */
 static unsigned
 count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
 {
@@ -87,8 +87,8 @@ count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
     return MIN(count_distinct(lgr, until, false, false), LINKS_KNOWN) - devices;
 }
 
-/* Whether a report that depends on doubt_excess() is withdrawn at the deadline: the group has fewer
- * than `key` links of the kind. */
+/* True if a report that depends on doubt_excess() has to be withdrawn at the deadline: the group
+ * has fewer than `key` links of this kind. */
 SMCR_DOUBT_CLAIM(has_fewer_symmetric, const smcr_lgr_t *lgr,
                  count_symmetric(lgr, claim->deadline) < claim->key)
 SMCR_DOUBT_CLAIM(has_fewer_asymmetric, const smcr_lgr_t *lgr,
@@ -122,11 +122,11 @@ smcr_rules_max_links(const smcr_lgr_t *lgr)
     return client ? MIN(server, client) : server;
 }
 
-/* A group has at most as many symmetric links as its maximum (R-2.2.2-6), and at most one
- * asymmetric link, which does not count for the maximum (R-2.2.2-7). The rule is broken if a link
- * is confirmed that exceeds a limit, and no link is deleted within CHANGED_IN. A third rule is
- * harmless to break: the asymmetric link is deleted when the symmetric link that replaces it is up
- * (R-2.2.1-2). */
+/* Three rules limit the links of a group: 1. There are at most as many symmetric links as the
+ * group's maximum (R-2.2.2-6). 2. There is at most one asymmetric link, which does not count for
+ * the maximum (R-2.2.2-7). 3. The asymmetric link is deleted when the symmetric link that replaces
+ * it is active (R-2.2.1-2). A rule is broken if the number of links exceeds a limit when a link is
+ * confirmed, and is not reduced within CHANGED_IN. A breach of rule 3 is harmless. */
 void
 smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
 {
@@ -151,8 +151,8 @@ smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
 }
 
 /* A client asks for no symmetric link if the group has the maximum (R-2.2.2-5). An ADD LINK of the
- * client breaks the rule if the group has as many symmetric links as its maximum. A wish that names
- * a device in use is allowed, since the new link would be asymmetric. */
+ * client breaks the rule if the group has as many symmetric links as its maximum. `wish` may name a
+ * device of the client that a link already uses: the new link would then be asymmetric. */
 void
 smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
 {

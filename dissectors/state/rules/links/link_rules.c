@@ -6,8 +6,10 @@
 
 #include "links_checks.h"
 
-#define SETTLED_IN 10 /* seconds; both sides of Linux give up after 5 (smc_llc.h) */
-#define NUMBERS_SURE 128 /* number of links after which a server may have used all 255 numbers */
+#define SETTLED_IN 10 /* seconds within which the fate of an accepted link is decided: both sides of
+                         Linux give up after 5 (smc_llc.h) */
+#define NUMBERS_SURE 128 /* number of links after which a server may have used up all 255 link
+                            numbers */
 
 /* ---- the VLAN and MAC address of queue pairs ---- */
 
@@ -20,7 +22,7 @@ is_routable(const smcr_qp_t *qp)
 }
 
 /* A link group has one VLAN, that of its TCP connections (R-2-1). A message breaks the rule if its
- * VLAN tag differs from that of the group's first CLC message. Packets without a tag are not
+ * VLAN differs from the VLAN of the group's first tagged CLC message. Packets without a tag are not
  * judged, since the capture point may have removed the tag. Packets that may be routed are not
  * judged either: after the router they have another VLAN. */
 static void
@@ -44,7 +46,7 @@ has_other_mac(const smcr_qp_t *qp, const uint8_t *mac)
     return told->has_mac && memcmp(told->mac, mac, SMCR_WIRE_MAC_LENGTH) != 0;
 }
 
-/* Remembers the MAC address (6 bytes) of the queue pair. */
+/* Remembers the MAC address `mac` (6 bytes) of the queue pair. */
 static void
 note_mac_of_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t *mac)
 {
@@ -54,7 +56,7 @@ note_mac_of_qp(const smcr_arrival_t *arrival, const smcr_qp_t *qp, const uint8_t
     memcpy(told->mac, mac, SMCR_WIRE_MAC_LENGTH);
 }
 
-/* Remembers the VLAN of the group: that of its first CLC message with a tag. */
+/* Remembers the VLAN of the group: the VLAN of its first CLC message with a tag. */
 static void
 note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 {
@@ -63,8 +65,8 @@ note_vlan(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 }
 
 /* A queue pair has one MAC address (R-3.5.2-1, R-3.5.2-5). An Accept or Confirm of a later contact
- * breaks the rule if it names a known queue pair with another MAC address. Also remembers the MAC
- * address and the VLAN, and checks the VLAN. */
+ * breaks the rule if it names a known queue pair with another MAC address. The function also
+ * remembers the MAC address and the VLAN, and checks the VLAN. */
 SMCR_RULES_CLC(check_qp)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -84,7 +86,7 @@ SMCR_RULES_CLC(check_qp)
 
 /* ---- CONFIRM LINK ---- */
 
-/* The rule of VLANs (see the static check_vlan()), for CONFIRM LINK. */
+/* Calls the static check_vlan() for CONFIRM LINK. */
 SMCR_RULES_LLC(check_vlan)
 {
     check_vlan(arrival, message->from);
@@ -99,8 +101,8 @@ SMCR_RULES_LLC(check_mac)
                            "The message names another MAC address than was announced for this end");
 }
 
-/* Whether the capture has the message in the right order. False if the message is the first CONFIRM
- * LINK request of its link, and the capture has its response before it. */
+/* Whether the message does not come after its own answer in the capture. False if the message is
+ * the first CONFIRM LINK request of its link, and the capture has its response before it. */
 static bool
 is_in_order(const smcr_exchange_message_t *message)
 {
@@ -109,13 +111,12 @@ is_in_order(const smcr_exchange_message_t *message)
     return message->response || link->confirm_frame || !smcr_rules_of_link(link)->confirmed_time;
 }
 
-/* CONFIRM LINK has the number that ADD LINK has given to the link, and its response repeats that
- * number (R-3.5.1.5-3, R-2.2.4-2). A message breaks the rule if its number differs. This check does
- * not judge two kinds of messages:
+/* CONFIRM LINK has the number that ADD LINK has given to the link, and its response repeats this
+ * number (R-3.5.1.5-3, R-2.2.4-2). A message breaks the rule if its number differs. Not judged are:
  *
- * 1. A request that the capture has after its own response: either of the two may have the wrong
- *    number.
- * 2. A response whose request is captured: check_echo() compares the two. */
+ * 1. A request that comes after its own response in the capture: the request or the response may
+ *    have the wrong number.
+ * 2. A response whose request is captured: check_echo() compares the two numbers. */
 SMCR_RULES_LLC(check_link_number)
 {
     const smcr_link_t *link = message->link;
@@ -137,7 +138,7 @@ has_user_id(const smcr_link_t *link, int side, uint32_t id)
 
 /* A link user ID is unique within its host (R-2.2.4-3). A CONFIRM LINK breaks the rule if another
  * active link of the group has its user ID on the sender's side. Links of other groups are not
- * compared: the capture may miss their end. */
+ * compared, since their end may be missing in the capture. */
 SMCR_RULES_LLC(check_user_id)
 {
     int side = message->from->side;
@@ -161,9 +162,9 @@ maximum_of_server(const smcr_lgr_t *lgr)
                                                 : smcr_rules_of_links(lgr)->max_links[lgr->server];
 }
 
-/* Whether a side announces another maximum of links, `now`, than in its CONFIRM LINK before. False
- * if `now` is the maximum on which both sides have agreed, or 0, which accepts the maximum of the
- * server. */
+/* Whether a side changes its maximum of links: `before` is from an earlier CONFIRM LINK of the
+ * side, `now` from this one. False if `now` is the maximum on which both sides have agreed, or 0,
+ * which accepts the maximum of the server. */
 static bool
 changes_maximum(const smcr_lgr_t *lgr, uint8_t before, uint8_t now)
 {
@@ -179,9 +180,9 @@ is_valid_maximum(const smcr_llc_t *llc, uint8_t maximum)
 }
 
 /* The client's maximum of links is not above the server's (R-2.2.2-2), and each maximum stays for
- * the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule with a higher maximum
- * than the server's. Any CONFIRM LINK breaks the rule with another maximum than this side has had
- * before. */
+ * the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule if its maximum is
+ * higher than the server's maximum. Any CONFIRM LINK breaks the rule if its maximum differs from an
+ * earlier maximum of the same side. */
 SMCR_RULES_LLC(check_maximum)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -210,7 +211,7 @@ SMCR_RULES_LLC(check_once)
                            "Link %u has been confirmed before", message->link->number);
 }
 
-/* If a server finds that a new link joins the same two devices as another link, it deletes the new
+/* If a new link joins the same two devices as another link of the group, the server deletes the new
  * link (R-C.7-9). The server breaks the rule if it sends CONFIRM LINK for the new link. */
 SMCR_RULES_LLC(check_parallel)
 {
@@ -258,7 +259,7 @@ SMCR_RULES_LLC(note_mismatch)
 /* If one side has eyecatchers at the beginning of its RMB elements, the other side has eyecatchers,
  * too (R-4.2-2). CONFIRM LINK reports the byte at which the data begins. A message breaks the rule
  * if this byte differs from that of the other side. Linux has no eyecatchers, and declines if the
- * other side has them (smc_llc_eval_conf_link()). */
+ * other side has eyecatchers (smc_llc_eval_conf_link()). */
 SMCR_RULES_LLC(check_eyecatchers)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -293,10 +294,11 @@ has_used_number(const smcr_link_t *link, uint8_t number)
            (link->state == SMCR_LINK_ACTIVE || smcr_rules_of_link(link)->confirmed_time);
 }
 
-/* A new link has a number that no other link has (R-2.2.4-2). Until all numbers were used, it has a
- * number that no earlier link had (R-2.2.4-1). An ADD LINK breaks the rule with the number of an
- * earlier link of the group. After NUMBERS_SURE links nothing is reported: the capture does not
- * show every number that the server has used, so it may have used all. */
+/* A new link has a number that no other link of the group has (R-2.2.4-2). As long as there are
+ * unused numbers, it has a number that no earlier link had (R-2.2.4-1). An ADD LINK breaks the rule
+ * if it has the number of an earlier link of the group. After NUMBERS_SURE links nothing is
+ * reported: the capture does not show every number that the server has used, so the server may have
+ * used all numbers. */
 static void
 check_new_number(const smcr_arrival_t *arrival, uint8_t number)
 {
@@ -322,8 +324,9 @@ gives_wrong_reason(const smcr_llc_t *llc)
            llc->u.add_link.reject_reason != SMCR_LLC_REJECT_INVALID_MTU;
 }
 
-/* The client rejects an offer whose MTU code is not defined, with reason 2 (R-C.7-8). Its response
- * breaks the rule if it accepts the offer, or rejects it with another reason. Linux does both. */
+/* If the MTU code of an ADD LINK is not defined, the client rejects the link with reason 2
+ * (R-C.7-8). The client's response breaks the rule if it accepts the link, or gives another reason.
+ * Linux may do either. */
 static void
 check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -347,9 +350,9 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
             code, llc->u.add_link.reject_reason);
 }
 
-/* The new link has queue pairs of its own (R-A.3.2-8). ADD LINK, or a response that accepts it,
- * breaks the rule if it names the queue pair that sends it. The capture does not show whether other
- * queue pairs are free. */
+/* A new link has queue pairs that no other link uses (R-A.3.2-8). ADD LINK, or its accepting
+ * response, breaks the rule if the queue pair that it names also sends it. Only this queue pair is
+ * certainly in use. */
 static void
 check_new_qp(const smcr_exchange_message_t *message)
 {
@@ -363,8 +366,8 @@ check_new_qp(const smcr_exchange_message_t *message)
                            "The queue pair 0x%06x has sent this message", add->qpn);
 }
 
-/* The rules of ADD LINK messages: of the server's offer, of the client's response, and of the
- * client's wish for a link, which names no queue pair. */
+/* The rules of ADD LINK messages. There are three kinds: the server's offer, the client's response,
+ * and the client's wish for a link, which names no queue pair. */
 SMCR_RULES_LLC(check_add_link)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -383,8 +386,8 @@ SMCR_RULES_LLC(check_add_link)
     }
 }
 
-/* The reason to doubt that the capture has all deletions of links of the group. Links without
- * packets are ignored, since nothing shows whether messages on them are missing. */
+/* The reason to doubt that all deletions of links of the group are captured. Links without packets
+ * are ignored: nothing shows whether messages on such links are missing. */
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
@@ -397,9 +400,9 @@ doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return doubt;
 }
 
-/* The reason to doubt that the link `other` is in use. A host that has lost a link may fail to
- * report the loss. The link is in use if it carries this exchange, or if the server goes on to use
- * it. */
+/* The reason to doubt that the link `other` is in use. A host may lose a link without a message. So
+ * `other` is certainly in use only in two cases: 1. it carries this exchange; 2. the server uses it
+ * later. */
 static smcr_doubt_t
 doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
 {
@@ -412,7 +415,7 @@ doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
                                                           (smcr_doubt_proof_t){0}));
 }
 
-/* Whether the other link is active, and joins the same two devices as the link. */
+/* Whether the link `other` is active, and joins the same two devices as `link`. */
 static bool
 is_parallel(const smcr_link_t *link, const smcr_link_t *other)
 {
@@ -439,8 +442,8 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
     }
 }
 
-/* Whether the report of expect_confirmation() is withdrawn later: the accepted link is confirmed,
- * rejected or in use, or will be deleted. */
+/* True if the report of expect_confirmation() has to be withdrawn later: the accepted link is
+ * confirmed, rejected or in use, or is going to be deleted. */
 SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
                  link->state != SMCR_LINK_ANNOUNCED || link->reported_lost || link->delete_reason ||
                  smcr_rules_of_link(link)->has_rtokens)
@@ -448,7 +451,7 @@ SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
 /* After the client has accepted ADD LINK, CONFIRM LINK follows on the new link. If CONFIRM LINK
  * fails, DELETE LINK follows on the link that carried ADD LINK (R-3.5.1.6-6, R-3.5.1.6-7). The rule
  * is broken if no CONFIRM LINK and no DELETE LINK is captured within SETTLED_IN after the
- * acceptance. The packets of the new link's device may not be captured, so the event is a NOTE. */
+ * acceptance. The event is a NOTE, since the device of the new link may not be captured. */
 static void
 expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
@@ -499,7 +502,8 @@ SMCR_RULES_LLC(note_mac)
         note_mac_of_qp(arrival, &link->qp[message->from->side], message->llc->u.add_link.mac);
 }
 
-/* The rules of check_devices() and expect_confirmation(), for an accepted link. */
+/* The rules of check_devices() and expect_confirmation(), for a link that the client has
+ * accepted. */
 SMCR_RULES_LLC(check_accepted)
 {
     smcr_link_t *link = find_new_link(message);
@@ -511,7 +515,7 @@ SMCR_RULES_LLC(check_accepted)
         expect_confirmation(arrival, link);
 }
 
-/* Remembers that CONFIRM RKEY has announced an RMB for a link, so that the link is in use. */
+/* Remembers that CONFIRM RKEY has an RToken for a link, so that the link is in use. */
 SMCR_RULES_LLC(note_named)
 {
     for (unsigned i = 0; i < message->llc->rtoken_count; i++) {

@@ -1,7 +1,7 @@
 /* Knows the rules of RFC 7609 for links, LLC and RMBs that several frames together break, and the
  * memory that they need (links_checks.h). Does not know what a message changes. Called by
- * state/flow: before it learns a message, after it has learned the message, and when something
- * happens to an exchange.
+ * state/flow at three times: before it learns a message, after it has learned the message, and when
+ * the state of an exchange changes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -20,34 +20,36 @@ void smcr_rules_check_llc(smcr_rules_when_t when, const smcr_exchange_message_t 
 
 /* The events in the life of an exchange. */
 typedef enum {
-    SMCR_RULES_ASKED,    /* its request arrives; older requests may still wait for their
-                            responses */
-    SMCR_RULES_OBEYED,   /* the server begins the change that a client's request asks for */
-    SMCR_RULES_REPEATED, /* instead of a response to the server's request, the client sends the same
-                            request */
+    SMCR_RULES_ASKED,    /* the request arrives that begins the exchange; older requests may still
+                            wait for their responses */
+    SMCR_RULES_OBEYED,   /* the server begins the change for which the client's request has asked */
+    SMCR_RULES_REPEATED, /* the client sends the same request as the server, instead of a response
+                            to the server's request */
     SMCR_RULES_ANSWERED, /* its response arrives */
-    SMCR_RULES_UNCLEAR,  /* a response arrives that may belong to several requests, or to none */
+    SMCR_RULES_UNCLEAR,  /* a response arrives, and it is not clear which request it answers, if
+                            any */
     SMCR_RULES_UNASKED,  /* a response arrives whose request the capture does not have */
 } smcr_rules_happening_t;
 
 /* The exchange to which an event happens. */
 typedef struct {
     smcr_exchange_request_t *request; /* NULL: not known */
-    /* Turns true when the capture has the request after its response. For a response over another
-     * link than its request: turns true when the capture has a request over the link of the
-     * response. NULL: the capture can never show this. */
+    /* Points to a flag that becomes true when the request comes after its response in the capture.
+     * If the response came over another link than the request: true when a request comes over the
+     * link of the response. NULL: the capture can never show this. */
     const bool
         *request_came;
 } smcr_rules_exchange_t;
 
-/* Calls the checks of the event `what` for the exchange. `message` causes the event. */
+/* Calls the checks for the event `what` of the exchange. `message`: the message that causes the
+ * event. */
 void smcr_rules_check_exchange(smcr_rules_happening_t what, const smcr_exchange_message_t *message,
                                const smcr_rules_exchange_t *exchange);
 
 /* ---- when a link may be used (RFC 7609 3.5.1.5, 3.5.1.6, 3.5.5.1.3) ---- */
 
-/* Checks a request that state/flow has not learned yet: whether SMC-R uses its operation (4.7) and,
- * for an RDMA WRITE, whether its sender may use the link. */
+/* Checks a request that state/flow has not learned yet: 1. whether SMC-R uses the request's
+ * operation (4.7); 2. for an RDMA WRITE, whether its sender may use the link. */
 void smcr_rules_check_request(const smcr_arrival_t *arrival);
 
 /* Checks whether the sender of a CDC message may use the link that carries the message. state/flow

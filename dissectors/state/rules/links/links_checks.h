@@ -1,4 +1,4 @@
-/* The checks of LLC messages, the functions that the modules of this room share, and the rules'
+/* The checks of LLC messages, the functions that the files of this room share, and the rules'
  * memory of links, link groups and RMBs. A rule allocates a struct when it has something to
  * remember. The struct lives as long as the capture file.
  *
@@ -16,13 +16,13 @@
 
 /* ---- memory ---- */
 
-/* Faults in ADD LINK or CONFIRM LINK that the receiver must refuse. */
+/* Faults of a link that its receiver must refuse, found in ADD LINK or CONFIRM LINK. */
 typedef enum {
     SMCR_RULES_FAULT_PARALLEL = 1, /* the link joins the same two devices as another link */
     SMCR_RULES_FAULT_MISMATCH = 2, /* CONFIRM LINK differs from what was announced for the link */
 } smcr_rules_fault_t;
 
-/* What the owner of a queue pair has announced for it. */
+/* What the host of a queue pair has announced about the queue pair. */
 typedef struct {
     uint32_t user_id; /* link user ID in the owner's CONFIRM LINK; 0: not known */
     bool has_mac;     /* `mac` is known */
@@ -31,33 +31,35 @@ typedef struct {
 
 /* What the rules remember of a link. */
 typedef struct smcr_rules_links_link {
-    uint64_t confirmed_time; /* time of the response to the link's CONFIRM LINK */
-    uint64_t delete_asked_time; /* time when the client asked to delete the link */
-    /* The message after which no side uses the link: the response to DELETE LINK, DELETE LINK
-     * for all links, or a response that rejects the link. Zeros: there has been none. */
+    uint64_t confirmed_time; /* time of the response to the link's CONFIRM LINK, nanoseconds since
+                                the epoch; 0: none so far */
+    uint64_t delete_asked_time; /* time at which the client asked to delete the link, nanoseconds
+                                   since the epoch; 0: it has not */
+    /* The message after which no side uses the link: the response to DELETE LINK, DELETE LINK for
+     * all links, or a response that rejects the link. Zeros: no such message has come. */
     smcr_link_sent_message_t end_of_use;
-    /* First request over the link that needs a response and has none, by the side that has sent the
-     * request; NULL: none. */
+    /* First request over the link that needs a response and has none, by requester; NULL: none. */
     const smcr_exchange_request_t *unanswered[2];
     smcr_rules_qp_t qp[2]; /* queue pairs of the link */
     uint8_t faults;        /* faults in the messages about the link, bits of smcr_rules_fault_t; 0:
                               none */
     bool has_rtokens;      /* CONFIRM RKEY has announced an RMB for the link, so the link is in
                               use */
-    bool was_active;       /* the link was active when the server deleted it; not set before that */
+    bool was_active;       /* the link was active when the server deleted it; false before its
+                              deletion */
 } smcr_rules_link_t;
 
-/* The progress of a list of RTokens that a side announces in several messages. */
+/* The progress of a list of RTokens that a side announces in several LLC messages. */
 typedef struct {
-    /* point of the list's last message in the flow to its receiver; no queue pair: the side has
-     * sent no message of the list */
+    /* point of the last message that has a part of the list, in the flow to its receiver; no queue
+     * pair: no such message has come */
     smcr_point_t last_message;
-    uint8_t rtokens_left; /* number of RTokens that are left, as the list's last message reports;
-                             the RTokens in this message count as left */
+    uint8_t rtokens_left; /* number of RTokens in the list's last message and in those that follow,
+                             as the last message reports */
     bool is_continuation; /* the list's last message is a continuation */
 } smcr_rules_countdown_t;
 
-/* The server's changes of a link group. */
+/* The changes of a link group that the server has begun. */
 typedef struct {
     uint64_t add_time; /* time of the server's open ADD LINK request; 0: none is open */
     uint64_t delete_time; /* time of the server's open DELETE LINK request; 0: none is open */
@@ -73,29 +75,33 @@ enum smcr_rules_order { SMCR_RULES_ORDER_LITTLE = 1, SMCR_RULES_ORDER_BIG };
 /* What the rules of links remember of a link group. */
 typedef struct smcr_rules_links_lgr {
     smcr_rules_change_t change;        /* open changes of the server */
-    smcr_exchange_request_t *adding;   /* accepted or open ADD LINK request, until its link is
-                                          confirmed or rejected; NULL: none */
-    const smcr_link_t *second_link;    /* link that the first ADD LINK offers; NULL: there has been
-                                          no offer */
-    uint64_t second_offered_time;      /* time of the first offer of a second link */
-    uint64_t second_over_time;         /* time when the attempt at a second link was over */
+    smcr_exchange_request_t *adding;   /* ADD LINK request whose new link is neither confirmed nor
+                                          rejected yet; NULL: none */
+    const smcr_link_t *second_link;    /* link that the group's first ADD LINK offers; NULL: the
+                                          capture has no such offer */
+    uint64_t second_offered_time;      /* time of the first offer of a second link, nanoseconds
+                                          since the epoch; 0: none */
+    uint64_t second_over_time;         /* time at which the second link was confirmed or had failed,
+                                          nanoseconds since the epoch; 0: not yet */
     smcr_rules_countdown_t confirms[2]; /* lists of RTokens in CONFIRM RKEY and its continuations */
     uint32_t confirm_count[2]; /* number of CONFIRM RKEY requests of each side */
-    uint32_t unknown_rkey[2]; /* RKey that was never announced, in the last DELETE RKEY request of
-                                 each side: the last such RKey; set with `has_unknown_rkey` */
-    bool has_unknown_rkey[2]; /* the last DELETE RKEY request has an RKey that was never
+    uint32_t unknown_rkey[2]; /* the last RKey, in the side's last DELETE RKEY request, that was
+                                 never announced; set with `has_unknown_rkey` */
+    bool has_unknown_rkey[2]; /* the side's last DELETE RKEY request has an RKey that was never
                                  announced */
     uint8_t max_links[2];   /* maximum of links in CONFIRM LINK of each side; 0: not known */
-    uint8_t order[2];       /* byte order of lengths in LLC, enum smcr_rules_order; 0: not known */
+    uint8_t order[2];       /* byte order of lengths in LLC messages of the side, enum
+                               smcr_rules_order; 0: not known */
     uint16_t vlan;          /* VLAN of the first CLC message with a tag; 0: no CLC message has a
                                tag */
     bool has_data;          /* a link of the group has carried an RDMA WRITE */
-    bool rmb_is_new;        /* the RMB in the CLC message that is being learned is new */
+    bool rmb_is_new;        /* the RMB is new that the CLC message which is being learned names */
 } smcr_rules_links_t;
 
-/* What the rules remember of an exchange that may have overlapped another one. */
+/* What the rules remember of an exchange, if it may have overlapped another exchange. */
 typedef struct smcr_rules_links_exchange {
-    uint64_t over_time; /* time when the exchange was over */
+    uint64_t over_time; /* time at which the exchange was over, nanoseconds since the epoch; 0: not
+                           yet */
 } smcr_rules_open_t;
 
 SMCR_RULES_KEPT(link, smcr_link_t, owner->rules)
@@ -114,33 +120,34 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_memory)
 /* ---- links ---- */
 
 /* Returns the maximum of links on which both sides have agreed in CONFIRM LINK (RFC 7609 2.2.2):
- * the smaller one of their maxima. UINT_MAX: the server's maximum is not known. */
+ * the smaller one of the two maxima. UINT_MAX: the server's maximum is not known. */
 unsigned smcr_rules_max_links(const smcr_lgr_t *lgr);
 
-/* Checks the limits of links (2.2.1, 2.2.2). Call it when a response to CONFIRM LINK has just
+/* Checks the limits of links (2.2.1, 2.2.2). Called when a response to CONFIRM LINK has just
  * confirmed the link of the packet. */
 void smcr_rules_check_link_limits(const smcr_arrival_t *arrival);
 
 /* Checks the maximum of links when the client asks for a link by the ADD LINK message `wish`. */
 void smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish);
 
-/* Checks whether the sender of an RDMA WRITE or CDC message still waits for a response that is
- * overdue (4.5.3, C.7). smcr_rules_check_link_use() calls this function. */
+/* Checks whether the sender of an RDMA WRITE or CDC message still waits for a response after the
+ * time limit (4.5.3, C.7). smcr_rules_check_link_use() calls this function. */
 void smcr_rules_check_overdue_response(const smcr_arrival_t *arrival);
 
 /* ---- RMBs in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
 
-/* Returns a connection that is certainly open and has an element of the RMB; NULL: there is none.
- * The owner of the RMB proves the use by a CDC message on the connection (smcr_doubt_use()). */
+/* Finds a connection that is certainly open and has an element of the RMB; NULL: there is none. A
+ * CDC message of the RMB's owner on the connection proves that it is open (smcr_doubt_use()). */
 const smcr_conn_t *smcr_rules_find_rmb_user(const smcr_rmb_t *rmb);
 
-/* Checks whether the message of `arrival` gives an RKey in use to another RMB. `entry`: the RMB
- * that the RKey names so far. `added`: a link being added that has no traffic yet; NULL: none. */
+/* Checks whether the message of `arrival` gives an RKey to another RMB, though the RKey is in use.
+ * `entry`: the RToken that the RKey names so far. `added`: a link that is being added and has no
+ * traffic yet; NULL: none. */
 void smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                                   const smcr_link_t *added);
 
-/* Checks the announcement of an RMB by the owner of the queue pair `qp`, before the flow learns it.
- * `rkey` and `va` are in the host's byte order. Returns whether the RMB is new on this link, or has
- * to count as new: its address has changed, or it was refused before. */
+/* Checks the announcement of an RMB by the owner of the queue pair `qp`, before state/flow learns
+ * the announcement. `rkey` and `va` are in the host's byte order. Returns whether the RMB is new on
+ * this link, or counts as new, since its address has changed or the RMB was refused before. */
 bool smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                               uint64_t va);

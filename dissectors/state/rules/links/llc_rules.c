@@ -1,5 +1,5 @@
 /* Rules for the contents of LLC messages: their sender, version and byte order; keys of RMBs on all
- * links of the group; lists of RTokens that continue in further messages (RFC 7609 3.5.5, A.3).
+ * links of the group; lists of RTokens that go over several messages (RFC 7609 3.5.5, A.3).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,15 +7,15 @@
 #include "links_checks.h"
 
 #define NUMBERS 256 /* number of possible link numbers, which have one byte */
-#define ADD_ROOM 2U     /* RTokens that one ADD LINK CONTINUATION has room for */
-#define CONFIRM_ROOM 3U /* RTokens that one CONFIRM RKEY CONTINUATION has room for */
+#define ADD_ROOM 2U     /* number of RTokens for which one ADD LINK CONTINUATION has room */
+#define CONFIRM_ROOM 3U /* number of RTokens for which one CONFIRM RKEY CONTINUATION has room */
 #define GONE_WAIT UINT64_C(2000000000) /* nanoseconds within which Linux reports that a link has
                                           failed */
 
 /* ---- the sender ---- */
 
-/* The fault of a request that the client sends; NULL: a client may send it. A client that wants a
- * link sends ADD LINK without a queue pair number. */
+/* Returns why a client may not send this request, for the text of the event; NULL: a client may
+ * send it. A client that wants a link sends ADD LINK without a queue pair number. */
 static const char *
 find_wrong_of_client(const smcr_exchange_message_t *message)
 {
@@ -31,8 +31,8 @@ find_wrong_of_client(const smcr_exchange_message_t *message)
     }
 }
 
-/* The fault of a request that the server sends; NULL: a server may send it. A server never asks for
- * a link. */
+/* Returns why a server may not send this request, for the text of the event; NULL: a server may
+ * send it. A server never asks for a link. */
 static const char *
 find_wrong_of_server(const smcr_exchange_message_t *message)
 {
@@ -41,7 +41,7 @@ find_wrong_of_server(const smcr_exchange_message_t *message)
 
 /* The server begins CONFIRM LINK and ADD LINK CONTINUATION, and offers links (R-3.5.1.5-1,
  * R-A.3.2-3, R-A.3.3-1). The client asks for a link by REQUEST ADD LINK, which no server sends
- * (R-V2LLC-11). A request breaks the rule if the wrong side sends it. A response without its
+ * (R-V2LLC-11). A request breaks the rule if the wrong side sends it. A message without the
  * response flag counts as a request. */
 SMCR_RULES_LLC(check_sender)
 {
@@ -57,8 +57,8 @@ SMCR_RULES_LLC(check_sender)
 }
 
 /* The server answers a client's DELETE LINK by a DELETE LINK request of its own, not by a response
- * (R-3.5.5.1.4-3). A response of the server breaks the rule. A response with the reason that the
- * link or group is not known is allowed. */
+ * (R-3.5.5.1.4-3). A DELETE LINK response of the server breaks the rule. It is allowed with the
+ * reason that the link or group is not known. */
 SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->first_contact_captured && message->by_server &&
@@ -69,10 +69,10 @@ SMCR_RULES_LLC(check_deleter)
 
 /* ---- versions, byte order and limits ---- */
 
-/* A link group has the LLC messages of its version (R-V2LLC-3). A message breaks the rule if its
- * type belongs to the other version. Not judged are: 1. messages in a group whose first contact is
- * not captured; 2. messages on a deleted link, whose queue pairs may now belong to another
- * group. */
+/* All LLC messages of a link group have the version of the group (R-V2LLC-3). A message breaks the
+ * rule if its type belongs to the other version. Not judged are: 1. messages in a group whose first
+ * contact is not captured; 2. messages on a deleted link, whose queue pairs may now belong to
+ * another group. */
 SMCR_RULES_LLC(check_version)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -95,8 +95,8 @@ order_of_length(const smcr_llc_t *llc)
     return llc->big_endian ? SMCR_RULES_ORDER_BIG : 0;
 }
 
-/* A host has one byte order (R-V2LLC-2). A message breaks the rule if its length is in another byte
- * order than an earlier message of this side. The breach is harmless. */
+/* A host has one byte order (R-V2LLC-2). A message breaks the rule if its length has another byte
+ * order than the length in an earlier message of the same side. The breach is harmless. */
 SMCR_RULES_LLC(check_order)
 {
     uint8_t now = order_of_length(message->llc);
@@ -124,8 +124,8 @@ has_agreed_limits(const smcr_exchange_message_t *message, const smcr_rules_terms
 }
 
 /* CONFIRM LINK of version 2 repeats the maxima of connections and links on which CLC has agreed
- * (R-V2LLC-10). A message with other numbers breaks the rule. Not judged are groups whose first
- * contact is not captured, and peers of a release without these maxima. */
+ * (R-V2LLC-10). A CONFIRM LINK with other numbers breaks the rule. Not judged are groups whose
+ * first contact is not captured, and peers of a release without these maxima. */
 SMCR_RULES_LLC(check_limits)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
@@ -141,9 +141,9 @@ SMCR_RULES_LLC(check_limits)
         confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
 
-/* Which message of the first contact this is: the response to CONFIRM LINK, the first ADD LINK
- * after that, or the response to this ADD LINK. SMCR_RULES_SET_UP_STEPS: none of them. A client's
- * ADD LINK request is only a wish. */
+/* Returns which message of a first contact the message is: the response to CONFIRM LINK, the first
+ * ADD LINK after that, or the response to this ADD LINK. SMCR_RULES_SET_UP_STEPS: none of these
+ * three. A client's ADD LINK request does not count, since it only asks for a link. */
 static unsigned
 step_of_set_up(const smcr_exchange_message_t *message)
 {
@@ -160,8 +160,8 @@ step_of_set_up(const smcr_exchange_message_t *message)
     return of_client ? SMCR_RULES_SET_UP_STEPS : SMCR_RULES_SET_UP_OFFERED;
 }
 
-/* Remembers when the messages of a first contact were sent and acknowledged. A Decline must not
- * follow them (tcp_rules.c). */
+/* Remembers when the messages of a first contact were sent and acknowledged. After these messages
+ * no Decline may follow (tcp_rules.c). */
 SMCR_RULES_LLC(note_set_up)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -213,17 +213,17 @@ find_unnamed(const smcr_lgr_t *lgr, const bool named[NUMBERS])
     return link;
 }
 
-/* Whether a message that came at `time` came by the deadline of the claim. `time`: nanoseconds
- * since the epoch; 0: the message has not come, so the result is false. */
+/* Whether a message came by the deadline of the claim. `time`: time of the message, nanoseconds
+ * since the epoch; 0: no message has come, so the result is false. */
 static bool
 came_in_time(uint64_t time, const smcr_doubt_proof_t *claim)
 {
     return time && time <= claim->deadline;
 }
 
-/* Whether the report of check_all_links() is withdrawn later: by the deadline the client asks to
- * delete the link, or both sides agree on its deletion. A host knows of a failed link before the
- * capture shows it (smcr_link_down_cond()). */
+/* True if the report of check_all_links() has to be withdrawn later: by the deadline the client has
+ * asked to delete the link, or both sides have agreed on its deletion. A host knows of a failed
+ * link before the capture shows it (smcr_link_down_cond()). */
 static bool
 is_ending(const smcr_doubt_proof_t *claim)
 {
@@ -235,9 +235,9 @@ is_ending(const smcr_doubt_proof_t *claim)
 
 /* CONFIRM RKEY announces an RMB for all links of the group, with one RToken for each link except
  * the one that carries the message (R-3.5.5.2-1, R-A.3.5-6). A message breaks the rule if it has
- * two RTokens for one link, or none for an active link. A side may be about to delete the link
- * without an RToken, so the breach is reported only if no such request follows within GONE_WAIT. A
- * message whose list goes on in continuations is not judged. */
+ * two RTokens for one link, or none for an active link. The sender may know that the link without
+ * an RToken has failed. So the breach counts only if no request to delete this link follows within
+ * GONE_WAIT. A message whose list goes on in continuations is not judged. */
 SMCR_RULES_LLC(check_all_links)
 {
     const smcr_llc_t *llc = message->llc;
@@ -261,8 +261,8 @@ SMCR_RULES_LLC(check_all_links)
 
 /* ---- lists of RTokens in several messages ---- */
 
-/* The state of a sender's list of RTokens at this message. `left`: number of RTokens left;
- * `continues`: the message is a continuation. */
+/* The state of a sender's list of RTokens after this message. `left`: number of RTokens left, as
+ * the message reports; `continues`: the message is a continuation. */
 static smcr_rules_countdown_t
 countdown_at(const smcr_exchange_message_t *message, unsigned left, bool continues)
 {
@@ -273,7 +273,7 @@ countdown_at(const smcr_exchange_message_t *message, unsigned left, bool continu
 
 /* ---- the server's changes ---- */
 
-/* The server's open changes of the group of the message. */
+/* The changes that the server has begun in the group of the message. */
 static smcr_rules_change_t *
 change_of(const smcr_exchange_message_t *message)
 {
@@ -289,7 +289,7 @@ rejects_new_link(const smcr_exchange_message_t *message, const smcr_rules_change
 }
 
 /* Remembers that the server's ADD LINK exchange is open. A response that rejects the link ends the
- * exchange. Any other response begins the responder's list of RTokens for the new link. */
+ * exchange. An accepting response begins the responder's list of RTokens for the new link. */
 SMCR_RULES_LLC(note_adding)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -305,7 +305,7 @@ SMCR_RULES_LLC(note_adding)
         change->countdown[message->from->side] = (smcr_rules_countdown_t){.rtokens_left = 0};
 }
 
-/* Remembers the time of the server's open DELETE LINK request. */
+/* Remembers the time of the server's DELETE LINK request as long as the request is open. */
 SMCR_RULES_LLC(note_deleting)
 {
     if (message->response)
@@ -314,7 +314,7 @@ SMCR_RULES_LLC(note_deleting)
         change_of(message)->delete_time = arrival->when.time;
 }
 
-/* Reports that a side has announced more RTokens for the new link than its messages so far had room
+/* Reports that a side has announced more RTokens for the new link than its messages have had room
  * for. */
 static void
 check_told_by(const smcr_exchange_message_t *message, int side)
@@ -335,8 +335,8 @@ check_told_by(const smcr_exchange_message_t *message, int side)
 
 /* Both sides send all RTokens for a new link before the server confirms the link (R-A.3.3-1).
  * CONFIRM LINK breaks the rule if the last continuation of a side has more RTokens left than one
- * message has room for. The next message of that side shows whether the capture misses a
- * continuation. */
+ * message has room for. The next message of this side shows whether a continuation is missing in
+ * the capture. */
 SMCR_RULES_LLC(check_told)
 {
     smcr_rules_change_t *change = change_of(message);
@@ -381,11 +381,11 @@ check_new_link(const smcr_exchange_message_t *message)
 }
 
 /* The number of RTokens left decreases by two with each ADD LINK CONTINUATION (R-A.3.3-2). A
- * continuation with another number breaks the rule. Linux counts connections instead of RMBs. If it
- * has fewer RMBs, its list ends early, and SMCR_EVENT_rkey_count_short reports that. Returns the
- * number in the message; if it was checked, at most the expected number.
+ * continuation with another number breaks the rule. Linux counts connections instead of RMBs: if it
+ * has fewer RMBs, its list ends early, and SMCR_EVENT_rkey_count_short reports this. Returns the
+ * number in the message; if the number was checked and is too high, the expected number.
  *
- * Example: 5, 3, 1 is right; 5, 4 breaks the rule. */
+ * Example: the numbers 5, 3, 1 are right; 5, 4 break the rule. */
 static unsigned
 check_pairs_left(const smcr_exchange_message_t *message, const smcr_rules_countdown_t *countdown)
 {
@@ -431,9 +431,9 @@ confirms_of(const smcr_exchange_message_t *message, const smcr_qp_t *sender)
     return &smcr_rules_links(message->arrival, message->lgr)->confirms[sender->side];
 }
 
-/* Whether a continuation has to follow. CONFIRM RKEY has room for two RTokens, but A.3.5 asks for a
- * continuation only if there are more than three. So a third RToken may come with a continuation or
- * without. */
+/* Whether a continuation of CONFIRM RKEY has to follow. CONFIRM RKEY has room for two RTokens, but
+ * A.3.5 asks for a continuation only if there are more than three RTokens. So for a third RToken a
+ * continuation may follow or not. */
 static bool
 is_unfinished(const smcr_rules_countdown_t *countdown)
 {
@@ -442,7 +442,7 @@ is_unfinished(const smcr_rules_countdown_t *countdown)
 
 /* RTokens that do not fit into CONFIRM RKEY come in continuations, before the next CONFIRM RKEY
  * (R-A.3.5-4). A CONFIRM RKEY breaks the rule if continuations of the previous one are missing.
- * After a negative response the list begins anew (note_refusal()). */
+ * After a negative response the owner begins its list from the start (note_refusal()). */
 SMCR_RULES_LLC(check_unfinished)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
@@ -455,8 +455,9 @@ SMCR_RULES_LLC(check_unfinished)
     *countdown = countdown_at(message, counts ? others : 0, false);
 }
 
-/* Whether a continuation may have `left` RTokens left. The first continuation has two fewer than
- * CONFIRM RKEY, which has room for two, or three fewer. Each further one has three fewer. */
+/* Whether a CONFIRM RKEY CONTINUATION may report `left` RTokens that are left. In the first
+ * continuation the number is two lower than in CONFIRM RKEY, which has room for two RTokens, or
+ * three lower. In each further continuation the number is three lower. */
 static bool
 is_next_count(const smcr_rules_countdown_t *countdown, unsigned left)
 {
@@ -467,8 +468,8 @@ is_next_count(const smcr_rules_countdown_t *countdown, unsigned left)
 }
 
 /* CONFIRM RKEY CONTINUATION follows CONFIRM RKEY, and the number of RTokens left decreases by three
- * (R-A.3.6-1). A continuation breaks the rule if its sender has sent no CONFIRM RKEY, or if it has
- * another number. */
+ * (R-A.3.6-1). A continuation breaks the rule if its sender has sent no CONFIRM RKEY, or if the
+ * number differs. */
 SMCR_RULES_LLC(check_countdown)
 {
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
@@ -486,7 +487,8 @@ SMCR_RULES_LLC(check_countdown)
     *countdown = countdown_at(message, (uint8_t)left, true);
 }
 
-/* After a negative response, the list of the RMB's owner begins anew. */
+/* Remembers that the RMB's owner begins its list of RTokens from the start after a negative
+ * response. */
 SMCR_RULES_LLC(note_refusal)
 {
     if (message->llc->flags & SMCR_LLC_FLAG_NEGATIVE)

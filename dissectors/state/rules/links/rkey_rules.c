@@ -6,7 +6,8 @@
 
 #include "links_checks.h"
 
-#define RETRY_WAIT (5 * SMCR_TIME_SECOND)  /* wait for CONFIRM RKEY after a negative response */
+#define RETRY_WAIT (5 * SMCR_TIME_SECOND)  /* time within which CONFIRM RKEY must follow a negative
+                                              response */
 #define CHANGE_WAIT (2 * SMCR_TIME_SECOND) /* time after which Linux gives up a change of links */
 
 /* Whether the response to CONFIRM RKEY or DELETE RKEY is negative. */
@@ -30,13 +31,13 @@ is_unknown_number(const smcr_lgr_t *lgr, uint8_t number)
     return !link;
 }
 
-/* Whether the report of check_listed_number() is withdrawn later: a link with this number has
- * come. */
+/* True if the report of check_listed_number() has to be withdrawn later: a link with this number
+ * has come. */
 SMCR_DOUBT_CLAIM(link_has_come, const smcr_lgr_t *lgr, !is_unknown_number(lgr, (uint8_t)claim->key))
 
 /* The list of CONFIRM RKEY names links of the group (R-A.3.5-5). A message breaks the rule if it
- * has a number that no link of the group ever had. The number 0 is ignored, since it fills unused
- * entries of a list whose count is wrong. If the ADD LINK of the link may be missing in the
+ * has a number that no link of the group ever had. The number 0 is ignored: if the count of the
+ * list is wrong, unused entries contain 0. If the ADD LINK of the link may be missing in the
  * capture, this check reports nothing: the room state/flow adds an event of severity NOTE. */
 static void
 check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
@@ -52,7 +53,8 @@ check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
                            "The link group never had a link %u", number);
 }
 
-/* The RMB that the RKey names on the link, on the side of the message's sender; NULL: none. */
+/* The RToken of `rkey` on `link`, if the RKey belongs to the side of the message's sender; NULL:
+ * none. */
 static const smcr_rmb_rtoken_t *
 find_named(const smcr_exchange_message_t *message, const smcr_link_t *link, uint32_t rkey)
 {
@@ -61,9 +63,9 @@ find_named(const smcr_exchange_message_t *message, const smcr_link_t *link, uint
     return smcr_rmb_find(message->arrival->state, &link->qp[message->from->side], rkey);
 }
 
-/* The RKeys that CONFIRM RKEY has for other links than the one that carries the message are new
- * (R-A.3.5-8). The message breaks the rule if such an RKey names an RMB in use. `rmb`: the RMB that
- * the message announces; NULL: not known. */
+/* CONFIRM RKEY has an RKey for each other link of the group. These RKeys must not be in use
+ * (R-A.3.5-8). The message breaks the rule if such an RKey names another RMB, which is in use.
+ * `rmb`: the RMB that the message announces; NULL: not known. */
 static void
 check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {
@@ -84,9 +86,9 @@ SMCR_RULES_LLC(check_further_rtokens)
     check_other_links(message, smcr_evidence_continued(arrival, message->lgr));
 }
 
-/* The RKey of CONFIRM RKEY is new (R-A.3.5-8). A message breaks the rule if its RKey names an RMB
- * that an open connection uses. With the same address the message only announces that RMB once
- * more, which is harmless. A refused RMB may be announced again. */
+/* The RKey of CONFIRM RKEY must not be in use (R-A.3.5-8). A message breaks the rule if its RKey
+ * names an RMB that an open connection uses. With the same address the message only announces this
+ * RMB once more, which is harmless. A refused RMB may be announced once more. */
 SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;
@@ -104,8 +106,8 @@ SMCR_RULES_LLC(check_rkey)
         smcr_rules_rmb(arrival, entry->rmb)->refused_frame = 0;
 }
 
-/* Whether the report of check_retry() is withdrawn later: the owner has sent another CONFIRM RKEY,
- * or the group has ended. */
+/* True if the report of check_retry() has to be withdrawn later: the owner has sent another CONFIRM
+ * RKEY, or the group has ended. */
 static bool
 is_retried(const smcr_doubt_proof_t *claim)
 {
@@ -134,8 +136,9 @@ check_retry(const smcr_exchange_message_t *message)
                        "(smc_llc_do_confirm_rkey())");
 }
 
-/* Whether the request that the server sent at `time` is still open when the message comes. `time`:
- * nanoseconds since the epoch; 0: the server has sent no request, so the result is false. */
+/* Whether the server's request is still open when the message comes. The server sent the request at
+ * `time`. `time`: nanoseconds since the epoch; 0: the server has sent no request, so the result is
+ * false. */
 static bool
 is_open_still(const smcr_exchange_message_t *message, uint64_t time)
 {
@@ -143,8 +146,9 @@ is_open_still(const smcr_exchange_message_t *message, uint64_t time)
 }
 
 /* The server refuses CONFIRM RKEY while it adds or deletes a link (R-3.5.5.3-5). A positive
- * response of the server breaks the rule within CHANGE_WAIT after its own ADD LINK or DELETE LINK,
- * if that exchange is open. Linux never refuses for this reason, which is harmless. */
+ * response of the server breaks the rule if the server's own ADD LINK or DELETE LINK exchange is
+ * open, and began less than CHANGE_WAIT ago. The breach is harmless: Linux never refuses for this
+ * reason. */
 static void
 check_change(const smcr_exchange_message_t *message)
 {
@@ -159,8 +163,8 @@ check_change(const smcr_exchange_message_t *message)
                            "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
-/* Remembers the time of a positive response to CONFIRM RKEY, if CLC has named the RMB before it
- * (rmb_rules.c). */
+/* Remembers the time of a positive response to CONFIRM RKEY, if a CLC message has named the RMB
+ * before the response (rmb_rules.c). */
 static void
 note_agreed(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry)
 {
@@ -200,17 +204,18 @@ SMCR_RULES_LLC(check_agreement)
 
 /* ---- DELETE RKEY ---- */
 
-/* DELETE RKEY names RMBs by the RKeys for the link that carries the message (R-3.5.5.2-2,
+/* DELETE RKEY names each RMB by its RKey on the link that carries the message (R-3.5.5.2-2,
  * R-3.5.5.2.2-3). A message breaks the rule if one of its RKeys was not announced for this link,
  * even if the RKey was announced for another link. If the announcement may be missing in the
  * capture, this check reports nothing: the room state/flow adds an event of severity NOTE. */
 static void
 check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
 {
-    const smcr_link_t *other = message->lgr->newest_link; /* link on which the RKey names an RMB */
+    const smcr_link_t *other = message->lgr->newest_link; /* link of the group on which the RKey
+                                                             names an RMB */
     smcr_doubt_t doubt = smcr_doubt_rkey(message->arrival, message->from, rkey);
 
-    if (doubt.kind) /* state/flow adds an event of severity NOTE */
+    if (doubt.kind) /* state/flow reports the unknown RKey by an event of severity NOTE */
         return;
     while (other && !smcr_rmb_find(message->arrival->state, &other->qp[message->from->side], rkey))
         other = smcr_link_older(other);
@@ -240,7 +245,8 @@ check_deleted_unused(const smcr_exchange_message_t *message, const smcr_rmb_rtok
 }
 
 /* The rules of check_deleted_unused() and check_unknown(), for each RKey of DELETE RKEY. If several
- * RKeys are unknown, the first one is reported. The last one is remembered for the response. */
+ * RKeys are unknown, the first one is reported, and the last one is remembered for the check of the
+ * response. */
 SMCR_RULES_LLC(check_withdrawn)
 {
     smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
@@ -263,7 +269,7 @@ SMCR_RULES_LLC(check_withdrawn)
 
 /* The response to DELETE RKEY is negative if the request has an unknown RKey (R-A.3.7-4). A
  * positive response breaks the rule if the request has an RKey that was never announced. Request
- * and response belong together if they have the same number of RKeys. */
+ * and response belong together if both have the same number of RKeys. */
 SMCR_RULES_LLC(check_withdrawal)
 {
     smcr_rules_links_t *memory = smcr_rules_links(arrival, message->lgr);
@@ -289,8 +295,8 @@ typedef struct {
     uint32_t frame;               /* frame of the message that makes the link active */
 } missing_rtoken_t;
 
-/* Whether the owner has proven by a CDC message that it uses the connection. The message comes
- * after the frame of the claim or, if the RMB is still in use, at any time. */
+/* Whether the RMB's owner has proven by a CDC message that it uses the connection. If the RMB is
+ * not in use any more, only a message after the frame of the claim counts. */
 static bool
 has_shown_use(const missing_rtoken_t *missing)
 {
@@ -299,8 +305,8 @@ has_shown_use(const missing_rtoken_t *missing)
     return smcr_rmb_is_alive(missing->rmb) ? shown != 0 : shown > missing->frame;
 }
 
-/* Whether the report of check_reachable() is withdrawn later: the RToken has come, or the owner has
- * not proven that it uses the RMB. */
+/* True if the report of check_reachable() has to be withdrawn later: the RToken has come, or the
+ * owner has not proven that it uses the RMB. */
 static bool
 is_rtoken_unneeded(const smcr_doubt_proof_t *claim)
 {
@@ -319,8 +325,8 @@ lacks_rtoken(const smcr_conn_t *conn, int side, const smcr_link_t *link)
     return rmb && smcr_rmb_is_alive(rmb) && !smcr_rmb_rtoken(rmb, &link->qp[side]);
 }
 
-/* An open connection that began before the link was added, and whose RMB of `side` cannot be
- * reached over the link; NULL: there is none, or links of the group are forgotten. */
+/* An open connection that began before the link was added, and whose RMB of `side` has no RToken
+ * for the link; NULL: there is none, or links of the group are forgotten. */
 static const smcr_conn_t *
 find_unreachable(const smcr_link_t *link, int side)
 {
@@ -337,8 +343,9 @@ find_unreachable(const smcr_link_t *link, int side)
 
 /* When a link becomes active, both sides have announced the RTokens of all their RMBs for it
  * (R-2.2-2, R-3.5.5.2.3-3). The response to CONFIRM LINK breaks the rule if an older connection has
- * an RMB without an RToken for this link. Linux leaves out an RMB that no connection uses
- * (smc_llc_add_link_cont()), so the owner has to prove the use by a CDC message. */
+ * an RMB without an RToken for this link. Linux leaves out RMBs that no connection uses
+ * (smc_llc_add_link_cont()). So the breach counts only if a CDC message of the owner proves that
+ * the RMB is in use. */
 SMCR_RULES_LLC(check_reachable)
 {
     smcr_link_t *link = message->link;
@@ -361,8 +368,8 @@ SMCR_RULES_LLC(check_reachable)
     }
 }
 
-/* Whether an earlier RToken of the message than number `at` has the same RKey, but for another
- * RMB. */
+/* Whether the message gives one RKey to two RMBs: RToken number `at` has the RKey of an earlier
+ * RToken of the message, which is for another RMB. */
 static bool
 is_given_twice(const smcr_llc_t *llc, unsigned at)
 {
@@ -376,8 +383,8 @@ is_given_twice(const smcr_llc_t *llc, unsigned at)
 }
 
 /* Each RKey on a new link names one RMB (R-A.3.3-6). An ADD LINK CONTINUATION breaks the rule if it
- * gives one RKey to two RMBs, or the RKey of an RMB in use to another RMB. Each RToken of the
- * message also has the RKey on the link that carries the message, which names the RMB. */
+ * gives the same RKey to two RMBs, or the RKey of an RMB in use to another RMB. Each entry of the
+ * message names its RMB by the RKey on the link that carries the message. */
 SMCR_RULES_LLC(check_new_rtokens)
 {
     const smcr_state_t *state = arrival->state;

@@ -6,12 +6,13 @@
 
 #include "links_checks.h"
 
-#define LATE (1000 * SMCR_TIME_MILLISECOND) /* largest delay of RoCE against TCP in a capture */
+#define LATE (1000 * SMCR_TIME_MILLISECOND) /* maximum delay of RoCE packets against TCP packets in
+                                               a capture */
 
 /* ---- RMBs in use ---- */
 
-/* Whether the connection is certainly open: the owner of the RMB `data` has proven this by a CDC
- * message on the connection. */
+/* Whether the connection is certainly open: a CDC message of the owner of the RMB `data` on the
+ * connection has proven this. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
@@ -27,8 +28,8 @@ smcr_rules_find_rmb_user(const smcr_rmb_t *rmb)
 }
 
 /* The RKey of an RMB in use names no other RMB (R-A.2.3-10, R-A.3.3-6, R-A.3.5-8). A message breaks
- * the rule if it gives the RKey another address or another RMB, while an open connection uses the
- * first RMB. If no connection uses the first RMB, the RKey is free. */
+ * the rule if it gives the RKey to another address or another RMB, while an open connection uses
+ * the RMB that the RKey has named so far. If no connection uses this RMB, the RKey is free. */
 void
 smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoken_t *entry,
                              const smcr_link_t *added)
@@ -44,8 +45,8 @@ smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoke
 
 /* ---- RMBs of other groups ---- */
 
-/* Whether the report of check_shared() is withdrawn later: no connection uses the RMB any more, or
- * its owner has not proven the use by a CDC message. */
+/* True if the report of check_shared() has to be withdrawn later: no connection uses the RMB any
+ * more, or its owner has not proven the use by a CDC message. */
 static bool
 is_free(const smcr_doubt_proof_t *claim)
 {
@@ -55,14 +56,14 @@ is_free(const smcr_doubt_proof_t *claim)
     return !conn || !conn->side[rmb->side].last_cdc_frame;
 }
 
-/* Whether `end`, a queue pair of a link, is on the same device as `qp`. */
+/* Whether the queue pair `end` is on the same device as the queue pair `qp`. */
 static bool
 is_at_device(const smcr_qp_t *end, const smcr_qp_t *qp)
 {
     return end->number_known && smcr_gid_is_same(end->key.gid, qp->key.gid);
 }
 
-/* The RMB that the RKey names in the group on the device of `qp`; NULL: none. */
+/* The RToken of `rkey` on any link of the group that uses the device of `qp`; NULL: none. */
 static const smcr_rmb_rtoken_t *
 find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, uint32_t rkey)
 {
@@ -77,8 +78,8 @@ find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, 
 
 /* Two link groups share no RMB (R-3.5.3-1). On one device, an RKey with an address names one RMB.
  * An announcement breaks the rule if RKey and address are those of an RMB of another group. The
- * other group must not have ended, and its connection must be open until the capture ends: a group
- * may end without a message, which frees its memory. */
+ * other group must not have ended, and its connection must be open until the end of the capture: a
+ * group may end without a message, and its memory is then free. */
 static void
 check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, uint64_t va)
 {
@@ -100,8 +101,9 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
 /* ---- new RMBs ---- */
 
 /* A side has at most 255 RMBs in a link group (R-2.1-1). An announcement of one more breaks the
- * rule, if no DELETE RKEY is missing. The RMB may also take an RKey in use
- * (smcr_rules_check_rkey_in_use()), or the RMB of another group (check_shared()). */
+ * rule, if no DELETE RKEY is missing. The function also checks whether the RKey is in use
+ * (smcr_rules_check_rkey_in_use()), and whether the RMB belongs to another group
+ * (check_shared()). */
 bool
 smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey,
                          uint64_t va)
@@ -124,18 +126,18 @@ smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uin
 
 /* ---- RMBs in CLC messages ---- */
 
-/* Whether the report of check_announced_by_llc() is withdrawn later: CONFIRM RKEY has announced the
- * RMB, or the RMB was superseded, so that no RKey names it any more. */
+/* True if the report of check_announced_by_llc() has to be withdrawn later: CONFIRM RKEY has
+ * announced the RMB, or the RMB is superseded, so that no RKey names it any more. */
 SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
                  rmb->superseded || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
-/* Whether the report of check_agreed_before() is withdrawn later: the response to CONFIRM RKEY came
- * by the bound of the claim, or there is none. */
+/* True if the report of check_agreed_before() has to be withdrawn later: the response to CONFIRM
+ * RKEY came by the bound of the claim, or no response has come. */
 SMCR_DOUBT_CLAIM(was_agreed, const smcr_rules_rmb_t *early, early->agreed_time <= claim->bound)
 
 /* CLC names a new RMB only after the response to CONFIRM RKEY (R-3.5.5.2.1-2). An Accept or Confirm
- * breaks the rule if the response comes later. TCP and RoCE may be captured at two places of a
- * host, whose clocks differ by up to SMCR_TIME_DISORDER. */
+ * breaks the rule if the response comes later. A difference of up to SMCR_TIME_DISORDER is allowed,
+ * since TCP and RoCE may be captured at two places with two clocks. */
 static void
 check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 {
@@ -149,8 +151,8 @@ check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 }
 
 /* In a later contact CONFIRM RKEY announces a new RMB before CLC names it (R-3.5.2-2). An Accept or
- * Confirm with a new RMB breaks the rule if no CONFIRM RKEY announces the RMB up to LATE after this
- * CLC message. The time LATE allows for RoCE packets that are captured later than TCP. If CONFIRM
+ * Confirm with a new RMB breaks the rule if no CONFIRM RKEY announces the RMB by the time LATE
+ * after this CLC message. LATE is for captures whose RoCE packets come later than TCP. If CONFIRM
  * RKEY may be missing in the capture, this check reports nothing: the room state/flow adds an event
  * of severity NOTE. */
 static void
@@ -165,8 +167,8 @@ check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                            "No CONFIRM RKEY announces the RMB");
 }
 
-/* Checks the RMB that an Accept or Confirm names. In a later contact, its RKey has been announced
- * before. smcr_rules_check_new_rmb() has the other rules. */
+/* Checks the RMB that an Accept or Confirm names. In a later contact the RKey must have been
+ * announced before. smcr_rules_check_new_rmb() checks the other rules. */
 SMCR_RULES_CLC(check_rmb)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
@@ -180,8 +182,8 @@ SMCR_RULES_CLC(check_rmb)
 }
 
 /* The rules of check_announced_by_llc() and check_agreed_before(), for an RMB that CLC names in a
- * later contact. If CONFIRM RKEY has announced the RMB, but its response has not come yet, the RMB
- * was announced too late. */
+ * later contact. The RMB was announced too late if the response to its CONFIRM RKEY has not come
+ * yet. */
 SMCR_RULES_CLC(check_named_rmb)
 {
     smcr_rmb_t *rmb = conn->side[message->qp->side].rmb;
@@ -196,8 +198,8 @@ SMCR_RULES_CLC(check_named_rmb)
         check_agreed_before(arrival, rmb);
 }
 
-/* The kinds of CLC messages, one bit each. Each row of check_rows.def has a check, and the kinds of
- * messages for which the check is called. */
+/* The kinds of CLC messages, one bit each. A row of check_rows.def combines them: its check is
+ * called for these kinds of messages. */
 enum {
     WRONG_SENDER = 1,
     PROPOSAL = 1 << SMCR_CLC_PROPOSAL,
@@ -209,8 +211,8 @@ enum {
     ANY = PROPOSAL | AGREE | DECLINE | OTHER,
 };
 
-/* Finds the kind of the message: one bit for each property that a row of check_rows.def may
- * select. */
+/* Calls the rows of check_rows.def that fit the message. For this, the kind of the message is one
+ * bit for each property that a row may select. */
 void
 smcr_rules_check_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                      const smcr_rules_clc_t *message)

@@ -1,20 +1,20 @@
-/* Rules for the use of a link. A link carries only operations of SMC-R. A peer uses it when it is
- * confirmed and neither rejected nor deleted, and in a first contact not before the attempt at a
- * second link is over. The reason and the response of DELETE LINK fit (RFC 7609 3.5.1, 3.5.4,
- * 3.5.5.1, 4.7).
+/* Rules for the use of a link. A link carries only operations of SMC-R. A peer uses a link only
+ * after its confirmation, and not after its rejection or deletion. In a first contact, data waits
+ * until the attempt at a second link is over. DELETE LINK has a fitting reason and response (RFC
+ * 7609 3.5.1, 3.5.4, 3.5.5.1, 4.7).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "links_checks.h"
 
-#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* wait of Linux for a response in a first contact
+#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* how long Linux waits for a response in a first contact
                                               (smc_llc.h) */
-#define CLEAN_UP SMCR_TIME_SECOND          /* far longer than a host needs to end a link group */
+#define CLEAN_UP SMCR_TIME_SECOND          /* time within which every host has ended a link group */
 
-/* The claim that an event has not happened before this frame. `*time`: time of the event,
- * nanoseconds since the epoch; 0: the event has not happened. SMCR_TIME_DISORDER is added: the
- * capture may have frames that are close together in another order. */
+/* Makes the claim that an event has not happened before this frame. `*time`: time of the event,
+ * nanoseconds since the epoch; 0: the event has not happened. The claim adds SMCR_TIME_DISORDER,
+ * since frames of nearly the same time may be in the wrong order in the capture. */
 static smcr_doubt_proof_t
 claim_not_by_now(const smcr_arrival_t *arrival, const uint64_t *time)
 {
@@ -25,7 +25,7 @@ claim_not_by_now(const smcr_arrival_t *arrival, const uint64_t *time)
 
 /* The reason to doubt that the sender of the packet knows that the link is no longer used. The
  * sender knows if it has sent the message that ended the use (smcr_rules_link_t.end_of_use), or has
- * seen the peer's. */
+ * seen such a message of the peer. */
 static smcr_doubt_t
 doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
@@ -35,10 +35,10 @@ doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
                          smcr_doubt_seen(arrival, gone->sent, gone->acked));
 }
 
-/* A link is not used after its deletion (R-3.5.4-2, R-3.5.5.1.3-2, R-C.7-2). DELETE LINK ends with
- * its response; both sides may use the link until then. A request on the link breaks the rule if
- * its sender has sent or seen that response. An acknowledgement of the response a round trip
- * earlier proves that the sender has seen it.
+/* A link is not used after its deletion (R-3.5.4-2, R-3.5.5.1.3-2, R-C.7-2). Both sides may use the
+ * link until the response to DELETE LINK. A request on the link breaks the rule if its sender has
+ * sent or seen this response. The sender has certainly seen the response if it was acknowledged a
+ * round trip before.
  *
  * Example: the client responds to DELETE LINK for link 2, and the server acknowledges the response.
  * A second later the server sends an RDMA WRITE on link 2. */
@@ -52,8 +52,8 @@ SMCR_RULES_LLC(check_deleted)
 }
 
 /* A rejected link is not used (R-3.5.1.6-9). A request on a link breaks the rule if a response to
- * ADD LINK has rejected the link. Both queue pairs of the link must be known. If only one queue
- * pair is known, this queue pair may now belong to another link. */
+ * ADD LINK has rejected the link. The check needs both queue pairs of the link: a link with only
+ * one known queue pair may be another link by now. */
 static void
 check_rejected(const smcr_arrival_t *arrival)
 {
@@ -68,7 +68,7 @@ check_rejected(const smcr_arrival_t *arrival)
 /* A Decline ends the link group that its first contact has begun (R-3.5.1.6.4-2). A request on a
  * link of the group breaks the rule if the group's only connection was declined more than a second
  * before. The second covers the reactions of both hosts, and the difference of clocks if TCP and
- * RoCE are captured at two places. If the group has a second connection, it has outlived the
+ * RoCE are captured at two places. A group with a second connection was not ended by the
  * Decline. */
 static void
 check_declined(const smcr_arrival_t *arrival)
@@ -112,9 +112,9 @@ is_unconfirmed(const smcr_link_t *link)
 
 /* A link carries only CONFIRM LINK until the client has responded to it (R-3.5.1.5-5). Another
  * message or data on an announced link breaks the rule if there is no such response. `what`: this
- * message or data, for the text of the event. The client's packets come in the same flow as its
- * response, so for them that flow alone decides. For a packet of the server, the client's flow must
- * prove that no response came before. */
+ * message or data, for the text of the event. A packet of the client is in the same flow as the
+ * client's response, so the order in this flow is proof enough. For a packet of the server, the
+ * client's flow must prove that no response came before. */
 static void
 check_confirmed(const smcr_arrival_t *arrival, const char *what)
 {
@@ -150,7 +150,8 @@ SMCR_RULES_LLC(check_usable)
 
 /* ---- the second link of a first contact ---- */
 
-/* Whether CONFIRM LINK of a side has a maximum of one link, which is possible in version 2. */
+/* Whether CONFIRM LINK of one side has a maximum of one link. This is possible in version 2
+ * only. */
 static bool
 is_limited_to_one_link(const smcr_lgr_t *lgr)
 {
@@ -162,7 +163,7 @@ is_limited_to_one_link(const smcr_lgr_t *lgr)
 /* In a first contact the server offers a second link before data flows (R-3.5.1.6-1). The first
  * RDMA WRITE of a group breaks the rule if it comes after the CONFIRM LINK exchange, and no ADD
  * LINK came before. Peers of version 2.1 that agree on one link need no offer. The capture never
- * shows why a server offers no link: it may have only one device. */
+ * shows why a server offers no link: the server may have only one device. */
 static void
 check_offered(const smcr_arrival_t *arrival)
 {
@@ -178,9 +179,9 @@ check_offered(const smcr_arrival_t *arrival)
             "Data flow before the server has offered a second link");
 }
 
-/* Whether Linux, if it is the sender of the packet, no longer waits for the second link. A Linux
- * server waits LINUX_WAITS for the response to its ADD LINK. A Linux client waits as long for ADD
- * LINK, beginning with its CONFIRM LINK response. */
+/* Whether the packet's sender, if it is Linux, has given up the second link. A Linux server waits
+ * LINUX_WAITS for the response to its ADD LINK. A Linux client waits LINUX_WAITS for ADD LINK, from
+ * its CONFIRM LINK response on. */
 static bool
 has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
@@ -193,11 +194,11 @@ has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 }
 
 /* Data waits until the second link is confirmed or its attempt has failed (R-3.5.1.5-6,
- * R-3.5.1.6-8). The first RDMA WRITE breaks the rule if it comes after ADD LINK, but before a
- * rejection or the response to CONFIRM LINK or DELETE LINK. Linux sends data if the response takes
- * longer than LINUX_WAITS, which is allowed. If a step of a Linux server itself fails, the server
- * sends no message (smc_llc_srv_add_link()). Then the new link has no packets, and its flow proves
- * nothing.
+ * R-3.5.1.6-8). The first RDMA WRITE breaks the rule if it comes after ADD LINK, but before the
+ * attempt is over. The attempt is over with a rejection, or with the response to CONFIRM LINK or
+ * DELETE LINK. Linux may send data if such a response takes longer than LINUX_WAITS. A Linux server
+ * may also fail without a message (smc_llc_srv_add_link()): then the new link has no packets, and
+ * nothing is reported.
  *
  * Example: the server sends ADD LINK for link 2, and the client accepts. The server writes data
  * before it sends CONFIRM LINK on link 2. */
@@ -247,8 +248,8 @@ check_first_data(const smcr_arrival_t *arrival)
 
 /* ---- operations ---- */
 
-/* Whether SMC-R does not use the opcode: it is an RDMA READ or an atomic, or its packet has
- * immediate data or the RKey of a SEND with invalidate. */
+/* Whether SMC-R does not use the opcode. There are three kinds: 1. RDMA READ and atomics; 2.
+ * packets with immediate data; 3. SEND with invalidate, whose packet has an RKey. */
 static bool
 is_foreign_operation(uint8_t opcode)
 {
@@ -267,7 +268,7 @@ may_have_immediate(const smcr_lgr_t *lgr, uint8_t opcode)
 /* A link carries RDMA WRITE and SEND, but no READ and no atomics (R-4.7-1). A WRITE or SEND has no
  * immediate data (R-4.7-2), and a SEND does not invalidate an RKey (R-4.7-3). The opcode alone
  * proves the breach. Not judged are: 1. packets of a deleted link; 2. packets of a group whose
- * first contact is not captured. Their queue pairs may now belong to another program. */
+ * first contact is not captured. In both cases the queue pair may now belong to another program. */
 static void
 check_operation(const smcr_arrival_t *arrival)
 {
@@ -290,8 +291,8 @@ check_operation(const smcr_arrival_t *arrival)
 
 /* ---- all requests ---- */
 
-/* Most packets use an active link of a group that was not declined. For them, the four checks of
- * links that are gone or not ready are skipped. */
+/* Most packets use an active link of a group that was not declined. For these packets, the four
+ * checks of links that are gone or not ready are skipped. */
 void
 smcr_rules_check_link_use(const smcr_arrival_t *arrival)
 {
@@ -339,8 +340,8 @@ is_attempt_over(const smcr_link_t *second)
 }
 
 /* Remembers the first offer of a second link, and the end of this attempt. If a response to ADD
- * LINK comes without an offer before it, the capture misses the offer or has the two in the wrong
- * order. Then the attempt counts as over. */
+ * LINK comes without an offer before it, the offer is missing, or comes later in the capture. Then
+ * the attempt counts as over. */
 SMCR_RULES_LLC(note_second)
 {
     smcr_lgr_t *lgr = message->lgr;
@@ -360,11 +361,11 @@ SMCR_RULES_LLC(note_second)
 
 /* ---- reasons of DELETE LINK ---- */
 
-/* The reason of DELETE LINK fits its sender, and fits a request or response (R-A.3.4-3,
- * R-3.5.5.1.4-1). A request breaks the rule with the reason that the link or group is not known,
- * which is for responses. A client's request for one link breaks the rule with the reason that no
- * program uses the link, which only a server decides. For the whole group a client may give that
- * reason. The breach is harmless. */
+/* The reason in DELETE LINK must fit its sender, and must fit a request or a response (R-A.3.4-3,
+ * R-3.5.5.1.4-1). There are two breaches: 1. A request has the reason that the link or group is not
+ * known, which is for responses. 2. A client's request for one link has the reason that no program
+ * uses the link, which only a server decides. For the whole group a client may give this reason. A
+ * breach is harmless. */
 SMCR_RULES_LLC(check_reason)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
@@ -380,8 +381,8 @@ SMCR_RULES_LLC(check_reason)
                            "%s", what);
 }
 
-/* Returns how many other active links the group of the link has. `*sharing`: how many of them share
- * a device with the link, on either side. */
+/* Returns how many other active links the group of the link has. Sets `*sharing` to the number of
+ * these links that share a device with the link, on either side. */
 static unsigned
 count_other_active_links(const smcr_link_t *link, unsigned *sharing)
 {
@@ -412,11 +413,11 @@ find_replaced_asymmetric(const smcr_exchange_message_t *message)
 }
 
 /* The reason "asymmetric link no longer needed" is for an asymmetric link that a symmetric one
- * replaces (R-2.2.1-3). An asymmetric link shares a device with another link. When a symmetric link
- * joins the two other devices, the group has three links. A request with this reason breaks the
- * rule if the group has fewer than two other active links, or if the link shares no device. In
- * version 1 a device has one GID, so different GIDs prove different devices. In version 2 a device
- * may have several GIDs, so they prove nothing. */
+ * replaces (R-2.2.1-3). An asymmetric link shares a device with another link. With the symmetric
+ * link that replaces it, the group has three links. A request with this reason breaks the rule in
+ * two cases: 1. the group has fewer than two other active links; 2. the link shares no device with
+ * another link. In version 1 a device has one GID, so different GIDs prove different devices. In
+ * version 2 a device may have several GIDs, so only case 1 is checked. */
 SMCR_RULES_LLC(check_asymmetric)
 {
     const smcr_link_t *link = find_replaced_asymmetric(message);
@@ -436,8 +437,8 @@ SMCR_RULES_LLC(check_asymmetric)
 
 /* ---- responses to DELETE LINK ---- */
 
-/* Whether a link of the group has or had this number, and fulfils `condition` (NULL: no
- * condition). */
+/* Whether a link of the group has or had this number, and `condition` is true for the link.
+ * `condition` NULL: any link with this number counts. */
 static bool
 had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_link_t *link))
 {
@@ -449,10 +450,9 @@ had_link(const smcr_lgr_t *lgr, uint8_t number, bool (*condition)(const smcr_lin
     return false;
 }
 
-/* Whether three conditions hold: 1. the server has deleted the link; 2. the client has not
- * responded yet; 3. the client must know the link. A client must know a link that was in use. A
- * client that has reported the link as lost, or has asked to delete the link, need not know the
- * link any more. */
+/* Whether the client may not answer "unknown link" to the server's deletion of the link. Three
+ * conditions: 1. the server has deleted the link; 2. the client has not responded yet; 3. the link
+ * was in use, and the client has neither reported the link as lost nor asked to delete it. */
 static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
@@ -499,8 +499,9 @@ SMCR_RULES_LLC(note_unwanted)
 }
 
 /* Remembers the message that ends the use of the link. The sender stops using the link with this
- * message, the receiver when it has seen the message. If the server is not known, DELETE LINK may
- * be a client's request, which ends nothing. */
+ * message, the receiver when it has seen the message. If it is not known which side is the server,
+ * nothing is remembered: DELETE LINK may be a client's request, which does not end the use of the
+ * link. */
 static void
 note_end_of_use(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -516,8 +517,9 @@ note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_rules_link(message->arrival, link)->was_active = link->state == SMCR_LINK_ACTIVE;
 }
 
-/* Remembers that the server deletes one link, or all links of the group. Both sides may use a
- * single link until the response. All links end at once, since no response follows (3.5.5.1.3). */
+/* Remembers that the server deletes one link, or all links of the group. If DELETE LINK is for one
+ * link, both sides may use the link until the response. If DELETE LINK is for all links, their use
+ * ends at once, since no response follows (3.5.5.1.3). */
 SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -534,7 +536,8 @@ SMCR_RULES_LLC(note_deleted)
         note_deletion(message, link);
 }
 
-/* Whether the link has this number, and its deletion waits for a response. */
+/* Whether the link has this number, was deleted by the server, and still waits for the client's
+ * response. */
 static bool
 awaits_consent(const smcr_link_t *link, uint8_t number)
 {
