@@ -1,7 +1,7 @@
 /* Judges the packets of a flow by the rules of docs/fabric.md. All PSNs in this file are unwrapped.
  * "New", "late" and "copy" are values of smcr_flow_order_t.
  *
- * The functions of a section call those of the sections before, so read the file from the end.
+ * Functions call functions of earlier sections, so it is best to read the file from its end.
  * smcr_flow_judge() separates requests from responses. Section "order" finds the verdict on a
  * request. Section "the receiver" finds what the receiver does with the request. Section "steps
  * back" finds why the request was retransmitted.
@@ -13,12 +13,13 @@
 
 /* Limits of the distance between a request's PSN and the highest PSN of the flow. If the distance
  * is larger, the queue pair number is reused by a new connection (a new life of the queue pair). */
-#define FAR_AHEAD 131072 /* if a capture misses more packets in a row, it proves nothing about the
-                            packets after them */
-#define FAR_BEHIND 16384 /* no sender retransmits an older PSN */
+#define FAR_AHEAD 131072 /* if so many packets in a row are missing in the capture, it proves
+                            nothing about the packets after them */
+#define FAR_BEHIND 16384 /* no sender retransmits a PSN that is more than this below the highest
+                            PSN */
 
-/* A capture that is not in order has packets of one moment in any order. Packets that are farther
- * apart in time than this are in order, nanoseconds. */
+/* Nanoseconds. If a capture is out of order, only packets with nearly the same time are in the
+ * wrong order. Packets whose times differ by more than this are in the right order. */
 #define DISORDER_TIME UINT64_C(5000000)
 
 /* A request. The verdict on it depends on these members and on the state of its flow. */
@@ -32,8 +33,8 @@ typedef struct {
 /* ---- the history of PSNs ---- */
 
 /* Adds a PSN to the history of the flow. The history has to keep all PSNs that the peer has not
- * acknowledged. If the peer has acknowledged nothing, the history keeps as many PSNs as fit.
- * Returns NULL if the PSN is so old that its slot has a newer PSN. */
+ * acknowledged. If the peer has acknowledged nothing, the history keeps as many PSNs as it has room
+ * for. Returns NULL if the PSN is so old that its slot has a newer PSN. */
 static smcr_seen_packet_t *
 add_to_history(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn,
                const smcr_sent_t *packet)
@@ -101,7 +102,7 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 /* ---- copies ---- */
 
 /* Keeps the IPv4 identification of a packet, and notes whether it differs from the identification
- * of the packet before. */
+ * of the flow's previous packet. */
 static void
 take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
 {
@@ -127,24 +128,25 @@ has_changing_ids(const smcr_ids_t *ids)
     return ids->differ && !ids->same;
 }
 
-/* Whether the IPv4 identification of `packet` can prove or disprove that the packet is a copy of an
- * earlier packet with its PSN. The condition: the identifications of the flow change with each
- * packet. For the second packet of a flow this is not known yet; then the condition is that the
- * identification of the first packet is not 0. */
+/* Whether the IPv4 identification of `packet` can decide if the packet is a copy of an earlier
+ * packet with its PSN. True if the identifications of the flow change with each packet. For the
+ * second packet of a flow this is not known yet: then true if the identification of the first
+ * packet is not 0. */
 static bool
 proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
 {
     return packet->ip_id >= 0 && !ids->same && (ids->differ || ids->id != 0);
 }
 
-/* Whether the sender may have had a reason to retransmit the request `seen` within 100 microseconds
- * after `last`, when the request was sent last. Any of three reasons is enough:
+/* Whether the sender may have had a reason to retransmit a request within 100 microseconds. `seen`:
+ * history of the request's PSN. `last`: frame and time at which the request was sent last. Any of
+ * three reasons is enough:
  *
  * - A NAK or RNR NAK has come after `last`.
  * - The request is a READ or an atomic, and a response has come after `last`. A sender that gets
  *   the response of a later request knows that the response of its READ is lost.
- * - The request is a READ or an atomic, and the capture has had no response so far. The capture may
- *   miss all responses. */
+ * - The request is a READ or an atomic, and no response has come so far. The responses may all be
+ *   missing in the capture. */
 static bool
 may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                           smcr_when_t last)
@@ -155,9 +157,9 @@ may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *see
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* Whether time proves that `packet` is a copy of the request right before it. That request is
- * `seen`. The two have the same PSN and come within 100 microseconds of each other, and the sender
- * has no reason to retransmit so soon. */
+/* Whether time proves that `packet` is a copy of the request right before it. `seen` is the history
+ * of that request. The proof: both have the same PSN, the time between them is at most 100
+ * microseconds, and the sender has no reason to retransmit so soon. */
 static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)
@@ -210,9 +212,9 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
 
 /* ---- responses ---- */
 
-/* Whether the packet with the PSN directly before `seen` came after `seen` in the capture. Either
- * the network has reordered the two packets, or the sender sent the lower PSN later; in the second
- * case the receiver has discarded `seen`. */
+/* Whether the packet with the PSN directly before `seen` came after `seen` in the capture. There
+ * are two explanations: 1. the network has reordered the two packets; 2. the sender sent the lower
+ * PSN later, and the receiver has discarded `seen`. */
 static bool
 overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
@@ -221,14 +223,14 @@ overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
     return before && before->late && seen->frame < before->frame;
 }
 
-/* Raises `expected_psn` over requests that have come already, at most to `end`. These requests came
- * in the capture while a lower PSN was expected. If no NAK refuses them, the receiver got all
- * packets in order, and only the capture missed the packets before these requests.
+/* Raises `expected_psn` over requests that have come already, at most to `end`. In the capture,
+ * these requests came when a lower PSN was still expected. If no NAK refuses them, the receiver got
+ * all packets in order, and the packets before these requests are missing in the capture only.
  *
- * `gone_on`: the sender has sent a new PSN since then. If `gone_on` is false, the function stops at
- * a request that came before a packet with a lower PSN (overtook_late_packet()), because the
- * receiver may have discarded that request. If `gone_on` is true, the function does not stop there:
- * a receiver that had discarded the request would have sent a NAK. */
+ * `gone_on`: the sender has sent a new PSN after these requests. If `gone_on` is false, the
+ * function stops at a request that came before a packet with a lower PSN (overtook_late_packet()),
+ * because the receiver may have discarded that request. If `gone_on` is true, the function does not
+ * stop there: a receiver that had discarded the request would have sent a NAK. */
 static void
 advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 {
@@ -284,7 +286,8 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 
 /* Handles a NAK or RNR NAK in `frame` that names `psn`. The NAK proves that the receiver did not
  * have the requests from `psn` on, and has discarded all packets with higher PSNs. So all these
- * PSNs were missing at the receiver until `frame`, even those of late packets in the capture. */
+ * PSNs were missing at the receiver until `frame`, even if the capture has their packets before
+ * `frame`. */
 static void
 take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
@@ -300,7 +303,8 @@ take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 smcr_flow_coverage_t
 smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
-    bool has_kind = packet->opcode == SMCR_RC_ACK; /* any other response has data, and is an ACK */
+    bool has_kind = packet->opcode == SMCR_RC_ACK; /* any other response has data, and counts as an
+                                                      ACK */
     uint8_t kind = has_kind ? smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
                             : SMCR_IB_SYNDROME_ACK;
 
@@ -321,8 +325,8 @@ refusal_of(uint8_t kind, unsigned code)
                ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
 }
 
-/* Takes in a NAK or RNR NAK. The code of an RNR NAK is its timer, the code of a NAK is its
- * reason. */
+/* Takes in a NAK or RNR NAK. The low bits of the syndrome are the timer of an RNR NAK, or the
+ * reason of any other NAK. */
 static void
 take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
          smcr_flow_coverage_t said)
@@ -403,8 +407,8 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 
 /* Returns the oldest gap before `psn` that no acknowledgement has covered. The receiver of a
  * reliable connection discards the packet with `psn` as long as that gap is open. NULL: there is no
- * open gap, or no acknowledgement has come so far. Without acknowledgements nothing is proven: the
- * capture may miss both the packets in the gap and the responses. */
+ * open gap, or no acknowledgement has come so far. Without acknowledgements nothing is proven: both
+ * the packets in the gap and the responses may be missing in the capture. */
 static const smcr_range_t *
 find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
@@ -413,8 +417,8 @@ find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn
     return smcr_ranges_find(&flow->gaps, MAX(flow->acked_psn + 1, flow->first), psn);
 }
 
-/* Prepares the proof that the receiver has discarded a packet that came after a gap: allocates
- * `discard_proof`, which a later packet may set. */
+/* Allocates `discard_proof` for a packet that came after a gap. A later packet sets it if that
+ * packet proves that the receiver has discarded this one. */
 static void
 begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
             smcr_flow_verdict_t *verdict)
@@ -425,8 +429,8 @@ begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen
 }
 
 /* Finds the order of a request whose PSN is above all earlier PSNs: SMCR_FLOW_IS_NEXT or
- * SMCR_FLOW_IS_AFTER_GAP. Records the PSNs that are missing between the highest PSN before and the
- * PSN of the request. */
+ * SMCR_FLOW_IS_AFTER_GAP. Records the PSNs between the highest earlier PSN and the PSN of the
+ * request as missing. */
 static void
 judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
                 smcr_flow_verdict_t *verdict)
@@ -517,10 +521,10 @@ take_late(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 }
 
 /* Whether a retransmission proves that the peer has stopped answering. The proof is the third
- * retransmission of one PSN without a packet of the reverse flow between the three.
- * `reverse_carried`: number of packets of the reverse flow so far. If it is 0, nothing is proven,
- * because the capture may miss the whole reverse flow. Returns true only for one packet of each
- * silence. */
+ * retransmission of one PSN, if no packet of the reverse flow has come between these
+ * retransmissions. `reverse_carried`: number of packets of the reverse flow so far. If it is 0,
+ * nothing is proven, because the whole reverse flow may be missing in the capture. Returns true
+ * only for one packet of each silence. */
 static bool
 is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
 {
@@ -540,8 +544,8 @@ is_silence(smcr_flow_t *flow, uint32_t reverse_carried, smcr_seen_rare_t *more)
     return true;
 }
 
-/* Frame and time of the first packet with `psn`. If `psn` is one of the PSNs that a READ takes: of
- * the READ request. Frame 0: the flow no longer keeps that packet. */
+/* Frame and time of the first packet with `psn`. If a READ takes `psn` for its response: frame and
+ * time of the READ request. Frame 0: the flow no longer keeps that packet. */
 static smcr_when_t
 first_packet_of(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -568,8 +572,8 @@ take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
         flow->corrupt_from = psn <= flow->highest ? psn : 0;
 }
 
-/* Compares a retransmission with the history of its PSN. Sets the members of the verdict on a
- * retransmission, and adds the packet to the history. */
+/* Compares a retransmission with the history of its PSN. Sets the members of the verdict that only
+ * retransmissions have, and adds the packet to the history. */
 static void
 compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
                      smcr_seen_packet_t *seen, smcr_flow_verdict_t *verdict)
@@ -578,8 +582,8 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 
     if (!verdict->acked_before && awaits_proof(seen))
-        *more->discard_proof = packet->when.frame; /* proof: a sender retransmits what the receiver
-                                                      has discarded */
+        *more->discard_proof = packet->when.frame; /* proof: a sender retransmits packets that the
+                                                      receiver has discarded */
     verdict->first_discarded = more->discard_proof && *more->discard_proof;
     verdict->first_good = !seen->had_good_icrc && !packet->corrupt;
     if (!packet->corrupt) {
@@ -591,8 +595,8 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
 }
 
 /* Whether the first packet with a retransmitted PSN may have been lost between the capture point
- * and the receiver: the first packet came in order, but no acknowledgement has covered the PSN
- * since. */
+ * and the receiver: the first packet came in order, but no acknowledgement has covered the PSN so
+ * far. */
 static bool
 may_be_lost_later(const smcr_flow_t *flow, const smcr_flow_verdict_t *verdict)
 {
@@ -628,16 +632,16 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 
 /* ---- the receiver ---- */
 
-/* Whether the receiver takes in the request next. Any of four conditions is enough:
+/* Whether the receiver takes in this request as the next one. Any of four conditions is enough:
  *
  * - The request has the expected PSN.
- * - An acknowledgement covers the PSN before the request, and came some time before: the receiver
- *   has all earlier requests, even if the capture misses some. If the acknowledgement came a moment
- *   before, the capture may not be in order, and the earlier requests may still come.
- * - `psn` follows a READ whose request the receiver has taken in. The other PSNs of the READ are
- *   those of its response.
- * - The capture has no acknowledgement. Then missing PSNs count as packets that only the capture
- *   misses. */
+ * - An acknowledgement covers the PSN before the request, and came more than DISORDER_TIME before
+ *   the request: the receiver has all earlier requests, even if some are missing in the capture. If
+ *   the acknowledgement came less than DISORDER_TIME before, the earlier requests may still come in
+ *   the capture.
+ * - `psn` follows a READ whose request the receiver has taken in. The PSNs in between belong to the
+ *   response of the READ.
+ * - The capture has no acknowledgement. Then missing PSNs count as missing in the capture only. */
 static bool
 is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -654,8 +658,8 @@ is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_
 }
 
 /* What a receiver that expects a lower PSN does with a request. `is_known`: an earlier packet had
- * the PSN. If the receiver still misses the PSN that the last NAK named, the receiver discards all
- * requests with higher PSNs. */
+ * the PSN. If the PSN that the last NAK named is still missing at the receiver, the receiver
+ * discards all requests with higher PSNs. */
 static smcr_flow_receiver_action_t
 fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 {
@@ -667,7 +671,7 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 }
 
 /* What the receiver does with a request. A request with a new PSN directly above the highest proves
- * that the sender does not retransmit lower PSNs now, so the receiver has them (see
+ * that the sender is not retransmitting lower PSNs, so the receiver has the lower PSNs (see
  * advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
@@ -706,8 +710,8 @@ has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
     return packet->ip_id >= 0 && verdict->first.frame && has_changing_ids(&flow->ids);
 }
 
-/* Sets the members of `sent` that follow from the history of the PSN. `seen`: the history; NULL:
- * there is none. */
+/* Sets the members of `sent` (smcr_step_request_t) that follow from the history of the request's
+ * PSN. `seen`: this history; NULL: there is none. */
 static void
 describe_retransmission(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, uint8_t opcode,
                         smcr_step_request_t *sent)
@@ -753,7 +757,7 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 
 /* Sets verdict->psn, the unwrapped PSN of a request. The first request begins the flow. A request
  * whose PSN is too far away begins the flow anew (begin_new_life()). A request with a wrong ICRC
- * does neither, because its PSN may be wrong. */
+ * never begins a flow, because its PSN may be wrong. */
 static void
 unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
        smcr_flow_verdict_t *verdict)
@@ -772,8 +776,8 @@ unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
 
-/* Whether `psn` continues a retransmission: the last request had a PSN below the highest, and `psn`
- * is the PSN directly after it. False if both PSNs belong to the same READ. */
+/* Whether `psn` continues a retransmission: the PSN of the last request is below the highest, and
+ * `psn` is the PSN directly after the last request. False if both PSNs belong to the same READ. */
 static bool
 continues_retransmission(const smcr_flow_t *flow, smcr_psn_t psn)
 {
@@ -841,7 +845,8 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
         verdict->first = (smcr_when_t){copied, seen->time};
     } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
-        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* the PSN may be wrong */
+        verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* the ICRC is wrong, so the PSN may be
+                                                                wrong */
     } else {
         request_t request = {packet, flow->highest, reverse_carried};
         take_original(flow, scope, &request, verdict);

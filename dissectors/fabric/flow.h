@@ -1,6 +1,6 @@
-/* How the packets of a flow fared. A flow is the packets that one queue pair sends to its peer,
- * over a reliable or unreliable connection (InfiniBand Architecture Specification, volume 1, 9.7
- * and 9.8).
+/* What happened to the packets of a flow. A flow is the packets that one queue pair sends to its
+ * peer, over a reliable or unreliable connection (InfiniBand Architecture Specification, volume 1,
+ * 9.7 and 9.8).
  *
  * docs/fabric.md defines every verdict and its proof. The receiver of a reliable connection takes
  * in requests in the order of their PSNs. It discards a packet that comes after a gap, and the
@@ -25,7 +25,8 @@ typedef enum {
     SMCR_FLOW_IS_NEXT,   /* the PSN is above all earlier PSNs of the flow, and no earlier PSN is
                             known to be missing at the receiver */
     SMCR_FLOW_IS_RETRANSMISSION, /* an earlier packet of the flow had the same PSN */
-    SMCR_FLOW_IS_LATE,   /* the PSN is at or below the highest, but no earlier packet had it */
+    SMCR_FLOW_IS_LATE,   /* the PSN is at or below the highest PSN of the flow, but no earlier
+                            packet had it */
     SMCR_FLOW_IS_AFTER_GAP, /* a lower PSN is missing in the capture, and no acknowledgement has
                                covered the missing PSN */
     SMCR_FLOW_IS_COPY,   /* the packet is a duplicate of an earlier packet, made by the network */
@@ -35,12 +36,12 @@ typedef enum {
 typedef enum {
     SMCR_FLOW_RECEIVER_TAKES, /* the receiver takes in the request now; requests with
                                  ..._RECEIVER_WAITS before this request count as taken in first */
-    SMCR_FLOW_RECEIVER_WAITS, /* lower PSNs are missing: the request counts as taken in when the
-                                 missing PSNs come or are acknowledged */
-    SMCR_FLOW_RECEIVER_DROPS, /* the receiver drops the request: its PSN is that of a request taken
-                                 in before, or its ICRC is wrong */
-    SMCR_FLOW_RECEIVER_HAD_IT, /* the receiver took in the request earlier: the packets are out of
-                                  order in the capture only */
+    SMCR_FLOW_RECEIVER_WAITS, /* lower PSNs are missing: the request counts as taken in as soon as
+                                 the missing PSNs have come or are acknowledged */
+    SMCR_FLOW_RECEIVER_DROPS, /* the receiver discards the request: an earlier request with its PSN
+                                 was taken in, or its ICRC is wrong */
+    SMCR_FLOW_RECEIVER_HAD_IT, /* the receiver had already taken in the request: only in the capture
+                                  the packets are out of order */
 } smcr_flow_receiver_action_t;
 
 /* The verdict on a packet. A member that does not apply to the kind of packet is 0, false or
@@ -49,20 +50,20 @@ typedef struct {
     smcr_flow_order_t order; /* order of the packet's PSN among the earlier packets of the flow */
     smcr_flow_receiver_action_t receiver_action; /* what the receiver does with a request; not set
                                                     for a response */
-    smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: the request has a wrong ICRC and
-                                comes before the first request with a right ICRC */
+    smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: the request has a wrong ICRC, and no
+                                request with a right ICRC has come before */
     smcr_when_t first;       /* First packet with the PSN, if the packet is a retransmission or a
                                 copy. If the PSN belongs to the response of a READ: the packet of
                                 the READ request; frame 0: the flow no longer keeps that packet. For
                                 any other packet: the packet itself. */
-    bool original;           /* the packet in `first` is certainly the first that the sender sent
-                                with this PSN */
+    bool original;           /* the packet in `first` is certainly the first packet that the sender
+                                sent with this PSN */
     uint32_t after_gap_frame; /* frame of the first packet after the gap; 0: the packet is not after
                                  a gap */
     uint32_t overtaken_by;   /* frame of the first packet after the gap that this late packet fills;
                                 0: the packet fills no gap */
-    uint32_t missing;        /* number of missing PSNs between the highest PSN before this packet
-                                and this packet's PSN */
+    uint32_t missing;        /* number of PSNs that are missing between the highest earlier PSN and
+                                this packet's PSN */
     bool acked_before;       /* the packet is a retransmission, and an acknowledgement had already
                                 covered its PSN */
     bool first_discarded;    /* the packet is a retransmission, and the receiver has discarded the
@@ -81,7 +82,7 @@ typedef struct {
 
 /* The last acknowledgement in the reverse flow before the first request of a flow. */
 typedef struct {
-    bool known;       /* there has been such an acknowledgement; if false, the other members mean
+    bool known;       /* there was such an acknowledgement; if false, the other members mean
                          nothing */
     uint8_t syndrome; /* syndrome in the AETH of the acknowledgement */
     uint32_t psn;     /* PSN of the acknowledgement, 24 bits */
@@ -104,8 +105,8 @@ typedef struct {
 #define SMCR_FLOW_GAPS_KEPT 32
 #define SMCR_FLOW_LACKED_KEPT 1024
 
-/* One flow. All zeros: nothing has been sent. Example of the four PSNs, if the capture misses PSN
- * 106:
+/* One flow. All zeros: nothing has been sent. Example of the four PSNs `first` to `highest`, if PSN
+ * 106 is missing in the capture:
  *
  *     100   101   102   103   104   105    .    107   108
  *    first     acked_psn             expected_psn    highest
@@ -116,11 +117,12 @@ typedef struct {
     /* Highest PSN that requests have taken, including the PSNs for the responses of READs. If no
      * request has come since `first` was announced, the PSN before `first`. */
     smcr_psn_t highest;
-    smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: there has been none */
+    smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: no acknowledgement has
+                             come */
     uint64_t acked_time;  /* time of the first acknowledgement of `acked_psn`, nanoseconds since the
                              epoch */
     /* The PSN that the receiver expects next. The receiver has taken in all lower PSNs, even if
-     * the capture misses their packets. */
+     * packets of these PSNs are missing in the capture. */
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
@@ -136,14 +138,15 @@ typedef struct {
     /* PSNs below `highest` that no packet has had so far. In each range, `frame_before` and
      * `frame_after` are the frames of the packets before and after the gap. */
     smcr_ranges_t gaps;
-    /* PSNs that were missing for a while, until a late packet or a CDC message filled them.
-     * `frame_before` and `frame_after` are the frames between which they were missing. */
+    /* PSNs that were missing for some time and then came: a late packet filled them, or a CDC
+     * message did. `frame_before` and `frame_after` are the frames between which these PSNs were
+     * missing. */
     smcr_ranges_t filled_gaps;
     smcr_ranges_t lost_later; /* ranges of frame numbers: in each range, a captured packet of the
                                  flow may have been lost between the capture point and the
                                  receiver */
-    smcr_psn_t corrupt_from; /* lowest PSN of the requests since the last request with a right ICRC,
-                                which all had wrong ICRCs; 0: no such requests */
+    smcr_psn_t corrupt_from; /* First PSN of a run of requests with wrong ICRCs, since the last
+                                request with a right ICRC; 0: the last request has a right ICRC */
     smcr_seen_t psn_history; /* the history of the flow's PSNs (seen.h) */
     smcr_steps_t steps;          /* the steps back of the flow (step_back.h) */
     smcr_ids_t ids;              /* how the sender sets IPv4 identifications */
@@ -177,7 +180,7 @@ bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 /* What a response says about requests (InfiniBand Architecture Specification, volume 1, 9.7.5). */
 typedef struct {
     smcr_psn_t psn; /* PSN in the response, unwrapped; 0: the response says nothing about requests
-                       of the flow, and all members are 0 */
+                       of the flow, and the other members are 0 */
     /* Highest PSN that the response acknowledges. For an ACK: `psn`. For a NAK or RNR NAK: the PSN
      * before `psn`. */
     smcr_psn_t acked_psn;

@@ -16,7 +16,7 @@ enum { UDP_LENGTH = 8, UDP_CHECKSUM = 6, BTH_CONGESTION = 4 };
 static void
 mask_global(uint8_t *header)
 {
-    header[0] |= 0x0f; /* traffic class and flow label, bytes 0 to 3 */
+    header[0] |= 0x0f; /* traffic class and flow label are in bytes 0 to 3 */
     memset(header + 1, 0xff, 3);
     memset(header + 7, 0xff, 1); /* hop limit */
 }
@@ -30,10 +30,10 @@ mask_headers(smcr_icrc_start_t start, uint8_t *headers, size_t bth)
         memset(headers + 8, 0xff, 1);  /* time to live */
         memset(headers + 10, 0xff, 2); /* header checksum */
     } else if (start == SMCR_ICRC_LRH && bth <= SMCR_IB_LRH_LENGTH) {
-        headers[0] |= 0xf0; /* without a GRH the packet stays in its subnet, and only the virtual
-                               lane changes */
+        headers[0] |= 0xf0; /* without a GRH the packet stays in its subnet, where only the virtual
+                               lane of the LRH changes */
     } else if (start == SMCR_ICRC_LRH) {
-        memset(headers, 0xff, SMCR_IB_LRH_LENGTH); /* a router makes a new LRH */
+        memset(headers, 0xff, SMCR_IB_LRH_LENGTH); /* a router replaces the whole LRH */
         mask_global(headers + SMCR_IB_LRH_LENGTH);
     } else {
         mask_global(headers);
@@ -55,7 +55,8 @@ smcr_icrc_compute(smcr_icrc_start_t start, const uint8_t *packet, size_t bth, si
     memcpy(headers, packet, count);
     mask_headers(start, headers, bth);
     uLong crc = crc32(0, NULL, 0);
-    if (start != SMCR_ICRC_LRH) /* RoCE has no LRH: eight bytes of ones take its place */
+    if (start != SMCR_ICRC_LRH) /* RoCE has no LRH: the ICRC covers eight bytes of ones in its
+                                   place */
         crc = crc32(crc, no_lrh, sizeof no_lrh);
     crc = crc32(crc, headers, (uInt)count);
     crc = crc32(crc, packet + count, (uInt)(length - count));

@@ -33,9 +33,9 @@ typedef struct {
                           is unverified */
     int offset;        /* offset of the ICRC in the tvb of the packet; negative: the tvb does not
                           include the ICRC */
-    bool reported;     /* the record of the packet has an event that says that the ICRC is wrong */
-    bool sender_doubted; /* this packet is the proof that the sender's ICRCs mean nothing: the
-                            sender does not compute them (docs/fabric.md, "without meaning") */
+    bool reported;     /* the record of the packet has an event about the wrong ICRC */
+    bool sender_doubted; /* this packet is the proof that the sender does not compute ICRCs: its
+                            ICRCs mean nothing (docs/fabric.md, "without meaning") */
 } smcr_icrc_t;
 
 /* Computes the ICRC of a packet.

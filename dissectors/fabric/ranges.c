@@ -39,7 +39,8 @@ insert_range(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned i, smcr_ra
     ranges->count++;
 }
 
-/* Joins the lowest two ranges to one range, which includes the numbers between the two. */
+/* Joins the lowest two ranges to one range, which also includes the numbers between the two
+ * ranges. */
 static void
 join_lowest(smcr_ranges_t *ranges)
 {
@@ -48,8 +49,8 @@ join_lowest(smcr_ranges_t *ranges)
     cut_ranges(ranges, 0, 1);
 }
 
-/* Joins `range` with the ranges from index `first` to `last` - 1, all of which it touches. Returns
- * how many numbers are new in the set. */
+/* Joins `range` with the ranges from index `first` to `last` - 1, all of which touch or overlap
+ * `range`. Returns how many numbers are new in the set. */
 static uint64_t
 melt_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t range)
 {

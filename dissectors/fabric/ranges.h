@@ -38,12 +38,13 @@ typedef struct {
 uint64_t smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most,
                          uint64_t from, uint64_t to);
 
-/* Adds a range above all ranges of the set. The new range stays a range of its own, even if it
- * touches the highest range before. */
+/* Adds a range that is higher than all ranges of the set. The new range stays a range of its own,
+ * even if it touches the range below. */
 void smcr_ranges_append(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most,
                         smcr_range_t range);
 
-/* Removes the numbers from `from` to `to` - 1. Returns how many of them were in the set. */
+/* Removes the numbers from `from` to `to` - 1. Returns how many of these numbers were in the
+ * set. */
 uint64_t smcr_ranges_remove(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most,
                             uint64_t from, uint64_t to);
 

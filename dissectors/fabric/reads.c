@@ -5,7 +5,7 @@
 
 #include "reads.h"
 
-/* Path MTUs of InfiniBand, bytes: powers of two. */
+/* Lowest and highest path MTU of InfiniBand, bytes. Path MTUs are powers of two. */
 #define MTU_MIN 256
 #define MTU_MAX 4096
 

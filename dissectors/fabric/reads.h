@@ -15,7 +15,8 @@
 /* The PSNs of one READ. */
 typedef struct {
     smcr_psn_t first; /* PSN of the request */
-    smcr_psn_t last;  /* PSN of the last response packet; too low while the path MTU is not known */
+    smcr_psn_t last;  /* PSN of the last response packet; may be too low as long as the path MTU is
+                         not known */
     smcr_when_t sent; /* first packet with the READ request; frame 0: not known, because the READ
                          was added by smcr_reads_add_late() */
 } smcr_read_t;
@@ -26,7 +27,7 @@ typedef struct {
     uint32_t size;     /* number of slots in `reads`: grows up to SMCR_READS_KEPT */
     uint32_t count;    /* number of all READs so far; the newest READ is in the slot
                           (count - 1) % size */
-    /* Length of the newest READ in bytes, set while its last PSN is not known. 0: its last PSN is
+    /* Length of the newest READ in bytes, as long as its last PSN is not known. 0: its last PSN is
      * known, or there has been no READ. */
     uint32_t open_length;
 } smcr_reads_t;
@@ -44,7 +45,8 @@ smcr_psn_t smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, sm
                                const smcr_sent_t *packet, uint32_t mtu);
 
 /* Corrects the last PSN of the newest READ, now that the path MTU is known to be `mtu` bytes.
- * Returns that last PSN; 0: it was known before, or there has been no READ. `reads` may be NULL. */
+ * Returns the corrected PSN; 0: the last PSN was known before, or there has been no READ. `reads`
+ * may be NULL. */
 smcr_psn_t smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu);
 
 /* Corrects the last PSN of the newest READ, now that the next request is known to have the PSN

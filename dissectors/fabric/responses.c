@@ -1,6 +1,6 @@
 /* Finds copies and retransmissions among responses. READ responses and Atomic ACKs are kept by PSN
- * (seen.h), as requests are. Many ACKs, NAKs and RNR NAKs have equal PSNs, so they are not kept by
- * PSN: the last 16 of them are kept in a list.
+ * (seen.h), in the same way as requests. ACKs, NAKs and RNR NAKs are not kept by PSN, because many
+ * of them have equal PSNs: the last 16 of them are kept in a list.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -20,9 +20,9 @@ find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet)
 }
 
 /* Takes in an ACK, NAK or RNR NAK. Returns the frame of the response of which `packet` is a copy;
- * 0: `packet` is not a copy. Only an equal IPv4 identification proves a copy. A short time proves
- * nothing: a receiver answers each of several retransmissions with an equal ACK, one directly after
- * the other. */
+ * 0: `packet` is not a copy. Only an equal IPv4 identification proves a copy. A short time between
+ * two equal ACKs proves nothing: a receiver answers several retransmissions with several equal
+ * ACKs, one directly after the other. */
 static uint32_t
 take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_grounds_t grounds)
 {
@@ -39,7 +39,7 @@ take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_g
 
 /* Whether time proves that `packet` is a copy of the last response with its PSN. The proof:
  * `packet` comes at most 100 microseconds after that response, and the peer has sent no packet
- * between the last READ response or Atomic ACK and `packet`. */
+ * since the last READ response or Atomic ACK. */
 static bool
 is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet, smcr_response_grounds_t grounds)

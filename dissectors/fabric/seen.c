@@ -7,12 +7,13 @@
 
 #include "seen.h"
 
-#define SOON 100000 /* nanoseconds; no sender has a shorter retransmission timer */
+#define SOON 100000 /* nanoseconds; the retransmission timer of every sender is longer */
 
 /* Sizes of the table: numbers of slots. */
 #define SIZE_FIRST 4
-#define SIZE_ENOUGH 128    /* a table grows beyond this size only if more PSNs are under way */
-#define SIZE_MAX_KEPT 8192 /* no sender has more PSNs under way */
+#define SIZE_ENOUGH 128    /* number of slots; a table with more slots grows only if more PSNs than
+                              slots are under way */
+#define SIZE_MAX_KEPT 8192 /* number of slots; no sender has more PSNs under way */
 
 /* Returns the slot for `psn`, which may contain `psn`, another PSN or none; NULL: the table has no
  * slots. */

@@ -9,47 +9,50 @@
 
 #include "sent.h"
 
-/* The steps back (step_back.h) in which a PSN was sent. Steps of a flow are numbered from 1. */
+/* The steps back (step_back.h) in which one PSN was sent. The steps of a flow are numbered from
+ * 1. */
 typedef struct {
     uint32_t last;      /* number of the last step in which the PSN was sent; 0: none */
     uint32_t tentative; /* number of the last tentative step in which the PSN was sent; 0: none */
 } smcr_seen_steps_t;
 
-/* Members that most PSNs do not need: they are set if a packet with the PSN came after a gap, or
- * was retransmitted. */
+/* Members of the history that most PSNs do not need. They are set if a packet with the PSN came
+ * after a gap, or was retransmitted. */
 typedef struct {
     uint32_t *discard_proof; /* see smcr_flow_verdict_t.discard_proof; NULL: the first packet did
                                 not come after a gap */
     uint32_t last_frame;     /* frame of the last packet with the PSN and a right ICRC */
-    uint64_t last_time;      /* time of that frame, nanoseconds since the epoch */
+    uint64_t last_time;      /* time of the packet in `last_frame`, nanoseconds since the epoch */
     smcr_seen_steps_t steps; /* the steps back in which the PSN was sent */
-    uint32_t reverse_packets_before; /* number of packets in the flow of the other direction when
-                                        the count in `retransmissions` began */
+    uint32_t reverse_packets_before; /* number of packets of the reverse flow when `retransmissions`
+                                        was last 0 */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
-    uint8_t retransmissions; /* number of the PSN's retransmissions since the last packet in the
-                                other direction; counted up to 3 */
+    uint8_t retransmissions; /* number of retransmissions of the PSN since the last packet of the
+                                reverse flow; not counted beyond 3 */
 } smcr_seen_rare_t;
 
 /* The history of one PSN. "The first packet" is the first one in the capture that has the PSN. */
 typedef struct {
     smcr_psn_t psn;         /* the unwrapped PSN; 0: the slot is free */
     uint64_t time;          /* time of the first packet, nanoseconds since the epoch */
-    smcr_seen_rare_t *rare; /* NULL: none of the rarely needed members has been set */
+    smcr_seen_rare_t *rare; /* rarely needed members; NULL: none of them has been set */
     uint32_t frame;         /* frame of the first packet */
     uint16_t id;            /* IPv4 identification of the first packet */
-    bool late : 1;          /* packets with higher PSNs came before the first packet: the capture
-                               may miss an earlier packet with this PSN */
+    bool late : 1;          /* packets with higher PSNs came before the first packet: an earlier
+                               packet with this PSN may be missing in the capture */
     bool corrupt : 1;       /* the ICRC of the first packet is wrong */
     bool had_good_icrc : 1; /* a packet with the PSN and a right ICRC has come */
-    bool begins : 1;        /* the packet begins a message: FIRST or ONLY */
-    bool ends : 1;          /* the packet ends a SEND or WRITE, which an acknowledgement
+    bool begins : 1;        /* the first packet begins a message: its opcode is FIRST or ONLY */
+    bool ends : 1;          /* the first packet ends a SEND or WRITE message, which an
+                               acknowledgement completes */
+    bool fetches : 1;       /* the first packet is a READ or atomic, which only its own response
                                completes */
-    bool fetches : 1;       /* the packet is a READ or atomic, which its own response completes */
 } smcr_seen_packet_t;
 
 /* A hash table by PSN. All zeros: the table has no PSN. */
 typedef struct {
-    smcr_seen_packet_t *slots; /* the slot of a PSN is its low bits; NULL: no slots yet */
+    smcr_seen_packet_t *slots; /* the slots; the low bits of a PSN are the index of its slot; NULL:
+                                  no slots yet */
     uint32_t size;             /* number of slots: 0 or a power of two */
     uint32_t used;             /* slots that are not free */
 } smcr_seen_t;
@@ -58,7 +61,8 @@ typedef struct {
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
 /* Returns the rarely needed members of a PSN. The first call for the PSN allocates these members
- * from `scope`; the last packet with the PSN is then the first packet. */
+ * from `scope`, and sets `last_frame`, `last_time` and `last_id` to the values of the first
+ * packet. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
 /* Returns time and frame of the last packet with the PSN and a right ICRC. If no packet with the

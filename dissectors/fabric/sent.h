@@ -15,7 +15,8 @@
 
 /* The frame and time of something that happens in a capture. */
 typedef struct {
-    uint32_t frame; /* frame number, from 1; 0: it has not happened, or its frame is not known */
+    uint32_t frame; /* frame number, from 1; 0: the event has not happened, or its frame is not
+                       known */
     uint64_t time;  /* nanoseconds since the epoch */
 } smcr_when_t;
 
@@ -39,9 +40,9 @@ smcr_ack_when(const smcr_ack_t *ack)
  * All numbers are in host byte order. */
 typedef struct {
     smcr_when_t when;        /* frame and time of the packet */
-    uint8_t opcode;          /* opcode of the BTH, with the service */
+    uint8_t opcode;          /* opcode of the BTH, all eight bits: service and operation */
     uint8_t syndrome;        /* syndrome of the AETH; set only with `has_aeth` */
-    bool has_aeth;           /* the packet has an AETH, and the capture has its bytes */
+    bool has_aeth;           /* the ICRC is wrong: every receiver discards the packet */
     uint32_t psn;            /* PSN of the BTH, 24 bits */
     uint32_t payload_length; /* length of the payload in bytes, without padding */
     uint32_t dma_length;     /* length in the RETH, bytes; 0: the packet has no RETH */

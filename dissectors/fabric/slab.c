@@ -8,8 +8,8 @@
 #include <wsutil/wslog.h>
 
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
-/* Size of one allocation of wmem, in blocks. The allocation does not begin at a multiple of the
- * block size, so it has room for one block less, and the memory of one block is lost. */
+/* Size of one allocation of wmem, in blocks. Blocks begin at multiples of their size, and the
+ * allocation does not. So it has room for one block less than its size. */
 #define BLOCKS_AT_ONCE 32
 
 _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,

@@ -12,13 +12,14 @@
 
 #include <wireshark.h>
 
-#ifndef SMCR_SLAB_SIZE /* fuzzers want small blocks, so that entries often reach the end of a
+#ifndef SMCR_SLAB_SIZE /* fuzzers define a smaller size, so that entries often reach the end of a
                           block */
 #define SMCR_SLAB_SIZE 32768 /* bytes of a block: a power of two */
 #endif
-#define SMCR_SLAB_ENTRY_MAX (SMCR_SLAB_SIZE - 16) /* bytes of the largest entry that has a number */
-#define SMCR_SLAB_UNIT 4 /* bytes: numbers of entries count these units */
-#define SMCR_SLAB_UNITS (SMCR_SLAB_SIZE / SMCR_SLAB_UNIT) /* units of a block */
+#define SMCR_SLAB_ENTRY_MAX (SMCR_SLAB_SIZE - 16) /* maximum size of an entry that has a number,
+                                                     bytes */
+#define SMCR_SLAB_UNIT 4 /* unit in which numbers of entries count, bytes */
+#define SMCR_SLAB_UNITS (SMCR_SLAB_SIZE / SMCR_SLAB_UNIT) /* number of units in a block */
 
 /* A slab. All members but `scope` are zero: nothing has been allocated. */
 typedef struct smcr_slab {

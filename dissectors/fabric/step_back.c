@@ -1,14 +1,16 @@
-/* Finds steps back and their causes. docs/fabric.md, "Steps back", has all rules of this file. A
- * capture may miss the NAK that made a sender go back. So a step has the cause `nak` or `timeout`
- * only if there is a proof for this cause. A step without a proof has the cause `unknown`.
+/* Finds steps back and their causes. docs/fabric.md, "Steps back", has all rules of this file. The
+ * NAK that made a sender go back may be missing in the capture. So a step has the cause `nak` or
+ * `timeout` only if there is a proof for this cause. A step without a proof has the cause
+ * `unknown`.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "step_back.h"
 
-/* Nanoseconds. A sender's timer runs for 4.096 us * 2^14 = 67 ms, or longer. A sender answers a NAK
- * within a round trip. So a request after a pause of 64 ms does not answer a NAK. */
+/* Nanoseconds. A sender's timer runs for 4.096 us * 2^14 = 67 ms, or longer. If a NAK comes, the
+ * sender goes back within a round trip. So a NAK is not the cause of a request that comes after a
+ * pause of 64 ms. */
 #define PAUSE UINT64_C(64000000)
 
 /* Nanoseconds. The network delays no packet for so long: a packet that comes later was
@@ -67,8 +69,8 @@ smcr_steps_nak(smcr_steps_t *steps, wmem_allocator_t *scope, smcr_psn_t psn,
 }
 
 /* Whether the NAK may have made the sender send the request. The NAK names the PSN of the request,
- * or a lower PSN that no acknowledgement has covered so far. In the latter case the sender has gone
- * back to the lower PSN, and the capture misses the packets in between. */
+ * or a lower PSN that no acknowledgement has covered so far. In the second case the sender has gone
+ * back to the lower PSN, and the packets from there to the request are missing in the capture. */
 static bool
 may_have_caused(const smcr_step_nak_t *nak, const smcr_step_request_t *request)
 {
@@ -96,16 +98,17 @@ find_nak_of_request(const smcr_steps_t *steps, const smcr_step_request_t *reques
 
 /* What the time between a request and the last activity of the flow proves. */
 typedef enum {
-    NO_PAUSE,     /* the time is short: a NAK that the capture misses may have caused the request */
+    NO_PAUSE,     /* the time is short: a NAK that is missing in the capture may have caused the
+                     request */
     AFTER_PAUSE,  /* the time is so long that the sender's timer has run out, and no NAK came */
-    BEFORE_PAUSED /* The IPv4 identification proves that the request was sent before another packet,
-                     which came earlier and after a pause. The network has reordered the two, and
-                     the pause was before both. */
+    BEFORE_PAUSED /* The packet that ended a pause came before the request in the capture. But IPv4
+                     identifications prove that the request was sent first: the network has
+                     reordered the two, and the pause was before both. */
 } pause_t;
 
-/* Whether the request came so long after `since` that no NAK from the time of `since` is its cause.
- * After an RNR NAK the sender also waits for the RNR timer. `since`: nanoseconds; 0: nothing has
- * come yet. */
+/* Whether the request came so long after the time `since` that a NAK at this time is not its cause.
+ * After an RNR NAK the sender waits longer, by the RNR timer. `since`: nanoseconds since the epoch;
+ * 0: no request or NAK has come yet, and the result is false. */
 static bool
 is_long_after(const smcr_steps_t *steps, uint64_t since, const smcr_step_request_t *request)
 {
@@ -124,8 +127,9 @@ pause_before(const smcr_steps_t *steps, const smcr_step_request_t *request)
 
 /* ---- which step a request belongs to ---- */
 
-/* Whether the sender has sent the request and the step's packet with the highest PSN in one run of
- * ascending PSNs. The proof: their IPv4 identifications differ by the same number as their PSNs. */
+/* Whether the request and the step's packet with the highest PSN belong to one run of packets that
+ * the sender sent with ascending PSNs. The proof: their IPv4 identifications differ by the same
+ * number as their PSNs. */
 static bool
 is_in_line(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -149,8 +153,8 @@ is_in_range(const smcr_steps_t *steps, smcr_psn_t psn)
 }
 
 /* Whether a NAK has named the PSN of the request since the last step began, so that the request
- * begins a new step. Returns false for a late packet for which is_in_line() is true, because the
- * sender sent that packet before it got the NAK. */
+ * begins a new step. Returns false for a late packet for which is_in_line() is true, because its
+ * sender sent the packet before the NAK came. */
 static bool
 is_asked_for_again(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -186,10 +190,9 @@ belongs_to_step(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t
 }
 
 /* Whether the sender may have sent the request because of a NAK that came after the beginning of
- * the last step. The capture may miss this NAK: if a PSN below the step's position comes so long
- * after the step's last activity that the network did not reorder it, a NAK may be the reason.
- * Returns false if the IPv4 identification proves that the request was sent in the order of the
- * step. */
+ * the last step. This NAK may be missing in the capture. It may be the reason if a PSN below the
+ * step's highest PSN comes so late that the network has not reordered the packet. Returns false if
+ * the IPv4 identification proves that the request was sent in the order of the step. */
 static bool
 may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -210,7 +213,7 @@ may_answer_new_nak(const smcr_steps_t *steps, const smcr_step_request_t *request
  *
  * - The request comes after a pause, and has the lowest PSN that is not acknowledged. A sender
  *   whose timer has run out goes back to that PSN. (A request with a higher PSN would not be a
- *   proof: the capture may miss the first packets of the step, and a NAK before them.)
+ *   proof: the first packets of the step, and a NAK before them, may be missing in the capture.)
  * - All requests are acknowledged, no earlier step has sent the PSN, and no packet of the flow came
  *   late. So the receiver has sent no NAK: it would have discarded the packets after the gap, and
  *   could not have acknowledged them. */
@@ -289,10 +292,11 @@ set_last_step(smcr_steps_t *steps, smcr_step_back_t *step, uint32_t number, smcr
     steps->position_id = request->id;
 }
 
-/* Begins a tentative step with the request. Later requests that continue from its PSN prove the
- * step. If the request is a late packet, they prove that it was retransmitted, not reordered. If
- * the request is a retransmission, they prove that it is not a copy. Until the proof, the step of a
- * late packet has no cause, and the step of a retransmission has the cause `unknown`. */
+/* Begins a tentative step with the request. Later requests with the next PSNs prove the step. If
+ * the first request is a late packet, the later requests prove that it was retransmitted, not
+ * reordered. If the first request is a retransmission, the later requests prove that it is not a
+ * copy. Until the proof, the step of a late packet has no cause, and the step of a retransmission
+ * has the cause `unknown`. */
 static smcr_step_back_t *
 begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
                 pause_t pause)
@@ -316,7 +320,7 @@ begin_tentative(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_re
 
 /* Whether a retransmission may be a copy of the request directly before it, which has the same PSN.
  * Two facts prove that the retransmission is not a copy: 1. its IPv4 identification differs; 2. a
- * NAK came between the two. `nak`: result of find_nak_of_request(). */
+ * NAK came between the two packets. `nak`: result of find_nak_of_request(). */
 static bool
 may_copy_last_request(const smcr_steps_t *steps, const smcr_step_request_t *request,
                       const smcr_step_nak_t *nak)
@@ -387,7 +391,7 @@ prove_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 /* Compares a request that does not belong to the last step with the tentative step. If the request
  * continues the tentative step: a retransmission proves the step, a late packet does not. If the
  * request does not continue the tentative step, the step ends unproven. Returns the tentative step;
- * NULL: the request does not belong to it. */
+ * NULL: the request does not belong to the tentative step. */
 static smcr_step_back_t *
 follow_tentative(smcr_steps_t *steps, const smcr_step_request_t *request)
 {
@@ -422,8 +426,9 @@ continue_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_requ
 }
 
 /* Whether the request proves that the timer caused the last step. The last step began after a
- * pause, but with a PSN above the lowest PSN that is not acknowledged, so the timer was not proven.
- * The request has this lowest PSN now; the network has reordered the packets of the step. */
+ * pause, but not with the lowest unacknowledged PSN, so the timer was not proven as its cause. This
+ * request has the lowest unacknowledged PSN: the network has only reordered the packets of the
+ * step. */
 static bool
 is_awaited_first(const smcr_steps_t *steps, const smcr_step_request_t *request, bool in_step,
                  pause_t pause)

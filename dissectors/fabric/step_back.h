@@ -21,16 +21,17 @@ typedef enum smcr_cause smcr_step_cause_t;
 
 /* One step back. Records of packets point to the step, since its cause may be found later. */
 typedef struct {
-    uint32_t frame;  /* frame of the first packet of the step */
+    uint32_t frame;  /* frame of the step's first packet in the capture */
     uint8_t cause;   /* smcr_step_cause_t: why the sender has stepped back */
-    smcr_when_t nak; /* The last RNR NAK that names the PSN of the step's first packet. If no RNR
-                        NAK does, the last NAK that names this PSN. Frame 0: no NAK or RNR NAK names
-                        this PSN. */
+    smcr_when_t nak; /* The RNR NAK that names the PSN of the step's first packet, the last one if
+                        there are several. If there is no RNR NAK, the last NAK that names this PSN.
+                        Frame 0: no NAK or RNR NAK names this PSN. */
 } smcr_step_back_t;
 
 /* What a NAK means for the sender. */
 typedef enum {
-    SMCR_STEP_REFUSED_OTHERWISE, /* NAK with any other code: no reason to go back */
+    SMCR_STEP_REFUSED_OTHERWISE, /* NAK with any other code: it gives the sender no reason to go
+                                    back */
     SMCR_STEP_OUT_OF_SEQUENCE,   /* NAK, PSN sequence error: a PSN is missing at the receiver */
     SMCR_STEP_NOT_READY,         /* RNR NAK: the receiver has no buffer for a SEND */
 } smcr_step_refusal_t;
@@ -40,21 +41,21 @@ typedef struct {
     smcr_psn_t psn;   /* PSN that the NAK names; 0: the entry is free */
     uint32_t step;    /* number of the flow's last step when the NAK came; 0: no step before the
                          NAK */
-    bool rnr;         /* at least one of the NAKs that name the PSN was an RNR NAK */
-    bool pending;     /* no request has come since the NAK */
+    bool rnr;         /* at least one of the NAKs that have named the PSN is an RNR NAK */
+    bool pending;     /* no request has come after the NAK so far */
     smcr_when_t when; /* the last RNR NAK that names the PSN; if no RNR NAK names the PSN, the last
                          NAK that names the PSN */
 } smcr_step_nak_t;
 
 #define SMCR_STEP_NAKS_KEPT 4
 
-/* A tentative step: a step that is not proven. Its first packet may be a copy, or the network may
- * have reordered it. The step is proven when the requests after that packet continue the
- * retransmission. */
+/* A tentative step: a step that is not proven. The first packet of the step may be a copy made by
+ * the network, or the network may have reordered this packet. The step is proven when the requests
+ * after the first packet continue the retransmission. */
 typedef struct {
-    smcr_step_back_t *lone; /* the step in the verdict on the first packet, as long as the tentative
-                               step is not proven; NULL: there is no tentative step */
-    smcr_step_back_t *step; /* the step in the verdicts on the packets after the first packet */
+    smcr_step_back_t *lone; /* the step that the verdict on the first packet contains, as long as
+                               the tentative step is not proven; NULL: there is no tentative step */
+    smcr_step_back_t *step; /* the step that the verdicts on the later packets contain */
     smcr_psn_t last;        /* highest PSN of the step so far */
     smcr_psn_t first;       /* first PSN that the step retransmits, once it is proven */
     uint32_t number;        /* number that the step gets once it is proven */
@@ -68,7 +69,7 @@ typedef struct {
     smcr_step_nak_t *naks;    /* SMCR_STEP_NAKS_KEPT entries, oldest first; NULL: no NAK so far */
     uint32_t nak_count;       /* number of NAKs (PSN sequence error) and RNR NAKs so far */
     uint32_t numbers;         /* number of steps so far, including tentative steps */
-    smcr_step_back_t *step;   /* The last step. NULL: there has been no step, and the members from
+    smcr_step_back_t *step;   /* The last step. NULL: there has been no step; then the members from
                                  `number` to `awaits_first` mean nothing. */
     uint32_t number;          /* number of the last step, from 1 */
     smcr_psn_t first;         /* first PSN that the step retransmits */
@@ -76,13 +77,13 @@ typedef struct {
                                  step began */
     smcr_psn_t position;      /* highest PSN that the step has sent so far */
     uint16_t position_id;     /* IPv4 identification of the packet with the PSN in `position` */
-    bool passed_end;          /* a request above `end` has come since the step began */
+    bool passed_end;          /* a request with a PSN above `end` has come since the step began */
     bool awaits_first;        /* The step began after a pause, but its first PSN is above the lowest
                                  PSN that is not acknowledged. The cause of the step is the timer
                                  only if the lowest unacknowledged PSN comes, too. */
     bool disorder;            /* the flow has had a late packet */
     bool after_pause;         /* a retransmission or late packet has come after a pause, and no new
-                                 PSN since then */
+                                 PSN has come since then */
     uint16_t after_pause_id;  /* IPv4 identification of the last packet that came after a pause */
     smcr_psn_t last_request;  /* PSN of the last request of the flow; copies do not count */
     uint64_t last_activity;   /* time of the last request, NAK or RNR NAK, nanoseconds; 0: none */
@@ -94,9 +95,9 @@ typedef struct {
 /* How the PSN of a request relates to the PSNs before. */
 typedef enum {
     SMCR_STEP_REQUEST_NEW,           /* the PSN is above the highest */
-    SMCR_STEP_REQUEST_RETRANSMITTED, /* the flow had the PSN in an earlier packet */
-    SMCR_STEP_REQUEST_LATE,          /* the PSN is at or below the highest, but no earlier packet
-                                        had it */
+    SMCR_STEP_REQUEST_RETRANSMITTED, /* an earlier packet of the flow had the PSN */
+    SMCR_STEP_REQUEST_LATE,          /* the PSN is at or below the highest PSN, but no earlier
+                                        packet had it */
 } smcr_step_request_kind_t;
 
 /* A request that is not a copy made by the network, and the facts that decide its step. */
@@ -110,8 +111,8 @@ typedef struct {
     uint16_t id;             /* IPv4 identification; means something only with `has_sender_order` */
     smcr_seen_steps_t steps; /* the steps in which earlier packets with the PSN were sent */
     bool has_sender_order;   /* The sender gives each packet of the flow a new IPv4 identification.
-                                So `id` proves when the request was sent, and that the request is
-                                not a copy. */
+                                So `id` shows the place of the request in the order of sending, and
+                                proves that the request is not a copy. */
     bool reads_again;        /* the request is a retransmitted READ: its PSN is one of the PSNs that
                                 an earlier READ took */
     bool reads_from_within;  /* the request is a retransmitted READ that begins in the middle of an
@@ -121,7 +122,7 @@ typedef struct {
 
 /* The step that a request belongs to. */
 typedef struct {
-    smcr_step_back_t *step;  /* NULL: the request belongs to no step */
+    smcr_step_back_t *step;  /* the step of the request; NULL: the request belongs to no step */
     smcr_seen_steps_t steps; /* the steps in which the PSN has been sent, including this request */
 } smcr_step_taken_t;
 

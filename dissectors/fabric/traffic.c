@@ -29,8 +29,8 @@ was_retransmitted(const smcr_seen_packet_t *packet)
 }
 
 /* Whether `packet` is certainly not part of the message to which the packet with the next PSN
- * belongs: `packet` ends a message, or is a READ or atomic. NULL: the capture misses the packet,
- * and the result is false. */
+ * belongs: `packet` ends a message, or is a READ or atomic. `packet` NULL: the packet is missing in
+ * the capture, and the result is false. */
 static bool
 is_of_other_message(const smcr_seen_packet_t *packet)
 {
@@ -38,9 +38,9 @@ is_of_other_message(const smcr_seen_packet_t *packet)
 }
 
 /* Returns the first packet of the message whose last packet is `last`. The function goes back, PSN
- * by PSN, from the LAST packet to the FIRST. Returns NULL in two cases: 1. the capture misses a
- * packet of the message; 2. the first packet came late, so that the capture may miss an earlier
- * packet with its PSN. Sets `*again` if one of the packets was retransmitted. */
+ * by PSN, from the LAST packet to the FIRST. Returns NULL in two cases: 1. a packet of the message
+ * is missing in the capture; 2. the first packet came late, so that an earlier packet with its PSN
+ * may be missing. Sets `*again` if one of the packets was retransmitted. */
 static const smcr_seen_packet_t *
 first_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *last, bool *again)
 {
@@ -101,7 +101,7 @@ fetch_time(const smcr_flow_t *flow, smcr_psn_t fetch)
 /* Returns a list, in the slab, of complete messages of `flow`; NULL: the list is empty. In the
  * list: 1. the SENDs and WRITEs whose last packet has a PSN from `from` to `to`; 2. the READ or
  * atomic with the PSN `fetch` (0: none). Not in the list: 1. any other READ or atomic, which only
- * its own response completes; 2. a message with a packet that the capture misses. */
+ * its own response completes; 2. a message of which a packet is missing in the capture. */
 static const smcr_completion_t *
 messages_of(const smcr_flow_t *flow, smcr_slab_t *slab, smcr_psn_t from, smcr_psn_t to,
             smcr_psn_t fetch)
@@ -192,9 +192,9 @@ smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_alloca
 
 /* ---- congestion marks ---- */
 
-/* Whether the earlier CNP `cnp` has already answered the open group of `marked`. This happens if
- * `cnp` came after the first packet of the group, but before the two flows were known to be
- * opposite, so that `cnp` did not close the group. */
+/* Whether the previous CNP, `cnp`, has already answered the open group of marks in `marked`. This
+ * is so if `cnp` came after the first packet of the group. `cnp` did not close the group, since the
+ * two flows were not known to be opposite at that time. */
 static bool
 is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
 {
@@ -220,7 +220,7 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
     marks->cnp = when;
     if (!peer || !peer->open_group)
         return cnp;
-    if (!is_answered(peer, &cnp.last_cnp)) { /* if true, the CNP before may have answered some of
+    if (!is_answered(peer, &cnp.last_cnp)) { /* if true, the previous CNP may have answered some of
                                                 the marks, and the group is not reported */
         cnp.ce = peer->open_group->first;
         peer->open_group->cnp = when;
@@ -232,8 +232,8 @@ smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t w
 /* ---- acknowledgements ---- */
 
 /* Lowest and highest number of slots in the circular list of packets that are not acknowledged. If
- * the capture misses the acknowledgements, the list fills up. Then each new packet overwrites the
- * oldest packet, whose acknowledgement stays unknown. */
+ * the acknowledgements are missing in the capture, the list becomes full. Then each new packet
+ * replaces the oldest packet, whose acknowledgement stays unknown. */
 #define SLOTS_MIN 16
 #define SLOTS_MAX 8192
 

@@ -11,14 +11,14 @@
 
 /* ---- congestion marks ----
  *
- * A switch sets the ECN codepoint CE in a packet (RFC 3168), and its receiver asks the sender to
- * slow down, with a congestion notification packet (CNP; RoCEv2, InfiniBand Architecture
- * Specification, annex A17). One CNP answers all marks since the CNP before it. */
+ * A switch sets the ECN codepoint CE in a packet (RFC 3168), and the receiver of the packet asks
+ * its sender to slow down, with a congestion notification packet (CNP; RoCEv2, InfiniBand
+ * Architecture Specification, annex A17). One CNP answers all marks since the previous CNP. */
 
 /* A group: the packets with CE that one CNP answers. */
 typedef struct {
     smcr_when_t first; /* first packet with CE in the group */
-    smcr_when_t cnp;   /* the CNP that answers; frame 0: none has come */
+    smcr_when_t cnp;   /* the CNP that answers the group; frame 0: none has come so far */
 } smcr_ecn_ce_t;
 
 /* Congestion marks in the packets that one queue pair receives. All zeros: there have been none. */
@@ -27,7 +27,7 @@ typedef struct {
     smcr_when_t cnp;     /* the last CNP that the queue pair has received; frame 0: none */
 } smcr_ecn_marks_t;
 
-/* What a CNP answers. */
+/* The marks that a CNP answers. */
 typedef struct {
     smcr_when_t ce;     /* the first packet with CE that the CNP answers; frame 0: not known */
     smcr_when_t last_cnp; /* the CNP before this one in the same flow; frame 0: none */
@@ -62,8 +62,8 @@ void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn
                       const smcr_ack_t **acked);
 
 /* Handles the acknowledgement of `psn` in the packet `when`. The acknowledgement covers all packets
- * of the queue up to `psn`. The function removes these packets from the queue and sets the `*acked`
- * of each to the acknowledgement, which is kept in the slab. */
+ * of the queue up to `psn`. The function removes these packets from the queue, and sets `*acked` of
+ * each packet (smcr_unacked_add()) to the acknowledgement, which is kept in the slab. */
 void smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
                               smcr_when_t when);
 
@@ -73,8 +73,8 @@ void smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_p
  * received. */
 typedef struct {
     smcr_flow_t flow;           /* the packets that the queue pair receives */
-    smcr_psn_t completed_psn;   /* smcr_traffic_read_response() has returned all messages up to this
-                                   PSN as complete; 0: none */
+    smcr_psn_t completed_psn;   /* highest PSN up to which smcr_traffic_read_response() has returned
+                                   the complete messages; 0: none */
     smcr_ecn_marks_t marks;     /* congestion marks in the packets of `flow` */
 } smcr_traffic_t;
 
@@ -85,7 +85,8 @@ typedef struct {
 typedef struct {
     uint32_t next;      /* number (slab.h) of the next message that the same response completes, in
                            the order of PSNs; 0: none */
-    uint32_t frame;     /* frame in which the message's first packet was first sent */
+    uint32_t frame;     /* frame of the message's first packet, when it was sent for the first
+                           time */
     uint64_t time : 63; /* time of `frame`, nanoseconds since the epoch */
     uint64_t was_retransmitted : 1; /* one of the message's packets has been retransmitted */
 } smcr_completion_t;

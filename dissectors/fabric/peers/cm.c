@@ -12,8 +12,9 @@
 struct smcr_cm {
     wmem_allocator_t *scope;
     uint32_t count;  /* number of connections */
-    GHashTable *ids; /* the newest smcr_cm_end_t with each GID, peer's GID and communication ID */
-    GHashTable *qps; /* the newest smcr_cm_end_t with each GID and queue pair */
+    GHashTable *ids; /* the newest smcr_cm_end_t with a GID, the GID of its peer and a communication
+                        ID */
+    GHashTable *qps; /* the newest smcr_cm_end_t with a GID and a queue pair */
 };
 
 /* A message, with the communication IDs of its sender and its receiver. */
@@ -21,8 +22,8 @@ typedef struct {
     const smcr_cm_packet_t *packet;
     const smcr_cm_message_t *message;
     smcr_cm_event_t event;
-    uint32_t own_id;   /* communication ID of the sender; 0: the message does not name it */
-    uint32_t other_id; /* communication ID of the receiver; 0: the message does not name it */
+    uint32_t own_id;   /* communication ID of the sender; 0: the message has none */
+    uint32_t other_id; /* communication ID of the receiver; 0: the message has none */
     bool sidr;         /* the message is a SIDR_REQ or SIDR_REP, whose IDs are request IDs */
     int role;          /* side that sends messages of this kind, enum smcr_cm_side; NO_SIDE: both
                           sides send such messages */
@@ -277,8 +278,8 @@ is_certainly_of_older(smcr_cm_end_t *older, smcr_cm_end_t *newer, const sending_
            !is_same_transaction(conn_of(newer), sending);
 }
 
-/* Returns which of two ends, of different connections, has sent the message; NULL: neither end has.
- * An ID that both connections have used belongs to the newer connection now. */
+/* Returns which of two ends, of different connections, has sent the message; NULL: no end of the
+ * two. An ID that both connections have used belongs to the newer connection. */
 static smcr_cm_end_t *
 choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sending)
 {
@@ -330,8 +331,8 @@ is_opening(const smcr_cm_end_t *end)
            (end->state != SMCR_IB_CM_STATE_IDLE && end->state < SMCR_IB_CM_STATE_ESTABLISHED);
 }
 
-/* Whether the REQ `sending` may be the first message of a connection of which the capture has had
- * only later messages so far. These messages have the transaction ID of the REQ. */
+/* Whether the REQ `sending` may be the first message of a connection of which only later messages
+ * have come in the capture so far. These later messages have the transaction ID of the REQ. */
 static bool
 awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
 {
@@ -340,8 +341,8 @@ awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
 }
 
 /* Returns the end that sends a REQ or SIDR_REQ of a known connection: 1. the end has sent an equal
- * message before; 2. the capture has had only later messages of the connection so far. NULL: the
- * message begins a new connection. */
+ * message before; 2. only later messages of the connection have come in the capture so far. NULL:
+ * the message begins a new connection. */
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {
@@ -378,8 +379,8 @@ begin_conn(smcr_cm_t *cm, const sending_t *sending)
 /* ---- learning from a message ---- */
 
 /* Learns the queue pair `qpn` of `other`, which receives a DREQ or LAP that names `qpn`. If the
- * table of queue pairs has an end with `qpn` whose connection has not ended, the table keeps that
- * end, and smcr_cm_find_by_qp() does not find `other`. */
+ * table of queue pairs has an end with `qpn`, and its connection has not ended, the table keeps
+ * that end: then smcr_cm_find_by_qp() does not find `other`. */
 static void
 learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
@@ -453,8 +454,8 @@ learn_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending)
 
 /* ---- messages ---- */
 
-/* Whether the message is a DREQ that names another queue pair than that of `receiver`. Linux drops
- * such a DREQ. */
+/* Whether the message is a DREQ that names another queue pair than that of `receiver`. Linux
+ * ignores such a DREQ. */
 static bool
 names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
 {
@@ -562,7 +563,7 @@ smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH
 
 /* Whether the side `side` sends messages of the kind `attribute` in the connection. The client
  * sends REQs, the server sends REPs. If `sidr` of the connection is set, the client sends SIDR_REQs
- * and the server sends SIDR_REPs instead. Both sides send all other kinds. */
+ * and the server sends SIDR_REPs instead. Messages of all other kinds may come from both sides. */
 static bool
 is_sent_by(const smcr_cm_conn_t *conn, unsigned side, uint8_t attribute)
 {

@@ -13,7 +13,7 @@
 
 /* The newest message of one kind from one end. */
 typedef struct {
-    uint32_t frame;  /* frame of the first packet of this message; 0: there has been none */
+    uint32_t frame;  /* frame of the first packet of this message; 0: no such message has come */
     uint32_t digest; /* digest of the message's bytes: a retransmission has an equal digest */
 } smcr_cm_first_t;
 /* Number of message kinds for which smcr_cm_conn_t.first keeps the newest message. */
@@ -29,19 +29,19 @@ typedef struct {
                                `rejected` */
     uint8_t sidr : 1;       /* the entry is an exchange of SIDR messages, which ask for the number
                                of a UD queue pair, and not a connection */
-    uint8_t roles_known : 1; /* ends[0] is the client; if false, ends[0] is the end that the capture
-                                has first */
+    uint8_t roles_known : 1; /* ends[0] is the client; if false, ends[0] is the end whose message
+                                comes first in the capture */
     uint8_t tid_known : 1;  /* `tid` is valid */
     uint8_t service_known : 1; /* `service_id` is valid */
     uint8_t port_known : 1; /* `port` is valid: the service ID is one of RDMA-CM */
-    uint8_t rejected : 1;   /* there has been a REJ */
+    uint8_t rejected : 1;   /* a REJ has come */
     smcr_cm_end_t ends[2];  /* the client, which sends the REQ, and the server (enum
                                smcr_cm_side) */
     smcr_cm_first_t first[2][SMCR_CM_KINDS]; /* newest messages by side and kind; read them with
                                                 smcr_cm_first_frame() */
 } smcr_cm_conn_t;
 
-typedef struct smcr_cm smcr_cm_t; /* all connections of one capture */
+typedef struct smcr_cm smcr_cm_t; /* all connections of one capture: the registry */
 
 /* A message that smcr_cm_judge() is to judge. */
 typedef struct {
@@ -63,9 +63,9 @@ typedef struct {
     bool known[2];        /* the element of `states` for this side is valid */
     uint32_t retransmission_of; /* frame of the first packet with the message that this packet
                                    retransmits; 0: the packet is not a retransmission */
-    bool unexpected_sent; /* The sender's state before the message does not allow the message: the
-                             capture misses messages, or the sender errs. Never set for a
-                             retransmission. */
+    bool unexpected_sent; /* The sender's state before the message does not allow the message:
+                             earlier messages are missing in the capture, or the sender errs. Never
+                             set for a retransmission. */
     bool unexpected_received; /* The receiver's state before the message makes the receiver refuse
                                  the message, or the message is a DREQ that names a queue pair of
                                  another host. Never set for a message with a wrong ICRC. */
@@ -81,8 +81,8 @@ smcr_cm_t *smcr_cm_new(wmem_allocator_t *scope);
 smcr_cm_verdict_t smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
 
 /* The newest connection with an end that has the GID `gid` and the queue pair `qpn`; NULL: no
- * connection has such an end. The newest connection is the one whose REQ, REP or SIDR_REP was the
- * last in the capture to name the queue pair. smcr_cm_side_of_qp() finds the end. */
+ * connection has such an end. The newest connection is the connection whose REQ, REP or SIDR_REP
+ * has named the queue pair last in the capture. smcr_cm_side_of_qp() finds the end. */
 smcr_cm_conn_t *smcr_cm_find_by_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
                                    uint32_t qpn);
 

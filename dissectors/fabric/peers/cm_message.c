@@ -12,7 +12,8 @@
 #define AT_TID 8
 #define AT_ATTRIBUTE 16
 
-#define BITS_ANSWERED 0xc0 /* bits of the byte after the IDs of an MRA or REJ */
+#define BITS_ANSWERED 0xc0 /* bits of the byte after the IDs, in an MRA or REJ, that say which
+                              message it answers */
 
 static uint32_t
 number24(const uint8_t *bytes)
@@ -43,13 +44,16 @@ digest_of(const uint8_t *bytes, size_t length)
 /* Offsets of the members of a message, in bytes after the MAD header; 0: the message has no such
  * member. */
 typedef struct {
-    uint8_t needed;      /* bytes after the header up to the end of the last member */
-    bool names_receiver; /* the receiver's communication ID follows the sender's */
+    uint8_t needed;      /* number of bytes from the end of the MAD header to the end of the last
+                            member */
+    bool names_receiver; /* the receiver's communication ID comes after the sender's ID in the
+                            message */
     uint8_t service;
     uint8_t qpn;
     uint8_t psn;
     uint8_t remote_qpn;
-    uint8_t context; /* end-to-end context, which has the queue pair if `qpn` is 0 (XRC) */
+    uint8_t context; /* offset of the end-to-end context, which has the queue pair if the field
+                        `qpn` is 0 (XRC) */
     uint8_t answered;
     uint8_t reason;
     uint8_t status;

@@ -41,6 +41,6 @@ typedef struct {
 
 /* Parses `length` bytes at `mad`, the payload of a UD SEND Only to queue pair 1. Bytes after the
  * 256 bytes of a MAD are ignored. Returns whether the bytes are a known message of communication
- * management with the method Send, and include all members; the private data may be cut. If the
- * function returns false, `message` is all zeros. */
+ * management with the method Send, and include all members; the private data may be truncated. If
+ * the function returns false, `message` is all zeros. */
 bool smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length);

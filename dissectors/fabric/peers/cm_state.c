@@ -1,6 +1,7 @@
-/* Changes the state of an end by the rules of Linux for sending and receiving. A capture may miss
- * messages, so that no rule fits; then the new state is the state that the message itself proves.
- * Messages that cross on the wire may be in another order in the capture than at their senders.
+/* Changes the state of an end by the rules of Linux for sending and receiving. If messages are
+ * missing in the capture, no rule may fit; then the new state is the state that the message itself
+ * proves. If two messages cross on the wire, their order in the capture may differ from their order
+ * at the sender of one of them.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -57,9 +58,9 @@ static const transition_t received[] = {
     {E(MRA_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(MRA_REQ_RCVD)},
     {E(MRA_REP), S(REP_SENT) | S(MRA_REP_RCVD), TO(MRA_REP_RCVD)},
     {E(MRA_REP) | E(MRA_OTHER), S(ESTABLISHED), STAY},
-    /* A client that has no REP yet takes only a REJ of its REQ. Any other REJ would name an ID of
-     * the server, which the client does not know (cm_acquire_rejected_id()). A server takes only
-     * REJs of other messages. */
+    /* A client that has no REP yet accepts only a REJ that answers its REQ. Any other REJ names an
+     * ID of the server, which the client does not know yet (cm_acquire_rejected_id()). A server
+     * accepts only a REJ that answers another message than a REQ. */
     {E(REJ_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(IDLE)},
     {E(STALE_REQ), S(REQ_SENT) | S(MRA_REQ_RCVD), TO(TIMEWAIT)},
     {LATER, S(REQ_SENT) | S(MRA_REQ_RCVD), STAY},
@@ -153,8 +154,9 @@ enter_state(smcr_cm_end_t *end, uint8_t state)
 }
 
 /* Whether the message that the end sends has crossed the message that it received last. No rule
- * fits the state after the received message, but a rule fits the state before it. So the end has
- * sent first and received second, and gets the state that follows from this order. */
+ * fits the state after the received message, but a rule fits the state before the received message.
+ * So the end has sent its message first and received the other message second. The function sets
+ * the state that follows from this order. */
 static bool
 take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
@@ -168,9 +170,9 @@ take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
     return true;
 }
 
-/* The state of an end after it has sent a message that no rule allows in its state: the capture
- * misses messages. If the end's state is later than the state that the message proves, the state
- * does not change, because this message is out of order in the capture. */
+/* The state of an end after it has sent a message that no rule allows in its state: earlier
+ * messages are missing in the capture. If the end's state is later than the state that the message
+ * proves, the state does not change, because this message is out of order in the capture. */
 static uint8_t
 state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
 {
@@ -195,9 +197,10 @@ smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event)
     return ruled ? SMCR_CM_AS_RULED : SMCR_CM_UNEXPECTED;
 }
 
-/* The state of an end after it has received a message that no rule allows in its state: the capture
- * misses messages. The end gets the state that the message proves, if that is a later one. The
- * state of an end that is idle does not change: its connection is over. NOTHING: no change. */
+/* The state of an end after it has received a message that no rule allows in its state: earlier
+ * messages are missing in the capture. The end gets the state that the message proves, if this is a
+ * later state than its own. The state of an end that is idle does not change: its connection is
+ * over. NOTHING: no change. */
 static uint8_t
 state_after_surprise(const smcr_cm_end_t *end, smcr_cm_event_t event)
 {
@@ -226,7 +229,7 @@ smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
 void
 smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event)
 {
-    /* the states in which the sender of a request waits for its answer */
+    /* by request: the states in which the sender of the request waits for the answer */
     static const uint16_t waits[] = {
         [SMCR_CM_EVENT_REQ] = S(REQ_SENT) | S(MRA_REQ_RCVD),
         [SMCR_CM_EVENT_REP] = S(REP_SENT) | S(MRA_REP_RCVD),
@@ -238,8 +241,9 @@ smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event)
     bool waited = waits[event] >> end->previous_state & 1;
     bool waits_now = waits[event] >> end->state & 1;
 
-    if (end->last_event && waited && !waits_now) { /* the end retransmits its request: it did not
-                                                      get the answer that the capture has */
+    if (end->last_event && waited && !waits_now) { /* the end retransmits its request, so it has not
+                                                      received the answer, though the capture has
+                                                      the answer */
         end->last_event = SMCR_CM_EVENT_NONE;
         enter_state(end, end->previous_state);
     } else if (end->state_known && ((REJECTED | STALE | E(SIDR_REP)) >> event & 1)) {

@@ -1,7 +1,7 @@
 /* Finds the flow of a packet, begins new flows, and finds which two flows are opposite.
  *
- * Most captures with many flows have few packets of each flow. To save memory, the first packet of
- * a flow gets its verdict only when the second packet of the flow comes.
+ * In captures with many flows, most flows have few packets. To save memory, the first packet of a
+ * flow gets its verdict only when the second packet comes.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,10 +16,10 @@ struct smcr_port_pair {
     uint8_t low[SMCR_GID_LENGTH];  /* the lower of the two addresses */
     uint8_t high[SMCR_GID_LENGTH]; /* the higher of the two addresses */
     uint16_t port;                 /* UDP source port */
-    bool ambiguous;             /* the pair has had two flows to different queue pairs in one
-                                   direction, so the port proves nothing */
-    uint8_t answers;            /* number of successive responses so far whose PSNs a request of the
-                                   opposite flow has taken */
+    bool ambiguous;             /* the pair has had two flows, to different queue pairs, in the same
+                                   direction: then the port proves nothing */
+    uint8_t answers;            /* number of successive responses so far whose PSNs belong to
+                                   requests of the opposite flow */
     uint32_t psn;               /* PSN of the last response counted in `answers`, 24 bits */
     smcr_rdma_flow_t *flows[2]; /* [0]: flow that the lower address sends; [1]: flow that the higher
                                    address sends; NULL: none */
@@ -28,7 +28,7 @@ struct smcr_port_pair {
 /* The flows and connections of one capture. */
 struct smcr_rdma {
     wmem_allocator_t *scope;
-    GHashTable *flows;  /* the newest smcr_rdma_flow_t with each key */
+    GHashTable *flows;  /* smcr_rdma_flow_t by the key of a flow: the newest flow with each key */
     GHashTable *pairs;  /* smcr_port_pair_t by addresses and port */
     smcr_cm_t *cm;      /* connections of communication management */
     uint32_t messages;  /* number of messages of communication management so far */
@@ -112,7 +112,7 @@ smcr_rdma_reverse(const smcr_rdma_flow_t *flow)
 
 /* Linux gives both flows of a connection the same UDP source port. Linux computes the port from the
  * flow label or, without a flow label, from the numbers of the two queue pairs
- * (include/rdma/ib_verbs.h, rdma_get_udp_sport()). Other connections may have the same port. */
+ * (include/rdma/ib_verbs.h, rdma_get_udp_sport()). Several connections may have the same port. */
 
 /* Returns the index of the flow in smcr_port_pair.flows. 0: the lower address sends the flow. 1:
  * the higher address sends the flow. */
@@ -154,9 +154,9 @@ part_flows(smcr_port_pair_t *pair)
     pair->ambiguous = true;
 }
 
-/* Removes the flow from its pair. The caller has another ground for the flow's source queue pair,
- * or the flow's port has changed. If only the port has paired the flow, the two flows lose their
- * peers. */
+/* Removes the flow from its pair. Called if the flow's source queue pair has another ground than
+ * the port, or if the flow's port has changed. If only the port has paired the flow, the two flows
+ * lose their peers. */
 static void
 leave_pair(smcr_rdma_flow_t *flow)
 {
@@ -200,7 +200,8 @@ join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
     smcr_port_pair_t *pair = flow->pair;
 
     if (smcr_gid_is_same(flow->key.source, flow->key.target.gid))
-        return NULL; /* within one host: the addresses do not distinguish the directions */
+        return NULL; /* the flow is within one host: the addresses do not distinguish the
+                        directions */
     if (!pair || pair->port != flow->port) {
         leave_pair(flow);
         pair = flow->pair = pair_of(rdma, flow);
@@ -253,16 +254,17 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
     pair->psn = packet->psn;
     bool proven = is_other && (pair->answers >= PROOF || port_of_both == flow->port);
     smcr_psn_t *completed = &opposite->traffic->completed_psn;
-    if (!proven) /* the messages that this response completes count as reported */
+    if (!proven) /* no pair is proven yet: the messages that this response completes count as
+                    reported */
         *completed = MAX(*completed, smcr_flow_coverage(requests, packet).acked_psn);
     return proven;
 }
 
 /* ---- source queue pairs ---- */
 
-/* Notes that the queue pair `qpn` sends the flow, which `ground` proves. Then looks for the flow
- * from the receiver's address to `qpn`. If `ground` also proves that the target queue pair of
- * `flow` sends that flow, the two flows become peers of each other. */
+/* Notes that the queue pair `qpn` sends the flow, and that `ground` proves this. Then looks for the
+ * opposite flow, from the receiver's address to `qpn`. If `ground` also proves the source of the
+ * opposite flow, the two flows become peers of each other. */
 static void
 set_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_ground ground)
 {

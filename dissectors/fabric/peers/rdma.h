@@ -1,5 +1,6 @@
-/* Knows who talks to whom where no CLC says so: flows, source queue pairs and their grounds,
- * RDMA-CM and its states. Does not know SMC-R or Wireshark. Called by the state only.
+/* Knows which queue pairs talk to each other if no CLC message says so: flows, source queue pairs
+ * and their grounds, RDMA-CM and its states. Does not know SMC-R or Wireshark. Called by the state
+ * only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,7 +35,7 @@ struct smcr_rdma_flow {
     smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet yet */
     uint32_t src_qpn;        /* queue pair that sends the flow, 24 bits; set if `ground` is not 0 */
     uint8_t ground;          /* enum smcr_ground: what proves `src_qpn` */
-    bool several_sources;    /* the flow carries datagrams, and several queue pairs send them */
+    bool several_sources;    /* the flow carries datagrams from more than one queue pair */
     uint16_t port;           /* UDP source port of the last RC or UC packet of the flow; 0: not
                                 known */
     smcr_port_pair_t *pair;  /* the flows whose UDP source port is `port`; NULL: `port` is 0 */
@@ -44,8 +45,8 @@ struct smcr_rdma_flow {
      * UINT32_MAX: `conn` was never looked up. */
     uint32_t conn_looked_up_at;
     smcr_sent_t first;       /* the first packet of the flow */
-    smcr_traffic_t *traffic; /* verdicts on the packets of the flow; NULL: not even the first packet
-                                is judged yet */
+    smcr_traffic_t *traffic; /* verdicts on the packets of the flow; NULL: no packet of the flow is
+                                judged yet */
 };
 
 /* Returns a new smcr_rdma_t without flows and connections, allocated from `scope`. */
