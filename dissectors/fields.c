@@ -76,7 +76,8 @@ const value_string smcr_values_llc_steps[] = {
     {0, NULL},
 };
 
-/* The sender by its role in the TCP connection, in words and as an arrow for a column */
+/* The direction of a packet, by the role of its sender in the TCP connection: in words, and as an
+ * arrow for a column */
 const value_string smcr_values_directions[] = {
     {0, "client to server"}, {1, "server to client"}, {0, NULL}};
 const value_string smcr_values_arrows[] = {{0, "C→S"}, {1, "S→C"}, {0, NULL}};
@@ -105,8 +106,9 @@ const value_string smcr_values_told_link_states[] = {
 
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 
-/* Returns the text for a diagnosis that is not in the list, but whose class is: the text says that
- * the code is not known, and names the class if that says more. */
+/* Returns the text for a diagnosis that is not in the list, but whose class is in the list. The
+ * text says that the diagnosis is not known. It also names the class, if the class has a name of
+ * its own. */
 static const char *
 decline_class_text(uint32_t code)
 {

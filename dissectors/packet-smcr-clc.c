@@ -18,8 +18,8 @@
  *
  * Limitations:
  * - Without the SYN, TCP calls a dissector that owns the port before the heuristic.
- * - TCP passes on no bytes that were acknowledged before they came. A CLC message that the capture
- *   has only after its acknowledgement is lost.
+ * - TCP's dissector passes on no bytes that come after their own acknowledgement. If a CLC message
+ *   comes after its acknowledgement in the capture, it is not dissected.
  * - A message that never becomes complete is shown at the FIN or RST of its sender, or only in a
  *   second pass (tcp/segment.c).
  * - Data of SMC-D never reaches a network; only its CLC messages are shown.
@@ -35,7 +35,8 @@
 
 /* Set at hand-off; live as long as the process. */
 static dissector_handle_t clc;     /* this dissector */
-static dissector_handle_t builtin; /* Wireshark's own `smc`; NULL: it has none */
+static dissector_handle_t builtin; /* Wireshark's own dissector `smc`; NULL: this version of
+                                      Wireshark has none */
 static heur_dtbl_entry_t *heuristic;
 
 /* Dissects bytes of a TCP connection whose CLC messages came in earlier frames. */
@@ -64,7 +65,7 @@ dissect_messages(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_conn_
     return smcr_tcp_dissect_rest(tvb, offset, pinfo, tree, data);
 }
 
-/* This dissector, as TCP calls it. */
+/* The function of this dissector that Wireshark's TCP calls. */
 static int
 dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -89,17 +90,18 @@ is_for_heuristic(tvbuff_t *tvb, const packet_info *pinfo)
            smcr_heuristic_enabled(heuristic);
 }
 
-/* The heuristic, for connections whose handshake was not captured. Text in EBCDIC may begin with
- * the eyecatcher, too. Wireshark's own dissector takes such text for SMC. If that dissector's
- * heuristic took the text, Wireshark would ask it before this heuristic from then on. So this
- * heuristic passes such text to Wireshark's own dissector itself. */
+/* The heuristic, for connections whose handshake was not captured. EBCDIC text of other programs
+ * may begin with the eyecatcher, too. Wireshark's own heuristic accepts such text as SMC, and
+ * Wireshark then asks it before this heuristic from then on. To prevent this, this heuristic calls
+ * Wireshark's own dissector itself. */
 static ws_bool
 dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     if (!is_for_heuristic(tvb, pinfo))
         return false;
-    bool is_layer = heuristic->protocol != NULL; /* the dissection of an earlier packet is not
-                                                    finished */
+    bool is_layer = heuristic->protocol != NULL; /* true: Wireshark asks from inside another
+                                                    dissector, and a heuristic with a protocol is a
+                                                    layer of its own */
     smcr_heuristic_restore_protocol(heuristic, pinfo);
     pinfo->can_desegment = pinfo->saved_can_desegment;
     if (!smcr_tcp_clc_is_plausible(tvb) && !smcr_handshake_find_conn(pinfo))

@@ -5,10 +5,10 @@
  * volume 1, chapter 9; SMCv2 as in Linux, net/smc/smc_llc.h, smc_cdc.h).
  *
  * What is dissected:
- * - Packets of RoCEv2 (UDP), RoCEv1 (Ethernet) and InfiniBand. A wrapper in front of InfiniBand's
- *   dissector reads the headers, and has the packet learned. InfiniBand's dissector then shows the
- *   headers, and offers the payload to the heuristic smcr_roce_dissect_payload(), which shows the
- *   message.
+ * - Packets of RoCEv2 (UDP), RoCEv1 (Ethernet) and InfiniBand. A wrapper runs before InfiniBand's
+ *   dissector: it reads the headers, and lets packet/ learn the packet. InfiniBand's dissector then
+ *   shows the headers, and offers the payload to the heuristic smcr_roce_dissect_payload(), which
+ *   shows the message.
  * - Queue pairs of SMC-R are those that CLC and LLC name. On other queue pairs a SEND that keeps
  *   every rule of LLC or CDC proves SMC-R.
  * - The data of RDMA WRITEs goes to the dissectors that would get it over TCP (payload/).
@@ -23,7 +23,7 @@
  *   until the first sign of SMC-R (host/hooks.c). The heuristic sees no acknowledgement.
  * - An RDMA WRITE proves nothing by itself. Without CLC, its data belongs to no connection until a
  *   CDC message comes.
- * - A message of several packets that the snap length has cut is not put together.
+ * - A message of several packets is not reassembled if the snaplen truncates one of the packets.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -13,7 +13,8 @@
  *   and statistics of the connection need them.
  *
  * Wireshark has one dissector for each kind of option, so the plugin wraps these dissectors.
- * Wireshark's own runs as it would without the plugin, and the plugin adds its fields after it.
+ * Wireshark's own dissector runs first, in the same way as without the plugin. Then the plugin adds
+ * its fields.
  *
  * Rooms: tcp/option.c and tcp/segment.c do the work. Preferences: host/preferences.c registers all
  * preferences of the protocol; none concerns the option.
@@ -21,8 +22,8 @@
  * Limitations:
  * - A SYN-ACK without "maximum segment size" does not show the fallback. Every known TCP sends that
  *   option.
- * - If the capture has cut the options, it does not show whether the SMC-R option is missing. Then
- *   the connection does not fall back.
+ * - If the TCP options are truncated by snaplen, nobody knows whether the SMC-R option was there.
+ *   Then the connection does not fall back.
  * - Without the SYN in the capture, the connection begins at its first CLC message.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -59,8 +60,8 @@ may_learn(const packet_info *pinfo)
 static int
 dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
-    bool is_told = data && is_enabled(); /* `data` is the TCP header, which says whether the segment
-                                            is a SYN-ACK */
+    bool is_told = data && is_enabled(); /* `data`: the TCP header, which shows whether the segment
+                                            is a SYN-ACK; NULL: not known */
 
     if (is_told && may_learn(pinfo))
         smcr_tcp_option_learn_mss(tvb, pinfo, data);
@@ -87,7 +88,8 @@ dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree
 SMCR_HOOKS_WRAPPER(experiment_1, dissect_experiment, EXPERIMENT_1)
 SMCR_HOOKS_WRAPPER(experiment_2, dissect_experiment, EXPERIMENT_2)
 
-/* Replaces TCP's dissector, while a connection of SMC-R is known, and calls it. */
+/* Wraps TCP's dissector as long as a connection of SMC-R is known: calls the wrapped dissector, and
+ * then adds the plugin's fields. */
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

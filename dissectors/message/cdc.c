@@ -1,6 +1,6 @@
-/* CDC messages: each side of a connection reports its producer cursor, where it writes, and its
- * consumer cursor, how far it has read (RFC 7609 A.4, net/smc/smc_cdc.h). The last 18 bytes are
- * reserved, in Linux, too.
+/* CDC messages: each side of a connection reports up to where it has written (producer cursor), and
+ * up to where it has read (consumer cursor) (RFC 7609 A.4, net/smc/smc_cdc.h). The last 18 bytes of
+ * a message are reserved, also in Linux.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -66,8 +66,8 @@ flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
     return wmem_strbuf_get_str(text);
 }
 
-/* Writes trouble into both texts of the message: `info` in brackets at the beginning of the Info
- * column, `line` at the end of the item's label. */
+/* Writes a remark about a fault into both texts of the message: `info` in brackets at the beginning
+ * of the Info column, `line` at the end of the item's label. */
 static void
 say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)
 {
@@ -88,7 +88,8 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         return;
     }
     const char *flags = flags_text(walk->pinfo, cdc);
-    /* All values are written by one call, which is faster: most messages are of this kind. */
+    /* One call writes all values, which is faster than several calls: most messages are CDC
+     * messages. */
     smcr_say_info(walk, " Seq=%u Prod=%u:%u Cons=%u:%u%s", cdc->seq, cdc->prod.wrap,
                   cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
     smcr_say_line(walk, ", sequence %u, producer %u:%u, consumer %u:%u%s", cdc->seq,
@@ -101,8 +102,9 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 
 /* ---- one message ---- */
 
-/* Checks type, length and flags. If urgent data are present, they are pending, too, so both flags
- * have to be set (R-4.7.5-1). With the failover flag the other flags have no meaning. */
+/* Checks type, length and flags. A message with "urgent data present" must also have "urgent data
+ * pending" (R-4.7.5-1). With the failover flag the other flags have no meaning, so they are not
+ * checked. */
 static void
 check_message(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {

@@ -152,7 +152,7 @@ body_length(tvbuff_t *tvb, const smcr_clc_header_t *header)
 }
 
 /* Checks the four bytes of the trailer and returns whether they are an eyecatcher. A message ends
- * with the eyecatcher that it begins with (R-A.2-2). Linux takes either eyecatcher in all
+ * with the eyecatcher that it begins with (R-A.2-2). Linux accepts either eyecatcher in all
  * messages. */
 static bool
 check_trailer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
@@ -169,8 +169,8 @@ check_trailer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return true;
 }
 
-/* Shows the trailer after the body, and returns whether it is right. If the capture ends within the
- * body, an expert item has reported that before. */
+/* Shows the trailer after the body, and returns whether it is right. If the message is truncated
+ * within the body, an expert item of the body has already reported this. */
 static bool
 dissect_trailer(smcr_message_clc_t *message, tvbuff_t *tvb)
 {
@@ -249,7 +249,7 @@ format_of(const smcr_clc_header_t *header)
  * number of captured bytes. `bytes`: number of bytes on the wire. `trailer_right`: the message ends
  * with an eyecatcher.
  *
- * `malformed` is never set for a truncated message, because the missing bytes may be right. */
+ * A truncated message is never malformed, because the missing bytes may be right. */
 static void
 keep_verdict(const smcr_message_clc_t *message, unsigned captured, unsigned bytes,
              bool trailer_right)

@@ -14,8 +14,8 @@
 
 #define SIZES_AT 50
 #define DMB_SIZE_AT 25     /* SMC-D */
-#define FCE_LENGTH 52      /* first contact extension of SMC-R */
-#define GID_COUNT_LENGTH 4 /* count of GIDs, with the reserved bytes after it */
+#define FCE_LENGTH 52      /* length of the first contact extension of SMC-R, bytes */
+#define GID_COUNT_LENGTH 4 /* length of the GID count and the reserved bytes after it */
 
 /* ---- layouts ---- */
 
@@ -48,11 +48,11 @@ SMCR_LAYOUT(smcr_v2, "SMC Accept v2", 104,
 
 typedef struct {
     uint64_t gid, token;
-    uint8_t size; /* the byte that has the size code */
+    uint8_t size; /* the byte of the message that has the size code */
     smcr_clc_accept_t first_contact; /* only members from the first contact extension are set */
 } smcd_accept_t;
 
-/* struct smcd_clc_msg_accept_confirm_common, and what follows in each version */
+/* struct smcd_clc_msg_accept_confirm_common, and the members that follow in each version */
 static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, NULL};
 
 #define SMCD_ROWS \
@@ -119,8 +119,8 @@ is_first_contact(const smcr_message_clc_t *message)
 }
 
 /* Whether the length field is possible for an Accept of SMC-R in the version of the message.
- * Version 1 has exactly one length. Version 2 has a least length, which includes the first contact
- * extension if the flag announces one. */
+ * Version 1 has exactly one length. Version 2 has a minimum length, which includes the first
+ * contact extension if the first contact flag is set. */
 static bool
 has_length_of_smcr(const smcr_clc_header_t *header)
 {
@@ -224,8 +224,8 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
         &(smcr_message_clc_list_t){.hf_count = hf_smcr_gid_count, .count = accept->gid_count,
                                    .start = gids, .length = SMCR_GID_LENGTH});
     for (unsigned i = 0; i < count && message->reached_end; i++) {
-        unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* an expert item reports more than
-                                                        SMCR_CLC_COUNT_MAX */
+        unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* an expert item has reported that the list
+                                                        has more entries than SMCR_CLC_COUNT_MAX */
         if (smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, &list[place]) &&
             place < SMCR_CLC_COUNT_MAX)
             check_gid(&walk, list, place);
@@ -295,7 +295,8 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *acce
 
 /* ---- the messages ---- */
 
-/* Walks the fixed part. A message without extension has the length of this part and the trailer. */
+/* Walks the fixed part of the message. Without an extension, the message consists of this part and
+ * the trailer. */
 static bool
 dissect_fixed(smcr_message_clc_t *message, const smcr_layout_t *layout, void *keep)
 {
@@ -396,7 +397,8 @@ smcr_clc_accept(smcr_message_clc_t *message)
 {
     const smcr_layout_walk_t *walk = &message->walk;
     bool smcd = is_of_smcd(message);
-    smcd_accept_t smcd_accept = {0}; /* values of an SMC-D message; only shown, not learned */
+    smcd_accept_t smcd_accept = {0}; /* values of an SMC-D message: they are shown, but not learned
+                                        by the state */
     smcr_clc_accept_t *first_contact = smcd ? &smcd_accept.first_contact : &message->clc->u.accept;
 
     message->clc->smcd = smcd;

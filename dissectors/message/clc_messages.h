@@ -29,8 +29,8 @@ typedef struct {
     smcr_layout_item_t *shown;  /* head of the list of items that `walk` fills */
     smcr_clc_t *clc;            /* the decoded values, for the caller */
     unsigned format;            /* version whose layouts are used: 1 or 2 */
-    unsigned release;           /* release of version 2 that the link group has agreed on before; 0:
-                                   not known */
+    unsigned release;           /* release of SMC version 2 that the link group has agreed on in its
+                                   first contact; 0: not known */
     bool reached_end;           /* all parts decoded so far were captured as a whole; false: bytes
                                    are missing, and no further part is decoded */
     bool consistent;            /* all counts and offsets so far are possible; false: one of them is
@@ -41,10 +41,10 @@ typedef struct {
                                    at least as many */
     unsigned part_count;        /* number of entries used in `parts` */
     struct {
-        unsigned start; /* offset of the first byte in the message */
-        unsigned end;   /* offset after the last byte */
-    } parts[SMCR_MESSAGE_CLC_PARTS_MAX]; /* ranges of bytes that have been decoded, in order of
-                                            decoding */
+        unsigned start; /* offset of the part's first byte in the message */
+        unsigned end;   /* offset after the part's last byte */
+    } parts[SMCR_MESSAGE_CLC_PARTS_MAX]; /* parts of the message that have been decoded, in the
+                                            order of their decoding */
 } smcr_message_clc_t;
 
 /* Layout of a peer ID (A.2.1): the parts of its 8 bytes. */

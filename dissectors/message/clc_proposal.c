@@ -30,7 +30,8 @@ static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_s
 SMCR_LAYOUT(base_v1, "SMC Proposal", SMCR_CLC_BASE_LENGTH, BASE_ROWS(flags_v1));
 SMCR_LAYOUT(base_v2, "SMC Proposal v2", SMCR_CLC_BASE_LENGTH, BASE_ROWS(flags_v2));
 
-/* RFC 7609 A.2.2 from the mask on; struct smc_clc_msg_proposal_prefix */
+/* First 40 bytes of a Proposal: RFC 7609 A.2.2 up to the offset of the IP area; struct
+ * smc_clc_msg_proposal */
 SMCR_LAYOUT(ip_area, "IP area", IP_AREA_LENGTH,
     KEEP(hf_smcr_clc_subnet, 0, 4, smcr_clc_proposal_t, subnet),
     KEEP(hf_smcr_clc_subnet_length, 4, 1, smcr_clc_proposal_t, subnet_length),
@@ -50,8 +51,8 @@ SMCR_LAYOUT(prefix_layout, "IPv6 prefix", SMCR_WIRE_PREFIX_LENGTH,
 
 /* ---- IP area ---- */
 
-/* Whether bits of the subnet field are set after the length of the mask. If so, the field is not a
- * mask, and not a network address. */
+/* Whether the subnet field has bits that are set after the bits of the mask. Then the field is
+ * neither a mask nor a network address. */
 static bool
 has_host_bits(const smcr_clc_proposal_t *proposal)
 {
@@ -62,8 +63,8 @@ has_host_bits(const smcr_clc_proposal_t *proposal)
 }
 
 /* Returns the meaning of the subnet field as text. RFC 7609 prescribes the mask in this field;
- * Linux sends the network address. NULL: not known, because the field may be either. Up to 7 bits,
- * the value of a mask may also be a network address. */
+ * Linux sends the network address. NULL: not known, because the field may be a mask or a network
+ * address. A mask of up to 7 bits has the form of a network address. */
 static const char *
 subnet_kind(const smcr_clc_proposal_t *proposal)
 {
@@ -116,7 +117,7 @@ describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
         append_prefix_count(walk, kind ? ", " : ": ", proposal->prefix_count);
 }
 
-/* Whether the prefix has bits after its length. */
+/* Whether the prefix has bits that are set after its length. */
 static bool
 has_more_bits(const prefix_t *prefix)
 {
@@ -186,7 +187,7 @@ dissect_ip_area(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 /* ---- the message ---- */
 
 /* Returns the kinds of SMC that the Proposal offers: "SMC-Rv1 and SMC-Rv2", separated by
- * `separator`; "nothing". */
+ * `separator`; or "nothing" if it offers no kind. */
 static const char *
 offers_text(const smcr_message_clc_t *message, const char *separator)
 {
@@ -231,8 +232,8 @@ summarize(const smcr_message_clc_t *message)
     smcr_say_line(walk, ", %u EID%s", eids, eids == 1 ? "" : "s");
 }
 
-/* Whether the SMC-D area follows the first 40 bytes. Version 2 always has the area; without an IP
- * area the offset of the IP area is 0. In version 1 the offset leaves room for the SMC-D area. */
+/* Whether the SMC-D area follows the first 40 bytes. Version 2 always has the SMC-D area. In
+ * version 1 the area exists if the offset of the IP area leaves room for it. */
 static bool
 has_smcd_area(const smcr_message_clc_t *message)
 {

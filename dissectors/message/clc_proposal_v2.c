@@ -10,10 +10,12 @@
 
 #include "clc_messages.h"
 
-#define V2_OFFSET_FROM 52      /* end of the field "SMCv2 extension offset" */
+#define V2_OFFSET_FROM 52      /* offset in the message from which the SMCv2 extension's offset
+                                  counts: the end of its field */
 #define V2_EXTENSION_LENGTH 40 /* without the EIDs */
-#define V2_FLAGS_AT 3          /* offset in the extension: byte with release and flags */
-#define SMCDV2_OFFSET_FROM 8   /* end of the field "SMC-Dv2 extension offset", in the extension */
+#define V2_FLAGS_AT 3          /* offset in the SMCv2 extension: byte with release and flags */
+#define SMCDV2_OFFSET_FROM 8   /* offset in the SMCv2 extension from which the SMC-Dv2 extension's
+                                  offset counts: the end of its field */
 #define SMCDV2_LENGTH 48       /* without the devices */
 #define DEVICE_LENGTH 10
 
@@ -75,8 +77,8 @@ SMCR_LAYOUT(smcdv2_extension, "SMC-Dv2 extension", SMCDV2_LENGTH,
 typedef struct {
     uint64_t gid;
     uint16_t chid;
-    bool second_half; /* second half of the GID of an emulated device; the entry before has the
-                         first half */
+    bool second_half; /* the entry has the second half of the GID of an emulated device; the
+                         previous entry has the first half */
 } device_t;
 
 /* struct smc_clc_smcd_gid_chid */
@@ -126,7 +128,7 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
         proto_item_append_text(walk.tree, ": ISM GID 0x%016" PRIx64 ", CHID 0x%04x",
                                tvb_get_ntoh64(walk.tvb, (int)start),
                                tvb_get_ntohs(walk.tvb, (int)start + 8));
-    /* 0 means no vendor here, but Wireshark would name the owner of OUI 0, Xerox. */
+    /* The value 0 means that there is no vendor. Wireshark would name the owner of OUI 0, Xerox. */
     proto_item *oui = smcr_layout_item(&walk, hf_smcr_clc_vendor_oui);
     if (oui != walk.tree && tvb_get_ntoh24(walk.tvb, (int)start + 12) == 0)
         proto_item_set_text(oui, "Vendor OUI: none (0x000000)");
@@ -157,8 +159,8 @@ is_text(const eid_t *eid)
     return length && eid->text[0] != ' ';
 }
 
-/* Checks an EID: it is printable, ends in blanks, and differs from the EIDs before. No peer matches
- * any other EID. (R-V2CLC-8) */
+/* Checks an EID: it has to be printable text, padded with blanks at the end, and must differ from
+ * the previous EIDs of the message. A wrong EID matches no peer. (R-V2CLC-8) */
 static void
 check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, const eid_t *eid)
 {
@@ -173,8 +175,8 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
 
 /* ---- SMCv2 extension: checks ---- */
 
-/* Checks what an offer of SMC-R needs: a GID, and in release 1 at least 16 connections and one
- * link. Linux declines any other offer, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12,
+/* Checks the requirements of an offer of SMC-R: a GID and, in release 1, at least 16 connections
+ * and one link. Linux declines any other offer, smc_clc_srv_v2x_features_validate(). (R-V2CLC-12,
  * R-V2CLC-14, R-V2CLC-15) */
 static void
 check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
@@ -193,8 +195,9 @@ check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
                              "The client allows no link");
 }
 
-/* Checks what an offer of version 2 needs: an EID of the user or of the system. Without SMC-D,
- * nothing of SMC-D is needed. (R-V2CLC-7, R-V2CLC-10, R-V2CLC-11) */
+/* Checks the requirements of an offer of version 2: at least one EID, of the user or of the system.
+ * If the offer has no SMC-D, the values for SMC-D have to be empty. (R-V2CLC-7, R-V2CLC-10,
+ * R-V2CLC-11) */
 static void
 check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
             const smcr_clc_proposal_t *proposal)
@@ -217,8 +220,8 @@ check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 
 /* ---- SMCv2 extension ---- */
 
-/* Raises an expert item for a part that the offer needs, but whose offset is 0: the message does
- * not have the part. */
+/* Raises an expert item if a part of the message is missing that the offer needs: the offset of the
+ * part is 0. */
 static void
 report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                const char *part)
@@ -229,7 +232,8 @@ report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int 
 }
 
 /* Shows an entry of the list of ISM devices. Two entries in a row with the CHID of the same
- * emulated device are the halves of one GID. `*device`: the entry before, replaced by this one. */
+ * emulated device are the halves of one GID. `*device`: the previous entry; the function replaces
+ * it by this entry. */
 static void
 dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, unsigned start,
                device_t *device)
@@ -249,7 +253,8 @@ dissect_device(smcr_message_clc_t *message, const smcr_layout_walk_t *parent, un
                                device->chid);
 }
 
-/* Returns the number of bytes that the extension should have by its count. */
+/* Dissects the SMC-Dv2 extension. Returns the number of bytes that the extension should have
+ * according to its count. */
 static unsigned
 dissect_smcdv2_extension(smcr_message_clc_t *message, const smcr_layout_walk_t *parent,
                          smcr_clc_proposal_t *proposal, unsigned start)
@@ -312,8 +317,9 @@ is_v21_extension(tvbuff_t *tvb, unsigned start)
     return release_at < tvb_captured_length(tvb) && release_in(tvb, release_at);
 }
 
-/* Dissects the SMC-Dv2 extension. The SMCv2 extension at `start` has its offset. Returns the number
- * of bytes that the SMC-Dv2 extension should have by its count. */
+/* Dissects the SMC-Dv2 extension. The offset of the SMC-Dv2 extension is in the SMCv2 extension,
+ * which begins at `start`. Returns the number of bytes that the SMC-Dv2 extension should have by
+ * its count. */
 static unsigned
 dissect_smcd_part(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                   smcr_clc_proposal_t *proposal, unsigned start)

@@ -131,9 +131,9 @@ count_reserved_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk,
     return count;
 }
 
-/* Whether a SHOW row is reserved and its `captured` bytes are not all zero. The first byte of a row
- * with `first_byte_hf` may be the credits of ANCK, which are no fault. In a message that is only
- * examined, that byte has to be zero, too. */
+/* Whether a SHOW row is reserved and its `captured` bytes are not all zero. If the row has
+ * `first_byte_hf`, its first byte may be the credits of ANCK (Alibaba's kernel), which are no
+ * fault. If the message is only examined, this byte has to be zero, too. */
 static bool
 reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes,
              int captured)
@@ -145,8 +145,8 @@ reserved_row_is_set(const smcr_row_t *row, const smcr_layout_walk_t *walk, const
            has_bits(bytes, other, captured);
 }
 
-/* Adds an item to the message's list. An item that no tree, filter or column needs has no
- * field_info, and is not listed. */
+/* Adds an item to the message's list. Wireshark makes no field_info for an item that no tree,
+ * filter or column needs; such an item is not listed. */
 static void
 list_item(const smcr_layout_walk_t *walk, proto_item *item)
 {
@@ -170,7 +170,8 @@ show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
         proto_tree_add_bitmask_with_flags(walk->tree, walk->tvb, offset, *row->hf, ett_smcr_flags,
                                           row->bits, ENC_BIG_ENDIAN, BMT_NO_APPEND);
 
-    for (int *const *hf = row->bits; *hf; hf++) { /* appends the names of flags that are set */
+    for (int *const *hf = row->bits; *hf; hf++) { /* loop over the fields of the bits: appends the
+                                                     names of the flags that are set */
         const header_field_info *field = proto_registrar_get_nth((unsigned)**hf);
         if (field->type == FT_BOOLEAN && !field->strings && value & field->bitmask)
             proto_item_append_text(item, ", %s", field->name);
@@ -182,7 +183,8 @@ show_bits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
     return item;
 }
 
-/* Shows a row SMCR_ROW_PART: the item of the field, and below it the rows of the other table. */
+/* Shows a row of kind SMCR_ROW_PART: the item of the field, and below the item the rows of the
+ * table `part`. */
 static proto_item *
 show_part(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
@@ -195,8 +197,8 @@ show_part(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset
     return item;
 }
 
-/* Adds the value a second time, hidden, as the either-of field: users filter by that field if
- * several fields may have the value. Nothing is added if no filter asks for it. */
+/* Adds the value a second time, hidden, as the either-of field: with this field users filter for a
+ * value that several fields may have. Nothing is added if no filter asks for it. */
 static void
 add_either_of_field(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset,
                     unsigned order)
@@ -282,7 +284,7 @@ examine_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offs
 }
 
 /* Whether smcr_layout_walk() has to examine a row for reserved bits: the message is only examined,
- * or there is no tree. Showing the row in a tree examines it, too. */
+ * or there is no tree. If there is a tree, the function that shows the row examines it. */
 static bool
 is_examined(const smcr_layout_walk_t *walk, bool whole)
 {
@@ -328,8 +330,9 @@ smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 
 /* ---- texts of a message ---- */
 
-/* Makes `text_` of the caller's format and arguments. Returns from the caller if the message is
- * only examined, or if `seen_` is false. */
+/* Makes the text `text_` of the caller's format and arguments. Returns from the calling function in
+ * two cases: 1. the message is only examined; 2. `seen_` is false, since nobody will see the
+ * text. */
 #define TEXT_OF(walk_, format_, text_, seen_) \
     if ((walk_)->violation || !(seen_)) \
         return; \

@@ -44,9 +44,10 @@ typedef struct {
     smcr_row_kind_t kind;      /* how the row is shown */
     bool peer_order;           /* the byte order of the integer is `peer_order` of
                                   smcr_layout_walk_t; false: big-endian */
-    int *const *bits;          /* SMCR_ROW_BITS: fields whose masks cover every bit, then NULL */
-    const smcr_layout_t *part; /* SMCR_ROW_PART: the rows below the field */
-    const int *ett;            /* SMCR_ROW_PART: the subtree of these rows */
+    int *const *bits;          /* SMCR_ROW_BITS: list of fields whose masks together cover every bit
+                                  of the row; NULL ends the list */
+    const smcr_layout_t *part; /* SMCR_ROW_PART: layout of the rows below the field */
+    const int *ett;            /* SMCR_ROW_PART: subtree in which these rows are shown */
     smcr_keep_t keep;          /* how the bytes are stored; with SMCR_KEEP_NOT, `member` and
                                   `member_size` are 0 */
     uint16_t member;           /* offset in the caller's struct at which the bytes are stored */

@@ -122,7 +122,8 @@ length_v2(tvbuff_t *payload, unsigned order)
 
 /* Returns the byte order of the length field in version 2: the order in which the field is equal to
  * the length of the payload. If the field is wrong in both orders, returns the order in which the
- * field is closer to the length of the payload; if both are equally close, big-endian. */
+ * value of the field is closer to the length of the payload, or big-endian if both values are
+ * equally close. */
 static unsigned
 length_order(tvbuff_t *payload)
 {
@@ -210,7 +211,8 @@ dissect_unknown(const smcr_message_llc_t *message)
     message->llc->complete = captured == message->end;
 }
 
-/* Reads from the flags whether the message is a response, and whether the response rejects. */
+/* Finds out from the flags whether the message is a response, and whether the response rejects its
+ * request. */
 static void
 read_flags(smcr_message_llc_t *message, const llc_kind_t *kind, uint8_t flags)
 {

@@ -6,7 +6,7 @@
 
 #include "llc_messages.h"
 
-/* An ADD LINK of SMCv2 has an extension with RTokens after its 44 bytes. */
+/* Offsets in an ADD LINK of SMCv2, which has an extension with RTokens after its 44 bytes. */
 #define EXTENSION_AT SMCR_LLC_LENGTH
 #define EXTENSION_RTOKENS_AT 72
 #define RKEYS_MAX 255 /* Linux: SMC_LLC_RKEYS_PER_MSG_V2 */
@@ -16,8 +16,8 @@
 #define CONT_RTOKENS 2
 #define CONT_RESERVED_AT 40
 
-#define GIDS_AT 28 /* offset of the GIDs in REQUEST ADD LINK */
-#define MAC_AT 4   /* offset of the MAC in CONFIRM LINK and ADD LINK */
+#define GIDS_AT 28 /* offset of the GIDs in a REQUEST ADD LINK, bytes */
+#define MAC_AT 4   /* offset of the MAC address in CONFIRM LINK and ADD LINK, bytes */
 
 /* ---- layouts ---- */
 
@@ -92,9 +92,9 @@ SMCR_LAYOUT(req_add_link, "REQUEST ADD LINK", BODY(GIDS_AT),
 
 SMCR_LAYOUT(listed_gid, "GID of REQUEST ADD LINK", 16, SHOW(hf_smcr_gid, 0, 16));
 
-/* Writes number and queue pair of the sender's end of a link. Raises an expert item in three cases:
- * 1. the MAC address is a group address (R-A.2.2-8); 2. the queue pair number is reserved for
- * management; 3. the link number is 0. */
+/* Writes the number of a link, and the number of the sender's queue pair on this link, into the
+ * texts of the message. Raises an expert item in three cases: 1. the MAC address is a group address
+ * (R-A.2.2-8); 2. the queue pair number is reserved for management; 3. the link number is 0. */
 static void
 say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 {
@@ -180,7 +180,7 @@ finish_rejection(const smcr_message_llc_t *message)
     say_rejection(message);
     smcr_say(&message->walk, "Link", "link", "%u", message->llc->u.add_link.link);
     smcr_llc_show_echo(message);
-    if (message->v2) /* Linux has no place for a reason in version 2 */
+    if (message->v2) /* Linux's messages of version 2 have no field for a reason */
         return;
     if (reason == SMCR_LLC_REJECT_NOT_GIVEN)
         smcr_say_note_format(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason,
@@ -222,10 +222,10 @@ show_extension(const smcr_message_llc_t *message)
     return next;
 }
 
-/* Whether the request offers no link but asks the peer to start an ADD LINK of its own. A client of
- * Linux that wants a link sends its MAC and GID, but no queue pair (A.3.2,
- * smc_llc_send_add_link() without a link). A server of Linux before 5.8 does the same, and expects
- * a rejection. */
+/* Whether the request offers no link but asks the peer to start an ADD LINK of its own. If a Linux
+ * client wants a link, it sends its MAC and GID, but no queue pair (A.3.2, smc_llc_send_add_link()
+ * without a link). A Linux server before 5.8 also sends an ADD LINK without a queue pair, and
+ * expects a rejection. */
 static bool
 add_link_is_invitation(const smcr_message_llc_t *message)
 {
@@ -237,7 +237,8 @@ add_link_is_invitation(const smcr_message_llc_t *message)
 }
 
 /* Writes and checks the link in an ADD LINK request that offers a link, or in a response that
- * accepts an offer. In both messages, the values are those of the sender's own end of the link. */
+ * accepts an offer. In both messages, the values describe the sender's own queue pair of the
+ * link. */
 static void
 say_offered_link(const smcr_message_llc_t *message)
 {
@@ -356,7 +357,7 @@ check_gid_count(const smcr_message_llc_t *message)
     unsigned count = message->llc->u.req_add_link.gid_count;
     unsigned room = message->end > GIDS_AT ? (message->end - GIDS_AT) / listed_gid.length : 0;
 
-    if (count > SMCR_CLC_COUNT_MAX) /* as in CLC (R-V2LLC-12) */
+    if (count > SMCR_CLC_COUNT_MAX) /* the maximum of CLC messages also holds here (R-V2LLC-12) */
         smcr_llc_raise_fault(message, hf_smcr_gid_count, &ei_smcr_llc_limit);
     if (count > room)
         smcr_llc_raise_fault(message, hf_smcr_gid_count, &ei_smcr_llc_count);
@@ -373,7 +374,8 @@ smcr_llc_req_add_link(const smcr_message_llc_t *message)
 
     if (message->rejected)
         say_rejection(message);
-    if (announced || !message->response) /* Linux answers with zeros */
+    if (announced || !message->response) /* Linux's response has a count of zero, so a zero is a
+                                            fault only in a request */
         smcr_say(&message->walk, "GIDs", "GIDs:", "%u", announced);
     unsigned count = check_gid_count(message);
     for (unsigned i = 0; i < count; i++, next += listed_gid.length)

@@ -35,7 +35,8 @@ typedef struct {
 /* A function that shows and checks the body of one type of message. Returns the offset of the first
  * byte after the shown bytes, or SMCR_MESSAGE_LLC_CUT. */
 typedef unsigned smcr_message_llc_body_t(const smcr_message_llc_t *message);
-DIAG_OFF(redundant-decls) /* messages of both versions share bodies */
+DIAG_OFF(redundant-decls) /* messages of both versions share bodies, so llc.def declares some
+                             functions twice */
 #define SMCR_LLC_MESSAGE(name, type, text, header, body, ...) \
     smcr_message_llc_body_t smcr_llc_##body;
 #include "wire/llc.def"
@@ -49,8 +50,8 @@ smcr_llc_walk_body(const smcr_message_llc_t *message, const smcr_layout_t *layou
     return smcr_layout_walk(layout, &message->walk, SMCR_LLC_HEADER, message->llc);
 }
 
-/* Raises an expert item at field `hf`, because a count or a length does not fit the message or the
- * protocol. If the walk only examines the message, sets walk.violation instead. */
+/* Raises an expert item at field `hf`, because a count or a length is impossible in this message or
+ * in the protocol. If the walk only examines the message, sets walk.violation instead. */
 void smcr_llc_raise_fault(const smcr_message_llc_t *message, int hf, expert_field *expert);
 
 /* Adds the field smcr.llc.echo, which says that the response repeats the values of its request. */

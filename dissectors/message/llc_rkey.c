@@ -8,17 +8,18 @@
 
 #define MAX_OTHER_LINKS (SMCR_WIRE_LINKS_MAX - 1)
 
-/* RTokens for other links in a CONFIRM RKEY: their offset and number, and the reserved byte after
- * them. */
+/* Offset and number of the RTokens for other links in a CONFIRM RKEY, and offset of the reserved
+ * byte after them. */
 #define CONFIRM_RTOKENS_AT 17
 #define CONFIRM_RTOKENS 2
 #define CONFIRM_RESERVED_AT 43
 
-/* RTokens in a CONFIRM RKEY CONTINUATION: their offset and number. */
+/* Offset and number of the RTokens in a CONFIRM RKEY CONTINUATION. */
 #define CONT_RTOKENS_AT 5
 #define CONT_RTOKENS 3
 
-/* Offset of the RKeys of a DELETE RKEY, and in version 1 of the reserved bytes after them. */
+/* Offset of the RKeys in a DELETE RKEY, and offset of the reserved bytes after them (version 1
+ * only). */
 #define DELETE_RKEYS_AT 8
 #define DELETE_RESERVED_AT 40
 
@@ -28,8 +29,8 @@ SMCR_LAYOUT(confirm_rkey, "CONFIRM RKEY", BODY(CONFIRM_RTOKENS_AT),
     KEEP(hf_smcr_rkey, BODY(5), 4, smcr_llc_t, u.confirm_rkey.rkey),
     KEEP(hf_smcr_rmb_va, BODY(9), 8, smcr_llc_t, u.confirm_rkey.va));
 
-/* A.3.6. Figure 38 draws the first RToken a byte short and a reserved byte at the end, for which
- * there is no room. */
+/* CONFIRM RKEY CONTINUATION (A.3.6). In figure 38 the first RToken is a byte too short, and a
+ * reserved byte is at the end, for which there is no room. */
 SMCR_LAYOUT(confirm_rkey_cont, "CONFIRM RKEY CONTINUATION", BODY(CONT_RTOKENS_AT),
     KEEP(hf_smcr_llc_rtokens_left, BODY(4), 1, smcr_llc_t, u.confirm_rkey.other_links));
 
@@ -80,7 +81,8 @@ check_confirm_rkey(const smcr_message_llc_t *message)
                              "Configuration retry belongs in a negative response");
     if (other_links > MAX_OTHER_LINKS)
         smcr_llc_raise_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit);
-    else if (message->v2 && other_links > CONFIRM_RTOKENS) /* v2 has no continuation */
+    else if (message->v2 && other_links > CONFIRM_RTOKENS) /* version 2 has no continuation for
+                                                              further RTokens */
         smcr_llc_raise_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_count);
 }
 

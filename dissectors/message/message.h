@@ -62,9 +62,10 @@ bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 /* ---- SENDs on unknown queue pairs ---- */
 
 /* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its bytes fit the
- * layout of its type and keep the rule of that type (llc.def). Example: the rule of CONFIRM LINK is
- * that the GID is the sender's own. Returns false for a message of an unknown type, and if fewer
- * than 30 bytes are captured. Bytes that are not captured count as right.
+ * layout of its type and keep the rule of this type (column `proof` of llc.def). Example: the rule
+ * of CONFIRM LINK says that the message has the GID of its sender. Returns false for a message of
+ * an unknown type, and if fewer than 30 bytes are captured. Bytes that are not captured count as
+ * right.
  *
  * payload: begins with the message, which has `roce->payload_length` bytes. sender: set to the
  * number of the queue pair that sent the message; 0 if the message does not name it. */

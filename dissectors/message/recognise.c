@@ -17,7 +17,7 @@
 
 /* ---- rules ---- */
 
-/* Whether the address is the beginning of a page, as that of every RMB is. */
+/* Whether the address is the beginning of a page of memory. All RMBs begin at a page. */
 static bool
 is_page(uint64_t va)
 {
@@ -110,8 +110,8 @@ proves_itself(const smcr_llc_t *llc, const smcr_ib_headers_t *roce)
 /* ---- the payload ---- */
 
 /* Whether the length field is equal to the length of the payload. In version 2 the field may have
- * either byte order. This rule is checked first, because most packets of other protocols break
- * it. */
+ * either byte order. This rule is checked first, because it excludes most packets of other
+ * protocols. */
 static bool
 length_fits(tvbuff_t *payload, uint8_t type, int length)
 {

@@ -39,7 +39,7 @@
 #define SMCR_CLC_COUNT_MAX 8         /* not a length: highest number of EIDs, of prefixes, of ISM
                                         GIDs and of GIDs in one message */
 
-/* Masks of byte 7 of a CLC message */
+/* Masks of the bits in byte 7 of a CLC message */
 #define SMCR_MASK_VERSION 0xf0
 #define SMCR_MASK_TYPE_V1 0x03           /* Proposal: the offer of version 1; Accept, Confirm: SMC-R
                                             or SMC-D */
@@ -48,10 +48,13 @@
 #define SMCR_CLC_FLAG_OUT_OF_SYNC 0x08   /* Decline */
 
 /* Masks of bytes with an operating system or a release of version 2 */
-#define SMCR_MASK_OS 0xf0         /* first contact extension, Decline */
+#define SMCR_MASK_OS 0xf0         /* high nibble of a byte of the first contact extension or of a
+                                     Decline: operating system */
 #define SMCR_MASK_RELEASE 0x0f    /* first contact extension */
-#define SMCR_MASK_V2_RELEASE 0xf0 /* SMCv2 extension of a Proposal */
-#define SMCR_CLC_FLAG_SEID 0x01   /* SMCv2 extension: the SMC-Dv2 extension has a system EID */
+#define SMCR_MASK_V2_RELEASE 0xf0 /* high nibble of a byte of the SMCv2 extension of a Proposal:
+                                     release */
+#define SMCR_CLC_FLAG_SEID 0x01   /* flag in the SMCv2 extension: the SMC-Dv2 extension has a system
+                                     EID */
 
 #define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* bit of the feature mask, which has 16 bits */
 #define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali: `valid`
@@ -72,7 +75,7 @@
     V(SMCR_CLC_OS_AIX, 3, "AIX") \
     V(SMCR_CLC_OS_UNKNOWN, 15, "unknown")
 
-/* Releases of SMC version 2 (smc_clc.h) */
+/* Releases of version 2 of SMC (smc_clc.h) */
 #define SMCR_CLC_RELEASES(V) \
     V(SMCR_CLC_RELEASE_0, 0, "SMCv2.0") \
     V(SMCR_CLC_RELEASE_1, 1, "SMCv2.1")
@@ -87,8 +90,8 @@
 #define SMCR_CLC_DECLINE_CLASS 0xffff0000 /* mask of the upper half of a diagnosis, its class */
 
 /* Diagnoses in a Decline. RFC 7609 does not define them; the list has the codes in smc_clc.h of all
- * kernels. The code whose lower half is 0 stands for a class of codes: it shows that a diagnosis
- * that is not in the list belongs to a known class. */
+ * kernels. A code whose lower half is 0 is the name of a class. If a diagnosis is not in the list,
+ * its class may be there. */
 #define SMCR_CLC_DECLINE_CODES(V) \
     V(SMCR_CLC_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
     V(SMCR_CLC_DECLINE_TIMEOUT, 0x02000000, "timeout") \
@@ -161,8 +164,8 @@ smcr_wire_eid_sum(const uint8_t *eid)
     return sum;
 }
 
-/* Whether a message of the type `type` (enum smcr_clc_type) agrees to SMC: whether it is an Accept
- * or Confirm. */
+/* Whether the sender of a message of this type (enum smcr_clc_type) agrees to use SMC: the type is
+ * Accept or Confirm. */
 static inline bool
 smcr_wire_clc_agrees(uint8_t type)
 {

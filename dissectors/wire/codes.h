@@ -51,17 +51,19 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 #define SMCR_WIRE_QPN_MIN 2    /* lowest queue pair number of a link; InfiniBand reserves 0 and 1
                                   for management */
 #define SMCR_WIRE_RMB_INDEX_MAX 255 /* highest number of an RMB element; numbers begin with 1 */
-#define SMCR_WIRE_PAGE_MASK 0xfffU /* RMBs begin at a multiple of the page size */
+#define SMCR_WIRE_PAGE_MASK 0xfffU /* mask of the address bits that are zero in the address of an
+                                      RMB: RMBs begin at a multiple of the page size */
 
 /* Units of time. The plugin keeps all times in nanoseconds. */
 #define SMCR_TIME_MICROSECOND UINT64_C(1000)
 #define SMCR_TIME_MILLISECOND UINT64_C(1000000)
 #define SMCR_TIME_SECOND UINT64_C(1000000000)
-/* 100 milliseconds. If two packets of different hosts are less than this time apart, their order in
- * the capture may be wrong. */
+/* 100 milliseconds. The order of two packets of different hosts may be wrong in the capture if the
+ * time between them is less than this. */
 #define SMCR_TIME_DISORDER UINT64_C(100000000)
 
-/* A.2.3: masks of the byte that contains the codes of the RMB element's size and the MTU */
+/* Masks of the byte of a CLC message that has two codes: the size of the RMB element, and the MTU
+ * (A.2.3) */
 #define SMCR_MASK_BUFFER_SIZE 0xf0
 #define SMCR_MASK_MTU 0x0f
 

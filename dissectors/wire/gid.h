@@ -47,8 +47,8 @@ smcr_wire_hash(const void *key, size_t size)
     uint64_t hash = 0, part;
 
     for (size_t at = 0; at < size; at += sizeof part) {
-        size_t last = size - sizeof part; /* offset of the last part, which may overlap the part
-                                             before */
+        size_t last = size - sizeof part; /* offset of the last part of the key; the last part may
+                                             overlap the previous one */
         memcpy(&part, (const uint8_t *)key + (at < last ? at : last), sizeof part);
         hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 32;

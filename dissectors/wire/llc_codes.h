@@ -15,8 +15,9 @@
                                         there are no continuation messages */
 #define SMCR_LLC_CLASS 0xc0          /* bits that say what a receiver does with a message whose type
                                         it does not know (A.3) */
-#define SMCR_LLC_CLASS_OPTIONAL 0x80 /* the receiver discards the message silently */
-#define SMCR_LLC_CLASS_CDC 0xc0      /* the message is one of CDC */
+#define SMCR_LLC_CLASS_OPTIONAL 0x80 /* value of SMCR_LLC_CLASS: a receiver that does not know the
+                                        type discards the message silently */
+#define SMCR_LLC_CLASS_CDC 0xc0      /* value of SMCR_LLC_CLASS: the message is a CDC message */
 
 /* The type of CDC messages (A.4) */
 #define SMCR_CDC_TYPES(V) V(SMCR_LLC_CDC, 0xfe, "CDC")
@@ -35,19 +36,23 @@
 
 /* Flags in byte 3 of an LLC message */
 #define SMCR_LLC_FLAG_RESPONSE 0x80
-#define SMCR_LLC_FLAG_REJECTED 0x40  /* ADD LINK, REQUEST ADD LINK v2 */
+#define SMCR_LLC_FLAG_REJECTED 0x40  /* flag of an ADD LINK response (both versions) or REQUEST ADD
+                                        LINK response (version 2): the link is rejected */
 #define SMCR_LLC_FLAG_ALL 0x40       /* DELETE LINK */
 #define SMCR_LLC_FLAG_ORDERLY 0x20   /* DELETE LINK */
-#define SMCR_LLC_FLAG_NEGATIVE 0x20  /* CONFIRM RKEY and its continuation, DELETE RKEY */
+#define SMCR_LLC_FLAG_NEGATIVE 0x20  /* flag of a response to CONFIRM RKEY, its continuation, or
+                                        DELETE RKEY: the answer is negative */
 #define SMCR_LLC_FLAG_RETRY 0x10     /* CONFIRM RKEY */
 #define SMCR_MASK_REJECT_REASON 0x0f /* reason of a rejected ADD LINK; version 1: bits of the
                                         message's byte 2; version 2: bits of its flags */
-#define SMCR_MASK_NO_EYECATCHER 0x03 /* CONFIRM LINK of Linux: enum smcr_llc_no_eyecatcher */
+#define SMCR_MASK_NO_EYECATCHER 0x03 /* mask of the code enum smcr_llc_no_eyecatcher, in the flags
+                                        of a CONFIRM LINK of Linux */
 
-#define SMCR_LLC_ERROR_MASK_FIRST 0x80 /* DELETE RKEY: bit of the first RKey in the error mask
-                                          (A.3.7) */
-#define SMCR_MASK_DIRECT 0x80          /* ADD LINK v2, first contact extension: the route between
-                                          the devices has no router */
+#define SMCR_LLC_ERROR_MASK_FIRST 0x80 /* bit of the first RKey in the error mask of a DELETE RKEY
+                                          response (A.3.7); the next RKeys have the next lower
+                                          bits */
+#define SMCR_MASK_DIRECT 0x80          /* flag in an ADD LINK of version 2 and in the first contact
+                                          extension: no router is between the two devices */
 
 /* Reasons of a rejected ADD LINK (A.3.2) */
 #define SMCR_LLC_REJECT_REASONS(V) \

@@ -1,6 +1,6 @@
 /* Structs of decoded messages. The decoders of message/ fill in the structs, and the state reads
  * them. Integers are in host order; addresses are bytes in wire order, or GIDs. A struct is valid
- * only while the packet of its message is dissected.
+ * only as long as the packet with its message is being dissected.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -38,7 +38,8 @@ typedef struct {
     uint32_t rkey;       /* key of the receiver's memory; set with `has_reth` */
     uint32_t dma_length; /* bytes of the whole request; set with `has_reth` */
     bool has_immediate;  /* the packet has immediate data, or the RKey of SEND with invalidate */
-    uint32_t immediate;  /* the four bytes of immediate data or RKey; set with `has_immediate` */
+    uint32_t immediate;  /* four bytes after the headers: the immediate data or the RKey; set with
+                            `has_immediate` */
     bool has_aeth;       /* the packet has an AETH */
     uint8_t syndrome;    /* syndrome of the AETH: the kind (ACK, NAK or RNR NAK), with the credits
                             of an ACK, the code of a NAK or the timer of an RNR NAK; set with
@@ -46,8 +47,9 @@ typedef struct {
     bool has_ecn;        /* `ecn` is set */
     uint8_t ecn;         /* ECN codepoint of the IP header or GRH, enum smcr_wire_ecn; set with
                             `has_ecn` */
-    uint8_t icrc;        /* 0: not checked; otherwise 1 + smcr_ib_icrc_status_t */
-    bool has_bad_icrc;   /* the ICRC is wrong, so the receiver drops the packet */
+    uint8_t icrc;        /* 0: the ICRC was not checked; otherwise 1 plus the value of
+                            smcr_ib_icrc_status_t */
+    bool has_bad_icrc;   /* the ICRC is wrong, so the receiver discards the packet */
     uint32_t length;     /* length of the packet in bytes, from the first byte of the IP header, LRH
                             or GRH */
     int payload;         /* offset of the payload in the packet, bytes */
@@ -61,7 +63,7 @@ typedef struct {
 typedef struct {
     uint32_t eyecatcher; /* enum smcr_clc_eyecatcher */
     uint8_t type;        /* enum smcr_clc_type */
-    uint16_t length;     /* length of the message in bytes, by its header */
+    uint16_t length;     /* length of the message in bytes, according to its header */
     uint8_t flags;       /* byte 7 of the message: the version; in a Proposal, the types of SMC that
                             the client offers; in an Accept or Confirm, the first contact flag */
 } smcr_clc_header_t;
@@ -79,15 +81,17 @@ typedef struct {
     uint8_t subnet[4];                  /* IPv4 subnet as on the wire: network address (Linux) or
                                            mask (RFC) */
     uint8_t subnet_length;              /* bits of the subnet mask; 0: there is no subnet */
-    uint8_t prefix_count;               /* number of IPv6 prefixes, as a field of the message says;
-                                           "by the message" below has the same meaning */
+    uint8_t prefix_count;               /* number of IPv6 prefixes, according to the count field of
+                                           the message */
     uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* IPv6 prefixes: address and
                                                                           number of bits */
     uint8_t prefixes_kept;              /* number of entries in `prefixes` */
     bool has_v2;                        /* the message has the SMCv2 extension: the members from
                                            `eid_count` on are known */
-    uint8_t eid_count;                  /* number of EIDs, by the message */
-    uint8_t ism_count;                  /* number of ISM devices, by the message */
+    uint8_t eid_count;                  /* number of EIDs, according to the count field of the
+                                           message */
+    uint8_t ism_count;                  /* number of ISM devices, according to the count field of
+                                           the message */
     uint8_t v2_flags;                   /* byte of the SMCv2 extension with the release
                                            (SMCR_MASK_V2_RELEASE) and SMCR_CLC_FLAG_SEID */
     uint16_t smcdv2_offset;             /* offset of the SMC-Dv2 extension, bytes; 0: there is
@@ -112,14 +116,18 @@ typedef struct {
     uint32_t rkey;     /* key of the sender's RMB */
     uint8_t rmb_index; /* number of the connection's RMB element in the sender's RMB, from 1 */
     uint32_t token;    /* alert token, which CDC messages to the sender carry */
-    uint8_t sizes;     /* size code of the RMB element << 4 | MTU code */
+    uint8_t sizes;     /* size code of the RMB element in the high nibble, MTU code in the low
+                          nibble */
     uint64_t va;       /* virtual address of the sender's RMB */
     uint32_t psn;      /* initial PSN of the sender, 24 bits; not set with `lacks_psn` */
-    uint8_t os_release; /* code of the operating system << 4 | release; set with `has_fce` */
-    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* padded with blanks or zeros; set with
-                                                      `has_fce` */
-    uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* EID, padded; only in version 2 */
-    uint8_t gid_count; /* number of GIDs in a Confirm, by the message; only in version 2 */
+    uint8_t os_release; /* code of the operating system in the high nibble, release in the low
+                           nibble; set with `has_fce` */
+    uint8_t host_name[SMCR_WIRE_HOST_NAME_LENGTH]; /* name of the sender's host, padded with blanks
+                                                      or zeros; set with `has_fce` */
+    uint8_t eid[SMCR_WIRE_EID_LENGTH]; /* EID on which both sides agree, padded; only in version
+                                          2 */
+    uint8_t gid_count; /* number of GIDs in a Confirm, according to the count field of the message;
+                          only in version 2 */
     bool has_fce;      /* the message has the first contact extension */
     uint8_t fce_flags; /* flags of the first contact extension: SMCR_MASK_DIRECT */
     uint8_t max_conns; /* first contact extension: highest number of connections in the link group;
@@ -135,7 +143,8 @@ typedef struct {
 typedef struct {
     uint8_t peer_id[SMCR_WIRE_PEER_ID_LENGTH]; /* peer ID of the sender */
     uint32_t diagnosis; /* enum smcr_clc_decline_code; not set with `lacks_diagnosis` */
-    uint8_t os;         /* code of the operating system << 4; in version 1, a reserved byte */
+    uint8_t os;         /* code of the operating system in the high nibble; in version 1 a reserved
+                           byte */
 } smcr_clc_decline_t;
 
 /* A CLC message. */
@@ -146,9 +155,8 @@ typedef struct {
     unsigned expected_length; /* length in bytes that follows from the type and the counts of the
                                  message; a lower bound if `has_exact_length` is false */
     bool has_exact_length; /* `expected_length` is the exact number */
-    bool complete;     /* the whole message was captured, and its length and its trailer are
-                          right */
-    bool malformed;    /* the whole message was captured, but its length, its trailer or a count is
+    bool complete;     /* the whole message is captured, and its length and its trailer are right */
+    bool malformed;    /* the whole message is captured, but its length, its trailer or a count is
                           wrong */
     bool smcd;         /* the message is an Accept or Confirm of SMC-D; only `header` is set */
     union {
@@ -156,8 +164,8 @@ typedef struct {
         smcr_clc_accept_t accept; /* Accept and Confirm */
         smcr_clc_decline_t decline;
     } u;               /* the decoded message; `header.type` says which member is set */
-    bool usable;       /* Accept, Confirm: the capture has all members of smcr_clc_accept_t up to
-                          the RMB's address; later members may be missing */
+    bool usable;       /* Accept, Confirm: all members of smcr_clc_accept_t up to the RMB's address
+                          are captured; later members may be missing */
     bool lacks_psn;    /* Accept, Confirm: the message ends before the PSN, or the PSN was not
                           captured */
     bool lacks_diagnosis; /* Decline: the diagnosis was not captured */
@@ -200,9 +208,9 @@ smcr_wire_clc_names_qp(const smcr_clc_t *clc)
 /* An RToken: the RKey and the address with which a peer writes into an RMB over one link. */
 typedef struct {
     uint8_t link;      /* number of the link that the RToken is for */
-    uint32_t ref_rkey; /* ADD LINK: key of the same RMB on the link that carries the message */
-    uint32_t rkey;     /* key of the RMB on the link `link` */
-    uint64_t va;       /* virtual address of the RMB on the link `link` */
+    uint32_t ref_rkey; /* in ADD LINK: key of the same RMB on the link that carries the message */
+    uint32_t rkey;     /* key of the RMB on the link in `link` */
+    uint64_t va;       /* virtual address of the RMB on the link in `link` */
 } smcr_rtoken_t;
 
 /* CONFIRM LINK (A.3.1). */
@@ -234,8 +242,8 @@ typedef struct {
 /* ADD LINK CONTINUATION (A.3.3). */
 typedef struct {
     uint8_t link;         /* number of the new link */
-    uint8_t rtokens_left; /* number of RTokens that the sender has not sent before this message;
-                             includes the RTokens in this message */
+    uint8_t rtokens_left; /* number of RTokens in this message and in later messages of the sender,
+                             according to a field of the message */
 } smcr_llc_add_link_cont_t;
 
 /* DELETE LINK (A.3.4). */
@@ -247,8 +255,8 @@ typedef struct {
 
 /* CONFIRM RKEY (A.3.5) and CONFIRM RKEY CONTINUATION (A.3.6), which has only `other_links`. */
 typedef struct {
-    uint8_t other_links; /* number of RTokens for other links in the message and the continuations
-                            after it */
+    uint8_t other_links; /* number of RTokens for other links in this message and in its
+                            continuations, according to a field of the message */
     uint32_t rkey;       /* key of the RMB on the link that carries the message */
     uint64_t va;         /* virtual address of the RMB on the link that carries the message */
 } smcr_llc_confirm_rkey_t;
@@ -263,10 +271,12 @@ typedef struct {
 /* An LLC message. */
 typedef struct {
     uint8_t type;       /* enum smcr_llc_type */
-    uint16_t length;    /* length of the message in bytes, by its length field */
+    uint16_t length;    /* length of the message in bytes, according to its length field */
     uint8_t flags;      /* byte 3 of the message: SMCR_LLC_FLAG_ bits */
-    bool little_endian; /* version 2: the length is right only as little-endian */
-    bool big_endian;    /* version 2: the length is right only as big-endian */
+    bool little_endian; /* version 2: the length field has the right value only if read as
+                           little-endian */
+    bool big_endian;    /* version 2: the length field has the right value only if read as
+                           big-endian */
     bool complete;      /* the whole message was captured and its length is right */
     bool lacks_response_flag; /* the state has found that the message is a response, although its
                                  response flag is not set */
@@ -295,17 +305,18 @@ typedef struct {
 /* A cursor: a position in an RMB element, which is a circular buffer (4.5, A.4). */
 typedef struct {
     uint16_t wrap;  /* number of times that the cursor has wrapped, modulo 65536 */
-    uint32_t count; /* offset in the RMB element, bytes */
+    uint32_t count; /* offset in the RMB element to which the cursor points, bytes */
 } smcr_cursor_t;
 
 /* A CDC message. */
 typedef struct {
-    uint8_t length;     /* length of the message in bytes, by its length field */
+    uint8_t length;     /* length of the message in bytes, according to its length field */
     uint16_t seq;       /* sequence number */
     uint32_t token;     /* alert token of the receiver */
-    smcr_cursor_t prod; /* producer cursor: where the sender writes next in the receiver's RMB
+    smcr_cursor_t prod; /* producer cursor: position at which the sender writes next in the
+                           receiver's RMB element */
+    smcr_cursor_t cons; /* consumer cursor: position at which the sender reads next in its own RMB
                            element */
-    smcr_cursor_t cons; /* consumer cursor: where the sender reads next in its own RMB element */
     uint8_t flags;      /* byte 24 of the message: SMCR_CDC_FLAG_ bits */
     uint8_t state;      /* byte 25 of the message: SMCR_CDC_STATE_ bits */
     bool complete;      /* the whole message was captured */
@@ -314,12 +325,13 @@ typedef struct {
 /* ---- what Linux reports over netlink ----
  *
  * The host on which a program asks over netlink reports its own SMC-R sockets, link groups and
- * links (<linux/smc_diag.h>, <linux/smc.h>). "The host" below is this host. */
+ * links (<linux/smc_diag.h>, <linux/smc.h>). In the comments of the structs for netlink, "the host"
+ * is this host. */
 
 #define SMCR_TOLD_TEXT_LENGTH 64 /* bytes of a name, including the NUL */
 
-/* State of a socket, by the numbers of net/smc/smc.h (enum smc_state). The plugin gives only the
- * state of listening sockets a name. */
+/* State of a socket, by the numbers of net/smc/smc.h (enum smc_state). The plugin names only one of
+ * them: the state of a listening socket. */
 enum smcr_told_state { SMCR_TOLD_LISTEN = 10 };
 /* What carries the data of a socket: SMC-R, TCP after a fallback, or SMC-D. */
 enum smcr_told_mode { SMCR_TOLD_SMCR, SMCR_TOLD_FALLBACK, SMCR_TOLD_SMCD };
@@ -344,8 +356,10 @@ typedef struct {
     uint64_t inode;                    /* inode number of the socket */
     uint32_t token;                    /* alert token, which CDC messages to the host carry */
     uint32_t size[SMCR_TOLD_ENDS];     /* bytes of the RMB element in which each end receives */
-    smcr_cursor_t rx_prod;             /* producer cursor of the last CDC message received */
-    smcr_cursor_t rx_cons;             /* consumer cursor of the last CDC message received */
+    smcr_cursor_t rx_prod;             /* producer cursor in the last CDC message that the host has
+                                          received */
+    smcr_cursor_t rx_cons;             /* consumer cursor in the last CDC message that the host has
+                                          received */
     smcr_cursor_t tx_prod;             /* the host's own producer cursor; the cursor in its last CDC
                                           message may be lower */
     smcr_cursor_t tx_cons;             /* the host's own consumer cursor; the cursor in its last CDC
@@ -362,15 +376,15 @@ typedef struct {
 /* A link group: nest SMC_GEN_LGR_SMCR. */
 typedef struct {
     uint32_t id;                       /* ID of the link group, as smc-tools show it */
-    bool is_server;                    /* the host is the server of the group */
+    bool is_server;                    /* the host is the server of the link group */
     uint8_t type;                      /* type of the group: 1 single, 2 symmetric, 3 and 4
                                           asymmetric */
     uint8_t version;                   /* SMC version; 0: not reported */
     uint8_t release;                   /* release of SMC version 2; valid if `version` is not 0 */
     uint8_t os;                        /* code of the peer's operating system, enum
                                           smcr_clc_os_type; valid if `version` is not 0 */
-    uint8_t vlan;                      /* VLAN ID, as the host reports it */
-    uint32_t connections;              /* number of connections of the group */
+    uint8_t vlan;                      /* VLAN ID of the link group */
+    uint32_t connections;              /* number of connections of the link group */
     char peer_host[SMCR_TOLD_TEXT_LENGTH]; /* name of the peer's host, without trailing spaces;
                                               empty: not reported */
     char eid[SMCR_TOLD_TEXT_LENGTH];   /* EID of the group, without trailing spaces; empty: not

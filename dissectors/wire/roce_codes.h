@@ -12,7 +12,7 @@
 
 /* Opcodes of the reliable connection service (RC), by the names of table 38. The upper three bits
  * of an opcode are its service (enum smcr_ib_service), which is zero for RC. The lower five bits
- * mean the same in all services. Opcodes 13 to 18 are responses. */
+ * are the operation, with the same codes in all services. Opcodes 13 to 18 are responses. */
 #define SMCR_RC_OPERATIONS(V) \
     V(SMCR_RC_SEND_FIRST, 0, "SEND_FIRST") \
     V(SMCR_RC_SEND_MIDDLE, 1, "SEND_MIDDLE") \
@@ -40,7 +40,7 @@
 
 enum smcr_ib_opcode {
     SMCR_RC_OPERATIONS(SMCR_WIRE_ENUM_ROW)
-    SMCR_RC_UNUSED = 21, /* RESYNC of the RD service */
+    SMCR_RC_UNUSED = 21, /* operation RESYNC, which only the RD service has */
     SMCR_RC_OPCODES = 0x20,
     SMCR_UC_SEND_ONLY = 0x24,
     SMCR_UC_WRITE_ONLY = 0x2a,
@@ -58,7 +58,7 @@ enum smcr_ib_service {
 
 /* ---- properties of an opcode; `opcode` is byte 0 of the BTH ---- */
 
-/* Whether the packet has a SEND, or a part of one (9.4.1). */
+/* Whether the packet is a SEND, or a part of a SEND (9.4.1). */
 static inline bool
 smcr_ib_is_send(uint8_t opcode)
 {
@@ -66,7 +66,7 @@ smcr_ib_is_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* Whether the packet has a whole SEND: the SEND has no other packets. */
+/* Whether the packet is a whole SEND message: the message has no other packets. */
 static inline bool
 smcr_ib_is_whole_send(uint8_t opcode)
 {
@@ -74,7 +74,7 @@ smcr_ib_is_whole_send(uint8_t opcode)
            opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* Whether the packet has an RDMA WRITE, or a part of one (9.4.3). */
+/* Whether the packet is an RDMA WRITE, or a part of an RDMA WRITE (9.4.3). */
 static inline bool
 smcr_ib_is_write(uint8_t opcode)
 {
@@ -88,8 +88,8 @@ smcr_ib_is_response(uint8_t opcode)
     return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
 }
 
-/* Whether the packet is the first or a middle one of several packets, so that its payload has the
- * size of the path MTU. */
+/* Whether the packet is the first or a middle packet of a message, so that its payload has the size
+ * of the path MTU. */
 static inline bool
 smcr_ib_is_first_or_middle(uint8_t opcode)
 {
@@ -106,14 +106,14 @@ smcr_ib_is_first_or_middle(uint8_t opcode)
     }
 }
 
-/* Whether the packet has a whole RDMA WRITE: the WRITE has no other packets. */
+/* Whether the packet is a whole RDMA WRITE message: the message has no other packets. */
 static inline bool
 smcr_ib_is_whole_write(uint8_t opcode)
 {
     return opcode == SMCR_RC_WRITE_ONLY || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
 }
 
-/* Whether the packet is the first one of a SEND or an RDMA WRITE, or the only one. */
+/* Whether the packet is the first or the only packet of a SEND or RDMA WRITE message. */
 static inline bool
 smcr_ib_begins_message(uint8_t opcode)
 {
@@ -130,15 +130,15 @@ smcr_ib_fetches_data(uint8_t opcode)
            opcode == SMCR_RC_FETCH_ADD;
 }
 
-/* Whether the packet has the RKey of a SEND with invalidate, in place of immediate data. */
+/* Whether the packet has an RKey in place of immediate data: it ends a SEND with invalidate. */
 static inline bool
 smcr_ib_has_invalidate(uint8_t opcode)
 {
     return opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
 }
 
-/* Whether the packet has four bytes of immediate data or, of the same length, the RKey of a SEND
- * with invalidate. */
+/* Whether the packet has four bytes after its headers that are immediate data or, in a SEND with
+ * invalidate, an RKey. */
 static inline bool
 smcr_ib_has_immediate(uint8_t opcode)
 {
@@ -153,7 +153,7 @@ smcr_ib_has_immediate(uint8_t opcode)
     }
 }
 
-/* Whether the packet is the last one of a SEND or an RDMA WRITE, or the only one. */
+/* Whether the packet is the last or the only packet of a SEND or RDMA WRITE message. */
 static inline bool
 smcr_ib_ends_message(uint8_t opcode)
 {
@@ -176,22 +176,26 @@ smcr_ib_ends_message(uint8_t opcode)
 #define SMCR_IB_ICRC_LENGTH 4
 #define SMCR_IB_VCRC_LENGTH 2 /* InfiniBand only */
 
-/* Fields of the headers */
-#define SMCR_MASK_LRH_NEXT 0x03   /* byte 1 of the LRH: enum smcr_ib_lrh_next */
-#define SMCR_IB_GRH_NEXT_BTH 0x1b /* byte 6 of the GRH */
-#define SMCR_MASK_BTH_PAD 0x30    /* byte 1 of the BTH */
-#define SMCR_MASK_BTH_FECN 0x80   /* byte 4 of the BTH: this packet has met congestion */
-#define SMCR_MASK_BTH_BECN 0x40   /* byte 4 of the BTH: the packets that this packet answers have
-                                     met congestion */
-#define SMCR_MASK_ECN 0x03        /* ECN bits of IP's type of service or traffic class, and of the
-                                     GRH's */
-#define SMCR_IB_PKEY_DEFAULT 0x7fff /* default partition key, without the bit for full membership */
-#define SMCR_MASK_BTH_VERSION 0x0f /* byte 1 of the BTH */
-#define SMCR_MASK_BTH_RESERVED 0x3f /* byte 4 of the BTH, next to FECN and BECN */
-#define SMCR_MASK_BTH_RESERVED_8 0x7f /* byte 8 of the BTH, next to the request to acknowledge */
+/* Masks and values of fields in the headers LRH, GRH, BTH and IP */
+#define SMCR_MASK_LRH_NEXT 0x03   /* mask in byte 1 of the LRH: enum smcr_ib_lrh_next, the header
+                                     after the LRH */
+#define SMCR_IB_GRH_NEXT_BTH 0x1b /* value of byte 6 of the GRH (next header): a BTH follows */
+#define SMCR_MASK_BTH_PAD 0x30    /* mask in byte 1 of the BTH: number of bytes of padding */
+#define SMCR_MASK_BTH_FECN 0x80   /* bit in byte 4 of the BTH: this packet has met congestion */
+#define SMCR_MASK_BTH_BECN 0x40   /* bit in byte 4 of the BTH: the packets that this packet answers
+                                     have met congestion */
+#define SMCR_MASK_ECN 0x03        /* mask of the ECN bits: in IPv4's type of service, or in the
+                                     traffic class of IPv6 or of a GRH */
+#define SMCR_IB_PKEY_DEFAULT 0x7fff /* default partition key, without the highest bit, which means
+                                       full membership */
+#define SMCR_MASK_BTH_VERSION 0x0f /* mask in byte 1 of the BTH: version of the transport header */
+#define SMCR_MASK_BTH_RESERVED 0x3f /* mask in byte 4 of the BTH: reserved bits, next to FECN and
+                                       BECN */
+#define SMCR_MASK_BTH_RESERVED_8 0x7f /* mask in byte 8 of the BTH: reserved bits, next to the bit
+                                         that asks for an acknowledgement */
 
-/* The destination queue pair of a base transport header: bytes 5 to 7, in network byte order. `bth`
- * has SMCR_IB_BTH_LENGTH bytes. */
+/* Returns the number of the destination queue pair, from bytes 5 to 7 of a base transport header.
+ * `bth` has SMCR_IB_BTH_LENGTH bytes. */
 static inline uint32_t
 smcr_ib_bth_qpn(const uint8_t *bth)
 {
@@ -200,8 +204,8 @@ smcr_ib_bth_qpn(const uint8_t *bth)
 
 enum smcr_ib_lrh_next { SMCR_IB_LRH_NEXT_BTH = 2, SMCR_IB_LRH_NEXT_GRH = 3 };
 
-/* The syndrome of an AETH: its kind, and a code, which is the credits, the timer or the reason of a
- * NAK */
+/* Masks of the syndrome in an AETH: its kind and its code. The code is the credits of an ACK, the
+ * timer of an RNR NAK, or the reason of a NAK. */
 #define SMCR_MASK_SYNDROME_KIND 0x60
 #define SMCR_MASK_SYNDROME_CODE 0x1f
 enum smcr_ib_syndrome_kind {
@@ -209,7 +213,8 @@ enum smcr_ib_syndrome_kind {
     SMCR_IB_SYNDROME_RNR_NAK = 1,
     SMCR_IB_SYNDROME_NAK = 3,
 };
-/* Milliseconds of the RNR timer `code`, 0 to 31 (InfiniBand volume 1, table 45). */
+/* Returns the wait that an RNR NAK with the timer code `code` (0 to 31) asks for, milliseconds
+ * (InfiniBand volume 1, table 45). */
 static inline double
 smcr_ib_rnr_timer_ms(unsigned code)
 {
@@ -284,9 +289,11 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
 #define SMCR_IB_MAD_CLASS_CM 7
 #define SMCR_IB_MAD_CM_VERSION 2
 #define SMCR_IB_MAD_METHOD_SEND 3
-#define SMCR_IB_GSI_QPN 1 /* queue pair of the general services interface */
+#define SMCR_IB_GSI_QPN 1 /* number of the queue pair to which MADs of communication management go
+                             (general services interface) */
 
-/* Messages (12.6); the specification names them ConnectRequest and so on */
+/* Messages of communication management (12.6), with their short names; the specification calls a
+ * REQ ConnectRequest, for example */
 #define SMCR_IB_CM_ATTRIBUTES(V) \
     V(SMCR_IB_CM_REQ, 0x10, "REQ") \
     V(SMCR_IB_CM_MRA, 0x11, "MRA") \
@@ -301,8 +308,8 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
     V(SMCR_IB_CM_APR, 0x1a, "APR")
 enum smcr_ib_cm_attribute { SMCR_IB_CM_ATTRIBUTES(SMCR_WIRE_ENUM_ROW) };
 
-/* States of a connection (enum ib_cm_state); up to timewait in the order in which they follow each
- * other */
+/* States of a connection (enum ib_cm_state). From idle to timewait, they follow each other in this
+ * order. */
 #define SMCR_IB_CM_STATES(V) \
     V(SMCR_IB_CM_STATE_IDLE, 0, "idle") \
     V(SMCR_IB_CM_STATE_LISTEN, 1, "listen") \
@@ -327,7 +334,8 @@ enum smcr_ib_cm_state { SMCR_IB_CM_STATES(SMCR_WIRE_ENUM_ROW) };
 #define SMCR_IB_CM_ANSWERED(V) \
     V(SMCR_IB_CM_ANSWERS_REQ, 0, "REQ") \
     V(SMCR_IB_CM_ANSWERS_REP, 1, "REP") \
-    V(SMCR_IB_CM_ANSWERS_OTHER, 2, "other") /* MRA: a LAP; REJ: no message */
+    V(SMCR_IB_CM_ANSWERS_OTHER, 2, "other") /* the MRA delays the answer to a LAP; or the REJ
+                                               rejects no message */
 enum smcr_ib_cm_answered { SMCR_IB_CM_ANSWERED(SMCR_WIRE_ENUM_ROW) };
 
 /* Reasons of a REJ (12.6.7.2; enum ib_cm_rej_reason) */
@@ -378,5 +386,6 @@ enum smcr_ib_cm_reason { SMCR_IB_CM_REASONS(SMCR_WIRE_ENUM_ROW) };
     V(SMCR_IB_CM_SIDR_UNSUPPORTED_VERSION, 5, "class version not supported")
 enum smcr_ib_cm_sidr_status { SMCR_IB_CM_SIDR_STATUSES(SMCR_WIRE_ENUM_ROW) };
 
-/* Service IDs of RDMA-CM have this value in the upper five bytes, then a port space and a port */
+/* Value of the upper five bytes of a service ID of RDMA-CM. The lower three bytes are a port space
+ * and a port. */
 #define SMCR_IB_CM_IP_SERVICE 1
