@@ -99,9 +99,9 @@ dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
 {
     if (!is_for_heuristic(tvb, pinfo))
         return false;
-    bool is_layer = heuristic->protocol != NULL; /* true: Wireshark asks from inside another
-                                                    dissector, and a heuristic with a protocol is a
-                                                    layer of its own */
+    bool is_layer = heuristic->protocol != NULL; /* true: an earlier call in this frame has set the
+                                                    protocol, so Wireshark has already added the
+                                                    layer */
     smcr_heuristic_restore_protocol(heuristic, pinfo);
     pinfo->can_desegment = pinfo->saved_can_desegment;
     if (!smcr_tcp_clc_is_plausible(tvb) && !smcr_handshake_find_conn(pinfo))

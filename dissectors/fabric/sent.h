@@ -42,12 +42,12 @@ typedef struct {
     smcr_when_t when;        /* frame and time of the packet */
     uint8_t opcode;          /* opcode of the BTH, all eight bits: service and operation */
     uint8_t syndrome;        /* syndrome of the AETH; set only with `has_aeth` */
-    bool has_aeth;           /* the ICRC is wrong: every receiver discards the packet */
+    bool has_aeth;           /* the packet has an AETH, and the bytes of the AETH are captured */
     uint32_t psn;            /* PSN of the BTH, 24 bits */
     uint32_t payload_length; /* length of the payload in bytes, without padding */
     uint32_t dma_length;     /* length in the RETH, bytes; 0: the packet has no RETH */
     int32_t ip_id;           /* IPv4 identification, or SMCR_SENT_NO_IP_ID */
-    bool corrupt;            /* the ICRC is wrong: every receiver drops the packet */
+    bool corrupt;            /* the ICRC is wrong: every receiver discards the packet */
 } smcr_sent_t;
 
 #define SMCR_PSN_MASK 0xffffffU

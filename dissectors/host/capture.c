@@ -3,10 +3,11 @@
  * state learns the sockets in that file before the first frame, as if the host had reported them
  * over netlink. The time of these reports is not known.
  *
- * How this file finds the end of the first pass: In programs without windows, Wireshark reports the
- * end of the pass. In programs with windows, Wireshark does not always report the end, for example
- * not after a change of a preference. So in these programs a tap listener gets all frames and keeps
- * the highest frame number. The first pass is over when a frame comes for the second time.
+ * How this file finds the end of the first pass over the frames: In programs without windows,
+ * Wireshark reports the end of the pass. In programs with windows, Wireshark does not always report
+ * the end, for example not after a change of a preference. So in these programs a tap listener gets
+ * all frames and keeps the highest frame number. The first pass is over when a frame comes for the
+ * second time.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -25,8 +26,8 @@
 
 /* The open file. */
 static struct {
-    smcr_state_t *state; /* NULL: no file is open */
-    bool is_read;        /* each frame has been dissected once */
+    smcr_state_t *state; /* state of the open file; NULL: no file is open */
+    bool is_read;        /* the first pass is complete: each frame has been dissected once */
     bool listens;        /* the tap listener is registered; it stays until the program ends */
     uint32_t last_frame; /* the highest frame number that the tap has got */
 } capture;
@@ -44,7 +45,8 @@ smcr_capture_learn(const packet_info *pinfo)
 
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
-        return capture.state; /* netlink messages are not captured on a network interface */
+        return capture.state; /* a netlink message has no interface to note: it is not captured on a
+                                 network interface */
     smcr_state_set_interface(capture.state,
                              named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
     return capture.state;
@@ -69,14 +71,14 @@ read_end(char *text, uint8_t gid[SMCR_GID_LENGTH], uint16_t *port)
     return true;
 }
 
-/* The columns of smcss that are read, in their order. A cursor has two values: wrap sequence and
- * count. */
+/* The columns of smcss that are read, in the order of a line. A cursor column has two values: wrap
+ * count and offset. */
 static const char *const smcss_columns[] = {
     "State", "Local Address", "Peer Address", "Mode", "Token", "Rcvbuf", "Peerbuf",
     "rxprod-Cursor", "rxprod-Cursor", "rxcons-Cursor", "rxcons-Cursor", "txprod-Cursor",
     "txprod-Cursor", "txcons-Cursor", "txcons-Cursor", "Role", "Linkid", "GID", "Peer-GID"};
 
-/* Number of values in the first and in the second part of a line. */
+/* Number of values in the first part and in the second part of a line of smcss. */
 #define SMCSS_SOCKET_VALUES 7
 #define SMCSS_CURSOR_VALUES 8
 
@@ -90,8 +92,8 @@ typedef struct {
 } smcss_texts_t;
 
 /* scan_socket(), scan_cursors() and scan_link() each scan one part of a line, from `line` on, and
- * return the number of values read. The first two move `line` to the end of their part if they have
- * read all its values. */
+ * return the number of values read. The first two functions move `line` to the end of their part if
+ * they have read all values of this part. */
 static int
 scan_socket(const char **line, smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -117,7 +119,7 @@ scan_cursors(const char **line, smcr_told_socket_t *told)
     return MAX(count, 0);
 }
 
-/* Scans the last part. Text after the last column counts as a further value. */
+/* Scans the last part of a line. Text after the last column counts as a further value. */
 static int
 scan_link(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -128,8 +130,8 @@ scan_link(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return MAX(count, 0);
 }
 
-/* Returns the number of values in the line. It is one more than the number of columns if text
- * follows the last column. */
+/* Returns the number of values in the line of smcss. If text follows the last column, the result is
+ * one more than the number of values that a line has. */
 static int
 scan_line(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -142,8 +144,8 @@ scan_line(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return count;
 }
 
-/* read_ends(), check_cursors() and read_link() each read or check some columns. Each returns the
- * name of the first wrong column; NULL: all are right. */
+/* Each of the functions read_ends(), check_cursors() and read_link() reads or checks some columns.
+ * It returns the name of the first wrong column; NULL: all these columns are right. */
 static const char *
 read_ends(smcss_texts_t *texts, smcr_told_socket_t *told)
 {
@@ -179,8 +181,8 @@ read_link(const smcss_texts_t *texts, smcr_told_socket_t *told)
     return ws_inet_pton6(texts->gid[1], (ws_in6_addr *)(void *)told->gid[1]) ? NULL : "Peer-GID";
 }
 
-/* Whether the line has no SMC-R connection: a heading, an empty line, a socket that listens or is
- * closed, a connection of TCP or SMC-D. */
+/* Whether the line describes no SMC-R connection. Such a line is a heading, an empty line, a socket
+ * that listens or is closed, or a connection of TCP or SMC-D. */
 static bool
 is_other_line(const smcss_texts_t *texts)
 {
@@ -255,7 +257,7 @@ learn_smcss(smcr_state_t *state)
 
 /* ---- beginning and end ---- */
 
-/* Called when the file is closed: the state no longer exists. */
+/* Called when the file is closed: forgets the state, which no longer exists. */
 static void
 end_file(void)
 {
@@ -310,7 +312,7 @@ smcr_capture_nstime(uint64_t nanoseconds)
 
 /* ---- windows ---- */
 
-/* Whether the program has all functions that the plugin's windows need. */
+/* Whether the program has windows, and all functions that the plugin's windows need. */
 static bool
 makes_windows(const funnel_ops_t *ops)
 {

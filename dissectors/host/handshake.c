@@ -99,7 +99,7 @@ smcr_endpoint_of_gid(const uint8_t gid[SMCR_GID_LENGTH], address *addr)
 }
 
 /* Returns the link on which the side sends; if that link is not known, the link on which the other
- * side sends; NULL: both are not known. */
+ * side sends; NULL: neither link is known. */
 static const smcr_link_t *
 link_of_side(const smcr_conn_t *conn, unsigned side)
 {
@@ -109,7 +109,7 @@ link_of_side(const smcr_conn_t *conn, unsigned side)
 }
 
 /* Fills in GID and number of the side's queue pair on the link; the number is 0 if only the GID is
- * known. Returns false if neither is known. */
+ * known. Returns false if neither GID nor number is known. */
 static bool
 queue_pair_address(const smcr_link_t *link, unsigned side, address *addr, uint32_t *port)
 {
@@ -261,8 +261,8 @@ smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
     smcr_conn_t *conn = smcr_conn_of_conversation(smcr_capture_state(), conversation);
 
     if (conn && conn->socket && smcr_conn_began_before_capture(conn)) {
-        conversation = new_conversation(pinfo, pinfo->num); /* the ports are used once more: the
-                                                               earlier connection is over */
+        conversation = new_conversation(pinfo, pinfo->num); /* new connection with the same ports:
+                                                               the earlier connection is over */
         conn = NULL;
     }
     if (!conn) {
@@ -298,8 +298,8 @@ smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn)
                                                      CONVERSATION_TCP, as_tcp.srcport,
                                                      as_tcp.destport, 0);
     smcr_conn_t *other = conversation ? smcr_conn_of_conversation(state, conversation) : NULL;
-    if (!conversation || (other && !conn->fallback.kind)) /* without an earlier conversation, the
-                                                             new one begins with the file */
+    if (!conversation || (other && !conn->fallback.kind)) /* the new conversation begins at frame 0
+                                                             if no earlier one exists */
         conversation = new_conversation(&as_tcp, conversation ? pinfo->num : 1);
     if (other && conn->fallback.kind)
         smcr_state_report_fallback(conn, other);
@@ -316,8 +316,8 @@ analysis_of(const smcr_conn_t *conn)
                               : NULL;
 }
 
-/* Whether the capture has had all segments of the TCP connection for which `completeness` has a
- * bit. */
+/* Whether the capture has had all kinds of segments of the TCP connection that the bits of
+ * `completeness` select. */
 static bool
 has_had_segments(const smcr_conn_t *conn, unsigned completeness)
 {

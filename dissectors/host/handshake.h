@@ -18,11 +18,11 @@ typedef struct {
     int proto_data; /* protocol "data", of bytes that no other dissector knows */
 } smcr_handshake_tcp_ids_t;
 
-/* Returns these ids. They do not change after the hand-off. */
+/* Returns the ids of protocols and fields. They do not change after the hand-off. */
 const smcr_handshake_tcp_ids_t *smcr_handshake_tcp_ids(void);
 
-/* Looks up the ids, and the dissector `smcr` of CLC; called once, after all protocols have
- * registered. */
+/* Looks up the ids of protocols and fields, and the CLC dissector `smcr`; called once, after all
+ * protocols have registered. */
 void smcr_handshake_handoff(void);
 
 /* Registers the wrapper that is called instead of TCP's dissector; called once, when protocols
@@ -33,7 +33,7 @@ void smcr_handshake_wrap(dissector_t wrapper);
 /* Calls TCP's dissector, as Wireshark would have without the wrapper. Returns its result. */
 int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Sets the bypass of the CLC dissector, and returns the bypass before. While the bypass is a
+/* Sets the bypass of the CLC dissector, and returns the previous bypass. While the bypass is a
  * conversation, the CLC dissector passes all bytes to the dissector that this conversation had
  * before the plugin claimed it. The caller sets the bypass before it calls TCP's dissector with
  * bytes that are not CLC. After that call, the caller sets the bypass to the returned value, even
@@ -113,9 +113,9 @@ smcr_handshake_set_ends(packet_info *pinfo, const smcr_handshake_ends_t *ends, u
 /* ---- the connection of a TCP packet ---- */
 
 /* Returns the application's dissector that a conversation has in `frame`. `dissectors`: the
- * dissectors that have claimed the conversation, by frame. The result is a dissector other than the
- * CLC dissector: one that has claimed the conversation after the plugin did, or the one before.
- * NULL: only the CLC dissector has claimed the conversation. */
+ * dissectors that have claimed the conversation, by frame. The result is never the CLC dissector.
+ * It is the dissector that has claimed the conversation after the plugin, or else the last one
+ * before the plugin. NULL: only the CLC dissector has claimed the conversation. */
 dissector_handle_t smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_t frame);
 
 /* Returns the connection of this TCP packet; NULL: the TCP connection has had no sign of SMC. */

@@ -46,7 +46,8 @@ end_packet(wmem_allocator_t *pool _U_, wmem_cb_event_t event _U_, void *entry)
 {
     if (ours.file_is_open)
         ((heur_dtbl_entry_t *)entry)->protocol = NULL;
-    return false; /* wmem does not call this function at the end of the next packet */
+    return false; /* false: wmem shall not call this function once more at the end of the next
+                     packet */
 }
 
 bool

@@ -50,6 +50,6 @@ void smcr_gate_list(heur_dtbl_entry_t *own);
 void smcr_gate_close(smcr_gate_t *gate);
 void smcr_gate_open(const smcr_gate_t *gate);
 
-/* Returns whether the gate has disabled this heuristic. False: the user has disabled the heuristic,
- * or the heuristic is enabled. */
+/* Returns whether the gate has disabled this heuristic. Returns false if the heuristic is enabled,
+ * or if the user has disabled it. */
 bool smcr_gate_keeps_out(const smcr_gate_t *gate, const heur_dtbl_entry_t *heuristic);

@@ -28,9 +28,10 @@
 #include "preferences.h"
 #include "wire/wire.h"
 
-#define IGNORED_MAX 1000   /* packets of no interest after which the wrappers step aside */
-#define TELLING_LENGTH 200 /* captured bytes; a frame with so many is longer than any frame with an
-                              LLC or CDC message that the plugin has to find */
+#define IGNORED_MAX 1000   /* number of packets of no interest after which the wrappers step
+                              aside */
+#define TELLING_LENGTH 200 /* number of captured bytes; a frame with so many bytes is longer than
+                              any frame with an LLC or CDC message that the plugin has to find */
 
 /* Handles and heuristics live as long as the process. The members from `is_wrapped` on belong to
  * the open file. */
@@ -38,12 +39,12 @@ static struct {
     dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
     dissector_handle_t original[SMCR_HOOKS_STARTS];
     heur_dtbl_entry_t *own;
-    heur_dtbl_entry_t *builtin; /* heuristic of Wireshark's own `smc`; NULL: this Wireshark has
-                                   none */
+    heur_dtbl_entry_t *builtin; /* heuristic of Wireshark's own dissector `smc`; NULL: this version
+                                   of Wireshark has none */
     heur_dissector_t builtin_dissect;
     bool is_wrapped, enabled;
     bool offer_first;  /* InfiniBand's dissector offers payloads to heuristics before dissectors */
-    bool has_cut;      /* the capture has truncated a packet */
+    bool has_cut;      /* a packet of the file is truncated by snaplen */
     unsigned ignored;  /* packets of no interest since the last sign of SMC-R */
     uint32_t aside;    /* frame in which the wrappers stepped aside last */
 } hooks;
@@ -64,7 +65,7 @@ static const struct {
 
 typedef struct {
     uint32_t key;
-    bool decode_as; /* the user's choice (Decode As), not the default */
+    bool decode_as; /* the table has the user's choices (Decode As), not the default dissectors */
     dissector_handle_t handle;
 } entry_t;
 
@@ -253,5 +254,6 @@ smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front)
         hooks.builtin->dissector = in_front;
     }
     register_init_routine(start_file);
-    start_file(); /* puts the wrappers into the dissector tables, for Decode As */
+    start_file(); /* called at this time, too, so that Decode As finds the wrappers in the dissector
+                     tables */
 }

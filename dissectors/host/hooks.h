@@ -73,9 +73,9 @@ bool smcr_hooks_is_bth_dissector(dissector_handle_t handle);
  * replaced. Returns its result. */
 ws_bool smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);
 
-/* Has the built-in dissector show a message that the plugin has shown, if the preference
- * smcr.builtin_too is set and the user has not disabled the built-in dissector. `gate`: the closed
- * gate. */
+/* Lets the built-in dissector show a message that the plugin has already shown. Does nothing if the
+ * preference smcr.builtin_too is not set, or if the user has disabled the built-in dissector.
+ * `gate`: the closed gate. */
 void smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree,
                              const smcr_gate_t *gate);
 

@@ -5,15 +5,16 @@
 
 #include "ip_packet.h"
 
-#define ICMP_HEADER 8 /* bytes of an ICMP error before the quoted packet */
-#define IPV4_FRAGMENT 0x3fff /* bits of a fragment: more fragments follow, or it has an offset */
+#define ICMP_HEADER 8 /* length of the ICMP header before the quoted packet, bytes */
+#define IPV4_FRAGMENT 0x3fff /* bits that are set only in fragments: "more fragments", and the
+                                fragment offset */
 
 /* A version of IP. Offsets are in bytes from the beginning of the header. */
 typedef struct {
     uint8_t version;
-    uint8_t shortest; /* shortest length of the header, bytes */
+    uint8_t shortest; /* shortest length of a header, bytes */
     uint8_t addresses, next;
-    uint8_t icmp;     /* protocol number of ICMP */
+    uint8_t icmp;     /* protocol number of ICMP for this version of IP */
 } kind_t;
 
 static const kind_t ipv4 = {4, 20, 12, 9, 1}, ipv6 = {6, 40, 8, 6, 58};
@@ -76,8 +77,8 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
         return;
     }
     uint16_t payload = read_uint16(header + 4);
-    /* A jumbogram, and a packet that the sender's adapter will split, have length 0 (RFC 2675,
-     * 3). */
+    /* Two kinds of packets have the length 0: a jumbogram (RFC 2675, 3), and a packet that the
+     * sender's adapter will split. */
     ip->total_length = payload ? (uint32_t)kind->shortest + payload : 0;
     ip->traffic_class = (uint8_t)(read_uint16(header) >> 4);
 }
@@ -109,8 +110,8 @@ addresses_match(const uint8_t *addresses, const wanted_header_t *wanted)
     return !dst || (dst->type == src->type && memcmp(addresses + size, dst->data, size) == 0);
 }
 
-/* Reads the wanted header if it is at `offset` and ends at or before `end`. Returns whether it
- * is. */
+/* Reads the wanted header if it is at `offset` and ends at or before `end`. Returns whether the
+ * header was found. */
 static bool
 read_wanted_header(smcr_host_bytes_t bytes, uint32_t offset, uint32_t end,
                    const wanted_header_t *wanted,

@@ -1,5 +1,5 @@
-/* Finds the IP header in a frame. Wireshark's IP dissector has read the header before, but other
- * dissectors get only a few values of the header from it.
+/* Finds the IP header in a frame. Wireshark's IP dissector has already read the header, but passes
+ * only a few of its values to other dissectors.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,7 +17,7 @@ typedef struct {
 /* Values of an IP header, integers in host order. */
 typedef struct {
     uint32_t offset;       /* offset of the header in the bytes */
-    uint32_t total_length; /* length of header and payload in bytes, as the header says; 0: the
+    uint32_t total_length; /* length of header and payload in bytes, according to the header; 0: the
                               length field of the header is 0 */
     uint8_t version;       /* IP version: 4 or 6 */
     uint8_t header_length; /* length of the header in bytes, with the options of IPv4, without the

@@ -7,7 +7,7 @@
 
 #include "compat.h"
 
-/* For which bytes of the application heuristic dissectors are called. */
+/* The application bytes for which heuristic dissectors are called. */
 typedef enum {
     SMCR_HEURISTICS_ADAPTIVE, /* for bytes with which a message may begin (payload/payload.h) */
     SMCR_HEURISTICS_ALWAYS,   /* for all bytes, as Wireshark's TCP does */

@@ -1,7 +1,7 @@
-/* Gets RoCEv2 packets to InfiniBand's dissector whose UDP source port belongs to another protocol.
- * Some adapters use the number of their queue pair as UDP source port. UDP's dissector calls the
- * dissector of the lower port first; for port 69, that is TFTP's. But UDP's dissector calls the
- * dissector of the conversation before the dissectors of ports.
+/* Passes RoCEv2 packets to InfiniBand's dissector even if their UDP source port belongs to another
+ * protocol. Some adapters use the number of their queue pair as UDP source port. UDP's dissector
+ * calls the dissector of the lower port first; for port 69, that is TFTP's. But UDP's dissector
+ * calls the dissector of the conversation before the dissectors of ports.
  *
  * So a wrapper of UDP's dissector looks for such packets. For the conversation of such a packet it
  * sets a dissector of the plugin (it claims the conversation), and it marks the frame. The plugin's
@@ -26,8 +26,9 @@
 #include "wire/wire.h"
 
 #define UDP_LENGTH 8
-#define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* bytes of a datagram that the wrapper reads:
-                                                         they have to be captured */
+#define SEEN_LENGTH (UDP_LENGTH + SMCR_IB_BTH_LENGTH) /* number of bytes of a datagram that the
+                                                         wrapper reads; these bytes have to be
+                                                         captured */
 
 /* Handles live as long as the process. */
 static struct {
@@ -67,7 +68,7 @@ read_datagram(tvbuff_t *tvb, datagram_t *datagram)
     return datagram->length <= (int)tvb_reported_length(tvb) - UDP_LENGTH;
 }
 
-/* Whether the opcode is one of the services that RoCE has. */
+/* Whether the service of the opcode is one that RoCE has. */
 static bool
 is_opcode(uint8_t opcode)
 {
@@ -162,15 +163,15 @@ lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
                                         datagram->source, datagram->destination, 0);
     if (conversation_get_dissector(conversation, pinfo->num) != ports.conversation)
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, ports.conversation);
-    /* the mark is for UDP's layer, which comes next */
+    /* the mark is for the layer of UDP, which is added next */
     p_add_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num + 1, &ports);
 }
 
 /* Dissects a packet of a claimed conversation. A packet of a marked frame goes to the dissector of
  * the destination port. Any other packet goes to the dissector that UDP would have called; if
- * another protocol has claimed the conversation, the conversation has this claim at frame 0. If
- * there is no conversation, Export PDU has written the packet with the name of this dissector, and
- * the packet goes to the dissector of the port. */
+ * another protocol has claimed the conversation, this is its claim at frame 0. If there is no
+ * conversation, the file was written by Export PDU, with the name of this dissector; then the
+ * packet goes to the dissector of the port. */
 static int
 dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -267,7 +268,8 @@ start_file(void)
         wrap_udp();
 }
 
-/* The dissector of conversations has a name, since Export PDU writes that name. */
+/* The dissector of claimed conversations has a name, since Export PDU writes this name into the
+ * file. */
 void
 smcr_udp_ports_register(void)
 {

@@ -26,37 +26,43 @@
 
 /* Offsets and lengths in bytes, and codes. */
 enum {
-    FAMILY_AT = 14, COOKED_LENGTH = 16,                     /* cooked header of the link layer */
+    FAMILY_AT = 14, COOKED_LENGTH = 16,                     /* cooked header of the link layer:
+                                                               offset of the netlink family, and
+                                                               length of the header */
     NLMSG_TYPE_AT = 4, FLAGS_AT = 6, NLMSG_LENGTH = 16,     /* struct nlmsghdr */
-    DUMP_AT = 8,                                            /* sequence number and port ID of
-                                                               nlmsghdr */
-    ERROR_LENGTH = 4,                                       /* error code after the nlmsghdr of
-                                                               DONE */
+    DUMP_AT = 8,                                            /* offset of sequence number and port ID
+                                                               in the nlmsghdr */
+    ERROR_LENGTH = 4,                                       /* length of the error code after the
+                                                               nlmsghdr of a message DONE */
     GENL_LENGTH = 4,                                        /* struct genlmsghdr */
-    NLA_LENGTH = 4, NLA_TYPE_AT = 2, NLA_TYPE = 0x3fff,     /* struct nlattr; bits of the type */
+    NLA_LENGTH = 4, NLA_TYPE_AT = 2, NLA_TYPE = 0x3fff,     /* struct nlattr: length, offset of the
+                                                               type, mask of the type without its
+                                                               flags */
     OWN_AT = 8, SOCKET_LENGTH = 64,                         /* struct smc_diag_msg */
-    GID_TEXT = 40,                                          /* a GID as text */
+    GID_TEXT = 40,                                          /* maximum length of a GID as text */
     AF_SMC = 43, SOCK_DIAG_BY_FAMILY = 20,
 };
 
-/* Types of attributes that show which kind a message is of (<linux/smc.h>, SMC_NLA_...). */
+/* Types of attributes from which describe() finds out the kind of a message (<linux/smc.h>,
+ * SMC_NLA_...). */
 enum { LGR_ID = 1, LGR_ROLE = 2, LGR_TYPE = 3, LINK_ID = 1, LINK_STATE = 10 };
 
-/* The nests of told.def. Structs come last, from IN_REQUEST on. */
+/* The nests of told.def. Nests that are structs come last, from IN_REQUEST on. */
 enum {
     IN_TOP, IN_EIDS, IN_SEID, IN_LIMIT, IN_SYS, IN_LGR, IN_V2, IN_R_V2, IN_LINK, IN_LGR_D, IN_DEV,
     IN_PORT, IN_STATS, IN_TECH, IN_SIZE, IN_USE, IN_FBACK, IN_DIAG, IN_REQUEST, IN_SOCKET, IN_CONN,
     IN_LGRINFO, IN_DMB, IN_FALLBACK, NESTS
 };
 
-/* A row of told.def. That file describes the columns. */
+/* A row of told.def, whose head describes the columns. */
 typedef struct {
     const int *hf; /* field for the value */
     uint8_t nest;  /* nest of the attribute or member: IN_... */
     uint8_t at;    /* type of the attribute, or offset of the member in bytes */
     enum { HOST, WIRE, ASCII, BELOW } kind;
-    unsigned more; /* In a row BELOW: the nest within the attribute. In other rows: where the value
-                      is stored in smcr_told_t, as offset | size << 16; size 0: not stored */
+    unsigned more; /* In a row BELOW: the nest within the attribute. In other rows: place of the
+                      value in smcr_told_t, as offset | size << 16; size 0: the value is not
+                      stored */
 } attribute_t;
 
 #define NOT 0
@@ -276,9 +282,9 @@ typedef enum { NOT_COMPARED, FIRST_TIME, COPY } novelty_t;
 /* State of the current frame. Lives as long as the packet. */
 typedef struct {
     uint32_t count;        /* number of messages so far */
-    smcr_told_kind_t kind; /* kind of all messages; SMCR_TOLD_DONE: several kinds, or another
-                              kind */
-    novelty_t novelty;     /* whether an earlier frame has the same bytes */
+    smcr_told_kind_t kind; /* kind of all messages of the frame; SMCR_TOLD_DONE: the messages have
+                              several kinds, or another kind */
+    novelty_t novelty;     /* result of compare_frame() for this frame */
 } shown_t;
 
 /* Returns the state of the current frame. The first call for a frame makes the state. */

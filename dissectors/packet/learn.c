@@ -57,7 +57,8 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
     arrival->layer = packet->layer;
     if (smcr_state_packet(arrival))
         return true;
-    if (packet->roce.has_bad_icrc) /* the bytes of a corrupt packet prove nothing */
+    if (packet->roce.has_bad_icrc) /* the ICRC is wrong: the bytes of a corrupt packet prove
+                                      nothing */
         return false;
     return (recognise_send(pinfo, packet, arrival) && smcr_state_packet(arrival)) ||
            smcr_state_unknown_qp_write(arrival);
@@ -213,7 +214,8 @@ recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 
     if (!smcr_record_find(state, pinfo->num, packet->layer, &packet->record))
         return false;
-    find_message(pinfo, packet); /* sets `fragments`, which are shown */
+    find_message(pinfo, packet); /* called since it sets `fragments` of the packet, which are
+                                    shown */
     smcr_record_complete(state, &packet->record);
     return true;
 }

@@ -80,8 +80,8 @@ void smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool fro
  * causes an event (an expert item). `nth`: number of the netlink message in the frame, from 0. */
 void smcr_packet_learn_netlink(packet_info *pinfo, const smcr_told_t *told, unsigned nth);
 
-/* Layer numbers of records. Each record of a frame has another layer number. RoCE packets have the
- * numbers below 0x100. Each constant is the first number of another kind of record. */
+/* Layer numbers of records: all records of a frame have different layer numbers. RoCE packets have
+ * the numbers below 0x100. Each constant is the first number of another kind of record. */
 typedef enum {
     SMCR_PACKET_CLC = 0x100,   /* CLC messages */
     SMCR_PACKET_DATA = 0x500,  /* the first bytes of the application */

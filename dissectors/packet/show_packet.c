@@ -104,8 +104,8 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, carried_t 
     return smcr_llc_dissect(message, pinfo, tree, &carried->llc);
 }
 
-/* Shows a packet of a message that is longer than the path MTU. Returns the subtree of the message
- * in its last packet, of the part in the other packets. */
+/* Shows a packet of a message that is longer than the path MTU. For the last packet, returns the
+ * subtree of the message; for other packets, the subtree of the part. */
 static proto_tree *
 show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
@@ -244,8 +244,8 @@ smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        const smcr_packet_t *packet)
 {
     const smcr_record_t *record = &packet->record;
-    const char *protocol = pinfo->current_proto; /* protocol name under which expert items are
-                                                    listed */
+    const char *protocol = pinfo->current_proto; /* protocol name under which Wireshark lists expert
+                                                    items */
     proto_item *item = proto_tree_add_protocol_format(tree, proto_smcr, tvb, 0, 0, "SMC-R%s",
                                                       tree ? text_of_answer(pinfo, packet) : "");
     proto_tree *below = proto_item_add_subtree(item, ett_smcr);

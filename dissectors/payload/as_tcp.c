@@ -1,8 +1,8 @@
 /* Passes the application's bytes to the dissectors that would get them over TCP. The plugin calls
  * functions of Wireshark's TCP, which does desegmentation, choice of the dissector, and Decode As.
- * TCP gets the bytes with the addresses and ports of the TCP connection, and with sequence numbers
- * that begin at 1. The plugin keeps TCP's state for these bytes apart from the state for the TCP
- * segments.
+ * Wireshark's TCP gets the bytes with the addresses and ports of the TCP connection, and with
+ * sequence numbers that begin at 1. The plugin keeps the TCP state for these bytes apart from the
+ * TCP state for the segments of the connection.
  *
  * The plugin relies on TCP's internals. For the time of a call it replaces `multisegment_pdus`,
  * `flags` and `ooo_segments` of tcp_flow_t, and `dissector_tree` of conversation_t. So a dissector
@@ -10,11 +10,11 @@
  * message that lasts until FIN by changing its tcp_multisegment_pdu. It sets the members of
  * packet_info in TCP_MEMBERS.
  *
- * Faults if a version of Wireshark differs: 1. If TCP keeps incomplete messages in another member,
- * messages of SMC-R mix with messages of TCP segments. 2. If TCP ends a message that lasts until
- * FIN in another way, HTTP without a length stays open. 3. If dissectors read other members of
- * packet_info, they read values of RoCE. tests/facts/test_payload.py and test_other_protocols.py
- * find these faults.
+ * If a future version of Wireshark changes this, there are the following faults: 1. If TCP keeps
+ * incomplete messages in another member, messages of SMC-R mix with messages of TCP segments. 2. If
+ * TCP ends a message that lasts until FIN in another way, HTTP without a length stays open. 3. If
+ * dissectors read other members of packet_info, they read values of RoCE.
+ * tests/facts/test_payload.py and test_other_protocols.py find these faults.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -53,7 +53,7 @@
 typedef struct {
     TCP_MEMBERS(DECLARE)
     wmem_list_frame_t *tcp_layer; /* layer added for the call */
-    wmem_tree_t *dissectors;      /* `dissector_tree` of the conversation */
+    wmem_tree_t *dissectors;      /* saved member `dissector_tree` of the conversation */
 } saved_frame_t;
 
 /* Makes the frame look like a TCP segment from the end `sender`, until end_tcp() is called. */
@@ -102,7 +102,8 @@ add_tcp_stream(tvbuff_t *tvb, proto_tree *tree, const smcr_handshake_ends_t *end
 static uint32_t
 sequence_number(uint64_t position)
 {
-    return 1 + (uint32_t)position; /* as Wireshark's relative sequence numbers */
+    return 1 + (uint32_t)position; /* the first byte has sequence number 1, as in Wireshark's
+                                      relative sequence numbers */
 }
 
 /* Ends a message that lasts until the end of the stream (DESEGMENT_UNTIL_FIN), such as an HTTP
@@ -120,8 +121,10 @@ end_message(struct tcp_analysis *tcpd, packet_info *pinfo, uint32_t seq)
         return false;
     if (!pinfo->fd->visited)
         message->nxtpdu = seq + 1;
-    message->flags |= MSP_FLAGS_REASSEMBLE_ENTIRE_SEGMENT; /* the segment is as long as its tvb */
-    pinfo->can_desegment = 1; /* for TCP: the dissector of the message can ask for no more data */
+    message->flags |= MSP_FLAGS_REASSEMBLE_ENTIRE_SEGMENT; /* the reported length of the tvb is the
+                                                              length of the whole segment */
+    pinfo->can_desegment = 1; /* needed by TCP; the dissector of the message cannot ask for more
+                                 data */
     return true;
 }
 
@@ -226,7 +229,8 @@ smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
 
     if (!record->conn || !piece.known || is_dropped(record))
         return false;
-    /* when this packet came, the bytes of earlier packets were not known, so no gap is reported */
+    /* when this packet came, the state did not know the bytes of earlier packets, so no gap is
+     * reported */
     if (record->conn_learned_late) {
         *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
         return true;
@@ -319,7 +323,8 @@ dissect_belated(const smcr_payload_target_t *target, const smcr_payload_fresh_t 
     ENDTRY;
 }
 
-/* Whether dissectors have declined the bytes: the only layer after `last` is TCP's "Data". */
+/* Whether all dissectors have declined the bytes: the only layer after `last` is Wireshark's
+ * "Data". */
 static bool
 is_only_data(wmem_list_frame_t *last)
 {
@@ -388,8 +393,8 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
     return smcr_payload_find_new_bytes(data, record, fresh);
 }
 
-/* Whether a later frame passes the bytes to dissectors. False if the connection was not known in
- * the frame that should have passed the bytes. */
+/* Whether a later frame passes the bytes to dissectors. False if the connection was still not known
+ * in that later frame. */
 static bool
 is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -437,7 +442,7 @@ smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_
 
 /* ---- bytes that a later frame hands on ---- */
 
-/* A run: bytes that follow each other in a stream, in one piece of the buffer. */
+/* A run: successive bytes of a stream, in one piece of the buffer. */
 typedef struct {
     smcr_record_t record; /* record of the packet with the first of these bytes */
     uint64_t position;    /* stream position of the first byte */

@@ -69,8 +69,7 @@ typedef struct {
 /* Layout of an IP header: offsets, in bytes, of the fields that are not 0. */
 typedef struct {
     unsigned header;      /* length of the header */
-    unsigned address;     /* length of an address; the two addresses are the last fields of the
-                             header */
+    unsigned address;     /* length of an address; the two addresses are at the end of the header */
     uint8_t version;      /* first byte: version, and for IPv4 the length of the header */
     unsigned length_at;   /* 2 bytes: length of the packet */
     unsigned length_less; /* number of header bytes that the length field does not count: 0 for
@@ -177,8 +176,8 @@ typedef struct {
     tvbuff_t *data;  /* NULL: none */
 } outgoing_t;
 
-/* Returns the acknowledgement number of a role: after all bytes that the role has read, and after
- * the peer's FIN if it has read all bytes. */
+/* Returns the acknowledgement number of a role: the number after the last byte that the role has
+ * read, or after the peer's FIN if the role has read all bytes. */
 static uint32_t
 acknowledgement_number(const exported_t *exported, unsigned role)
 {
@@ -226,7 +225,7 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
 }
 
 /* Returns the flags of the segment for a CDC message: RST if its sender aborts the connection, FIN
- * if the sender ends its stream; 0: neither. */
+ * if the sender ends its stream; 0: neither of them. */
 static unsigned
 end_flags(const smcr_tap_t *packet, const exported_t *exported, unsigned role)
 {

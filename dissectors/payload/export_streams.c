@@ -18,8 +18,8 @@
 typedef struct {
     const smcr_conn_t *conn;
     int sender;        /* side of the link group */
-    uint64_t position; /* stream position of the data; if `data` is NULL, the known end of the
-                          stream */
+    uint64_t position; /* stream position of the data; if `data` is NULL: position of the end of the
+                          stream, as far as it is known */
     tvbuff_t *data;    /* NULL: none */
 } update_t;
 
@@ -67,8 +67,9 @@ end_name(const smcr_conn_t *conn, unsigned role)
     return name;
 }
 
-/* Sets the names of the object in the listing of Export Objects, if the object has none yet, or if
- * the receiver or the number of missing bytes has changed. */
+/* Sets the names of the object in the listing of Export Objects. Changes the names only in two
+ * cases: 1. the object has no names yet; 2. the receiver or the number of missing bytes has
+ * changed. */
 static void
 set_names(stream_t *stream, const update_t *update)
 {

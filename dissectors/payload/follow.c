@@ -12,7 +12,8 @@
 #include "fields.h"
 #include "tcp_state.h"
 
-#define WAITING_MAX 1024 /* waiting packets of one direction; a sender never has more under way */
+#define WAITING_MAX 1024 /* maximum number of waiting packets of one direction: a sender never has
+                            more packets unacknowledged */
 
 static bool
 is_from_server(const smcr_record_t *record)
@@ -68,8 +69,9 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
                                     missing));
 }
 
-/* Adds data for which no bytes before are missing. follow->seq and record->seq are the low 32 bits
- * of stream positions. Positions that this function compares are less than 2 GiB apart. */
+/* Adds data to the text of Follow Stream, when no earlier bytes are missing. follow->seq and
+ * record->seq are the low 32 bits of stream positions. Positions that this function compares are
+ * less than 2 GiB apart. */
 static void
 deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t *record)
 {
@@ -78,7 +80,7 @@ deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t 
     uint32_t end = record->seq + record->data->len;
 
     if ((int32_t)(end - *next) <= 0) {
-        free_record(record); /* the data have come before */
+        free_record(record); /* earlier packets have already carried the data */
         return;
     }
     if (missing < 0)
@@ -159,7 +161,8 @@ skip_large_gap(follow_info_t *follow, const packet_info *pinfo, bool from_server
 {
     uint32_t *next = &follow->seq[from_server];
 
-    if (follow->bytes_written[from_server] == 0) /* the capture may start mid-connection */
+    if (follow->bytes_written[from_server] == 0) /* the beginning of the text: nothing is missing if
+                                                    the capture starts mid-connection */
         *next = (uint32_t)fresh->position - (uint32_t)fresh->gap;
     if (fresh->gap > INT32_MAX) {
         add_missing(follow, pinfo, from_server, fresh->gap);
@@ -189,7 +192,7 @@ add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *f
     skip_large_gap(follow, pinfo, from_server, fresh);
     deliver_record(follow, pinfo, record);
     uint32_t before;
-    do { /* adds waiting data until the next gap */
+    do { /* loop: adds waiting data up to the next gap */
         before = *next;
         deliver_waiting(follow, pinfo, from_server, before + 1);
     } while (*next != before);
@@ -208,8 +211,8 @@ clear_records(follow_info_t *follow)
     }
 }
 
-/* Whether the ends of the connection are set already. Ports are compared only if the TCP connection
- * is known. */
+/* Whether Follow Stream already has these ends of the connection. Ports are compared only if the
+ * TCP connection is known. */
 static bool
 is_same_client(const follow_info_t *follow, const smcr_conn_t *conn, const address *client,
                uint32_t port)
@@ -250,8 +253,8 @@ add_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *pack
     tvbuff_t *data;
 
     for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &record)); tvb_free(data))
-        if (record.conn == packet->record->conn && /* another connection may not be the followed
-                                                      one */
+        if (record.conn == packet->record->conn && /* the held bytes may belong to another
+                                                      connection than the followed one */
             smcr_payload_find_new_bytes(data, &record, &fresh))
             add_data(follow, pinfo, &record, &fresh);
 }

@@ -12,12 +12,13 @@
 
 #include "fields.h"
 
-/* The last bytes of a direction. */
+/* The newest bytes of one direction. */
 typedef struct {
     uint64_t when;   /* time of the bytes, nanoseconds since 1970 */
     uint64_t end;    /* stream position after the bytes */
     uint32_t frame;  /* frame of the bytes; 0: none yet */
-    uint8_t skipped; /* number of packets since the last packet for which heuristics were called */
+    uint8_t skipped; /* number of packets, since heuristics were called last, for which they were
+                        not called */
 } last_t;
 
 /* State of a connection, kept with Wireshark's conversation. It exists once a heuristic has
@@ -56,9 +57,9 @@ begins_announced(const smcr_record_t *record, smcr_policy_stretch_t bytes)
     return bytes.begin == stream->announced;
 }
 
-/* Whether the heuristics were not called for so many packets that they are called now:
- * SMCR_POLICY_SELDOM packets, or SMCR_POLICY_ANNOUNCED packets if the bytes begin directly after
- * announced bytes. */
+/* Whether the heuristics have to be called once more, because they were not called for
+ * SMCR_POLICY_SELDOM packets. If the bytes begin directly after announced bytes,
+ * SMCR_POLICY_ANNOUNCED packets are enough. */
 static bool
 is_due(const last_t *last, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
@@ -125,9 +126,11 @@ smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
 {
     bool is_off = smcr_preferences.heuristics == SMCR_HEURISTICS_ALWAYS;
 
-    if (is_off || have_tap_listener(known.export_tap)) /* Export PDUs needs all bytes */
+    if (is_off || have_tap_listener(known.export_tap)) /* Export PDUs needs all bytes, so the policy
+                                                          does not apply */
         return SMCR_POLICY_ASK_AS_TCP;
-    if (pinfo->fd->visited) /* a dissector may have claimed the conversation since then */
+    if (pinfo->fd->visited) /* in a later pass; a dissector may have claimed the conversation since
+                               the first pass */
         return record->write_location->skips_heuristics ? SMCR_POLICY_ASK_NOT
                                                         : SMCR_POLICY_ASK_AS_TCP;
     if (has_dissector(pinfo, record->conn, bytes))

@@ -86,10 +86,10 @@ void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *mess
  * message within a millisecond, so there is no such pause within a message. */
 #define SMCR_POLICY_IDLE (100 * SMCR_TIME_MILLISECOND)
 
-/* A message may also begin directly after the bytes that a CDC message has announced, because a
- * CDC message announces what the program wrote with one call, or what the kernel has collected. The
- * heuristics are called for a packet that begins there, if they were not called for this number of
- * packets before. */
+/* A message may also begin directly after the bytes that a CDC message has announced, because a CDC
+ * message announces the bytes of one write call of the program, or the bytes that the kernel has
+ * collected. The heuristics are called for a packet that begins there, if they were not called for
+ * this number of packets before. */
 #define SMCR_POLICY_ANNOUNCED 16
 
 /* Number of packets without a call of the heuristics after which they are called for the next
@@ -99,7 +99,7 @@ void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *mess
 /* The decision about the heuristics for a packet's new bytes. */
 typedef enum {
     SMCR_POLICY_ASK_AS_TCP, /* the policy does not apply: TCP decides whether to call heuristics */
-    SMCR_POLICY_ASK_NOW,    /* TCP decides whether to call heuristics; the caller reports the result
+    SMCR_POLICY_ASK_NOW,    /* as SMCR_POLICY_ASK_AS_TCP; in addition, the caller reports the result
                                with smcr_policy_note_answer() */
     SMCR_POLICY_ASK_NOT,    /* no heuristic is called: the bytes are shown as data */
 } smcr_policy_ask_t;

@@ -16,9 +16,9 @@ smcr_pieces_end(smcr_pieces_t *pieces)
     wmem_free(NULL, pieces->runs.list);
 }
 
-/* Returns the first run that ends after `position`; NULL: none does. `*offset`: set to the offset
- * of the run's bytes in the buffer. The search begins at the last run, since bytes mostly come in
- * order. */
+/* Returns the first run that ends after `position`; NULL: no run ends after `position`. Sets
+ * `*offset` to the offset of the run's bytes in the buffer. The search begins at the last run,
+ * since bytes mostly come in order. */
 static const smcr_range_t *
 find_run(smcr_pieces_t *pieces, uint64_t position, size_t *offset)
 {
@@ -62,9 +62,10 @@ bytes_given_up(const smcr_pieces_t *pieces, uint64_t position, size_t length)
     return last - position < length ? (size_t)(last - position) : length;
 }
 
-/* Returns the end of the part of the bytes that can be handled at once: the end of the run `next`
- * if it has the first byte already, else the beginning of `next`. `next` NULL: no run comes after
- * the bytes. */
+/* Returns the end of the first part of the bytes: the part has either only bytes that are kept
+ * already, or only new bytes. `is_kept`: the run `next` has the first byte; the part then ends with
+ * this run. Otherwise the part ends at the beginning of `next`. `next` NULL: no run comes after the
+ * bytes. */
 static uint64_t
 end_of_part(const smcr_range_t *next, bool is_kept)
 {
@@ -77,7 +78,7 @@ void
 smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {
     smcr_pieces_note_end(pieces, position + length);
-    if (length == 0) /* `bytes` may be NULL then */
+    if (length == 0) /* without new bytes `bytes` may be NULL, so nothing is copied */
         return;
     size_t without = bytes_given_up(pieces, position, length);
     position += without;
@@ -86,7 +87,7 @@ smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, 
     while (length > 0) {
         size_t offset;
         const smcr_range_t *next = find_run(pieces, position, &offset);
-        bool is_kept = next && next->from <= position; /* the bytes have come before */
+        bool is_kept = next && next->from <= position; /* the first byte is kept already */
         uint64_t until = end_of_part(next, is_kept);
         size_t part = until - position < length ? (size_t)(until - position) : length;
 

@@ -1,7 +1,8 @@
 /* State of Wireshark's TCP for the bytes of a connection, and positions of bytes on connections
- * whose TCP connection is not known. If the stream has gone round its RMB element and the size of
- * the element is not known, the positions of its bytes are not known, either. But their order is:
- * bytes follow each other in the element, and after its end continue at its beginning.
+ * whose TCP connection is not known. If the stream has wrapped in its RMB element, and the size of
+ * the element is not known, the positions of the bytes are not known. But the order of the bytes is
+ * known: they follow each other in the element, and continue at the beginning of the element after
+ * its end.
  *
  * The user can choose the protocol of a connection without known ports, or of a single connection
  * among those of a port: Decode As by the number of the connection (`-d smcr.stream==0,http`).
@@ -106,7 +107,8 @@ new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
 }
 
 /* Whether the flow was made for the conversation that the connection has now. A connection without
- * conversation has a stand-in, whose stream number is above all of TCP. */
+ * a conversation has a stand-in conversation, whose stream number is higher than all stream numbers
+ * of TCP. */
 static bool
 fits_conversation(const struct smcr_payload_flow *flow, const smcr_conn_t *conn)
 {
@@ -173,8 +175,8 @@ is_element_size_known(const smcr_record_t *record)
 }
 
 /* Appends the bytes of the packet to the flow. If their stream position is not known, they get the
- * position directly after the earlier bytes. If bytes are missing before them, their number is not
- * known, and the position is one byte higher. */
+ * position directly after the earlier bytes. If bytes are missing before the packet, nobody knows
+ * how many; then the position is one byte higher. */
 static void
 append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_range_t piece)
 {

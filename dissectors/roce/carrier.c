@@ -2,21 +2,22 @@
  * ways:
  *
  * 1. The wrapper. It replaces InfiniBand's dissector in Wireshark's tables. It learns the packet,
- *    calls InfiniBand's dissector, which shows the transport headers, and then shows SMC-R.
+ *    and calls InfiniBand's dissector, which shows the transport headers. Then it shows the parts
+ *    of SMC-R.
  * 2. The payload heuristic. InfiniBand's dissector offers the payload of a packet to heuristics, in
  *    the middle of the wrapper's call. The heuristic gets only the payload. It finds the packet
  *    that the wrapper has learned in proto data of the frame (find_slot()). If the wrapper has not
  *    seen the packet (host/hooks.c says when), the heuristic learns the packet itself.
  *
- * InfiniBand's dissector does not offer acknowledgements, nor packets that the capture has cut. The
- * wrapper shows these packets after the call.
+ * InfiniBand's dissector does not offer acknowledgements, nor packets that are truncated by
+ * snaplen. The wrapper shows these packets after the call.
  *
- * This file relies on three habits of InfiniBand's dissector, which its API does not promise:
- * - It offers no acknowledgement and no cut packet. If it did, packets would be shown twice.
- * - It has counted its own layer (curr_layer_num) when it offers a payload. If it had not, the
- *   second pass would not find the record of the packet.
- * - It sets only `ptype` and `destport` of packet_info, as dissect_headers() does in its place. If
- *   it set more, a run without a tree would show other columns than a run with one.
+ * This file relies on three properties of InfiniBand's dissector that Wireshark's API does not
+ * promise: - It offers no acknowledgement and no truncated packet. Otherwise packets would be shown
+ * twice. - It has counted its own layer (curr_layer_num) when it offers a payload. Otherwise the
+ * second pass would not find the record of the packet.
+ * - It sets only `ptype` and `destport` of packet_info, as dissect_headers() does. Otherwise a run
+ *   without a tree would show other columns than a run with a tree.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -33,8 +34,9 @@
 /* Created by smcr_roce_handoff(). Each call of a handle counts as a layer of the packet in
  * Wireshark. */
 static struct {
-    dissector_handle_t payload; /* the layer of SMC-R */
-    dissector_handle_t headers; /* the layer of InfiniBand, if its dissector is not called */
+    dissector_handle_t payload; /* dissector whose calls count as the layer of SMC-R */
+    dissector_handle_t headers; /* dissector whose calls count as the layer of InfiniBand, if
+                                   InfiniBand's dissector is not called */
 } handles;
 
 /* The arguments of a call from Wireshark to the wrapper or the heuristic, and the wrapper's return
@@ -108,8 +110,9 @@ show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
     return true;
 }
 
-/* Called through `handles.payload`. Returns the number of bytes shown, at least 1: a WRITE without
- * captured data counts as a layer, too. 0: nothing is shown. */
+/* Called through `handles.payload`. Returns the number of bytes shown. Returns at least 1 if
+ * something is shown, so that a WRITE without captured data counts as a layer, too. 0: nothing is
+ * shown. */
 static int
 show_payload_layer(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -138,8 +141,8 @@ has_payload_to_show(tvbuff_t *tvb, const smcr_packet_t *packet)
     return captured > 0 || (captured == 0 && packet->record.kind == SMCR_RECORD_WRITE);
 }
 
-/* Shows a packet that InfiniBand's dissector does not offer to heuristics: the capture has cut the
- * packet, or it has no payload. */
+/* Shows a packet that InfiniBand's dissector does not offer to heuristics: the packet is truncated
+ * by snaplen, or it has no payload. */
 static void
 show_unoffered(const call_t *call, nested_packet_t *current)
 {
@@ -177,8 +180,8 @@ has_own_payload(const smcr_packet_t *packet)
 }
 
 /* Whether InfiniBand's dissector certainly offers the payload to the plugin's heuristic: the
- * capture has the whole packet, and no other dissector gets the payload first. The heuristic clears
- * the columns, so the caller can save the time in which InfiniBand's dissector writes columns. */
+ * capture has the whole packet, and no other dissector gets the payload first. The plugin's
+ * heuristic then clears the columns, so InfiniBand's dissector need not write them. */
 static bool
 is_offered_for_certain(tvbuff_t *tvb, const smcr_packet_t *packet)
 {
@@ -308,12 +311,14 @@ dissect_acknowledgement(const call_t *call, smcr_packet_t *packet)
 static int
 dissect_foreign(const call_t *call)
 {
-    static nested_packet_t foreign; /* never written: packet is NULL, "not of SMC-R" */
+    static nested_packet_t foreign; /* never written: its member `packet` is NULL, which means "not
+                                       of SMC-R" */
     nested_packet_t **slot = find_slot(call->pinfo, true);
     nested_packet_t *outer = *slot;
     volatile int used = 0;
 
-    *slot = &foreign; /* not restored after an exception; the slot ends with the frame */
+    *slot = &foreign; /* the slot is not restored after an exception, since it ends with the
+                         frame */
     if (!outer || !outer->packet) {
         used = call_original(call);
         *slot = outer;
@@ -516,8 +521,8 @@ smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
         return false;
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);
-    packet.layer--; /* the layer that the wrapper would have: it is called before InfiniBand's layer
-                       counts */
+    packet.layer--; /* the layer as the wrapper would have it: the wrapper is called before
+                       InfiniBand's layer counts */
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);
     packet.payload = smcr_roce_payload(tvb, 0, &packet.roce);
     if (!smcr_packet_learn(pinfo, &packet)) {
@@ -533,7 +538,7 @@ smcr_roce_dissect_payload(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
 }
 
 /* Whether the bytes of the payload alone prove a message of SMC-R, in a packet that the wrapper has
- * not seen. `infiniband` NULL: the caller passes no data. */
+ * not seen. `infiniband`: data from InfiniBand's dissector; NULL: none. */
 static bool
 is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo *infiniband)
 {

@@ -1,9 +1,9 @@
 /* Reads InfiniBand transport headers, and finds which bytes the ICRC of a packet covers.
  *
  * Wireshark's own dissector reads the same headers, but does not store opcode and PSN for plugins.
- * It also calls no plugin for acknowledgements and for packets that the capture has cut. The ICRC
- * covers the IP header, too. That header is not in the buffer that a dissector gets, but before it,
- * in the buffer of the frame.
+ * It also calls no plugin for acknowledgements and for truncated packets. The ICRC covers the IP
+ * header, too. The IP header is not in the buffer that a dissector gets, but earlier in the buffer
+ * of the frame.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +12,8 @@
 
 #include "fields.h"
 
-#define LRH_WORDS_MASK 0x07ff /* bytes 4 and 5 of the LRH: length in words of 4 bytes */
+#define LRH_WORDS_MASK 0x07ff /* mask of bytes 4 and 5 of the LRH: length of the packet in words of
+                                 4 bytes */
 
 enum { IPV4_AND_UDP = 28, IPV6_AND_UDP = 48, UDP_LENGTH = 8, IP_UDP = 17 };
 
@@ -331,9 +332,10 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
 typedef struct {
     smcr_icrc_start_t start; /* the first header */
     tvbuff_t *tvb;           /* buffer that has the bytes */
-    int offset;              /* offset of the first header in `tvb` */
+    int offset;              /* offset of the first covered header in `tvb` */
     int bth;                 /* offset of the BTH from the first header */
-    int length;              /* bytes from the first header to the end of the ICRC; 0: not known */
+    int length;              /* number of bytes from the first covered header to the end of the
+                                ICRC; 0: not known */
 } cover_t;
 
 /* Finds the covered bytes of a RoCEv2 packet. Returns false if the bytes on the wire are not known:
@@ -456,7 +458,8 @@ show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t 
 void
 smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
 {
-    const char *protocol = pinfo->current_proto; /* expert items are listed under this name */
+    const char *protocol = pinfo->current_proto; /* protocol name under which expert items are
+                                                    listed */
 
     pinfo->current_proto = "SMC-R";
     if (icrc->status == SMCR_IB_ICRC_BAD)

@@ -13,12 +13,12 @@
 typedef struct {
     tvbuff_t *tvb;     /* the bytes of the packet */
     packet_info *pinfo;
-    proto_tree *tree;  /* the parent of the subtree */
+    proto_tree *tree;  /* parent of the analysis subtree */
     const char *title; /* title of the subtree; NULL: "SMC-R analysis" */
     proto_tree *own;   /* the subtree; NULL: not made yet */
 } analysis_t;
 
-/* Returns the subtree of the analysis. The first call makes the subtree. */
+/* Returns the subtree of the analysis. The first call makes this subtree. */
 static proto_tree *
 own_tree(analysis_t *analysis)
 {
@@ -71,8 +71,8 @@ add_wait(analysis_t *analysis, int hf_frame, int hf_time, const smcr_record_wait
         show_wait(own_tree(analysis), hf_frame, hf_time, wait);
 }
 
-/* Returns a wait with the frame `other` and the duration from the time `from` to the time `to`,
- * nanoseconds. If `to` is before `from`, the duration is not known. */
+/* Returns a wait with the frame `other`. Its duration is the time from `from` to `to`, both
+ * nanoseconds since the epoch. If `to` is before `from`, the duration is not known. */
 static smcr_record_wait_t
 wait_for(uint32_t other, uint64_t from, uint64_t to)
 {
@@ -80,7 +80,8 @@ wait_for(uint32_t other, uint64_t from, uint64_t to)
                                 .time = to >= from ? to - from : SMCR_RECORD_NO_TIME};
 }
 
-/* Returns a wait: the earlier frame `then`, and the time from that frame to this one. */
+/* Returns a wait that ends in this packet: the earlier frame `then`, and the time from that frame
+ * to this packet. */
 static smcr_record_wait_t
 wait_since(const analysis_t *analysis, const smcr_when_t *then)
 {
@@ -102,9 +103,9 @@ smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record
     return pinfo->fd->visited && smcr_record_is_out_of_order(record) ? record->first_frame : 0;
 }
 
-/* Adds the cause of a step back to an earlier PSN, and the frame of its first packet. In that
- * frame, also adds the NAK that caused the step back, and how long the sender took after the
- * NAK. */
+/* Adds the cause of a step back to an earlier PSN, and the frame of its first packet. In the frame
+ * of this first packet, also adds the NAK that caused the step back, and the time from the NAK to
+ * this packet. */
 static void
 add_step_back(analysis_t *analysis, const smcr_step_back_t *step)
 {
@@ -159,8 +160,8 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
 /* ---- acknowledgements and other responses ---- */
 
 /* Adds the code of a NAK or the timer of an RNR NAK, and the packet that the NAK refuses. `frame`:
- * frame of the first packet with the PSN of the NAK; 0: not known. A NAK for a PSN sequence error
- * does not refuse that packet: the receiver waits for that packet. */
+ * frame of the first packet with the PSN of the NAK; 0: not known. A NAK with the code "PSN
+ * sequence error" does not refuse the packet: the receiver waits for this packet. */
 static void
 add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
 {
@@ -180,8 +181,8 @@ add_refusal(analysis_t *analysis, const smcr_ib_headers_t *roce, uint32_t frame)
         proto_item_set_text(item, "Expects: %u", frame);
 }
 
-/* Adds the request that a response acknowledges, and the message that the response completes. If
- * the response completes several messages, adds the last of these messages. */
+/* Adds the request that a response acknowledges, and the message that the response completes; the
+ * last message, if the response completes several. */
 static void
 add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -201,8 +202,8 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 
 /* ---- congestion ---- */
 
-/* Adds the facts about a CNP: the packet with CE that the CNP answers, and the time since the CNP
- * before. */
+/* Adds the facts about a CNP: the packet with CE that the CNP answers, and the time since the
+ * previous CNP. */
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
 {
@@ -280,8 +281,8 @@ show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
         smcr_generated_uint64(tree, hf_smcr_cdc_urgent_offset, view->announced - 1);
 }
 
-/* Shows bytes announced, free space in the peer's buffer, and the wait that begins with the
- * message. */
+/* Shows the number of announced bytes, the free space in the peer's buffer, and the writer's wait
+ * for space that begins with the message. */
 static void
 show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 {
@@ -302,8 +303,8 @@ show_sent(proto_tree *tree, const smcr_record_cdc_t *view, bool heard)
 /* ---- CDC: the data that the sender of the message reads. `offers`: the free space in the sender's
  * buffer is known ---- */
 
-/* Shows bytes reported as read, the message that announced them, and the free space that the sender
- * offers. */
+/* Shows the number of bytes that the message reports as read, the earlier message that announced
+ * these bytes, and the free space in the sender's buffer. */
 static void
 show_received(proto_tree *tree, const smcr_record_cdc_t *view, bool offers)
 {
@@ -363,8 +364,8 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     add_earlier_packet(&analysis, record);
     add_number(&analysis, hf_smcr_missing, record->missing_before);
     add_frame(&analysis, hf_smcr_behind_gap, record->gap_frame);
-    if (record->discard_proof_frame) /* known only after later packets, as is the cause of a
-                                        retransmission */
+    if (record->discard_proof_frame) /* only later packets set the proof, as they may set the cause
+                                        of a retransmission */
         add_number(&analysis, hf_smcr_discarded, *record->discard_proof_frame);
     if (record->write_location)
         add_write(&analysis, record);

@@ -15,7 +15,7 @@ is_earlier_frame(const packet_info *pinfo, uint32_t frame)
     return frame && frame < pinfo->num;
 }
 
-/* ---- the ends of connections, and links, in hidden fields, for filters ---- */
+/* ---- the ends of connections, and links: hidden fields for filters ---- */
 
 /* Returns the sender of a packet of the connection: the role, 0 client or 1 server; if roles are
  * not known, the side. SMCR_LGR_SIDE_UNKNOWN: not known. */
@@ -70,8 +70,8 @@ show_ends(proto_tree *tree, const smcr_show_ends_t *ends, int sender)
         show_host(tree, ends, role);
 }
 
-/* Adds the ports of a connection whose TCP connection is known, hidden. `sender`: a role, or
- * SMCR_LGR_SIDE_UNKNOWN. */
+/* Adds the TCP ports of a connection as hidden fields, if its TCP connection is known. `sender`:
+ * role of the packet's sender, or SMCR_LGR_SIDE_UNKNOWN. */
 static void
 show_ports(proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -144,8 +144,8 @@ show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends
     show_ports(tree, conn, sender);
 }
 
-/* Shows the frames of CLC messages before the packet. Only the last of them is visible; the fields
- * in that frame lead to the others. */
+/* Shows the frames of the earlier CLC messages of the connection. Only the frame of the last
+ * message is a visible field: the user finds the other frames from there. */
 static void
 show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {
@@ -169,7 +169,7 @@ show_handshake(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 }
 
 /* Returns the bits of smcr.completeness: the kinds of messages that the connection has had so far;
- * in the second pass, in the whole capture. */
+ * in the second pass, the kinds of messages in the whole capture. */
 static unsigned
 completeness(const smcr_conn_t *conn)
 {
@@ -261,7 +261,7 @@ smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr
     smcr_item_raise(pinfo, item, &ei_smcr_fallback);
 }
 
-/* Marks an item as generated, and hides the item if the packet's headers have its value. */
+/* Marks an item as generated. Hides the item if the packet's headers already show its value. */
 static void
 hide_if(bool in_headers, proto_item *item)
 {
@@ -270,8 +270,8 @@ hide_if(bool in_headers, proto_item *item)
         proto_item_set_hidden(item);
 }
 
-/* Shows the GID of a queue pair. Also adds number and GID to the hidden fields by which filters
- * find either end. */
+/* Shows the GID of a queue pair. Also adds number and GID to the hidden fields that are for the
+ * queue pairs of both sender and receiver, so that filters find either of them. */
 static void
 show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_headers)
 {
@@ -340,7 +340,8 @@ show_queue_pairs(proto_tree *tree, const smcr_record_t *record, const smcr_ib_he
         smcr_annotate_target(tree, &qps[!record->sender].key, roce);
 }
 
-/* Shows the link of a packet: its line, and below it the fields that anybody asks for. */
+/* Shows the link of a packet: the line of the link, and below this line the fields that a tree,
+ * filter or column needs. */
 static void
 show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
           const smcr_ib_headers_t *roce)
@@ -442,7 +443,8 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 
-/* Writes the meaning of the cursors of a CDC message into the Info column. */
+/* Writes the numbers of bytes that a CDC message announces and reports as read into the Info
+ * column. */
 static void
 say_cdc(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -455,8 +457,8 @@ say_cdc(packet_info *pinfo, const smcr_record_t *record)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Win", view->own_free_bytes, " ");
 }
 
-/* Whether the packet is a request that nobody has answered. Only the second pass knows: a response
- * comes after the request. */
+/* Whether the packet is a request that nobody has answered. Known in the second pass only, because
+ * a response comes after its request. */
 static bool
 is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -464,8 +466,8 @@ is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
            smcr_evidence_is_unanswered(smcr_capture_state(), record->begins_exchange);
 }
 
-/* Whether the packet is the Confirm of a connection that has no RoCE packet, although the capture
- * would have them. A connection that fell back to TCP has none, and is left out. */
+/* Whether the packet is the Confirm of a connection whose RoCE packets are all missing in the
+ * capture. False for a connection that fell back to TCP, since it has no RoCE packets. */
 static bool
 is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -483,8 +485,8 @@ smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 
     if (record->cdc_analysis)
         say_cdc(pinfo, record);
-    if (proto_field_is_referenced(tree, proto_smcr)) /* true if any field of the protocol is
-                                                        needed */
+    if (proto_field_is_referenced(tree, proto_smcr)) /* true if a filter, column or tree needs any
+                                                        field of the protocol */
         show_fields(tvb, pinfo, tree, record, roce);
     if (is_unanswered(pinfo, record))
         smcr_item_raise(pinfo, item, &ei_smcr_no_response);

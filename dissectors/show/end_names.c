@@ -1,5 +1,5 @@
 /* Names of the ends of connections, and of links. Also the queue pair that sends a packet: RoCE
- * headers do not have it, but the record may.
+ * headers do not contain this queue pair, but the record may.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

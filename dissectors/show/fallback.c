@@ -7,7 +7,7 @@
 
 #include "generated.h"
 
-/* The last step of the handshake before a Decline. */
+/* Names of the last handshake step before a Decline, by the type of the last CLC message. */
 static const char *const steps[] = {
     "before any Proposal",
     [SMCR_CLC_PROPOSAL] = "after the Proposal",
@@ -36,8 +36,9 @@ decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
                               fallback->code);
 }
 
-/* Returns "the server declined after the Proposal: reason", and other possible causes. If CLC
- * messages may be missing, the last step before the Decline is not known. */
+/* Returns a text such as "the server declined after the Proposal: reason", with other possible
+ * causes after it. If CLC messages may be missing, the last step before the Decline is not
+ * known. */
 static const char *
 decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
@@ -80,8 +81,8 @@ no_clc_reason(const smcr_fallback_t *fallback)
     return "no CLC message is in the capture, only one side's SMC-R option";
 }
 
-/* Returns the reason that a host reports over netlink, and the peer's reason if the host reports
- * that, too. */
+/* Returns the reason that a host reports over netlink, and the reason of its peer if the host
+ * reports this reason, too. */
 static const char *
 told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
@@ -119,7 +120,8 @@ smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
     proto_item *item = proto_tree_add_string(tree, hf_smcr_fallback_reason, NULL, 0, 0, reason);
 
     proto_item_set_generated(item);
-    /* Before the text of TCP or of the application. The text of a Decline needs no addition. */
+    /* The remark is written before the text of TCP or of the application. The text of a Decline
+     * shows the fallback without a remark. */
     if (conn->fallback.kind == SMCR_FALLBACK_NO_OPTION)
         col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[No SMC-R option] ");
     else if (conn->fallback.kind != SMCR_FALLBACK_DECLINED)

@@ -1,5 +1,5 @@
-/* Functions for generated items: items in [brackets], whose values are not bytes of the frame. Also
- * includes all headers that the files of show/ need.
+/* Functions for generated items: items in [brackets], whose values are not bytes of the frame. This
+ * header also includes all headers that the files of show/ need.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -19,8 +19,8 @@ static expert_field *const experts[] = {
 #include "experts.def"
 };
 
-/* Whether the event is one of the receiver's window, which depends on how much the reader has
- * read. */
+/* Whether the event is about the receiver's window. Such an event depends on how much the reader
+ * has read. */
 static bool
 is_of_window(smcr_event_id_t id)
 {
@@ -208,7 +208,8 @@ add_events(wmem_strbuf_t *text, const packet_info *pinfo, const smcr_record_t *r
             add_event(text, record, event->id, words[event->id]);
 }
 
-/* Whether the packet may have trouble. Most packets have none, and need no text. */
+/* Whether the record may have an event or order that puts a word in brackets into the Info column.
+ * Most packets have none. */
 static bool
 may_have_trouble(const smcr_record_t *record, bool is_overtaken)
 {
@@ -262,9 +263,10 @@ append_words(packet_info *pinfo, const char *words)
     col_append_str(pinfo->cinfo, COL_INFO, words);
 }
 
-/* Puts "[NAK: reason] " before all other text, and "refuses frame 7" at the end; "refuses PSN 1234"
- * if the capture has no packet with the PSN of the NAK. `verb`: what the receiver does with the
- * packet. InfiniBand's dissector may have written the reason, too: its text is replaced. */
+/* Puts "[NAK: reason] " before all other text of the Info column, and "refuses frame 7" at its end.
+ * If the capture has no packet with the PSN of the NAK, the end is "refuses PSN 1234". `verb`: what
+ * the receiver does with the packet. If InfiniBand's dissector has written the reason, too, its
+ * text is replaced. */
 static void
 add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
             const char *reason, const char *verb)

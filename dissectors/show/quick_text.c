@@ -1,4 +1,4 @@
-/* Writes texts that every frame has; quick_text.h says why.
+/* Writes texts that the plugin makes for every frame; quick_text.h says why without printf().
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -26,7 +26,7 @@ smcr_quick_text_put(smcr_quick_text_t *text, const char *more)
     *text->end = '\0';
 }
 
-/* Appends a number, with leading zeros up to `width` digits, 20 at most. */
+/* Appends a number with at least `width` digits, at most 20; leading zeros fill missing digits. */
 static void
 put_digits(smcr_quick_text_t *text, uint64_t number, unsigned width)
 {

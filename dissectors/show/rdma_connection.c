@@ -16,8 +16,9 @@ is_cm_message(const smcr_record_t *record)
     return record->kind == SMCR_RECORD_CM && record->cm;
 }
 
-/* Returns the line of the subtree: the queue pairs. A message of communication management goes from
- * queue pair 1 to queue pair 1, so its line has its connection and its type instead. */
+/* Returns the line of the subtree: the queue pairs. Messages of communication management all go
+ * from queue pair 1 to queue pair 1. So their line has the connection and the type of the message
+ * instead. */
 static const char *
 subtree_title(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce,
          const smcr_show_source_t *source)

@@ -29,7 +29,7 @@ show_place(proto_tree *tree, const smcr_record_t *record)
     }
     if (piece.known)
         smcr_generated_uint64(tree, hf_smcr_stream_offset, piece.position);
-    /* rewritten bytes are known only if the receiver has taken in the packet */
+    /* the piece's `rewritten` counts only if the receiver has taken in the packet */
     if (piece.rewritten && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_generated_uint(tree, hf_smcr_stream_rewritten, piece.rewritten);
     if (piece.gap && !smcr_place_rare(place)->gap_is_captured)
@@ -38,14 +38,15 @@ show_place(proto_tree *tree, const smcr_record_t *record)
 
 /* ---- immediate data of ANCK: smc_wr.h, union smc_wr_imm_msg ---- */
 
-#define FLAGS_OF_BYTE_24 5 /* number of CDC flags in byte 24; the others are in byte 25 */
+#define FLAGS_OF_BYTE_24 5 /* number of CDC flags in byte 24 of a CDC message; the other flags are
+                              in byte 25 */
 
 /* The parts of the immediate data after the token (8 bits) and the opcode (3 bits). They depend on
  * the opcode. */
 typedef struct {
     uint8_t step;    /* number of bits of the step of the consumer cursor */
-    uint8_t credits; /* number of bits of the credits, which are above the step */
-    uint8_t flags;   /* number of CDC flags: the first ones of cdc.def */
+    uint8_t credits; /* number of bits of the credits; these bits are above the bits of the step */
+    uint8_t flags;   /* number of CDC flags in the immediate data: the first rows of cdc.def */
 } immediate_parts_t;
 
 static const immediate_parts_t immediate_parts[8] = {
@@ -56,8 +57,9 @@ static const immediate_parts_t immediate_parts[8] = {
     [7] = {.step = 10, .credits = 8, .flags = 3},
 };
 
-/* Returns the byte of CDC's flags that has flag number `i`. With a step, the immediate data have
- * only three flags, at bit 20. Without a step, they have both bytes of CDC as they are. */
+/* Returns the flag byte that has the CDC flag number `i`. If the immediate data have a step, they
+ * contain only three flags, at bit 20. If they have no step, they contain bytes 24 and 25 of a CDC
+ * message. */
 static unsigned
 flag_byte(uint32_t immediate, const immediate_parts_t *parts, unsigned i)
 {

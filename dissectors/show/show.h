@@ -72,14 +72,15 @@ const char *smcr_show_rejection(const smcr_record_cm_t *note);
  * subtree for each direction, with bytes announced and read, free space, and waits of writer and
  * reader. 2. The subtree [SMC-R analysis], or [RDMA analysis] for a connection that is not SMC-R:
  * order and retransmission of the packet, the acknowledgement of its data, and the packet that a
- * response answers. A subtree without fields is not shown. `roce`: headers of the packet; NULL: TCP
+ * response answers. Subtrees without fields are not shown. `roce`: headers of the packet; NULL: TCP
  * carries the message. */
 void smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
 /* Returns the frame of the packet that has overtaken the packet of `record` on the network; 0: no
- * packet has, or not known yet. Only later packets prove whether the packet was overtaken or
- * retransmitted (a sender continues after a retransmission). So the first pass always returns 0. */
+ * packet has overtaken it, or this is not known yet. Only later packets prove whether the packet
+ * was overtaken or retransmitted (a sender continues after a retransmission). So the first pass
+ * always returns 0. */
 uint32_t smcr_analysis_overtaken_by(const packet_info *pinfo, const smcr_record_t *record);
 
 /* ---- fallbacks to TCP (RFC 7609 3.6, C) ---- */
@@ -154,9 +155,9 @@ typedef struct {
 smcr_show_source_t smcr_show_source(const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
 /* Sets pinfo->srcport, which columns, flow graphs and conversations show, to the number of the
- * sending queue pair; 0: not known. Without this function they would show 4294967295, which
- * InfiniBand's dissector sets, or 65535, its low 16 bits. Called after InfiniBand's dissector,
- * which uses the source port itself. */
+ * sending queue pair; 0: not known. Otherwise they would show 4294967295, which InfiniBand's
+ * dissector sets, or its low 16 bits, 65535. Called after InfiniBand's dissector, which uses the
+ * source port itself. */
 void smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
                            const smcr_ib_headers_t *roce);
 
@@ -164,7 +165,8 @@ void smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,
  * the sending queue pair. */
 void smcr_show_no_source_port(packet_info *pinfo);
 
-/* ---- names of ends and links: Conversations, Endpoints and the filters made there ---- */
+/* ---- names of ends and links: Conversations, Endpoints and the filters that these tables make
+ * ---- */
 
 /* The two ends of a connection, by role (see smcr_endpoint_address()). */
 typedef struct {
@@ -214,10 +216,11 @@ typedef struct {
     const smcr_cdc_t *cdc;             /* CDC message; NULL: none */
     tvbuff_t *data;                    /* captured bytes of the application in an RDMA WRITE packet;
                                           NULL: any other packet */
-    wmem_array_t *delivered;           /* smcr_held_t *: earlier RDMA WRITE packets whose bytes
-                                          dissectors get only in this frame; NULL: none */
-    const smcr_tap_segment_t *segment; /* TCP segment; `record` is then smcr_record_new(); NULL:
-                                          not a TCP segment */
+    wmem_array_t *delivered;           /* smcr_held_t *: earlier RDMA WRITE packets whose bytes the
+                                          application's dissectors get only in this frame; NULL:
+                                          none */
+    const smcr_tap_segment_t *segment; /* TCP segment; `record` is then an empty record; NULL: not a
+                                          TCP segment */
     const smcr_conn_t *falls_back;     /* connection that falls back to TCP in this frame; NULL:
                                           none */
     uint8_t unassigned_icrc;           /* result of the ICRC check for a packet without flow, coded

@@ -174,7 +174,8 @@ add_streams(GString *filter, const smcr_rmb_t *rmb, const smcr_conn_t *selected)
         }
         found[count++] = conn;
     }
-    for (unsigned i = count; i > 0; i--) /* the newest connection was found first */
+    for (unsigned i = count; i > 0; i--) /* backwards, since the newest connection was found
+                                            first */
         g_string_append_printf(filter, "%s%u", i < count ? ", " : "", found[i - 1]->index);
 }
 
@@ -191,7 +192,8 @@ add_rkeys(GString *filter, const smcr_rmb_t *rmb)
     }
 }
 
-/* Whether an RMB of the other side has an RKey of this RMB, on any link of the group. */
+/* Whether both sides use the same RKey: an RMB of the other side has an RKey of this RMB, on any
+ * link of the group. */
 static bool
 has_twin(const smcr_rmb_t *rmb)
 {

@@ -4,8 +4,8 @@
  * use the same ports, one after the other.
  *
  * Endpoints have a row for each host, which counts the packets of its connections. They also have a
- * row for each link, which counts all packets on the link. "Sent" in the row of a link counts
- * packets that the client of its link group sends.
+ * row for each link, which counts all packets on the link. In the row of a link, "Sent" counts the
+ * packets from the client of its link group.
  *
  * A frame counts once for each connection, and a byte once for each position of the stream.
  *
@@ -21,7 +21,7 @@
 #define FIRST (UINT64_C(1) << 62) /* start of unwrapped sequence numbers, so that no number falls
                                      below 0 */
 
-/* ---- memory of tables ---- */
+/* ---- memory of Wireshark's tables, which lasts from one packet to the next ---- */
 
 static GHashTable *all_kept; /* address of Wireshark's table -> smcr_statistics_memory_t; NULL: no
                                 table of the open file has a memory */
@@ -73,8 +73,8 @@ set_text(address *to, const char *text)
     set_address(to, AT_STRINGZ, (int)strlen(text) + 1, text);
 }
 
-/* Returns the value of `key` in `*map`: `size` bytes, all zeros if the key is new. Makes the map if
- * there is none. */
+/* Returns the value of `key` in `*map`: `size` bytes, all zeros if the key is new. The first call
+ * makes the map. */
 static void *
 kept_of(smcr_statistics_memory_t *kept, wmem_map_t **map, const void *key, size_t size)
 {
@@ -190,8 +190,8 @@ smcr_conversation_count_packet(smcr_statistics_memory_t *kept, const packet_info
 
 /* ---- conversations: filters ---- */
 
-#define NAMES 8 /* number of texts that are kept: one filter needs up to four of them, and Wireshark
-                   uses them before it asks for more */
+#define NAMES 8 /* number of texts that are kept. One filter needs up to four texts, and Wireshark
+                   uses them before it calls filter_name() for the next filter */
 
 /* The last texts that filter_name() has returned: a circular list. */
 static struct {
@@ -233,7 +233,7 @@ filter_name(conv_item_t *item, conv_filter_type_e type)
 
 /* ---- endpoints: filters ---- */
 
-/* Returns the field with which Wireshark filters an endpoint, which is a link (AT_STRINGZ) or a
+/* Returns the field with which Wireshark filters an endpoint: a link (address type AT_STRINGZ) or a
  * host. */
 static const char *
 endpoint_filter_name(endpoint_item_t *item, conv_filter_type_e type)
@@ -282,8 +282,8 @@ add_endpoint(const amount_t *amount, const void *what, unsigned sends, int frame
 
 /* Adds a packet to a row. Wireshark keeps two sums of bytes for a row: one of all packets, one of
  * the packets that the filter selects. A selected packet may repeat bytes of an earlier packet that
- * was not selected. Such bytes are new in the second sum only. So a correction is added to the
- * first sum only. */
+ * was not selected: these bytes are new in the second sum only. For them, a correction is added to
+ * the first sum only. */
 static void
 add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned sender)
 {
@@ -294,8 +294,8 @@ add_amount(const amount_t *amount, add_t *add_row, const void *what, unsigned se
     add_row(amount, what, sender, amount->frames, selected ? amount->bytes : amount->all_bytes);
     if (!selected || amount->all_bytes == amount->bytes)
         return;
-    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* so that Wireshark changes the sum of all packets
-                                                 only */
+    hash->flags |= TL_DISPLAY_FILTER_IGNORED; /* with this flag Wireshark changes the sum of all
+                                                 packets only */
     add_row(amount, what, sender, 0, amount->all_bytes - amount->bytes);
     hash->flags = flags;
 }
@@ -324,8 +324,9 @@ count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
     if (!share.row)
         return TAP_PACKET_DONT_REDRAW;
     if (share.is_first)
-        add_conversation(&amount, share.row, 0, 0, 0); /* an addition of nothing, from client to
-                                                          server, makes the client address A */
+        add_conversation(&amount, share.row, 0, 0, 0); /* adds nothing, but with the direction
+                                                          client to server, so that the client
+                                                          becomes address A */
     add_amount(&amount, add_conversation, share.row, share.sender);
     return TAP_PACKET_REDRAW;
 }

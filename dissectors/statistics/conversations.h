@@ -32,9 +32,9 @@ smcr_statistics_memory_t *smcr_statistics_find_memory(const void *table, bool is
 /* Which bytes of one direction have been counted. All zeros: none. */
 typedef struct {
     smcr_collect_stream_bytes_t stream; /* positions of bytes that RDMA WRITEs have carried */
-    smcr_ranges_t segments;             /* sequence numbers of the data that TCP has carried. A
-                                           sequence number is unwrapped to 64 bits, so that it
-                                           occurs once in a connection */
+    smcr_ranges_t segments;             /* sequence numbers of the data that TCP has carried.
+                                           Sequence numbers are unwrapped to 64 bits, so that no
+                                           number occurs twice in a connection */
     uint64_t next_seq;                  /* sequence number after the last byte of data on TCP,
                                            unwrapped to 64 bits; 0: none */
 } smcr_conversation_direction_t;

@@ -20,7 +20,8 @@
 typedef struct {
     seq_analysis_info_t *graph;      /* Wireshark's graph, with the list of arrows */
     packet_info *pinfo;
-    smcr_statistics_memory_t *kept;  /* memory that belongs to the graph; its `data` is a graph_t */
+    smcr_statistics_memory_t *kept;  /* memory of the graph from one packet to the next; its `data`
+                                        is a graph_t */
     const smcr_tap_t *packet;        /* the packet */
     smcr_conversation_update_t row_update; /* row of the packet's connection, and the frames and
                                               bytes that the packet adds to this row */
@@ -35,11 +36,13 @@ typedef struct {
 typedef struct {
     const address *from, *to; /* hosts at both ends; NULL: the address of the packet */
     uint16_t ports[2];        /* source and destination port; 0: not known, or too large */
-    uint16_t conv;            /* low 16 bits of smcr.stream, as TCP's flow graph has tcp.stream */
+    uint16_t conv;            /* low 16 bits of smcr.stream; TCP's flow graph has those of
+                                 tcp.stream in this member */
 } ends_t;
 
-/* Returns the port; 0 if it is too large. Wireshark's graph has 16 bits for a port, and 65535
- * stands for an unknown port. `port` may be the number of a queue pair, of 24 bits. */
+/* Returns the port for an arrow; 0 if the port is too large. Wireshark's graph has 16 bits for a
+ * port, and 65535 stands for an unknown port. `port` may be the number of a queue pair, of 24
+ * bits. */
 static uint16_t
 port_that_fits(uint32_t port)
 {
@@ -174,15 +177,15 @@ remove_arrow(seq_analysis_info_t *graph, GList *link)
     g_free(arrow);
 }
 
-/* The first data of a direction have an arrow of their own. All later data of the direction are a
- * run: they share one arrow, which stands at the last packet of the run. Any other arrow of the
- * connection ends the run. Data after that arrow begin a new run. */
+/* The first data of a direction have an arrow of their own. All later data of the direction share
+ * one arrow (a run), which stands at the last packet of the run. Any other arrow of the connection
+ * ends the run. The data after it begin a new run. */
 
 /* The data of one arrow: a run, or the first data. */
 typedef struct {
     uint64_t bytes; /* number of new bytes of the application */
     uint64_t packets; /* number of packets that carry the bytes */
-    uint32_t from; /* frame of the first packet of this data */
+    uint32_t from; /* frame of the first packet that carries the bytes */
 } run_t;
 
 /* The data of one direction of a connection. All zeros: no data yet. */
@@ -387,7 +390,7 @@ group_of(const tap_context_t *tap_context)
     return tap_context->row_update.row ? tap_context->row_update.row->conn->lgr : NULL;
 }
 
-/* Whether it is known which side is the client. Packets on TCP always show this. */
+/* Whether it is known which side is the client. Always true for packets on TCP. */
 static bool
 knows_roles(const tap_context_t *tap_context)
 {
@@ -409,7 +412,7 @@ is_by_server(const tap_context_t *tap_context)
                                     : record->sender == 1;
 }
 
-/* Draws the arrow of a retransmission. Of a step back, only the first packet has an arrow. Packets
+/* Draws the arrow of a retransmission. Only the first packet of a step back has an arrow. Packets
  * whose step back has no cause (SMCR_CAUSE_NONE) have no arrow: they came out of order, and were
  * not retransmitted. */
 static void
@@ -487,8 +490,8 @@ has_deciding_decline(const tap_context_t *tap_context)
            fallback->frame == tap_context->pinfo->num;
 }
 
-/* Draws the arrow of a packet on TCP. The first of these facts has the arrow: fallback, SMC-R
- * option in a SYN or SYN-ACK, data, CLC message. */
+/* Draws the arrow of a packet on TCP. If the packet has several of these facts, the arrow is for
+ * the first one in this order: fallback, SMC-R option in a SYN or SYN-ACK, data, CLC message. */
 static void
 draw_tcp(const tap_context_t *tap_context)
 {

@@ -88,7 +88,7 @@ smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_conn_t *conn)
 
 /* ---- retransmissions and refusals ---- */
 
-/* Returns the NAK or RNR NAK that caused a step back: " after the NAK in frame 7". */
+/* Returns the text for the NAK or RNR NAK that caused a step back: " after the NAK in frame 7". */
 static const char *
 nak_text(wmem_allocator_t *scope, const smcr_step_back_t *step)
 {
@@ -155,8 +155,8 @@ details_of(const smcr_event_t *event)
     return colon ? colon : "";
 }
 
-/* Returns how long the writer waits for space after this CDC message: " for 5.2 ms, until frame
- * 40". "": the writer does not wait, or the end of the wait is not known. */
+/* Returns how long the writer waits for free space after this CDC message, as text: " for 5.2 ms,
+ * until frame 40". "": the writer does not wait, or the end of the wait is not known. */
 static const char *
 wait_of(wmem_allocator_t *scope, const smcr_record_cdc_t *view)
 {
@@ -261,8 +261,9 @@ reason_text(const llc_words_t *of, uint32_t code, const value_string *texts)
                                      val_to_str_const(code, texts, "not known")) : "";
 }
 
-/* Define arrow_<name>() for a message whose sentence only depends on whether it is a request or a
- * response. ARROW_OF_LINK: the sentence also has the number of a link. */
+/* Both macros define arrow_<name>() for a message whose sentence depends only on whether the
+ * message is a request or a response. With ARROW_OF_LINK, the sentence also has the number of a
+ * link. */
 #define ARROW(name, asks, answers) \
     static const char *arrow_##name(const llc_words_t *of) \
     { \

@@ -3,7 +3,7 @@
  *   retransmission counts only under "Retransmitted", a duplicate only under "Duplicate, made by
  *   the network".
  * - RDMA WRITE: packets, by first packet of a request and further packet of a request.
- *   Retransmissions and duplicates count as those of messages do.
+ *   Retransmissions and duplicates count in the same way as for messages.
  * - Acknowledgement, CNP: all packets, including retransmissions and duplicates
  *
  * Figures of a report (docs/report.md) follow the same rules. `cdc` is the number under "Message"
@@ -18,7 +18,7 @@
 
 #include "fields.h"
 
-/* A node of the tree. The current packet has been counted in this node. */
+/* A node of the tree in which the current packet has been counted. */
 typedef struct {
     stats_tree *tree;        /* Wireshark's tree */
     int id;                  /* Wireshark's number of the node */

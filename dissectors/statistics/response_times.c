@@ -3,8 +3,8 @@
  * filter. Not a sample:
  * 1. a request without an answer;
  * 2. a retransmission or a duplicate of an answer;
- * 3. an answer whose request is not known.
- * A second answer, which takes back the first one, is a sample of its own.
+ * 3. an answer whose request is not known. If a second answer replaces the first one, both answers
+ *    are samples.
  *
  * Also registers the other statistics of the menus.
  *
@@ -74,8 +74,8 @@ add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *
         return TAP_PACKET_DONT_REDRAW;
     unsigned which = table_of(packet);
     nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers)), asked;
-    /* Wireshark computes the sample from the time of the request. `asked` is set so that the result
-     * equals the field smcr.response_time. */
+    /* Wireshark computes the time of the sample from the time of the request. `asked` is set to the
+     * time for which the result equals the field smcr.response_time. */
     nstime_delta(&asked, &pinfo->abs_ts, &took);
     add_srt_table_data(g_array_index(srt->srt_array, srt_stat_table *, which),
                        which == CDC ? SMCR_LLC_CDC : answers->step, &asked, pinfo);

@@ -20,7 +20,8 @@
 /* Set at hand-off. */
 static struct {
     dissector_handle_t clc;     /* the plugin's dissector of CLC */
-    dissector_handle_t builtin; /* Wireshark's own `smc`; NULL: it has none */
+    dissector_handle_t builtin; /* Wireshark's own dissector `smc`; NULL: this version of Wireshark
+                                   has none */
 } handles;
 
 static bool
@@ -105,7 +106,7 @@ length_without_header(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 
     if (pinfo->can_desegment)
         return 0;
-    if (tvb_captured_length_remaining(tvb, offset) < left) /* the capture has cut the header */
+    if (tvb_captured_length_remaining(tvb, offset) < left) /* the header is truncated by snaplen */
         return MAX(left, SMCR_CLC_HEADER_LENGTH);
     return left;
 }
@@ -160,8 +161,8 @@ message_at(tvbuff_t *tvb, int offset, packet_info *pinfo)
     return length ? tvb_new_subset_length_caplen(tvb, offset, captured, length) : NULL;
 }
 
-/* Whether the header at the beginning of `tvb` has a known type. True also if the capture has cut
- * the type. */
+/* Whether the header at the beginning of `tvb` has a known type. Also true if the type is truncated
+ * by snaplen. */
 static bool
 has_known_type(tvbuff_t *tvb)
 {
@@ -201,7 +202,8 @@ typedef struct {
     bool from_server;
     smcr_tcp_begun_t **begun; /* the message of this direction that is not complete; NULL: none */
     bool declined;            /* the last CLC message of the segment is a Decline */
-    smcr_arrival_span_t span; /* empty range at the first byte that is not learned yet */
+    smcr_arrival_span_t span; /* empty range of sequence numbers, at the first byte that is not
+                                 learned yet */
     smcr_arrival_t arrival;   /* argument of the functions that learn; `arrival.span` points to
                                  `span` of this struct, and is NULL if `tcp` is NULL */
 } clc_segment_t;
@@ -239,7 +241,7 @@ keep_begun(tvbuff_t *tvb, int offset, packet_info *pinfo)
 }
 
 /* Returns `begun`, the incomplete message of an earlier segment, if this segment does not continue
- * the message. NULL: `begun` is NULL, or TCP has put the message together with this segment. */
+ * the message. NULL: `begun` is NULL, or TCP has reassembled the message with this segment. */
 static smcr_tcp_begun_t *
 still_begun(smcr_tcp_begun_t *begun, const struct tcpinfo *tcp)
 {
@@ -272,7 +274,7 @@ begin_segment(clc_segment_t *segment)
     segment->arrival.span = &segment->span;
 }
 
-/* Learns one CLC message, number `nth` in the frame from 0. */
+/* Learns one CLC message. `nth`: its number in the frame, from 0. */
 static void
 learn_message(clc_segment_t *segment, tvbuff_t *message, unsigned nth)
 {
@@ -331,7 +333,8 @@ learn_end_of_clc(clc_segment_t *segment, int offset)
     if (rest > 0 || segment->declined)
         smcr_state_clc_ended(segment->arrival.state, segment->conn, segment->from_server,
                              segment->pinfo->num);
-    if (rest < SMCR_WIRE_EYECATCHER_LENGTH) /* the bytes may be the beginning of an eyecatcher */
+    if (rest < SMCR_WIRE_EYECATCHER_LENGTH) /* these few bytes may be the beginning of an
+                                               eyecatcher */
         segment->arrival.span = NULL;
     if (rest > 0)
         smcr_packet_learn_data(&segment->arrival, segment->conn, segment->from_server);
@@ -397,8 +400,8 @@ show_decline(packet_info *pinfo, proto_tree *below, const smcr_conn_t *conn)
         smcr_item_raise(pinfo, proto_tree_get_parent(below), &ei_smcr_clc_declined);
 }
 
-/* Shows a message, number `nth` in this frame from 0, with the record that the first pass has
- * learned. Returns its type. */
+/* Shows a CLC message with the record that the first pass has learned. `nth`: number of the message
+ * in this frame, from 0. Returns the type of the message. */
 static uint8_t
 show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
              unsigned nth)
@@ -462,8 +465,8 @@ call_hidden_dissector(conversation_t *conversation, tvbuff_t *tvb, packet_info *
     int offset = pinfo->desegment_offset;
     uint32_t length = pinfo->desegment_len;
     int used = call_dissector_only(hidden, tvb, pinfo, tree, data);
-    if (used == 0) { /* some dissectors reject bytes and ask for more, which TCP would report as a
-                        bug of CLC */
+    if (used == 0) { /* some dissectors reject bytes and ask for more at the same time; TCP would
+                        report this as a bug of CLC */
         pinfo->desegment_offset = offset;
         pinfo->desegment_len = length;
     }
@@ -491,12 +494,12 @@ trim_info(packet_info *pinfo)
     col_add_str(pinfo->cinfo, COL_INFO, trimmed);
 }
 
-/* Has TCP dissect the bytes after the CLC messages of this segment. Sets the bypass, because TCP
- * would call the CLC dissector for these bytes, too.
+/* Lets TCP dissect the bytes after the CLC messages of this segment. Sets the bypass, because TCP
+ * would otherwise call the CLC dissector for these bytes.
  *
- * The other dissector may take the whole conversation now. In the next pass it would then get every
- * byte of this frame, including the CLC messages. So CLC keeps this frame, and the other dissector
- * begins with the next frame. */
+ * The dissector that gets the bytes may claim the conversation from this frame on. In the next pass
+ * it would then get the CLC messages of this frame, too. So the function moves its claim to the
+ * next frame. */
 static void
 dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -532,7 +535,7 @@ smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree 
     }
     smcr_record_t first;
     if (smcr_packet_find_record(pinfo, SMCR_PACKET_CLC, 0, &first))
-        fence_info(pinfo); /* TCP has put a message together from this segment and earlier ones */
+        fence_info(pinfo); /* TCP has reassembled a message from this segment and earlier ones */
     return call_hidden_dissector(find_or_create_conversation(pinfo), tvb, pinfo, tree, data);
 }
 
@@ -561,8 +564,8 @@ smcr_tcp_tap_fallback(tvbuff_t *tvb, int offset, packet_info *pinfo, const smcr_
 
     if (!has_fallen_back(pinfo, conn) || !tcp || length <= 0)
         return;
-    /* Sequence number of the first byte of `tvb`. TCP's `seq` is wrong for data that a FIN
-     * completes: it is the number of the FIN. */
+    /* Sequence number of the first byte of `tvb`. If a FIN completes the data, TCP's `seq` is the
+     * number of the FIN and not of the data. */
     uint32_t seq = tcp->is_reassembled ? tcp->seq : tcp->nxtseq - tvb_reported_length(tvb);
     smcr_tap_segment(pinfo,
                      &(smcr_tap_segment_t){.conn = conn,

@@ -13,7 +13,7 @@
 /* Kinds of TCP options: RFC 9293 3.1; RFC 4727 for the experimental kinds. */
 enum { KIND_END = 0, KIND_NOP = 1, KIND_EXPERIMENT_1 = 253, KIND_EXPERIMENT_2 = 254 };
 
-#define OPTION_LENGTH 6 /* bytes: kind, length, ExID */
+#define OPTION_LENGTH 6 /* length of the option in bytes: kind, length, ExID */
 #define TCP_HEADER_MIN 20
 
 /* SMC-R option, RFC 7609 A.1 */
@@ -59,8 +59,8 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
 }
 
 /* A server answers the client's option with the same option, only in its SYN-ACK (R-3.5.1.1-1,
- * R-3.5.1.1-2). So the option of a server is unusual in any other segment. It is also unusual if
- * the capture has the client's SYN without the option. */
+ * R-3.5.1.1-2). So there are two unusual cases: 1. a server sends the option in another segment; 2.
+ * the client's SYN is captured, and has no option. */
 static void
 check_option_of_server(packet_info *pinfo, proto_item *item, const smcr_conn_t *conn,
                        const struct tcpheader *tcp)
@@ -90,7 +90,7 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
         smcr_item_raise(pinfo, item, &ei_smcr_option_length);
     }
     const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
-    if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* the option has kind 254 (R-3.1-1) */
+    if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* the option should have kind 254 (R-3.1-1) */
         smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
                              "The kind of the option is not 254");
     if (!conn)
@@ -123,13 +123,14 @@ may_be_smcr_option(tvbuff_t *frame, int offset, uint8_t kind, uint8_t length)
 }
 
 /* Whether none of the options from `tvb` to the end of the TCP header is the SMC-R option. Returns
- * false if the capture has cut these options. */
+ * false if these options are truncated by snaplen. */
 static bool
 lacks_smcr_option(tvbuff_t *tvb, const struct tcpheader *tcp)
 {
     tvbuff_t *frame = tvb_get_ds_tvb(tvb);
     int offset = tvb_raw_offset(tvb);
-    /* the end of the header; a few bytes after the end, if other options come before `tvb` */
+    /* offset of the end of the TCP header; a few bytes too high if other options come before
+     * `tvb` */
     int end = offset + tcp->th_hlen - TCP_HEADER_MIN;
 
     while (offset < end && tvb_captured_length_remaining(frame, offset) >= 2) {

@@ -51,7 +51,7 @@ closes_connection(uint8_t flags)
  *
  * - The sender has closed the connection within the message. Its FIN or RST has the sequence number
  *   right after these bytes. The first pass finds that, and shows the message at the FIN or RST. A
- *   RST of the receiver proves nothing, since the rest may be under way.
+ *   RST of the receiver proves nothing, since the rest of the message may have been sent.
  * - The rest is missing in the capture. Only a later pass knows that no frame continues the
  *   message, and shows the message at its own frame. */
 
@@ -165,7 +165,7 @@ show_parts(const shown_segment_t *segment, const parts_t *parts, unsigned annota
     smcr_tap_segment(pinfo, &(smcr_tap_segment_t){.conn = segment->conn,
                                                   .from_server = segment->from_server,
                                                   .flags = segment->flags});
-    /* if another function has shown the connection in this frame, it is not shown twice */
+    /* the connection is not shown a second time if another function has shown it in this frame */
     if (parts->conn && annotated == smcr_annotate_conns_shown())
         smcr_item_hide(smcr_annotate_segment(segment->tvb, pinfo, segment->tree, segment->conn));
 }
@@ -192,8 +192,9 @@ smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsig
     if (!has_parts(&parts) && !smcr_tap_has_listener())
         return;
     segment.conn = smcr_handshake_find_conn(pinfo);
-    if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* a later frame claims the
-                                                                          conversation */
+    if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* no connection is known in
+                                                                          this frame: a later frame
+                                                                          claims the conversation */
         return;
     segment.from_server = !smcr_handshake_from_client(pinfo, segment.conn);
     show_parts(&segment, &parts, annotated);

@@ -1,4 +1,4 @@
-/* Sets of intervals: adds them, and divides time among them when somebody asks.
+/* Keeps sets of intervals, and divides time among their parts when a report asks for the division.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,14 +8,14 @@
 /* Type of the callback of for_each_piece(), which is called with each piece of a span. */
 typedef void (*piece_sink_t)(void *data, const smcr_interval_piece_t *piece);
 
-/* The event with the earlier time; `one` if the times are equal. */
+/* Of two events, the event with the earlier time; `one` if the times are equal. */
 static smcr_when_t
 earlier(smcr_when_t one, smcr_when_t other)
 {
     return other.time < one.time ? other : one;
 }
 
-/* The event with the later time; `one` if the times are equal. */
+/* Of two events, the event with the later time; `one` if the times are equal. */
 static smcr_when_t
 later(smcr_when_t one, smcr_when_t other)
 {
@@ -34,8 +34,8 @@ make_room(smcr_interval_list_t *list, wmem_allocator_t *scope)
     list->entries = wmem_realloc(scope, list->entries, list->room * sizeof *list->entries);
 }
 
-/* Number of intervals of the list that end before `time`. Events come in order, so these are nearly
- * always all intervals, and the search starts at the newest one. */
+/* Number of intervals of the list that end before `time`. Events come mostly in order, so nearly
+ * all intervals of the list end before `time`: the search starts at the newest interval. */
 static uint32_t
 count_before(const smcr_interval_list_t *list, uint64_t time)
 {
@@ -57,8 +57,8 @@ count_begun(const smcr_interval_list_t *list, uint64_t time)
     return count;
 }
 
-/* Adds an interval to the list. Intervals of the list that it touches or overlaps are joined with
- * it into one. An interval whose end is not after its begin is not added. */
+/* Adds an interval to the list. If the interval touches or overlaps intervals of the list, they are
+ * joined into one interval. An interval whose end is not after its begin is not added. */
 static void
 add_to_list(smcr_interval_list_t *list, wmem_allocator_t *scope, smcr_interval_t interval)
 {
@@ -94,8 +94,8 @@ longer(smcr_interval_t one, smcr_interval_t other)
     return smcr_interval_length(other) > smcr_interval_length(one) ? other : one;
 }
 
-/* Removes the older half of the list, and adds its length to `settled`. A later interval hardly
- * ever begins before the end of the removed half. */
+/* Removes the older half of the list, and adds its length to `settled`. This is possible because
+ * new intervals hardly ever begin before the end of the removed half. */
 static void
 settle_older_half(smcr_interval_union_t *all)
 {
@@ -153,8 +153,8 @@ smcr_interval_union_longest(const smcr_interval_union_t *all)
 
 /* ---- dividing ---- */
 
-/* A case: a moment is charged to `part` if all kinds of `all` hold at this moment, and no kind of
- * `none` holds. */
+/* A row of `moment_cases`: a moment is charged to `part` if all kinds of `all` hold at this moment,
+ * and no kind of `none` holds. */
 typedef struct {
     unsigned all;  /* BIT() of each kind that has to hold */
     unsigned none; /* BIT() of each kind that must not hold */
@@ -165,36 +165,39 @@ typedef struct {
 
 #define BIT(kind) (1U << SMCR_INTERVAL_##kind)
 
-/* The cases; the first one that fits a moment counts. If no case fits, the part is
- * SMCR_INTERVAL_IS_NOTHING. part_of() first removes PEER_RETRANSMISSION and PEER_NOT_CAPTURED if
- * the writer does not depend on its peer at the moment. The writer and the reader are those of
- * smcr_interval_kind_t. */
+/* The rules that charge each moment to a part; the first row that fits a moment counts. If no row
+ * fits, the part is SMCR_INTERVAL_IS_NOTHING. part_of() first removes PEER_RETRANSMISSION and
+ * PEER_NOT_CAPTURED if the writer does not depend on its peer at the moment. The writer and the
+ * reader are those of smcr_interval_kind_t. */
 static const moment_case_t moment_cases[] = {
     /* The writer waits for space, and acknowledged data lie unread at the reader. The cause is the
-     * reader's program, which has data to read, whatever the fabric does at this moment. This is
-     * not certain if packets of the reader are missing: one of them may have freed space. */
+     * reader's program, which does not read the data. It does not matter what the fabric does at
+     * this moment. This row does not fit if packets of the reader are missing: a missing packet may
+     * have freed space. */
     {BIT(FULL) | BIT(UNREAD), BIT(PEER_NOT_CAPTURED), SMCR_INTERVAL_IS_FULL_READER},
-    /* The writer waits for space, and the reader has sent a message after missing packets. This
-     * message may have freed space. */
+    /* The writer waits for space, and the reader has sent a message after missing packets. One of
+     * the missing packets may have freed space. */
     {BIT(FULL) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* The cause may be the reader's program or a retransmission, and is not known. If packets of
-     * the writer are missing (NOT_CAPTURED), the writer may wait for space. MAYBE_UNREAD: data may
-     * lie unread at the reader. */
+    /* A packet is retransmitted while the writer waits, or may wait, for space (FULL; NOT_CAPTURED:
+     * missing packets may begin a wait). At the same time data lie, or may lie, unread at the
+     * reader (UNREAD, MAYBE_UNREAD). So it is not known whether the cause is the retransmission or
+     * the reader's program. */
     {BIT(RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION) | BIT(NOT_CAPTURED) | BIT(MAYBE_UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION) | BIT(FULL) | BIT(UNREAD), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* While a packet of the writer is retransmitted, the reader receives no later packet of the
-     * writer, so missing packets change nothing. While only a packet of the peer is retransmitted,
-     * the missing packets of the writer may have done anything. */
+    /* As long as a packet of the writer is retransmitted, the reader takes in no later packet of
+     * the writer, so missing packets of the writer do not matter. If only a packet of the peer is
+     * retransmitted, it is not known what the missing packets of the writer did. */
     {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
-    /* Packets are missing: it is not known what the writer does, or for what it waits. */
+    /* Packets are missing, so it is not known what the writer does, or for what the writer
+     * waits. */
     {BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
-    /* The writer waits for space, and no unread data lie at the reader: the data or the reader's
-     * update are under way. */
+    /* The writer waits for space, and no unread data lie at the reader: the data, or the reader's
+     * update, have not arrived yet. */
     {BIT(FULL), 0, SMCR_INTERVAL_IS_FULL_PATH},
     {BIT(TRANSFER), 0, SMCR_INTERVAL_IS_TRANSFER},
     {BIT(MAYBE_TRANSFER) | BIT(TRANSFER_IN_DOUBT), 0, SMCR_INTERVAL_IS_UNKNOWN},
@@ -203,8 +206,8 @@ static const moment_case_t moment_cases[] = {
 };
 
 /* Whether the writer depends on its peer at a moment. `holds`: BIT() of each kind that holds then.
- * Two cases: 1. the writer waits for space; 2. the writer waits for an answer, and no data are
- * under way. */
+ * The writer depends on its peer in two cases: 1. the writer waits for space; 2. the writer waits
+ * for an answer, and no data of the writer are under way. */
 static bool
 depends_on_peer(unsigned holds)
 {
@@ -227,9 +230,9 @@ part_of(unsigned holds)
     return SMCR_INTERVAL_IS_NOTHING;
 }
 
-/* Whether an interval of the list holds at `now`. `*at`: number of the interval to begin with;
- * moved to the first interval that ends after `now`. `*next`: moved to the next event at which the
- * result changes, if this event is earlier than `*next`. */
+/* Whether an interval of the list holds at `now`. The search begins at interval number `*at`. The
+ * function moves `*at` to the first interval that ends after `now`. If the result changes at an
+ * event before `*next`, the function sets `*next` to this event. */
 static bool
 holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when_t *next)
 {
@@ -243,8 +246,8 @@ holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when
     return holds;
 }
 
-/* Cuts the span at each event at which an interval begins or ends. Calls `sink` with each piece,
- * whose whole time is charged to one part. */
+/* Cuts the span into pieces, at each event at which an interval begins or ends. Calls `sink` with
+ * each piece. The whole time of a piece is charged to one part. */
 static void
 for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_sink_t sink,
                void *data)
@@ -266,8 +269,9 @@ for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_si
 
 /* ---- counting ---- */
 
-/* The sums of all pieces so far, and the stretches that the next piece may prolong. An end frame of
- * 0 in a stretch means that the last piece is not of this stretch. */
+/* The sums of all pieces so far. Also the current stretches, each of which the next piece may
+ * prolong. A stretch is several successive pieces of the same kind. An end frame of 0 means that
+ * the last piece does not belong to the stretch. */
 typedef struct {
     smcr_interval_division_t division; /* the sums, and the longest stretches so far */
     smcr_interval_t reader;         /* current stretch of the kind of `longest_reader` */
@@ -276,8 +280,9 @@ typedef struct {
 } tally_t;
 
 /* Adds the piece to the current stretch, if the whole piece is charged to the parts of the stretch.
- * Otherwise the stretch ends. `share`: time of the piece that is charged to these parts,
- * nanoseconds. `*longest` becomes the stretch if the stretch is longer. */
+ * Otherwise ends the stretch. `share`: time of the piece that is charged to the parts of the
+ * stretch, nanoseconds. If the stretch is now longer than `*longest`, the function copies it to
+ * `*longest`. */
 static void
 prolong(smcr_interval_t *stretch, smcr_interval_t *longest, const smcr_interval_piece_t *piece,
         uint64_t share)
@@ -293,7 +298,7 @@ prolong(smcr_interval_t *stretch, smcr_interval_t *longest, const smcr_interval_
         *longest = *stretch;
 }
 
-/* Adds the piece to a tally_t, `data`. A callback of for_each_piece(). */
+/* Callback of for_each_piece(): adds the piece to the sums in `data`, a tally_t. */
 static void
 count_piece(void *data, const smcr_interval_piece_t *piece)
 {
@@ -314,8 +319,8 @@ count_piece(void *data, const smcr_interval_piece_t *piece)
 /* ---- settling ---- */
 
 struct smcr_interval_settled {
-    tally_t counted; /* sums of all settled pieces; joined pieces were counted before they were
-                        joined */
+    tally_t counted; /* sums of all settled pieces; each piece was counted before it was joined with
+                        others */
     smcr_interval_piece_t *pieces; /* array of the pieces, in ascending order; each one begins where
                                       the last one ends */
     uint32_t length;   /* number of pieces in `pieces` */
@@ -323,7 +328,7 @@ struct smcr_interval_settled {
     wmem_allocator_t *scope; /* scope of the memory of `pieces` */
 };
 
-/* Whether the time of both pieces is charged to the same part, or to the same parts. */
+/* Whether the time of both pieces is charged to the same set of parts. */
 static bool
 is_same_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
 {
@@ -342,8 +347,8 @@ join_piece(smcr_interval_piece_t *piece, const smcr_interval_piece_t *next)
         piece->share[part] += next->share[part];
 }
 
-/* Adds the piece to the settled pieces, `data`: joins it with the last one if both are of the same
- * parts. A callback of for_each_piece(). */
+/* Callback of for_each_piece(): adds the piece to the settled pieces in `data`. If the piece has
+ * the same parts as the last settled piece, the two pieces are joined. */
 static void
 gather_piece(void *data, const smcr_interval_piece_t *piece)
 {
@@ -361,9 +366,9 @@ gather_piece(void *data, const smcr_interval_piece_t *piece)
     all->pieces[all->length++] = *piece;
 }
 
-/* Length of the wait that the piece is, nanoseconds. Joining the piece with others loses the begin
- * and end of this wait. 0: the piece is no wait. Idle time, waits for an answer and transfers do
- * not count as waits, and a piece of several parts has lost its waits before. */
+/* Length of the piece, if the piece is a wait, nanoseconds; 0: it is no wait. If the piece is
+ * joined with others, the begin and end of this wait are lost. Not waits are: idle time, waits for
+ * an answer, transfers, and a piece of several parts, whose waits are already lost. */
 static uint64_t
 wait_length(const smcr_interval_piece_t *piece)
 {
@@ -375,8 +380,8 @@ wait_length(const smcr_interval_piece_t *piece)
     return 0;
 }
 
-/* Finds the two neighbouring pieces whose waits are shortest together. If the waits of several
- * pairs are equally short, the pair that lasts shortest counts. Returns the number of the first
+/* Finds the two neighbouring pieces whose waits (wait_length()) have the lowest sum. If several
+ * pairs have the same sum, the pair with the shortest time counts. Returns the number of the first
  * piece of the pair. */
 static uint32_t
 find_shortest(const smcr_interval_settled_t *all)
@@ -397,8 +402,8 @@ find_shortest(const smcr_interval_settled_t *all)
     return best;
 }
 
-/* Joins neighbouring pieces until half of SMCR_INTERVAL_SETTLED_MOST are left. Long waits stay
- * pieces of their own. */
+/* Joins neighbouring pieces until the number of pieces is half of SMCR_INTERVAL_SETTLED_MOST.
+ * Pieces with long waits are not joined. */
 static void
 join_shortest(smcr_interval_settled_t *all)
 {
@@ -477,10 +482,10 @@ smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr
         join_shortest(all);
 }
 
-/* ---- what is asked ---- */
+/* ---- what reports ask for ---- */
 
 /* The sums of the settled pieces. The time from `begin` to the first piece is added as
- * SMCR_INTERVAL_IS_NOTHING: the first piece begins with the first interval of all. */
+ * SMCR_INTERVAL_IS_NOTHING: the first piece begins with the first interval of the direction. */
 static tally_t
 count_settled(const smcr_interval_settled_t *settled, smcr_when_t begin)
 {

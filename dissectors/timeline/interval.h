@@ -15,13 +15,13 @@ typedef enum {
     SMCR_INTERVAL_ANSWER,
     SMCR_INTERVAL_TRANSFER,       /* data are under way: from the writer's WRITE, or from its CDC
                                      message that announces data, to the acknowledgement */
-    /* Data may be under way: the acknowledgement that ends this interval names a later packet. The
-     * packet's own acknowledgement may have come earlier, and not be captured. */
+    /* Data may be under way: this interval ends with an acknowledgement that names a later packet.
+     * An earlier acknowledgement of the data's own packet may be missing in the capture. */
     SMCR_INTERVAL_MAYBE_TRANSFER,
-    /* SMCR_INTERVAL_MAYBE_TRANSFER proves nothing during this interval. There are two reasons:
+    /* During this interval, SMCR_INTERVAL_MAYBE_TRANSFER proves no transfer. There are two reasons:
      * 1. Acknowledgements may be missing: from the last packet before missing packets to the first
-     *    acknowledgement after them.
-     * 2. The CDC message that first announced the data may be missing. */
+     * acknowledgement after them. 2. The CDC message that first announced the data may be
+     * missing. */
     SMCR_INTERVAL_TRANSFER_IN_DOUBT,
     /* The writer waits for space. Begin: its CDC message that fills the receive buffer or sets
      * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
@@ -37,10 +37,12 @@ typedef enum {
                                      transmission to its last retransmission */
     SMCR_INTERVAL_PEER_RETRANSMISSION, /* a packet of the reader is retransmitted: from its first
                                           transmission to its last retransmission */
-    SMCR_INTERVAL_NOT_CAPTURED,   /* packets of the writer are missing: from its last packet before
-                                     them to the packet that shows again what the writer does */
-    SMCR_INTERVAL_PEER_NOT_CAPTURED, /* packets of the reader are missing: from its last packet
-                                        before them to its first packet after them */
+    SMCR_INTERVAL_NOT_CAPTURED,   /* packets of the writer are missing: from the writer's last
+                                     packet before the missing ones to the packet from which on it
+                                     is known what the writer does */
+    SMCR_INTERVAL_PEER_NOT_CAPTURED, /* packets of the reader are missing: from the reader's last
+                                        packet before the missing ones to its first packet after
+                                        them */
     SMCR_INTERVAL_KINDS
 } smcr_interval_kind_t;
 
@@ -50,16 +52,17 @@ typedef enum {
     SMCR_INTERVAL_IS_NOTHING,  /* no interval holds: the writer has nothing to write */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way to the reader */
-    /* data are under way to the reader, if no acknowledgement is missing */
+    /* data are under way to the reader; only if acknowledgements are missing, they may have arrived
+     * earlier */
     SMCR_INTERVAL_IS_MAYBE_TRANSFER,
-    /* the writer waits for space, and no unread data lie at the reader: the data or the reader's
-     * update are under way */
+    /* the writer waits for space, and no unread data lie at the reader: the data, or the reader's
+     * update, have not arrived yet */
     SMCR_INTERVAL_IS_FULL_PATH,
     SMCR_INTERVAL_IS_FULL_READER, /* the writer waits for space, and the reader's program does not
-                                     read the data that lie in its buffer */
-    SMCR_INTERVAL_IS_RETRANSMISSION, /* the writer waits for a retransmission, of its own packet or
-                                        of the peer's */
-    SMCR_INTERVAL_IS_UNKNOWN,  /* not known which of the other parts is right */
+                                     read the data in its buffer */
+    SMCR_INTERVAL_IS_RETRANSMISSION, /* the writer waits for the retransmission of a packet of its
+                                        own or of the peer */
+    SMCR_INTERVAL_IS_UNKNOWN,  /* it is not known which of the other parts is right */
     SMCR_INTERVAL_PARTS
 } smcr_interval_part_t;
 
@@ -67,7 +70,7 @@ typedef enum {
  * time. */
 typedef struct {
     smcr_when_t begin; /* frame and time of the event that begins the interval */
-    smcr_when_t end;   /* frame and time of the event that ends the interval */
+    smcr_when_t end;   /* frame and time of the event with which the interval ends */
 } smcr_interval_t;
 
 /* The intervals of one kind, in ascending order. They do not overlap. Intervals that touch each
@@ -78,15 +81,15 @@ typedef struct {
     uint32_t room;            /* number of intervals for which `entries` has memory */
 } smcr_interval_list_t;
 
-/* A stretch of time whose division is final: no later event changes the division. */
+/* A stretch of time whose division is final: no later event changes how its time is charged. */
 typedef struct {
-    smcr_interval_t interval;            /* begin and end of the stretch */
-    uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds. More than one
-                                            share is set if several stretches were joined */
+    smcr_interval_t interval;            /* begin and end of the stretch of time */
+    uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds. Several shares
+                                            are set if several stretches were joined */
 } smcr_interval_piece_t;
 
-/* How the time between two events is divided among the parts. An end frame of 0 in one of the
- * intervals means that there is no such stretch. */
+/* How the time between two events is divided among the parts. In the members `longest_...`, an end
+ * frame of 0 means that there is no such stretch. */
 typedef struct {
     uint64_t share[SMCR_INTERVAL_PARTS]; /* time charged to each part, nanoseconds; the sum is the
                                             whole time */
@@ -113,8 +116,8 @@ typedef struct {
 #define SMCR_INTERVAL_LIST_MOST 128
 #define SMCR_INTERVAL_SETTLED_MOST 64
 
-/* A union of intervals. Only two things are asked of the union: its length, and its longest part.
- * All zeros: there are no intervals. */
+/* A union of intervals. Reports need only its length and its longest part. All zeros: there are no
+ * intervals. */
 typedef struct {
     smcr_interval_list_t list; /* newest parts of the union, at most SMCR_INTERVAL_LIST_MOST */
     smcr_interval_t longest;   /* longest part that was removed from `list`; end frame 0: no part
@@ -155,9 +158,9 @@ uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 smcr_interval_t smcr_interval_union_longest(const smcr_interval_union_t *all);
 
 /* Settles the intervals before `until`, if there are more than SMCR_INTERVAL_LIST_MOST intervals.
- * The time before `until` is then divided into pieces for good. If there are too many pieces, the
- * shortest neighbours are joined. The caller must add no interval that begins before `until`
- * afterwards. */
+ * The time before `until` is then divided into pieces for good. If there are more than
+ * SMCR_INTERVAL_SETTLED_MOST pieces, the shortest neighbouring pieces are joined. After this call,
+ * the caller must not add an interval that begins before `until`. */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
 
 /* Divides the time from `span.begin` to `span.end` among the parts. */

@@ -8,15 +8,18 @@
 
 #pragma once
 
-/* The design. Everything that lasts is an interval. An interval has a kind, a begin and an end;
- * begin and end have the frames that prove them. Intervals are only ever added. Several kinds may
- * hold at one moment. Example: a packet is retransmitted while the receive buffer is full. The
- * function smcr_timeline_divide() decides to which part each moment is charged, when a report is
- * made. The table `moment_cases` of interval.c has the rules. So no sum is kept while packets come,
- * and no sum has to be corrected.
+/* The design. Everything that lasts is an interval. An interval has a kind, a begin and an end.
+ * Begin and end have the frames that prove them. Intervals are only added, never changed or
+ * removed.
+ *
+ * Several kinds may hold at one moment. Example: a packet is retransmitted while the receive buffer
+ * is full. When a report is made, smcr_timeline_divide() decides to which part each moment is
+ * charged. The table `moment_cases` of interval.c has the rules. So no sum is kept while packets
+ * come, and no sum has to be corrected.
  *
  * Time about which nothing is known is an interval, too. Example: SMCR_INTERVAL_NOT_CAPTURED lasts
- * from the last packet before missing packets to the packet that shows again what its sender does.
+ * from the last packet before missing packets to the packet from which on it is known what the
+ * sender does.
  *
  *     writer's packet ----> writer.c ----> intervals of the writer: transfer, full, retransmission
  *     reader's packet ----> writer.c ----> intervals of the writer: unread data, answer

@@ -5,21 +5,20 @@
 
 #include "writer.h"
 
-/* Maximum number of packets in flight that are kept for a writer. If there are more, the oldest one
- * is forgotten: its acknowledgement is perhaps not captured. */
+/* Maximum number of packets in flight that are kept for a writer. If there are more, the oldest
+ * packet is forgotten, since its acknowledgement is probably missing in the capture. */
 #define IN_FLIGHT_MOST 256
 
-/* The search for an acknowledged packet ends after this number of packets in flight that are not
- * acknowledged, since acknowledgements come in order. */
+/* Acknowledgements come in order, so the search for an acknowledged packet ends after this number
+ * of packets in flight that are not acknowledged. */
 #define LOOKED_AT 64
 
 /* A reader that knows of the writer's wait sends an update for each tenth of the buffer (4.5.1). So
- * the reader may have read one part of SMALL parts of the buffer without a report. */
+ * the reader may have read up to 1/SMALL of the buffer without a report. */
 #define SMALL 10
 
 /* If the writer does not wait, a reader sends no update before half of the buffer is full
- * (net/smc/smc_tx.c). So the reader may have read one part of HALF parts of the buffer without a
- * report. */
+ * (net/smc/smc_tx.c). So the reader may have read up to 1/HALF of the buffer without a report. */
 #define HALF 2
 
 /* Linux retransmits a packet after this time without an acknowledgement, nanoseconds: 4.096 us
@@ -29,32 +28,34 @@
 /* A packet in flight: a WRITE packet or CDC message that is not known to be acknowledged. */
 typedef struct smcr_timeline_sent {
     struct smcr_timeline_sent *next; /* next newer packet in flight; NULL: none */
-    const smcr_ack_t *const *acked; /* acknowledgement of the packet; NULL, or *acked NULL: none is
-                                       known */
+    const smcr_ack_t *const *acked; /* points to the packet's acknowledgement. No acknowledgement is
+                                       known in two cases: 1. `acked` is NULL; 2. `*acked` is
+                                       NULL */
     const smcr_record_cdc_t *view;   /* what the CDC message means for its connection; NULL: the
                                         packet is a WRITE, or the meaning is not known */
     const smcr_link_t *link; /* link that carries the packet */
     smcr_when_t when;        /* frame and time of the packet */
     uint32_t psn;            /* PSN of the packet, 24 bits */
     bool is_data;          /* the packet is a WRITE, or a CDC message that announces data */
-    bool may_be_no_data;   /* a missing earlier message may have announced the data that this
-                              message announces; set with `is_data` */
+    bool may_be_no_data;   /* the announced data may already have been announced by an earlier
+                              message that is missing; set with `is_data` */
     bool ends_request;     /* the packet is the last one of a WRITE request */
-    bool is_retransmitted; /* the packet was retransmitted, or is a retransmission */
-    bool is_after_gap;     /* the packet came after a sequence gap: its receiver may discard it, so
-                              that it is never acknowledged */
+    bool is_retransmitted; /* the packet was retransmitted, or is itself a retransmission */
+    bool is_after_gap;     /* the packet came after a sequence gap: its receiver may discard it, and
+                              then never acknowledges it */
 } in_flight_t;
 
 /* Arguments that the functions of this file share. */
 typedef struct {
     smcr_timeline_t *timeline; /* timeline of the connection */
     wmem_allocator_t *scope;   /* scope of memory that the timeline keeps */
-    const smcr_timeline_packet_t *packet; /* packet that is taken in; NULL: none */
-    const smcr_timeline_sink_t *sink;     /* receiver of the samples; NULL: none */
+    const smcr_timeline_packet_t *packet; /* packet that the timeline takes in; NULL: none */
+    const smcr_timeline_sink_t *sink;     /* receiver of the samples (smcr_timeline_sample_t); NULL:
+                                             none */
 } step_t;
 
-/* Adds an interval of the writer `side`. The times of a capture may go back, so a begin before the
- * first packet of the connection is moved to this packet. */
+/* Adds an interval of the writer `side`. Times in a capture may go back. So a begin before the
+ * first packet of the connection is replaced by this first packet. */
 static void
 add(const step_t *step, int side, smcr_interval_kind_t kind, smcr_when_t begin, smcr_when_t end)
 {
@@ -64,23 +65,23 @@ add(const step_t *step, int side, smcr_interval_kind_t kind, smcr_when_t begin, 
                        (smcr_interval_t){begin, end});
 }
 
-/* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none, or it came
- * later. */
+/* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none before `frame`. */
 static const smcr_ack_t *
 ack_before(const smcr_ack_t *const *acked, uint32_t frame)
 {
     return acked && *acked && (*acked)->frame < frame ? *acked : NULL;
 }
 
-/* ---- what lies unread in the receive buffer ---- */
+/* ---- unread data in the receive buffer ---- */
 
 /* Begins or ends the interval SMCR_INTERVAL_UNREAD of the writer `side` at `when`.
  *
- * The reader reports with an update how far it has read. If the reader knows that the writer waits
- * for space, it sends an update for each tenth of the buffer. The reader knows of the wait once its
- * host has acknowledged the message with which the wait begins. If the reader does not know of a
- * wait, it sends an update only if less than half of the buffer is free. So data certainly lie
- * unread if there are more of them than the reader may have read without a report. */
+ * With an update, the reader reports up to which position it has read. If the reader knows that the
+ * writer waits for space, it sends an update for each tenth of the buffer that it has read. The
+ * reader knows of the wait once its host has acknowledged the message with which the wait begins.
+ * If the reader does not know of a wait, it sends an update only if less than half of the buffer is
+ * free. So data certainly lie unread if the number of unreported bytes is higher than the reader
+ * may have read without a report. */
 static void
 look_at_unread(const step_t *step, int side, smcr_when_t when)
 {
@@ -97,7 +98,8 @@ look_at_unread(const step_t *step, int side, smcr_when_t when)
     }
 }
 
-/* Notes whether the reader may have reported more data as read than is known, from `when` on. */
+/* Notes whether the reader may have reported more bytes as read than is known. This holds from the
+ * event `when` on. */
 static void
 set_doubtful(const step_t *step, int side, bool is_doubtful, smcr_when_t when)
 {
@@ -111,9 +113,9 @@ set_doubtful(const step_t *step, int side, bool is_doubtful, smcr_when_t when)
     look_at_unread(step, side, when);
 }
 
-/* Takes in that the reader's host has acknowledged a CDC message of the writer `side` at `acked`.
- * The reader's program can read the announced data from this time on. `view`: what the message
- * means. */
+/* Handles the acknowledgement, at the time `acked`, of a CDC message of the writer `side` by the
+ * reader's host. The reader's program can read the announced data from this time on. `view`: what
+ * the message means. */
 static void
 take_announcement(const step_t *step, int side, const smcr_record_cdc_t *view, smcr_when_t acked)
 {
@@ -157,7 +159,8 @@ add_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t packet)
         give_up_sent(step, writer, &writer->oldest);
 }
 
-/* The oldest packet that is known to have been acknowledged before `frame`; NULL: none is. */
+/* The oldest packet in flight that was acknowledged before `frame`, as far as is known; NULL: there
+ * is none. */
 static const in_flight_t *
 find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 {
@@ -180,7 +183,7 @@ is_covered(const in_flight_t *sent, const smcr_link_t *link, const smcr_ack_t *a
     return sent->link == link && smcr_psn_distance(sent->psn, ack->psn) >= 0;
 }
 
-/* Notes that the capture misses acknowledgements, if the packet `sent` proves this.
+/* Notes that acknowledgements are missing in the capture, if the packet `sent` proves this.
  *
  * A writer retransmits a packet that is not acknowledged in time, except on a lost link. If a
  * packet without its own acknowledgement is not retransmitted in time, its acknowledgement is
@@ -200,9 +203,9 @@ look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack
 }
 
 /* Notes that packets of `sender` are missing after the packet `since`. Acknowledgements that
- * `sender` has sent for its peer's packets may be missing, too. If packets are missing at one place
- * of the capture only, acknowledgements may be missing only there. If packets are missing at
- * several places, acknowledgements may be missing anywhere. */
+ * `sender` has sent for its peer's packets may be missing, too. If the capture has only one gap,
+ * acknowledgements may be missing only in this gap. If it has several gaps, acknowledgements may be
+ * missing anywhere. */
 static void
 begin_missing_acks(const step_t *step, int sender, smcr_when_t since)
 {
@@ -231,9 +234,9 @@ end_missing_acks(const step_t *step, int side, smcr_when_t end)
  *
  * `names_packet`: the acknowledgement has the PSN of the packet, so the packet was certainly under
  * way up to `end`. An acknowledgement with a later PSN only shows that the receiver had the packet
- * at `end`: an earlier acknowledgement may be missing. Up to the writer's last acknowledgement
- * before (`last_acked`) the packet was certainly under way, since that acknowledgement did not
- * cover it. The rest up to `end` is SMCR_INTERVAL_MAYBE_TRANSFER. */
+ * at `end`: an earlier acknowledgement may be missing. The previous acknowledgement of the writer's
+ * packets (`last_acked`) did not cover the packet. So the packet was certainly under way up to
+ * `last_acked`. The rest of the time up to `end` is SMCR_INTERVAL_MAYBE_TRANSFER. */
 static void
 add_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t end,
              bool names_packet)
@@ -253,8 +256,8 @@ add_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t 
     add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
 }
 
-/* Measures how long the packet waited for the acknowledgement at `when`, if that is the first one
- * that covers the packet. */
+/* Takes the sample of the packet's wait for its acknowledgement, at `when`, if this acknowledgement
+ * is the first one that covers the packet. */
 static void
 measure_ack(const step_t *step, int side, const in_flight_t *sent, smcr_when_t when)
 {
@@ -298,8 +301,9 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
 
 /* ---- waits for space ---- */
 
-/* The event that ends the wait: the writer goes on, or its host has acknowledged the message that
- * frees space; the earlier of the two. Frame 0: neither happened before `frame`. */
+/* The event that ends the wait. This is the earlier one of two events: 1. the writer sends data; 2.
+ * the writer's host has acknowledged the message that frees space. Frame 0: neither event came
+ * before `frame`. */
 static smcr_when_t
 end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
@@ -362,9 +366,10 @@ take_new_data(const step_t *step, int side)
         end_wait(step, side, step->packet->when);
 }
 
-/* ---- settling: acknowledgements are taken in, in their order ---- */
+/* ---- settling: taking in acknowledgements, in their order ---- */
 
-/* Takes in all acknowledgements before `frame` for the writer `side`, and the end of its wait. */
+/* Takes in all acknowledgements before `frame` of packets of the writer `side`. Also ends the
+ * writer's wait for space, if it ended before `frame`. */
 
 static void
 settle_writer(const step_t *step, int side, uint32_t frame)
@@ -398,8 +403,8 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 /* ---- retransmissions ---- */
 
 /* The newest packet in flight of the writer that was sent in `frame` or earlier. Only the first and
- * the last packet of a request are kept in flight, so the result for a packet between them is the
- * first one. NULL: there is none. */
+ * the last packet of a request are kept. So for a packet between the two, the result is the first
+ * packet. NULL: there is none. */
 static in_flight_t *
 find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
 {
@@ -411,7 +416,7 @@ find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
 }
 
 /* The first transmission of the retransmitted packet of `record`. Frame 0: the packet is no
- * retransmission, or nobody waits for it since it was acknowledged before.
+ * retransmission, or it was acknowledged before, so that nobody waits for it.
  *
  * A packet out of order counts as a retransmission only if its sender has stepped back. Otherwise
  * the network has only changed the order of packets. If the first transmission of such a packet is
@@ -434,9 +439,9 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
     return record->was_acked ? (smcr_when_t){0, 0} : writer->last_acked;
 }
 
-/* Adds the time from `since` to `until` to the wait of the writer `asker` for an answer: packets of
- * the peer in this time, which are missing or retransmitted, may be the answer. If `asker` writes
- * in this time, its wait begins with this WRITE. */
+/* Adds the time from `since` to `until` to the wait of the writer `asker` for an answer: the answer
+ * may be among the peer's packets of this time, which are missing or retransmitted. If `asker`
+ * sends a WRITE in this time, the wait begins with this WRITE. */
 static void
 prolong_answer(const step_t *step, int asker, smcr_when_t since, smcr_when_t until)
 {
@@ -448,7 +453,7 @@ prolong_answer(const step_t *step, int asker, smcr_when_t since, smcr_when_t unt
         add(step, asker, SMCR_INTERVAL_ANSWER, asks_later ? writer->last_write : since, until);
 }
 
-/* Adds the intervals of a retransmission, if the packet is one. */
+/* Adds the intervals of the retransmission, if the packet of `step` is a retransmission. */
 static void
 take_retransmission(const step_t *step)
 {
@@ -465,7 +470,7 @@ take_retransmission(const step_t *step)
 
 /* ---- gaps ---- */
 
-/* Notes whether it is known what the writer `side` does, from this packet on. */
+/* Notes, from this packet on, whether it is known what the writer `side` does. */
 static void
 set_known(const step_t *step, int side, bool is_known)
 {
@@ -479,8 +484,8 @@ set_known(const step_t *step, int side, bool is_known)
     }
 }
 
-/* Notes that packets of `side` are missing before this packet. The missing packets may be of
- * another connection of the link. The next CDC message of `side` shows whether they are
+/* Notes that packets of `side` are missing before this packet. The missing packets may belong to
+ * another connection on the same link. The next CDC message of `side` shows whether they do
  * (settle_gap()). */
 static void
 take_gap(const step_t *step, int side)
@@ -496,10 +501,11 @@ take_gap(const step_t *step, int side)
     begin_missing_acks(step, side, since);
 }
 
-/* Adds to the intervals of the writer `side` what a gap of `sender` makes unknown, whose missing
- * packets may be of this connection. Of its own gap: what the writer did. Of its peer's: whether a
- * missing packet has freed space for the writer, or was an answer to it. `end`: end of the gap, if
- * no packet of the sender has come in order since. */
+/* Adds to the intervals of the writer `side` the time that a gap of `sender` makes unknown. The
+ * missing packets of the gap may belong to this connection. If `sender` is the writer itself, it is
+ * not known what the writer did. If `sender` is its peer, a missing packet may have freed space for
+ * the writer, or may have been an answer. `end`: end of the gap, used if no packet of the sender
+ * has come in order since the gap. */
 static void
 add_gap(const step_t *step, int sender, int side, smcr_when_t end)
 {
@@ -515,12 +521,14 @@ add_gap(const step_t *step, int sender, int side, smcr_when_t end)
     prolong_answer(step, side, gap->since, writer->gap_noticed);
 }
 
-/* Ends the current gap of the writer `side` at its CDC message in order, which shows whether
- * missing packets are of this connection. `view`: what the message means; NULL: not known.
+/* Ends the current gap of the writer `side` at the writer's next CDC message in order, which shows
+ * whether the missing packets belong to this connection. `view`: what the message means; NULL: not
+ * known.
  *
- * CDC messages of a connection are numbered, and report how many bytes were written. Suppose that
- * the number is that of the last message plus 1, and that the capture has WRITEs of all bytes that
- * the message announces. Then no packet of this connection is missing. Otherwise the gap counts. */
+ * CDC messages of a connection are numbered, and report how many bytes were written. No packet of
+ * this connection is missing if two conditions hold: 1. the number of the message is the number of
+ * the last message plus 1; 2. the WRITEs of all bytes that the message announces are captured.
+ * Otherwise the gap counts. */
 static void
 settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -533,7 +541,8 @@ settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
     writer->gap = (smcr_timeline_gap_t){0};
 }
 
-/* Takes in that a packet of the writer `side` came in order: it is known what the writer does. */
+/* Handles a packet of the writer `side` that came in order: from now on it is known what the writer
+ * does. */
 static void
 take_order(const step_t *step, int side)
 {
@@ -545,8 +554,8 @@ take_order(const step_t *step, int side)
     set_known(step, side, true);
 }
 
-/* Looks for sequence gaps before this packet, of both senders. Each link has its own count of gaps.
- * If the connection has just moved to another link, the earlier gaps of this link do not count. */
+/* Looks for sequence gaps before this packet, of both senders. Each link has a count of its gaps.
+ * If the connection has just moved to another link, earlier gaps of the new link do not count. */
 static void
 look_for_gaps(const step_t *step)
 {
@@ -567,8 +576,7 @@ look_for_gaps(const step_t *step)
 
 /* Whether the WRITE of `answerer` that has just come certainly answers the request of `asker`. The
  * WRITE has to be the first one since the request, and no packet of either side may be missing
- * since then. If `asker` waits for space, its request may not be finished, so the result is
- * false. */
+ * since then. False if `asker` waits for space, since its request may not be finished then. */
 static bool
 is_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
 {
@@ -578,8 +586,8 @@ is_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *ans
            asker->gap_noticed.frame < asked && answerer->gap_noticed.frame < asked;
 }
 
-/* Takes in a WRITE of `side` as a possible answer: its peer may have waited for this answer since
- * the peer's last WRITE. */
+/* Handles a WRITE of `side` as a possible answer: since its own last WRITE, the peer may have
+ * waited for this answer. */
 static void
 take_answer(const step_t *step, int side)
 {
@@ -595,9 +603,9 @@ take_answer(const step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
 }
 
-/* Takes in the next packet of the writer `side` after an answer to it. If no packet is missing
- * before this packet, the time of the answer counts. Otherwise a missing packet may be a later
- * request, to which the peer's WRITE was the answer. */
+/* Handles the first packet of the writer `side` after its peer's answer. If no packet of the writer
+ * is missing before this packet, the time of the answer counts. Otherwise a missing packet may be a
+ * later request of the writer, and the peer may have answered this later request. */
 static void
 confirm_answer(const step_t *step, int side)
 {
@@ -641,8 +649,8 @@ take_write(const step_t *step, in_flight_t sent)
         add_sent(step, writer, sent);
 }
 
-/* Takes the samples SMCR_TIMELINE_DRAIN and SMCR_TIMELINE_READER, if the reader's CDC message ends
- * them. `side`: the writer. `view`: what the message means. */
+/* Takes the samples SMCR_TIMELINE_DRAIN and SMCR_TIMELINE_READER, if this CDC message of the reader
+ * ends the measured time. `side`: the writer. `view`: what the message means. */
 static void
 measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -663,9 +671,9 @@ measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
                      acked && acked->time < when.time ? when.time - acked->time : 0);
 }
 
-/* Ends the wait of the writer `side` if the message that freed space is missing. This is so if the
- * reader's message reports data as read since the wait began, and no captured message has freed
- * space. `view`: what the reader's message means. */
+/* Ends the wait of the writer `side` for space, if the reader's message that freed space is
+ * missing. The message is missing if this message reports data that was read during the wait, and
+ * no captured message has freed space. `view`: what the reader's message means. */
 static void
 end_wait_of_missing_update(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -675,7 +683,7 @@ end_wait_of_missing_update(const step_t *step, int side, const smcr_record_cdc_t
         end_wait(step, side, step->packet->when);
 }
 
-/* Takes in what a CDC message reports as read. `side`: the writer of the data, which is the
+/* Handles what a CDC message reports as read. `side`: the writer of the read data, which is the
  * receiver of the message. `view`: what the message means. */
 static void
 take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
@@ -700,7 +708,8 @@ may_announce_unseen(const smcr_record_cdc_t *view, bool validates)
 }
 
 /* Takes in a CDC message of `side` whose meaning is not known. The message may end a request of
- * `side`. Unless it is a failover validation (`validates`), it may free space for the peer. */
+ * `side`. It may also free space for the peer, but not if it is a failover validation
+ * (`validates`). */
 static void
 take_unknown_message(const step_t *step, int side, bool validates)
 {
@@ -715,10 +724,13 @@ take_known_message(const step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
-    /* the message announces bytes whose WRITE is missing: it is not known when they were written */
+    /* the message announces bytes whose WRITE is missing, and it is not known when these bytes were
+     * written */
     if (may_announce_unseen(view, false) && writer->last_seen.frame)
         add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen, step->packet->when);
-    if (view->announced_bytes || !view->has_announced_bytes) /* may end a request */
+    if (view->announced_bytes || !view->has_announced_bytes) /* the message announces data, or may
+                                                                announce data, so it may end a
+                                                                request */
         writer->request_acked = &view->acked;
     take_wait(step, side);
     take_reading(step, !side, view);
@@ -772,8 +784,8 @@ begin_timeline(const step_t *step)
     }
 }
 
-/* Moves `*until` back to `since`, from which on something lasts that later events may change. Frame
- * 0 in `since`: nothing lasts. */
+/* Moves the time `*until` back to `since`, if something has lasted since then that later events may
+ * change. Frame 0 in `since`: nothing lasts. */
 static void
 keep_open(smcr_when_t *until, smcr_when_t since)
 {
@@ -781,9 +793,9 @@ keep_open(smcr_when_t *until, smcr_when_t since)
         *until = since;
 }
 
-/* Settles the intervals of the writer `side` up to the time from which on later events may still
- * change something. This time is the earliest begin of a packet in flight, a wait, a gap, or
- * another state that lasts. */
+/* Settles the intervals of the writer `side` for the time that later events cannot change any more.
+ * This time ends at the earliest begin of a packet in flight, a wait, a gap, or another state that
+ * lasts. */
 static void
 settle_intervals(const step_t *step, int side)
 {
@@ -839,11 +851,11 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
         settle_intervals(&step, side);
 }
 
-/* ---- what is asked ---- */
+/* ---- what reports ask for ---- */
 
-/* The event up to which the open wait of the writer `side` is certain. If there is a doubt, an
- * update of the reader may be missing after the reader's last packet, so the wait is certain up to
- * that packet. Otherwise it is certain up to the end of the span. */
+/* The event up to which the open wait of the writer `side` for space is certain. If there is a
+ * doubt, an update of the reader may be missing after the reader's last packet. Then the wait is
+ * certain up to the reader's last packet. Otherwise it is certain up to the end of the span. */
 static smcr_when_t
 end_of_certain_wait(const smcr_timeline_t *timeline, int side,
                     const smcr_timeline_question_t *question)
@@ -877,8 +889,8 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
         prolong_answer(step, side, step->timeline->begun, question->span.end);
 }
 
-/* Adds to a copy of the timeline the intervals that have begun and not ended at the end of the
- * span. */
+/* Adds to a copy of the timeline the intervals that are still open at the end of the span: they
+ * have begun and not ended. */
 static void
 add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *question)
 {
@@ -905,9 +917,9 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
     }
 }
 
-/* Makes all time unknown that is not proven although there is a doubt. Only one part can be proven,
- * SMCR_INTERVAL_IS_FULL_READER: captured packets show that the reader's program had data and did
- * not read them. If packets are not in the order of the wire, this part is not proven either. */
+/* If there is a doubt, charges all time that is not proven to SMCR_INTERVAL_IS_UNKNOWN. Only one
+ * part can be proven, SMCR_INTERVAL_IS_FULL_READER: captured packets show that the reader's program
+ * had data and did not read them. If the capture is out of order, even this part is not proven. */
 static void
 keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
 {
@@ -940,8 +952,8 @@ divide_maybe_transfer(smcr_interval_division_t *division, bool misses_acks)
     share[SMCR_INTERVAL_IS_MAYBE_TRANSFER] = 0;
 }
 
-/* Makes idle time before the first packet unknown, since the first data are missing. `time`: length
- * of the time before the first packet, nanoseconds. */
+/* Charges idle time before the first packet to SMCR_INTERVAL_IS_UNKNOWN, since the first data are
+ * missing. `time`: length of the time before the first packet, nanoseconds. */
 static void
 doubt_beginning(smcr_interval_division_t *division, uint64_t time)
 {
@@ -952,7 +964,7 @@ doubt_beginning(smcr_interval_division_t *division, uint64_t time)
     division->share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
 }
 
-/* Copies the intervals, so that more can be added to the copy, with NULL as scope. free_copy()
+/* Copies the intervals. More intervals can be added to the copy, with NULL as scope. free_copy()
  * frees the copy. */
 static smcr_intervals_t
 copy_intervals(const smcr_intervals_t *intervals)

@@ -1,4 +1,4 @@
-/* The timeline of a connection: what the writers of both directions do, packet by packet.
+/* The timeline of a connection: what the writer of each direction does, packet by packet.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,16 +8,17 @@
 #include "interval.h"
 #include "wire/wire.h"
 
-/* Kinds of samples. A sample is a single measured time, which is no interval of interval.h. */
+/* Kinds of samples. A sample is one measured time. It is not an interval of interval.h. */
 typedef enum {
     /* from the last packet of a WRITE request to the acknowledgement that covers the packet; not
      * measured for a retransmitted packet */
     SMCR_TIMELINE_ACK,
-    /* from the acknowledgement of the message that fills the receive buffer to the reader's
-     * message that frees space; 0: the reader's message comes first */
+    /* from the acknowledgement of the CDC message that fills the receive buffer to the reader's
+     * message that frees space; 0: the reader's message comes before this acknowledgement */
     SMCR_TIMELINE_READER,
-    /* from the acknowledgement of the message that fills the receive buffer to the reader's
-     * message with which half of the buffer is free; 0: the reader's message comes first */
+    /* from the acknowledgement of the CDC message that fills the receive buffer to the reader's
+     * message after which half of the buffer is free; 0: the reader's message comes before this
+     * acknowledgement */
     SMCR_TIMELINE_DRAIN,
 } smcr_timeline_sample_t;
 
@@ -28,85 +29,87 @@ typedef struct {
     void *data; /* first argument of `take` */
 } smcr_timeline_sink_t;
 
-/* A RoCE packet of the connection that is no acknowledgement. */
+/* A RoCE packet of the connection, but not an acknowledgement. */
 typedef struct {
     smcr_when_t when;              /* frame and time of the packet */
     const smcr_record_t *record;   /* record of the packet; its `sender` is known */
     const smcr_ib_headers_t *roce; /* transport headers of the packet */
     const smcr_cdc_t *cdc;         /* CDC message of the packet; NULL: the packet has none, or is
                                       truncated by snaplen */
-    const uint32_t *gap_count;     /* by sender: number of sequence gaps so far on the link of the
-                                      packet, at which packets are not captured */
-    bool is_whole;                 /* the capture has the begin of the connection */
+    const uint32_t *gap_count;     /* number of sequence gaps so far on the link of the packet, by
+                                      sender */
+    bool is_whole;                 /* the begin of the connection is captured */
     bool may_miss_last;            /* the connection has moved to another link with this packet, and
-                                      packets are missing on a link of its group */
+                                      packets are missing on a link of its link group */
 } smcr_timeline_packet_t;
 
 /* The current wait of a writer for space. All zeros: the writer does not wait. */
 typedef struct {
-    const smcr_record_cdc_rare_t *wait; /* the wait as the state knows it; NULL: the writer does not
-                                           wait */
+    const smcr_record_cdc_rare_t *wait; /* the wait, as the state knows it (smcr_record_cdc_rare_t);
+                                           NULL: the writer does not wait */
     smcr_when_t begun;                  /* frame and time of the message with which the wait
                                            begins */
-    const smcr_link_t *link;            /* link that carried the message of `begun` */
-    const smcr_ack_t *const *filled;   /* acknowledgement of the message of `begun`; *filled is NULL
-                                           while there is none */
+    const smcr_link_t *link;            /* link that carried the CDC message of `begun` */
+    const smcr_ack_t *const *filled;   /* points to the acknowledgement of the CDC message of
+                                          `begun`; *filled is NULL as long as there is none */
     bool is_freed;                      /* the reader has freed space since the wait began */
-    uint64_t consumed; /* position up to which the reader had reported data as read when the wait
-                          began; UINT64_MAX: not known */
+    uint64_t consumed; /* position up to which the reader had reported data as read at the begin of
+                          the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
 
 /* What is known of unread data in the receive buffer of a direction. */
 typedef struct {
-    uint64_t acked;    /* position up to which the reader's host has acknowledged announced data;
-                          set with `is_known` */
+    uint64_t acked;    /* position up to which the reader's host has acknowledged the announced
+                          data; set with `is_known` */
     uint64_t consumed; /* position up to which the reader has reported data as read */
     uint32_t size;     /* size of the receive buffer, bytes; set with `is_known` */
     bool is_known;     /* `acked` and `size` are known */
-    bool is_doubtful;  /* the reader may have reported more than `consumed` */
+    bool is_doubtful;  /* the reader may have reported more data as read than `consumed` */
     bool knows_wait;   /* the reader's host has acknowledged the message with which the writer's
                           wait for space begins */
-    smcr_when_t since; /* frame and time since which data lie unread; frame 0: no data lie unread,
-                          as far as is known */
+    smcr_when_t since; /* frame and time since which data lie unread in the buffer; frame 0: no data
+                          lie unread, as far as is known */
     smcr_when_t doubtful_since; /* frame and time since which `is_doubtful` is set */
 } smcr_timeline_unread_t;
 
-/* A gap of a writer: its packets are missing on the link of the connection. The next CDC message of
- * the writer in order shows whether the missing packets are of this connection. */
+/* A gap of a writer: packets of its host are missing on the link of the connection. The writer's
+ * next CDC message in order shows whether the missing packets belong to this connection. */
 typedef struct {
     smcr_when_t since; /* last packet of the writer before the gap; frame 0: there is no gap */
-    smcr_when_t until; /* first packet of the writer in order after the gap; frame 0: none so far */
-    bool has_unknown_message; /* a CDC message with unknown content came after the gap: no later
+    smcr_when_t until; /* first packet of the writer after the gap that came in order; frame 0: none
+                          so far */
+    bool has_unknown_message; /* a CDC message with unknown content came after the gap, so no later
                                  message can show that nothing is missing */
 } smcr_timeline_gap_t;
 
 /* The timeline of one direction. "The writer" sends data in this direction, and "the reader", its
  * peer, receives the data. All zeros: nothing has been sent. */
 typedef struct {
-    smcr_intervals_t intervals;        /* the intervals of the writer that have ended */
-    struct smcr_timeline_sent *oldest; /* packets in flight, which are not acknowledged yet: the
-                                          oldest one; NULL: none */
-    struct smcr_timeline_sent **end;   /* pointer at the end of this list, for the next packet; only
-                                          set if `oldest` is */
+    smcr_intervals_t intervals;        /* intervals of the writer that have already ended */
+    struct smcr_timeline_sent *oldest; /* list of packets in flight, which are not acknowledged yet:
+                                          the oldest packet; NULL: no packet is in flight */
+    struct smcr_timeline_sent **end;   /* pointer at the end of the list `oldest`, to which the next
+                                          packet is added; only set if `oldest` is not NULL */
     unsigned in_flight;                /* number of packets in flight */
     smcr_timeline_wait_t wait;         /* current wait of the writer for space */
     smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */
-    /* acknowledgement of a message that filled the buffer, until half of the buffer is free; NULL:
-     * no such message, or half is free */
+    /* points to the acknowledgement of a CDC message that filled the buffer; NULL: no such message,
+     * or half of the buffer is free again */
     const smcr_ack_t *const *draining;
     uint64_t half;            /* position up to which the reader has to read until half of the
                                  buffer is free; set with `draining` */
     smcr_when_t last_seen;    /* last captured packet of the writer; frame 0: none */
     smcr_when_t last_write;   /* last RDMA WRITE with data of the writer; frame 0: none */
-    smcr_when_t last_acked;   /* last acknowledgement of the writer's packets; frame 0: none */
+    smcr_when_t last_acked;   /* last acknowledgement of packets of the writer; frame 0: none */
     const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges */
-    smcr_when_t acks_missing; /* packet since which acknowledgements of the writer's packets may be
-                                 missing; frame 0: none is missing, or one has come since */
-    /* acknowledgement of the last packet that may end a request of the writer to the application of
-     * the reader: a WRITE with data, or a CDC message that announces data. NULL: not known */
+    smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
+                                 missing; frame 0: none may be missing, or one has come in the
+                                 meantime */
+    /* points to the acknowledgement of the last packet that may end a request of the writer's
+     * application: a WRITE with data, or a CDC message that announces data. NULL: not known */
     const smcr_ack_t *const *request_acked;
     smcr_when_t unknown_since; /* packet since which it is not known what the writer does; frame 0:
-                                  it is known */
+                                  this is known */
     smcr_when_t gap_noticed;  /* last packet of the connection before which packets of the writer
                                  are missing; frame 0: none */
     smcr_timeline_gap_t gap;  /* current gap of the writer */
@@ -114,31 +117,33 @@ typedef struct {
     smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
                                  0: none */
     smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer: from
-                                       the acknowledgement of the writer's request to the peer's
-                                       first WRITE after it; end frame 0: none */
+                                       the acknowledgement of the writer's request to the first
+                                       WRITE of the peer after the request; end frame 0: none */
     smcr_interval_t pending_answer; /* time of the answer to the writer's newest request; end frame
-                                       0: none. If the writer's next packet shows that no later
-                                       request is missing, this time may become `longest_answer` */
+                                       0: none. The writer's next packet decides whether this time
+                                       may become `longest_answer`: no later request may be
+                                       missing */
     bool has_written;         /* the writer has sent an RDMA WRITE with data */
-    bool has_acks;            /* a packet of the writer was acknowledged */
+    bool has_acks;            /* a packet of the writer was acknowledged in the capture */
     bool misses_first;        /* the first data of the writer are not captured */
 } smcr_timeline_writer_t;
 
 /* The timeline of a connection. All zeros: there has been no packet. */
 typedef struct {
-    smcr_timeline_writer_t writer[2]; /* the two directions, by the side of the link group that
-                                         writes */
+    smcr_timeline_writer_t writer[2]; /* the two directions, by the side of the link group that is
+                                         the writer */
     smcr_when_t begun;    /* first packet of the connection; frame 0: there has been none */
     smcr_when_t latest;   /* packet with the latest time */
-    const smcr_link_t *link[2]; /* link of the connection's last packet; both entries are equal */
+    const smcr_link_t *link[2]; /* link of the connection's last packet; both members of the array
+                                   are equal */
     uint32_t gaps[2];     /* by sender: `gap_count` of the last packet (smcr_timeline_packet_t) */
     bool is_late;         /* the connection began before the capture */
     smcr_when_t last_gap; /* last packet of the connection before which packets of either side are
                              missing; frame 0: none */
-    bool misses_acks;     /* acknowledgements may be missing anywhere */
+    bool misses_acks;     /* acknowledgements may be missing anywhere in the capture */
 } smcr_timeline_t;
 
-/* Where the time of one direction went, up to the last packet so far. */
+/* How the time of one direction is divided, up to the last packet so far. */
 typedef struct {
     smcr_interval_division_t division; /* time of each part, and the longest stretches */
     smcr_interval_t longest_answer; /* `longest_answer` of smcr_timeline_writer_t */
@@ -146,20 +151,20 @@ typedef struct {
 
 /* Reasons to doubt the whole division of a connection's time. */
 typedef enum {
-    SMCR_TIMELINE_NO_DOUBT, /* no reason: the division counts as it is */
+    SMCR_TIMELINE_NO_DOUBT, /* no reason to doubt: the division counts as it is */
     /* Packets may be missing anywhere. Only SMCR_INTERVAL_IS_FULL_READER counts, since captured
      * packets prove it. All other time is unknown. */
     SMCR_TIMELINE_MISSES_MORE,
-    /* The packets of the capture are not in the order in which they were sent: all time is
-     * unknown. */
+    /* The capture is out of order: all time is unknown. */
     SMCR_TIMELINE_IN_DISORDER,
 } smcr_timeline_doubt_t;
 
-/* What the capture may miss of a connection. All zeros: nothing. */
+/* What may be missing of a connection in the capture. All zeros: nothing. */
 typedef struct {
     smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
-    bool last[2];  /* by sender: packets after its last captured packet may be missing */
-    bool acks[2];  /* by sender: its last acknowledgements may be missing */
+    bool last[2];  /* packets of the sender after its last captured packet may be missing, by
+                      sender */
+    bool acks[2];  /* the last acknowledgements of the sender may be missing, by sender */
 } smcr_timeline_missing_t;
 
 /* The question that smcr_timeline_divide() answers for one direction. */
@@ -174,12 +179,13 @@ typedef struct {
 void smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
                         const smcr_timeline_packet_t *packet, const smcr_timeline_sink_t *sink);
 
-/* Takes in the acknowledgements up to frame `now`: ends transfers and waits that they end. */
+/* Takes in the acknowledgements up to frame `now`: ends the transfers and waits that these
+ * acknowledgements end. */
 void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32_t now,
                            const smcr_timeline_sink_t *sink);
 
 /* Divides the time of the direction that `side` writes among the parts. Does not change the
- * timeline, since a live capture goes on. */
+ * timeline, which may get more packets from a live capture. */
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                                                const smcr_timeline_question_t *question);
 

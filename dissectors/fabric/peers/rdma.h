@@ -1,6 +1,5 @@
-/* Knows which queue pairs talk to each other if no CLC message says so: flows, source queue pairs
- * and their grounds, RDMA-CM and its states. Does not know SMC-R or Wireshark. Called by the state
- * only.
+/* Knows who talks to whom where no CLC says so: flows, source queue pairs and their grounds,
+ * RDMA-CM and its states. Does not know SMC-R or Wireshark. Called by the state only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
