@@ -83,8 +83,8 @@ typedef struct {
  * Architecture Specification, volume 1, 9.7.5). A message has one packet (ONLY), or FIRST, any
  * number of MIDDLE, and LAST. */
 typedef struct {
-    uint32_t next;      /* number (slab.h) of the next message that the same response completes, in
-                           the order of PSNs; 0: none */
+    uint32_t next;      /* next message that the same response completes, in the order of PSNs, by
+                           its slab number (smcr_slab_entry()); 0: none */
     uint32_t frame;     /* frame of the message's first packet, when it was sent for the first
                            time */
     uint64_t time : 63; /* time of `frame`, nanoseconds since the epoch */

@@ -54,7 +54,7 @@ void smcr_hooks_restore_wrappers(void);
 void smcr_hooks_count_ignored(const packet_info *pinfo);
 
 /* Returns whether the wrappers had stepped aside before this frame, so that Wireshark does not call
- * them for the packets of this frame. */
+ * the wrappers for the packets of this frame. */
 bool smcr_hooks_have_stepped_aside(const packet_info *pinfo);
 
 /* Called for a packet that may be truncated by the snap length. InfiniBand's dissector does not

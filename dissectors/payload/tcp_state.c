@@ -91,8 +91,8 @@ server_of(const smcr_conn_t *conn, unsigned sender)
     return conn->lgr->server < 0 ? !sender : conn->lgr->server ^ conn->sides_swapped;
 }
 
-/* Makes the client and server that dissectors see. A dissector that the user has chosen recognises
- * the server by its port, as over TCP. */
+/* Makes the two ends of the connection, client and server, that dissectors above TCP get to see. If
+ * the user has chosen a dissector, the dissector recognises the server by its port, as over TCP. */
 static const smcr_handshake_ends_t *
 new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
 {

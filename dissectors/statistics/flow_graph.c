@@ -36,8 +36,8 @@ typedef struct {
 typedef struct {
     const address *from, *to; /* hosts at both ends; NULL: the address of the packet */
     uint16_t ports[2];        /* source and destination port; 0: not known, or too large */
-    uint16_t conv;            /* low 16 bits of smcr.stream; TCP's flow graph has those of
-                                 tcp.stream in this member */
+    uint16_t conv;            /* low 16 bits of smcr.stream. In the flow graph of TCP, this member
+                                 has the low 16 bits of tcp.stream */
 } ends_t;
 
 /* Returns the port for an arrow; 0 if the port is too large. Wireshark's graph has 16 bits for a

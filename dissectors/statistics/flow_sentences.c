@@ -1,5 +1,5 @@
 /* Makes the texts of arrows in the flow graph: for events of a connection, and for LLC and CLC
- * messages. A sentence has the sender of the packet as subject.
+ * messages. Each sentence has the sender of the packet as its subject.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -228,7 +228,7 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
 
 /* ---- LLC messages: the sender asks for something, or answers ---- */
 
-/* An LLC message, with the facts of which its sentence is made. */
+/* An LLC message, and the facts from which the sentence at its arrow in the flow graph is made. */
 typedef struct {
     wmem_allocator_t *scope;
     const smcr_llc_t *llc; /* the message */

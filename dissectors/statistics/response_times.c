@@ -19,9 +19,9 @@
 
 enum { CLC, LLC, CDC, TABLES };
 
-/* The tables. Wireshark makes the filter of a row from three parts: the filter of the table, "==",
- * and the number of the row. Rows of the tables CLC and LLC are numbered by steps, rows of the
- * table CDC by message types. */
+/* The tables of Service Response Time. Wireshark makes the filter of a row from three parts: the
+ * filter of the table, "==", and the number of the row. Rows of the tables CLC and LLC are numbered
+ * by steps, rows of the table CDC by message types. */
 static const struct {
     const char *name, *tab;
     const char *column;

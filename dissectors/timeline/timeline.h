@@ -9,8 +9,7 @@
 #pragma once
 
 /* The design. Everything that lasts is an interval. An interval has a kind, a begin and an end.
- * Begin and end have the frames that prove them. Intervals are only added, never changed or
- * removed.
+ * Begin and end have the frames that prove them. Later packets only add intervals.
  *
  * Several kinds may hold at one moment. Example: a packet is retransmitted while the receive buffer
  * is full. When a report is made, smcr_timeline_divide() decides to which part each moment is

@@ -855,7 +855,8 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
 
 /* The event up to which the open wait of the writer `side` for space is certain. If there is a
  * doubt, an update of the reader may be missing after the reader's last packet. Then the wait is
- * certain up to the reader's last packet. Otherwise it is certain up to the end of the span. */
+ * certain up to the reader's last packet. Otherwise the wait is certain up to the end of the
+ * divided time. */
 static smcr_when_t
 end_of_certain_wait(const smcr_timeline_t *timeline, int side,
                     const smcr_timeline_question_t *question)
@@ -865,9 +866,10 @@ end_of_certain_wait(const smcr_timeline_t *timeline, int side,
     return question->missing.doubt && last.time < end.time ? last : end;
 }
 
-/* Adds intervals of missing packets at the end of the span to a copy of the timeline. There are
- * three cases: 1. gaps after which no message has come; 2. packets that may be missing after the
- * last packet of a sender; 3. acknowledgements that may be missing at the end. */
+/* Adds intervals of missing packets at the end of the divided time (`span` of `question`) to the
+ * timeline of `step`, which is a copy. There are three cases: 1. gaps after which no message has
+ * come; 2. packets that may be missing after the last packet of a sender; 3. acknowledgements that
+ * may be missing at the end. */
 static void
 add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *question)
 {
@@ -889,8 +891,8 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
         prolong_answer(step, side, step->timeline->begun, question->span.end);
 }
 
-/* Adds to a copy of the timeline the intervals that are still open at the end of the span: they
- * have begun and not ended. */
+/* Adds to a copy of the timeline the intervals that have begun, and have not ended at the end of
+ * the divided time (`span` of `question`). */
 static void
 add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *question)
 {

@@ -189,5 +189,6 @@ void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, u
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                                                const smcr_timeline_question_t *question);
 
-/* Swaps the two sides: the direction of side 0 becomes that of side 1, and the other way round. */
+/* Swaps the two sides: the direction of side 0 becomes the direction of side 1, and the direction
+ * of side 1 becomes the direction of side 0. */
 void smcr_timeline_flip(smcr_timeline_t *timeline);

@@ -10,7 +10,8 @@
 
 typedef struct smcr_rdma smcr_rdma_t;           /* the flows and connections of one capture */
 typedef struct smcr_rdma_flow smcr_rdma_flow_t; /* one flow */
-typedef struct smcr_port_pair smcr_port_pair_t; /* the flows with one UDP source port (rdma.c) */
+typedef struct smcr_port_pair smcr_port_pair_t; /* the flows between two addresses that have the
+                                                   same UDP source port (rdma.c) */
 
 /* A flow is all packets from one address to one queue pair of another address. RoCE packets carry
  * the number of the queue pair that receives them, but not that of the sender. Three grounds can

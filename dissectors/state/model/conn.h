@@ -51,8 +51,8 @@ typedef struct {
      * side; no queue pair: CLC has not announced the element */
     smcr_point_t announced_at;
     smcr_link_t *link;      /* last link on which this side sent; NULL: not known */
-    uint32_t cursor_update_request; /* number, in the slab of entries, of the exchange that this
-                                       side's open request for a consumer cursor update began; 0: no
+    uint32_t cursor_update_request; /* exchange that this side's open request for a consumer cursor
+                                       update began, by its slab number (smcr_slab_entry()); 0: no
                                        such request is open */
     uint16_t cdc_seq_expected; /* sequence number that this side's last CDC message should have
                                   had */
@@ -205,8 +205,8 @@ struct smcr_conn {
     /* ---- fallback, link group, and joins ---- */
     smcr_fallback_t fallback;   /* why the connection uses TCP; kind SMCR_FALLBACK_NONE: no fallback
                                    so far */
-    uint32_t clc_step;          /* number, in the slab of entries, of the exchange whose CLC request
-                                   waits for its answer; 0: none */
+    uint32_t clc_step;          /* exchange of the CLC message that waits for its answer, by its
+                                   slab number (smcr_slab_entry()); 0: none */
     smcr_lgr_t *lgr;            /* its link group; NULL: not known */
     smcr_conn_t *older_in_group; /* connection that joined the group before this one; NULL: none */
     smcr_conn_t *older_open;    /* connection that joined the group before this one and may be open,
@@ -407,7 +407,8 @@ smcr_conn_direction(const smcr_lgr_t *lgr, int side)
 
 /* Joins two connection objects of a group. They are the same connection, but each object knows only
  * one direction. `one` knows the data to `side`, and `other` knows the data from `side`. Returns
- * the object that counts from now on: the one with a host's report, otherwise the older one. */
+ * the object that counts from now on. This is the object with a host's report or, without a report,
+ * the older object. */
 smcr_conn_t *smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other,
                                   int side);
 

@@ -85,8 +85,7 @@ typedef struct {
     smcr_psn_t unpositioned_psn; /* highest PSN of WRITE packets without a known position; 0:
                                     none */
     /* lowest PSN of the last run of WRITE packets without a known position. The run ends at
-     * `unpositioned_psn`; in a run, each PSN is at most SMCR_WRITE_UNPLACED_NEAR after the one
-     * before */
+     * `unpositioned_psn`. Its successive PSNs are at most SMCR_WRITE_UNPLACED_NEAR apart */
     smcr_psn_t unpositioned_from;
     smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
     uint32_t write_count;   /* number of WRITE requests so far, also those that have left

@@ -24,7 +24,7 @@
     PART(since_high, since[1])
 
 /* Members that are packed only if they are set. Each of them has a bit. A pointer is packed as the
- * number of its object in the slab; values and parts are packed as they are. */
+ * slab number (smcr_slab_number()) of its object; values and parts are packed as they are. */
 enum {
 #define MEMBER(type, name) BIT_OF_##name,
 #define PART(name, value) BIT_OF_##name,

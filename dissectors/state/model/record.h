@@ -121,8 +121,8 @@ struct smcr_place {
     uint64_t position;        /* position of the packet's first byte in the byte stream; see
                                  `has_position` */
     const smcr_ack_t *acked; /* first acknowledgement that covers the packet; NULL: none so far */
-    uint32_t rare;            /* number of the packet's smcr_place_rare_t in the slab of entries; 0:
-                                 none */
+    uint32_t rare;            /* rarely set members of the place: slab number (smcr_slab_entry()) of
+                                 a smcr_place_rare_t; 0: none */
     uint32_t offset;          /* offset of the packet's first byte in the RMB element, bytes */
     uint32_t length : 21;     /* number of application bytes in the packet */
     uint32_t index : 8;       /* number of the RMB element, 1 to 255; 0: not known */
@@ -134,8 +134,8 @@ struct smcr_place {
     uint32_t element_fill;    /* number of bytes in the RMB element that the reader has not
                                  consumed, including the bytes of this packet */
     union {
-        uint32_t next;         /* if `is_unannounced` is set: the next unannounced packet in a
-                                  circular list, by its number in the slab of entries */
+        uint32_t next;         /* if `is_unannounced` is set: slab number (smcr_slab_entry()) of the
+                                  next unannounced packet in a circular list */
         uint32_t announced_in; /* if `is_unannounced` is not set: frame of the CDC message that
                                   announced the packet; 0: not known */
     };
@@ -193,8 +193,8 @@ typedef struct {
     uint32_t last_write;    /* frame of the last WRITE packet that the message announces; 0: none */
     uint32_t read_announced_frame; /* frame of the CDC message that announced the last bytes which
                                       this message reports as read; 0: not known */
-    uint32_t rare;          /* number of the message's smcr_record_cdc_rare_t in the slab of
-                               entries; 0: none */
+    uint32_t rare;          /* rarely set members: slab number (smcr_slab_entry()) of a
+                               smcr_record_cdc_rare_t; 0: none */
     const smcr_ack_t *acked; /* first acknowledgement that covers this CDC message; NULL: none so
                                 far */
 } smcr_record_cdc_t;

@@ -15,7 +15,7 @@ typedef struct smcr_rmb_rtoken {
     const smcr_qp_t *owner; /* queue pair of the RMB's owner, on the link on which the key is
                                valid */
     uint32_t rkey;          /* RKey, in host byte order */
-    uint32_t next;          /* number of the next key of this RMB, in the slab of entries; 0:
+    uint32_t next;          /* next key of this RMB, by its slab number (smcr_slab_entry()); 0:
                                none */
     smcr_rmb_t *rmb;        /* RMB that the key names */
     uint64_t va;            /* virtual address of the RMB's first byte */
@@ -40,7 +40,8 @@ struct smcr_rmb {
     smcr_rmb_t *first;          /* first of several RMB objects for the same memory: each
                                    announcement without a withdrawal in between made one; the RMB
                                    itself if there is no earlier object */
-    smcr_rmb_rtoken_t *rtokens; /* keys that name the RMB, or have named it; NULL: none */
+    smcr_rmb_rtoken_t *rtokens; /* newest RToken that names or has named the RMB; its `next` leads
+                                   to the older ones; NULL: none */
     /* connection of element 1, which is the only element that Linux uses; NULL: not known */
     smcr_conn_t *first_element_conn;
     smcr_rmb_rare_t *more;      /* rarely set members; NULL: none */

@@ -48,8 +48,8 @@ smcr_socket_cursors_agree(int64_t ahead, int64_t other)
     return (ahead >= 0 && other >= 0) || (ahead <= 0 && other <= 0);
 }
 
-/* The socket that was first reported last; its member `older` leads to all others. NULL: there is
- * none. */
+/* The socket whose first report came last; its member `older` leads to all other sockets. NULL:
+ * there is none. */
 smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 
 /* Keeps the report of a socket. A report with the same ends and token is a newer report of the same

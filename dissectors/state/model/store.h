@@ -28,7 +28,7 @@ struct smcr_state {
     smcr_slab_t entries;     /* entries that smcr_state_alloc0() has made */
     /* record.c */
     smcr_slab_t records;     /* the packed records */
-    uint32_t **pages;        /* table by frame: slab numbers of records */
+    uint32_t **pages;        /* table by frame: slab numbers of the records (record.c) */
     uint32_t page_count;     /* number of `pages` */
     struct smcr_event **events; /* shared events, by kind of event (smcr_event_add()); NULL: none so
                                    far */

@@ -77,8 +77,8 @@ typedef struct {
     smcr_point_t wait_at[2];  /* points at which the last wait began: [0] in the flow from the
                                  writer, [1] in the flow from the reader */
     uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
-    uint64_t urgent_uncertain; /* end of a range in which data may have been urgent, though its CDC
-                                  message is missing: position after the last such byte; 0: none */
+    uint64_t urgent_uncertain; /* position up to which data may have been urgent: the CDC message
+                                  that would say so may be missing; 0: no such data */
 } smcr_stream_stalls_t;
 
 /* The byte stream of one direction. A position counts bytes from the beginning of the
@@ -101,8 +101,8 @@ typedef struct {
                             data */
     bool was_full_small; /* silly window: the last CDC message that announced data announced few
                             bytes, and they filled the free space */
-    uint32_t unannounced; /* WRITE packets that no CDC message has announced yet, a circular list:
-                             number of its tail in the slab of entries; 0: none */
+    uint32_t unannounced; /* circular list of WRITE packets that no CDC message has announced yet:
+                             slab number (smcr_slab_entry()) of its tail; 0: none */
     smcr_stream_announcement_t *unread; /* announcements of data that the reader has not read yet:
                                            tail of a circular list; NULL: none */
     smcr_stream_stalls_t *stalls;  /* rarely set members; NULL: none */
@@ -112,8 +112,8 @@ typedef struct {
 typedef struct {
     bool known;         /* `position` is known */
     uint64_t position;  /* position of its first byte */
-    uint32_t rewritten; /* number of bytes, from the begin of the piece, that an earlier packet had
-                           written */
+    uint32_t rewritten; /* number of bytes at the begin of the piece that an earlier packet had
+                           already written */
     uint64_t gap;       /* number of missing bytes before the piece: from the end of the data
                            written before to the first byte of the piece */
 } smcr_stream_range_t;

@@ -14,11 +14,12 @@ typedef struct {
     const smcr_conn_side_t *sender;
     const smcr_conn_side_t *receiver;
     const smcr_cdc_t *cdc;
-    const smcr_evidence_cursors_t *cursors; /* cursors of the message, compared with those of the
-                                               sender's last message; NULL at SMCR_RULES_ARRIVES */
-    int16_t seq_step;     /* step from the sequence number of the sender's last message to that of
-                             this message (smcr_conn_side_seq_step()); set at SMCR_RULES_PLACED
-                             only, otherwise 0 */
+    const smcr_evidence_cursors_t *cursors; /* cursors of the message, compared with the cursors in
+                                               the sender's last message; NULL at
+                                               SMCR_RULES_ARRIVES */
+    int16_t seq_step;     /* step from the sequence number of the sender's last message to the
+                             number of this message (smcr_conn_side_seq_step()); set at
+                             SMCR_RULES_PLACED only, otherwise 0 */
     bool may_be_replayed; /* The sender has moved to another link since its last message, so it may
                              send messages once more (4.6.2). Set at SMCR_RULES_PLACED only. */
     smcr_doubt_t next_doubt; /* Reason to doubt that this is the sender's next message on the link.

@@ -72,19 +72,22 @@ void smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival,
 
 /* ---- RDMA WRITEs (RFC 7609 2.1, 4.1, 4.2, 4.7, A.3.7) ---- */
 
-/* An RDMA WRITE, and what state/flow knows of the WRITE at each step. A member whose comment begins
- * with the names of steps is set only at these steps (smcr_rules_when_t). */
+/* An RDMA WRITE, and what state/flow knows of the WRITE at each step. Some members are set only at
+ * the steps that their comments name (smcr_rules_when_t). */
 typedef struct {
-    const smcr_rmb_rtoken_t *rtoken; /* ARRIVES: RToken that the RKey of the WRITE names on the
-                                        link; NULL: the RKey names none */
-    smcr_conn_t *conn;         /* connection that uses the element; NULL: not known */
-    bool is_certain_owner;     /* ARRIVES: no other connection can use the element */
-    uint64_t previous_end;     /* COUNTED: position after the previous request, bytes */
-    uint64_t position;         /* COUNTED: position of this request, bytes */
-    uint32_t length;           /* COUNTED: length of this request, bytes */
-    const smcr_rmb_t *rmb;     /* PLACED: RMB that the WRITE writes to */
-    const smcr_place_t *place; /* PLACED, LEARNED: place of the packet in the RMB and in the
-                                  stream */
+    const smcr_rmb_rtoken_t *rtoken; /* RToken that the RKey of the WRITE names on the link; NULL:
+                                        the RKey names none. Set at step ARRIVES */
+    smcr_conn_t *conn;         /* connection that uses the RMB element; NULL: not known */
+    bool is_certain_owner;     /* no other connection can use the RMB element. Set at step
+                                  ARRIVES */
+    uint64_t previous_end;     /* position in the stream after the previous request. Set at step
+                                  COUNTED */
+    uint64_t position;         /* position in the stream of this request's first byte. Set at step
+                                  COUNTED */
+    uint32_t length;           /* length of this request, bytes. Set at step COUNTED */
+    const smcr_rmb_t *rmb;     /* RMB that the WRITE writes to. Set at step PLACED */
+    const smcr_place_t *place; /* place of the packet in the RMB and in the stream. Set at the steps
+                                  PLACED and LEARNED */
 } smcr_rules_write_t;
 
 /* Calls the checks of step `when` (rows of check_rows.def) for an RDMA WRITE. state/flow calls this

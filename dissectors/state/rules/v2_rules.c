@@ -324,9 +324,9 @@ opens_conn(const smcr_conn_t *conn, bool ends)
            conn->confirm_frame;
 }
 
-/* Counts the open connections of a group. A connection counts from its first CDC message to its
- * first end. A failover validation does not begin or end a connection: only its sequence number and
- * token have a meaning (A.4). */
+/* Counts the open connections of a group. A connection counts from its first CDC message until one
+ * side ends it. A failover validation does not begin or end a connection: only its sequence number
+ * and token have a meaning (A.4). */
 SMCR_RULES_CDC(count_open_conns)
 {
     const smcr_cdc_t *cdc = message->cdc;

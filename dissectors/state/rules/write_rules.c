@@ -119,9 +119,9 @@ exceeds_element(const smcr_place_t *place, uint32_t size)
     return place->index && size && place->offset + (uint64_t)place->length > size;
 }
 
-/* An RDMA WRITE lies within one element of the RMB. A packet breaks the rule if it begins a WRITE
- * in no element, or ends after the end of its element. An RMB whose address is inferred from one
- * WRITE is not judged. */
+/* An RDMA WRITE lies within one element of the RMB. A packet breaks the rule in two cases: 1. it
+ * begins a WRITE outside of all elements; 2. it ends after the end of its element. An RMB whose
+ * address is inferred from one WRITE is not judged. */
 SMCR_RULES_WRITE(check_size)
 {
     const smcr_place_t *place = write->place;
@@ -133,8 +133,9 @@ SMCR_RULES_WRITE(check_size)
         smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
 }
 
-/* True if the report of check_hole() has to be withdrawn later: no message has announced the bytes
- * up to the bound of the claim, so another connection may use the element. */
+/* True if the report of check_hole() has to be withdrawn later. Nobody has announced the bytes of
+ * the WRITE on this connection, so another connection may use the element. `bound`: position up to
+ * which the bytes have to be announced. */
 SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
 
 /* Reports that the RDMA WRITE overwrites data that the reader has not reported as read (R-2.1-6).

@@ -99,9 +99,9 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
            ends_exchange(message, open);
 }
 
-/* True if the report of check_overlap() has to be withdrawn later: the open exchange was over
- * before the bound of the claim, or its end is not captured. The bound is ORDER after the message,
- * since frames may be in the wrong order within this time. */
+/* True if the report of check_overlap() has to be withdrawn later: the open exchange was over in
+ * time, or its end is not captured. `bound`: time of the message plus ORDER, since frames may be in
+ * the wrong order within this time. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
 /* The rule of check_overlap(), for one open exchange. */
@@ -299,9 +299,9 @@ CHECK(check_time)
 }
 
 /* A response repeats values of its request: the number of the link, the RKeys, the user data
- * (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1). A response breaks the rule if its values are not those of
- * the only open request of its type, and no packet of the link is missing in the capture. If
- * packets are missing, one of them may be a request with these values. */
+ * (R-3.5.1.6-5, R-A.3.4-4, R-A.3.8-1). A response breaks the rule if only one request of its type
+ * is open, and their values differ. No packet of the link may be missing in the capture. If packets
+ * are missing, one of them may be a request with these values. */
 CHECK(check_echo)
 {
     if (exchange->request->key != message->key)

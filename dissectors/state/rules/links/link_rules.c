@@ -21,9 +21,9 @@ is_routable(const smcr_qp_t *qp)
     return !qp->gid_known || qp->key.gid[0] != 0xfe || qp->key.gid[1] != 0x80;
 }
 
-/* A link group has one VLAN, that of its TCP connections (R-2-1). A message breaks the rule if its
- * VLAN differs from the VLAN of the group's first tagged CLC message. Packets without a tag are not
- * judged, since the capture point may have removed the tag. Packets that may be routed are not
+/* A link group uses one VLAN, the VLAN of its TCP connections (R-2-1). A message breaks the rule if
+ * its VLAN differs from the VLAN of the group's first tagged CLC message. Packets without a tag are
+ * not judged, since the capture point may have removed the tag. Packets that may be routed are not
  * judged either: after the router they have another VLAN. */
 static void
 check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
@@ -258,8 +258,8 @@ SMCR_RULES_LLC(note_mismatch)
 
 /* If one side has eyecatchers at the beginning of its RMB elements, the other side has eyecatchers,
  * too (R-4.2-2). CONFIRM LINK reports the byte at which the data begins. A message breaks the rule
- * if this byte differs from that of the other side. Linux has no eyecatchers, and declines if the
- * other side has eyecatchers (smc_llc_eval_conf_link()). */
+ * if this byte differs from the byte that the other side has reported. Linux has no eyecatchers,
+ * and declines if the other side has eyecatchers (smc_llc_eval_conf_link()). */
 SMCR_RULES_LLC(check_eyecatchers)
 {
     const smcr_lgr_t *lgr = message->lgr;

@@ -77,7 +77,7 @@ find_at_device(const smcr_state_t *state, smcr_lgr_t *lgr, const smcr_qp_t *qp, 
 }
 
 /* Two link groups share no RMB (R-3.5.3-1). On one device, an RKey with an address names one RMB.
- * An announcement breaks the rule if RKey and address are those of an RMB of another group. The
+ * An announcement breaks the rule if an RMB of another group has its RKey and its address. The
  * other group must not have ended, and its connection must be open until the end of the capture: a
  * group may end without a message, and its memory is then free. */
 static void
@@ -132,7 +132,8 @@ SMCR_DOUBT_CLAIM(is_confirmed, const smcr_rmb_t *rmb,
                  rmb->superseded || (rmb->confirmed && !smcr_rules_of_rmb(rmb)->refused_frame))
 
 /* True if the report of check_agreed_before() has to be withdrawn later: the response to CONFIRM
- * RKEY came by the bound of the claim, or no response has come. */
+ * RKEY came in time, or no response has come. `bound`: latest time for the response, nanoseconds
+ * since the epoch. */
 SMCR_DOUBT_CLAIM(was_agreed, const smcr_rules_rmb_t *early, early->agreed_time <= claim->bound)
 
 /* CLC names a new RMB only after the response to CONFIRM RKEY (R-3.5.5.2.1-2). An Accept or Confirm
