@@ -56,7 +56,7 @@ may_learn(const packet_info *pinfo)
     return !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
 }
 
-/* The wrapper of the option "maximum segment size". */
+/* Wrapper of Wireshark's dissector for the TCP option "maximum segment size". */
 static int
 dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -71,7 +71,7 @@ dissect_mss(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return used;
 }
 
-/* The wrapper of an experimental option. */
+/* Wrapper of Wireshark's dissector for an experimental TCP option. */
 static int
 dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

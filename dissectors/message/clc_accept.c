@@ -224,8 +224,9 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
         &(smcr_message_clc_list_t){.hf_count = hf_smcr_gid_count, .count = accept->gid_count,
                                    .start = gids, .length = SMCR_GID_LENGTH});
     for (unsigned i = 0; i < count && message->reached_end; i++) {
-        unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* an expert item has reported that the list
-                                                        has more entries than SMCR_CLC_COUNT_MAX */
+        unsigned place = MIN(i, SMCR_CLC_COUNT_MAX); /* GIDs above SMCR_CLC_COUNT_MAX share the last
+                                                        place: an expert item has reported that
+                                                        there are too many */
         if (smcr_clc_walk(message, &walk, &gid_layout, gids + i * SMCR_GID_LENGTH, &list[place]) &&
             place < SMCR_CLC_COUNT_MAX)
             check_gid(&walk, list, place);

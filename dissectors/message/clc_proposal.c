@@ -18,7 +18,8 @@ static int *const flags_v1[] = {&hf_smcr_clc_version, &hf_smcr_reserved_0c, &hf_
 static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_smcr_clc_typev1,
                                 NULL};
 
-/* RFC 7609 A.2.2 up to the offset; struct smc_clc_msg_proposal */
+/* First 40 bytes of a Proposal: RFC 7609 A.2.2 up to the offset of the IP area; struct
+ * smc_clc_msg_proposal */
 #define BASE_ROWS(bits_) \
     SMCR_MESSAGE_CLC_HEADER_ROWS(bits_), \
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_message_clc_peer_id, ett_smcr_peer_id, \
@@ -30,8 +31,8 @@ static int *const flags_v2[] = {&hf_smcr_clc_version, &hf_smcr_clc_typev2, &hf_s
 SMCR_LAYOUT(base_v1, "SMC Proposal", SMCR_CLC_BASE_LENGTH, BASE_ROWS(flags_v1));
 SMCR_LAYOUT(base_v2, "SMC Proposal v2", SMCR_CLC_BASE_LENGTH, BASE_ROWS(flags_v2));
 
-/* First 40 bytes of a Proposal: RFC 7609 A.2.2 up to the offset of the IP area; struct
- * smc_clc_msg_proposal */
+/* IP area of a Proposal without its prefixes: RFC 7609 A.2.2 from the mask on; struct
+ * smc_clc_msg_proposal_prefix */
 SMCR_LAYOUT(ip_area, "IP area", IP_AREA_LENGTH,
     KEEP(hf_smcr_clc_subnet, 0, 4, smcr_clc_proposal_t, subnet),
     KEEP(hf_smcr_clc_subnet_length, 4, 1, smcr_clc_proposal_t, subnet_length),

@@ -324,9 +324,10 @@ count_for_conversations(void *table, packet_info *pinfo, epan_dissect_t *edt _U_
     if (!share.row)
         return TAP_PACKET_DONT_REDRAW;
     if (share.is_first)
-        add_conversation(&amount, share.row, 0, 0, 0); /* adds nothing, but with the direction
-                                                          client to server, so that the client
-                                                          becomes address A */
+        add_conversation(&amount, share.row, 0, 0, 0); /* an addition of zero frames and bytes from
+                                                          client to server: the first addition to a
+                                                          row decides that the client is address
+                                                          A */
     add_amount(&amount, add_conversation, share.row, share.sender);
     return TAP_PACKET_REDRAW;
 }

@@ -242,9 +242,8 @@ smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal
     return is_in_prefixes(conn, proposal);
 }
 
-/* Whether the first contact was declined before its link was confirmed. A diagnosis says the cause
- * of a Decline. Every diagnosis but a timeout of ADD LINK is for a cause that occurs before that.
- * (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
+/* Whether the first contact was declined before its link was confirmed. Every diagnosis in a
+ * Decline means this, except for the timeout of ADD LINK. (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
 static bool
 was_declined_early(const smcr_conn_t *conn)
 {

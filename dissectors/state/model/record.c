@@ -14,8 +14,8 @@
 
 /* ---- one record, packed ---- */
 
-/* Parts of `acks` and `conn_idle_time`. Each part is packed only if it is not zero, since often a
- * whole time is zero, or its high half. PART(name, value) is used in pack_members() and
+/* Parts of `acks` and `conn_idle_time`. Each part is packed only if it is not zero: often a whole
+ * time is zero, or the high half of a time. PART(name, value) is used in pack_members() and
  * unpack(). */
 #define PARTS(PART) \
     PART(acks_frame, record->acks.frame) \

@@ -528,8 +528,8 @@ typedef struct {
     const smcr_llc_t *llc;
     uint8_t type;      /* type of the message: enum smcr_llc_type, of version 1 */
     uint32_t key;      /* number made of the part of the request that its response echoes
-                          (llc_flow.c). 0: messages of this type have no such part, or the state is
-                          at the moment taking in the content of the message */
+                          (llc_flow.c). 0: messages of this type have no such part; also 0 in the
+                          calls that take in the content of the message */
     smcr_qp_t *from;   /* queue pair that sends the message */
     smcr_qp_t *to;     /* queue pair that receives the message */
     int side;          /* side of `from` */

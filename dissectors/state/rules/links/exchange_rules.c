@@ -123,7 +123,14 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
                        open->exchange.request_frame);
 }
 
-/* Remembers the time at which an exchange ended, if the exchange overlapped another request. */
+/* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
+ * confirmed or rejected. DELETE LINK, CONFIRM RKEY and DELETE RKEY are open until their responses.
+ * A request breaks the rule if its sender knows of another open exchange. Three exceptions: 1. the
+ * other exchange may have been given up; 2. the sender may not have seen the other request yet; 3.
+ * the request is a DELETE LINK for a link that fails.
+ *
+ * Example: the server sends ADD LINK, and the client's adapter acknowledges it. 200 ms later,
+ * before its response, the client sends CONFIRM RKEY. */
 CHECK(check_overlap)
 {
     const smcr_lgr_t *lgr = message->lgr;
@@ -139,7 +146,7 @@ CHECK(check_overlap)
         check_open_exchange(message, adding);
 }
 
-/* Remembers when an exchange ended that overlapped another request. */
+/* Remembers the time at which an exchange ended, if the exchange overlapped another request. */
 static void
 note_exchange_over(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
