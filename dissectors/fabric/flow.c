@@ -670,9 +670,9 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
     return SMCR_FLOW_RECEIVER_WAITS;
 }
 
-/* What the receiver does with a request. A request with a new PSN directly above the highest proves
- * that the sender is not retransmitting lower PSNs, so the receiver has the lower PSNs (see
- * advance_in_order()). */
+/* What the receiver does with a request. A request whose PSN is directly above the highest PSN of
+ * the flow proves that the sender is not retransmitting lower PSNs, so the receiver has the lower
+ * PSNs (see advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -903,7 +903,8 @@ smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope
     if (!packet->corrupt)
         take_properties(flow, reverse, packet, operation);
     if (packet->corrupt && !is_request)
-        verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* a response with a wrong ICRC */
+        verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* the response has a wrong ICRC, so its
+                                                               receiver discards it */
     else if (smcr_ib_is_response(packet->opcode))
         judge_response(flow, reverse, scope, packet, &verdict);
     else

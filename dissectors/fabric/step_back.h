@@ -94,7 +94,7 @@ typedef struct {
 
 /* How the PSN of a request relates to the PSNs before. */
 typedef enum {
-    SMCR_STEP_REQUEST_NEW,           /* the PSN is above the highest */
+    SMCR_STEP_REQUEST_NEW,           /* the PSN is above the highest PSN of the flow */
     SMCR_STEP_REQUEST_RETRANSMITTED, /* an earlier packet of the flow had the PSN */
     SMCR_STEP_REQUEST_LATE,          /* the PSN is at or below the highest PSN, but no earlier
                                         packet had it */

@@ -18,7 +18,8 @@
 #define COMPLETENESS_SYNS 0x03 /* SYN and SYN-ACK */
 #define COMPLETENESS_RST 0x20
 
-/* Ids and the dissector of CLC, from the hand-off until Wireshark ends. */
+/* Ids of other protocols, and the dissector of CLC. Set at hand-off, and valid until Wireshark
+ * ends. */
 static struct {
     smcr_handshake_tcp_ids_t tcp;
     dissector_handle_t clc;

@@ -146,9 +146,9 @@ is_claimed_by_other(conversation_t *conversation, uint32_t frame)
     return owner && owner != ports.conversation;
 }
 
-/* Has UDP pass the packet to InfiniBand's dissector: claims the conversation of the packet, and
- * marks the frame. Does nothing if another protocol has claimed the conversation and the queue pair
- * is not one of SMC-R (`is_smcr` is false). */
+/* Makes UDP's dissector pass the packet to InfiniBand's dissector: claims the conversation of the
+ * packet, and marks the frame. Does nothing if another protocol has claimed the conversation and
+ * the queue pair is not one of SMC-R (`is_smcr` is false). */
 static void
 lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 {

@@ -79,7 +79,7 @@ static const attribute_t unknown = {.hf = &hf_smcr_netlink_unknown};
 typedef struct {
     packet_info *pinfo;
     proto_item *top;      /* item of the message, at which expert items are raised */
-    proto_tree *tree;     /* subtree of that item */
+    proto_tree *tree;     /* subtree of the item `top` */
     unsigned order;       /* byte order of the host: ENC_BIG_ENDIAN or ENC_LITTLE_ENDIAN */
     smcr_told_t told;     /* values of the message; zero: the message has no such value */
     uint32_t seen[NESTS]; /* by nest: a bit for each type of attribute that the message has; for a
@@ -326,7 +326,7 @@ dump_of(const walk_t *walk, tvbuff_t *tvb, unsigned at)
     return smcr_layout_number(tvb, at + DUMP_AT, 8, walk->order) ^ (uint64_t)interface << 48;
 }
 
-/* Has the state learn from a message, whose nlmsghdr is at `at`. If the message is flawed or
+/* The state learns from a message, whose nlmsghdr is at offset `at`. If the message is flawed or
  * truncated, the state learns that its dump is not complete. */
 static void
 learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
@@ -361,8 +361,9 @@ show_in_columns(packet_info *pinfo, const shown_t *shown, const char *text)
     col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
-/* Ends the dissection of a message: writes its summary `text`, has the state learn from it, and
- * shows what the state knows of it. `tvb` begins with its nlmsghdr. Returns the bytes used. */
+/* Ends the dissection of a message: writes its summary `text`, lets the state learn from the
+ * message, and shows what the state knows about its contents. `tvb` begins with its nlmsghdr.
+ * Returns the bytes used. */
 static int
 finish_message(walk_t *walk, tvbuff_t *tvb, const char *text)
 {
@@ -551,9 +552,9 @@ ends_dump(const walk_t *walk, tvbuff_t *tvb, unsigned at, unsigned length)
            smcr_layout_number(tvb, at + NLMSG_LENGTH, ERROR_LENGTH, walk->order) == 0;
 }
 
-/* Has the state learn which dumps end in a frame of SOCK_DIAG. Called after the messages of the
- * frame have been dissected. The byte order of the host is the order in which the length of the
- * first message fits the frame. */
+/* Tells the state which dumps end in a frame of SOCK_DIAG. Called after the messages of the frame
+ * have been dissected. The byte order of the host is the order in which the length of the first
+ * message fits the frame. */
 static void
 learn_ends(tvbuff_t *tvb, packet_info *pinfo)
 {

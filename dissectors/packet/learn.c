@@ -64,8 +64,8 @@ recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arri
            smcr_state_unknown_qp_write(arrival);
 }
 
-/* Has the state check a CDC message against the end of its TCP connection. Example: a RST of the
- * TCP connection came before the CDC message. */
+/* The state checks a CDC message against the end of its TCP connection. Example: a RST of the TCP
+ * connection came before the CDC message. */
 static void
 learn_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -88,7 +88,7 @@ adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
         smcr_handshake_set_conversation(pinfo, conn);
 }
 
-/* Decodes an LLC or CDC message, and has the state learn from it. */
+/* Decodes an LLC or CDC message, and lets the state learn from the message. */
 static void
 learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {

@@ -52,7 +52,7 @@
 /* The values that become_tcp() has replaced, for end_tcp(). */
 typedef struct {
     TCP_MEMBERS(DECLARE)
-    wmem_list_frame_t *tcp_layer; /* layer added for the call */
+    wmem_list_frame_t *tcp_layer; /* layer of TCP that was added to the packet for the call */
     wmem_tree_t *dissectors;      /* saved member `dissector_tree` of the conversation */
 } saved_frame_t;
 
@@ -146,8 +146,8 @@ correct_protocol_column(packet_info *pinfo)
         col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
 }
 
-/* Has TCP dissect a segment. If `last` of the segment is set, TCP dissects the message that lasts
- * until the end of the stream. */
+/* Calls Wireshark's TCP to dissect a segment. If `last` of the segment is set, TCP dissects the
+ * message that lasts until the end of the stream. */
 static void
 dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment)
 {
@@ -190,7 +190,7 @@ dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment
     correct_protocol_column(pinfo);
 }
 
-/* Has TCP dissect new bytes of the stream. */
+/* Calls Wireshark's TCP to dissect new bytes of the stream. */
 static void
 dissect_bytes_as_tcp(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {
@@ -334,8 +334,8 @@ is_only_data(wmem_list_frame_t *last)
            GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
 }
 
-/* Has new bytes of the stream dissected. If smcr_policy_decide_asking() decides that heuristics are
- * not called, shows the bytes as data. */
+/* Dissects new bytes of the stream, through Wireshark's TCP. If smcr_policy_decide_asking() decides
+ * that heuristics are not called, shows the bytes as data. */
 static void
 dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {

@@ -25,7 +25,8 @@ typedef struct {
 
 /* The object of one direction of a connection, in one listing. */
 typedef struct {
-    int64_t key;                  /* 2 * number of the connection + side */
+    int64_t key;                  /* key of the stream: 2 * number of the connection + side of the
+                                     link group */
     smcr_pieces_t pieces;         /* bytes of the stream; `pieces.bytes` belongs to `entry` */
     export_object_entry_t *entry; /* entry in Wireshark's list, which owns the entry */
     unsigned receiver;            /* role of the receiver in the name of the file */

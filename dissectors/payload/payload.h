@@ -37,7 +37,7 @@ typedef struct {
 bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
                                  smcr_payload_fresh_t *fresh);
 
-/* Has the new bytes of an RDMA WRITE packet dissected as if TCP had carried them. If no byte is
+/* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
  * new, all bytes are shown as data. `data`: the captured bytes of the packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
 
@@ -45,9 +45,9 @@ void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
  * dissectors (see smcr_payload_hand_on()). Does nothing in later passes. */
 void smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record);
 
-/* Has the bytes of held packets dissected, then the bytes of this packet. Held packets are earlier
- * RDMA WRITE packets whose bytes dissectors did not get when the packets came; this packet shows
- * where their bytes belong. All bytes are in one buffer, in the order of the stream.
+/* Dissects the bytes of held packets, then the bytes of this packet. Held packets are earlier RDMA
+ * WRITE packets whose bytes dissectors did not get when the packets came; this packet shows where
+ * their bytes belong. All bytes are in one buffer, in the order of the stream.
  *
  * held: the held packets, as smcr_held_t *. tvb: this packet. data: the bytes of this packet if it
  * is an RDMA WRITE; NULL if it is not. */
@@ -61,9 +61,9 @@ void smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *hel
 tvbuff_t *smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next,
                                      smcr_record_t *record);
 
-/* Called for each CDC message. If the message ends the stream of its sender, has the data dissected
- * for which a dissector has been waiting until the end of the stream. Example: an HTTP response
- * without a length. `message`: the bytes of the CDC message. */
+/* Called for each CDC message. If the message ends the stream of its sender, dissects the data that
+ * a dissector has kept until the end of the stream. Example: an HTTP response without a length.
+ * `message`: the bytes of the CDC message. */
 void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *message);
 
 /* ---- when heuristics are asked ----

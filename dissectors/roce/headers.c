@@ -331,7 +331,7 @@ smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
 /* The bytes that the ICRC covers, and where they are. */
 typedef struct {
     smcr_icrc_start_t start; /* the first header */
-    tvbuff_t *tvb;           /* buffer that has the bytes */
+    tvbuff_t *tvb;           /* buffer that has the covered bytes */
     int offset;              /* offset of the first covered header in `tvb` */
     int bth;                 /* offset of the BTH from the first header */
     int length;              /* number of bytes from the first covered header to the end of the

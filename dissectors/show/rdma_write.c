@@ -45,7 +45,8 @@ show_place(proto_tree *tree, const smcr_record_t *record)
  * the opcode. */
 typedef struct {
     uint8_t step;    /* number of bits of the step of the consumer cursor */
-    uint8_t credits; /* number of bits of the credits; these bits are above the bits of the step */
+    uint8_t credits; /* number of bits of the credits, which are the next higher bits after the
+                        step */
     uint8_t flags;   /* number of CDC flags in the immediate data: the first rows of cdc.def */
 } immediate_parts_t;
 

@@ -170,8 +170,8 @@ void smcr_show_no_source_port(packet_info *pinfo);
 
 /* The two ends of a connection, by role (see smcr_endpoint_address()). */
 typedef struct {
-    address host[2];        /* addresses; type AT_NONE: not known */
-    const char *address[2]; /* addresses as text; "": not known */
+    address host[2];        /* addresses of the two ends; type AT_NONE: not known */
+    const char *address[2]; /* addresses of the two ends as text; "": not known */
     const char *name[2];    /* Names of the ends, which always differ from each other. Examples:
                                "10.0.0.1:54558", "[fd00::1]:54558". If the TCP connection is not
                                known: address of the queue pair (if known), role, and number of the

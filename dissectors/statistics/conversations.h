@@ -41,7 +41,7 @@ typedef struct {
 
 /* The row of a connection. Indices 0 and 1 are roles, client and server, except in `role`. */
 typedef struct {
-    const smcr_conn_t *conn; /* the connection in the state */
+    const smcr_conn_t *conn; /* connection of the row */
     address name[2];     /* names of both ends. Names do not change after the first packet, since
                             Wireshark finds rows by name */
     address host[2];     /* IP addresses of both ends; AT_NONE: not known */

@@ -81,12 +81,12 @@ void smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
 void smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                         const smcr_conn_t *conn);
 
-/* Has the bytes from `offset` on, which are not CLC, dissected as if the plugin did not exist.
- * `data`: TCP's argument. Returns the number of bytes dissected, as a dissector above TCP does. */
+/* Dissects the bytes from `offset` on, which are not CLC, as if the plugin did not exist. `data`:
+ * TCP's argument. Returns the number of bytes dissected, as a dissector above TCP does. */
 int smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
                           void *data);
 
-/* Has a segment dissected as if the plugin did not exist. Called while the bypass
+/* Dissects a segment as if the plugin did not exist. Called while the bypass
  * (smcr_handshake_set_bypass()) is set to `conversation`. Returns the number of bytes dissected, as
  * smcr_tcp_dissect_rest() does. */
 int smcr_tcp_dissect_bypassed(conversation_t *conversation, tvbuff_t *tvb, packet_info *pinfo,

@@ -96,7 +96,7 @@ typedef struct {
 /* Why a connection uses TCP and not SMC-R. */
 typedef enum {
     SMCR_FALLBACK_NONE,      /* the connection uses SMC-R, or its handshake has not decided yet */
-    SMCR_FALLBACK_NO_OPTION, /* the SYN-ACK has no option */
+    SMCR_FALLBACK_NO_OPTION, /* the SYN-ACK has no SMC-R option */
     SMCR_FALLBACK_NO_CLC,    /* application data follows the TCP handshake directly: both sides have
                                 sent the option, but no CLC message */
     SMCR_FALLBACK_NO_ANSWER, /* application data follows the Proposal or the Accept: the peer has
@@ -117,7 +117,7 @@ typedef struct {
                               Decline of version 2 has; 0: not known */
     uint8_t step;          /* type of the last CLC message before the fallback; 0: none */
     bool by_server : 1;    /* the server sent the Decline; false: the client did */
-    bool both_options : 1; /* SYN and SYN-ACK have the option */
+    bool both_options : 1; /* SYN and SYN-ACK have the SMC-R option */
     bool outside_subnet : 1; /* the server's address is not in the subnet of the Proposal */
     bool roce_missing : 1; /* no RoCE packet has come on the connection's link after the Confirm */
     bool clc_may_be_missing : 1; /* CLC messages before the fallback may be missing, for example an
@@ -186,8 +186,8 @@ struct smcr_conn {
     bool ipv4 : 1;           /* the addresses are IPv4; false: IPv6 */
     bool reuses_ports : 1;   /* an earlier TCP connection with the same addresses and ports had
                                 ended */
-    bool option_syn : 1;     /* a SYN with the option has come */
-    bool option_synack : 1;  /* a SYN-ACK with the option has come */
+    bool option_syn : 1;     /* a SYN with the SMC-R option has come */
+    bool option_synack : 1;  /* a SYN-ACK with the SMC-R option has come */
     bool has_synack : 1;     /* a SYN-ACK has come, with or without the option */
     bool sides_swapped : 1;  /* sides 0 and 1 of the connection have changed places, since its link
                                 group was joined with another one (conn.c) */
@@ -207,7 +207,7 @@ struct smcr_conn {
                                    so far */
     uint32_t clc_step;          /* exchange of the CLC message that waits for its answer, by its
                                    slab number (smcr_slab_entry()); 0: none */
-    smcr_lgr_t *lgr;            /* its link group; NULL: not known */
+    smcr_lgr_t *lgr;            /* link group of the connection; NULL: not known */
     smcr_conn_t *older_in_group; /* connection that joined the group before this one; NULL: none */
     smcr_conn_t *older_open;    /* connection that joined the group before this one and may be open,
                                    in the list for smcr_conn_first_open(); NULL: none */

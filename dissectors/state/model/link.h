@@ -210,9 +210,9 @@ typedef struct {
 
 /* Type of a link group, by its active links (net/smc/smc_core.h, enum smc_lgr_type). */
 typedef enum {
-    SMCR_LGR_SINGLE,     /* one link, or none */
-    SMCR_LGR_SYMMETRIC,  /* several links, each between devices of its own */
-    SMCR_LGR_ASYMMETRIC, /* several links that share a device of one side */
+    SMCR_LGR_SINGLE,     /* the group has at most one active link */
+    SMCR_LGR_SYMMETRIC,  /* the group has several active links, each between devices of its own */
+    SMCR_LGR_ASYMMETRIC, /* the group has several active links that share a device of one side */
 } smcr_lgr_type_t;
 
 /* A link group. An array of two is by side. */
@@ -250,7 +250,8 @@ struct smcr_lgr {
     /* ---- LLC requests and responses (exchange.c) ---- */
     wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
     wmem_list_t *answered; /* smcr_exchange_request_t: the last requests whose response has come */
-    smcr_lgr_unasked_t early_responses[4]; /* last responses whose request is missing; circular */
+    smcr_lgr_unasked_t early_responses[4]; /* the last responses whose request had not come before;
+                                              circular list */
     unsigned early_response_count; /* number of responses so far whose request was missing when the
                                       response came */
 
@@ -283,7 +284,7 @@ struct smcr_lgr {
                                   `knows_token_difference` */
 
     /* ---- what both sides have agreed on ---- */
-    bool immediate;       /* WRITEs with immediate data replace CDC messages */
+    bool immediate;       /* the peers use WRITEs with immediate data instead of CDC messages */
     bool immediate_known; /* a First Contact Extension of version 2 is captured as a whole */
     bool immediate_agreed; /* a First Contact Extension agrees on immediate data */
     bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK or from the first data

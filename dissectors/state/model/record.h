@@ -534,7 +534,7 @@ typedef struct {
     smcr_qp_t *to;     /* queue pair that receives the message */
     int side;          /* side of `from` */
     smcr_link_t *link; /* link that carries the message */
-    smcr_lgr_t *lgr;   /* group of this link */
+    smcr_lgr_t *lgr;   /* link group of the link that carries the message */
     bool response;     /* the message is a response; false: a request */
     bool requested;    /* the message is a response whose request is captured; set only while the
                           state takes in the content of the message */

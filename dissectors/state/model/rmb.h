@@ -34,7 +34,7 @@ typedef struct {
 
 /* A remote memory buffer: its owner receives data in it. */
 struct smcr_rmb {
-    smcr_lgr_t *lgr;            /* link group of its owner */
+    smcr_lgr_t *lgr;            /* link group of the RMB's owner */
     smcr_rmb_t *older;          /* RMB of the group that was announced before this one; NULL:
                                    none */
     smcr_rmb_t *first;          /* first of several RMB objects for the same memory: each
@@ -57,7 +57,7 @@ struct smcr_rmb {
     uint32_t delete_frame;      /* frame of the DELETE RKEY request, set in `first` only; 0: none */
     uint32_t deleted_frame;     /* frame in which the peer agreed to withdraw the RMB; 0: not
                                    withdrawn */
-    int8_t side;                /* side of its owner */
+    int8_t side;                /* side of the RMB's owner */
     bool superseded;            /* the object does not count any more: a new announcement has
                                    replaced it, or its guessed address was wrong */
     bool confirmed;             /* a CONFIRM RKEY has announced the RMB */

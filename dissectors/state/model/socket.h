@@ -95,7 +95,7 @@ void smcr_socket_keep_link(smcr_state_t *state, const smcr_told_link_t *told);
 typedef struct {
     /* report of the link */
     smcr_told_link_t report;
-    const smcr_told_lgr_t *lgr; /* report of its link group */
+    const smcr_told_lgr_t *lgr; /* report of the link group to which the link belongs */
 } smcr_socket_link_t;
 
 /* The report of the link of `qp` by the host of `qp`. NULL: there is no such report, or the host

@@ -13,7 +13,7 @@
 /* An RMB element as a ring (RFC 7609 4.4). A cursor of the ring has the number of rounds, `wrap`,
  * and the offset in the element, `count`. */
 typedef struct {
-    uint32_t size; /* size of the element, bytes; 0: not known */
+    uint32_t size; /* size of the RMB element, bytes; 0: not known */
     uint32_t base; /* offset of the first byte of data, bytes: 0, or 4 after an eyecatcher */
 } smcr_ring_t;
 
@@ -68,7 +68,7 @@ typedef struct smcr_stream_announcement smcr_stream_announcement_t;
  * (flow/window.c). */
 typedef struct {
     bool is_blocked;          /* the writer reports in its CDC messages that it is blocked */
-    bool is_full;             /* the element has no free space */
+    bool is_full;             /* the RMB element has no free space */
     smcr_when_t blocked;      /* frame and time since which the writer is blocked; frame 0: not
                                  known */
     smcr_point_t full_at;     /* point in the flow from the reader at which the element became
@@ -84,7 +84,7 @@ typedef struct {
 /* The byte stream of one direction. A position counts bytes from the beginning of the
  * connection. */
 typedef struct {
-    smcr_ring_t ring;    /* the receiver's RMB element */
+    smcr_ring_t ring;    /* RMB element of the stream's receiver, as a ring */
     uint64_t written;    /* position up to which the receiver has taken in data of WRITEs */
     uint64_t positioned_end; /* position after the last byte of the last located request */
     uint64_t last_write_start; /* position of the first byte of the last located request */
@@ -111,7 +111,7 @@ typedef struct {
 /* The piece of the stream that one WRITE packet carries. */
 typedef struct {
     bool known;         /* `position` is known */
-    uint64_t position;  /* position of its first byte */
+    uint64_t position;  /* position of the piece's first byte in the stream */
     uint32_t rewritten; /* number of bytes at the begin of the piece that an earlier packet had
                            already written */
     uint64_t gap;       /* number of missing bytes before the piece: from the end of the data

@@ -222,9 +222,10 @@ announces_known_data(const smcr_rules_cdc_t *message)
 
 /* The producer cursor does not pass the reader's consumer cursor (R-A.4-6). A message breaks the
  * rule if it announces more bytes than fit into the element after the last byte that the reader has
- * reported as read. RDMA WRITEs beyond this limit have an event of their own, so this check applies
- * only if all WRITEs are within the limit. The reader may have reported more in a message that is
- * missing in the capture. The reader's next message shows whether this is so. */
+ * reported as read. RDMA WRITEs beyond this limit are reported by another event (check_window() in
+ * write_rules.c), so this check applies only if all WRITEs are within the limit. The reader may
+ * have reported more in a message that is missing in the capture. The reader's next message shows
+ * whether this is so. */
 SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;

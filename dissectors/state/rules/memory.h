@@ -43,7 +43,7 @@ typedef struct {
     smcr_rules_terms_t terms; /* the offered terms; `direct` is not set, since a Proposal does not
                                  have it */
     uint8_t eid_count;        /* number of EIDs; 0: none, or more than a Proposal may have */
-    uint32_t eid[];           /* smcr_wire_eid_sum() of each EID */
+    uint32_t eid[];           /* EIDs of the Proposal, each as its smcr_wire_eid_sum() */
 } smcr_rules_offer_t;
 
 /* A reuse: an RMB element or alert token of one connection has been given to another connection. */
@@ -134,8 +134,10 @@ typedef struct smcr_rules_conn {
 /* The LLC messages that set up a link group, in the order in which they come. */
 enum {
     SMCR_RULES_SET_UP_CONFIRMED, /* response to the first CONFIRM LINK */
-    SMCR_RULES_SET_UP_OFFERED,   /* the server's first ADD LINK request after CONFIRM LINK */
-    SMCR_RULES_SET_UP_ANSWERED,  /* the first response to that ADD LINK request */
+    SMCR_RULES_SET_UP_OFFERED,   /* the server's first ADD LINK request after the response to
+                                    CONFIRM LINK */
+    SMCR_RULES_SET_UP_ANSWERED,  /* the first response to the ADD LINK request
+                                    SMCR_RULES_SET_UP_OFFERED */
     SMCR_RULES_SET_UP_STEPS
 };
 

@@ -179,10 +179,10 @@ is_valid_maximum(const smcr_llc_t *llc, uint8_t maximum)
     return maximum <= SMCR_WIRE_LINKS_MAX && (maximum > 1 || llc->type & SMCR_LLC_TYPE_V2);
 }
 
-/* The client's maximum of links is not above the server's (R-2.2.2-2), and each maximum stays for
- * the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule if its maximum is
- * higher than the server's maximum. Any CONFIRM LINK breaks the rule if its maximum differs from an
- * earlier maximum of the same side. */
+/* The client's maximum of links is not higher than the server's maximum (R-2.2.2-2), and each
+ * maximum stays for the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule if
+ * its maximum is higher than the server's maximum. Any CONFIRM LINK breaks the rule if its maximum
+ * differs from an earlier maximum of the same side. */
 SMCR_RULES_LLC(check_maximum)
 {
     smcr_lgr_t *lgr = message->lgr;

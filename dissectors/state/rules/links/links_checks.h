@@ -74,7 +74,7 @@ enum smcr_rules_order { SMCR_RULES_ORDER_LITTLE = 1, SMCR_RULES_ORDER_BIG };
 
 /* What the rules of links remember of a link group. */
 typedef struct smcr_rules_links_lgr {
-    smcr_rules_change_t change;        /* open changes of the server */
+    smcr_rules_change_t change;        /* changes of the group that the server has begun */
     smcr_exchange_request_t *adding;   /* ADD LINK request whose new link is neither confirmed nor
                                           rejected yet; NULL: none */
     const smcr_link_t *second_link;    /* link that the group's first ADD LINK offers; NULL: the
