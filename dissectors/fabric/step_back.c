@@ -13,7 +13,7 @@
  * pause of 64 ms. */
 #define PAUSE UINT64_C(64000000)
 
-/* Nanoseconds. The network delays no packet for so long: a packet that comes later was
+/* Nanoseconds. The network delays no packet for longer than this: a packet that comes later was
  * retransmitted. */
 #define REORDERED_WITHIN UINT64_C(1000000)
 

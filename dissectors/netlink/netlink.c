@@ -221,9 +221,9 @@ show_nest(walk_t *walk, tvbuff_t *value, proto_tree *tree, const attribute_t *ro
         walk_struct(walk, value, below, row->more);
 }
 
-/* Shows the attribute at `at`, of `length` bytes with its header. An attribute without a value is
- * padding. The value of a 64-bit number may have 32 bits. An attribute without a row, or longer
- * than its row, is shown as bytes. */
+/* Shows the attribute at offset `at`. `length`: length of the attribute with its header, bytes. An
+ * attribute without a value is padding. If the row is for a 64-bit number, the value may have only
+ * 32 bits. The value is shown as bytes if it has no row, or is longer than its row says. */
 static void
 show_attribute(walk_t *walk, const place_t *place, unsigned at, unsigned length)
 {

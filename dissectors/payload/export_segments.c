@@ -102,7 +102,7 @@ captured_length(const out_segment_t *segment)
     return segment->data ? tvb_captured_length(segment->data) : 0;
 }
 
-/* Writes the IP header that ends at `tcp`, without the checksum of IPv4. */
+/* Writes the IP header that ends at `tcp`, without the IPv4 checksum. */
 static void
 write_ip_header(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
 {
@@ -117,7 +117,7 @@ write_ip_header(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *se
         memcpy(tcp - (2 - i) * layout->address, segment->ends[i].data, layout->address);
 }
 
-/* Writes the header of TCP, without its checksum. */
+/* Writes the TCP header, without its checksum. */
 static void
 write_tcp_header(uint8_t *tcp, const out_segment_t *segment)
 {
@@ -130,7 +130,8 @@ write_tcp_header(uint8_t *tcp, const out_segment_t *segment)
     put_number(tcp + 14, 2, UINT16_MAX); /* the window, which SMC-R does not report */
 }
 
-/* Writes the checksums of TCP, over the captured bytes of its data, and of IPv4. */
+/* Writes two checksums: the checksum of TCP, for which missing bytes of the data do not count, and
+ * the checksum of the IPv4 header. */
 static void
 write_checksums(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
 {

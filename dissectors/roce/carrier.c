@@ -31,8 +31,8 @@
 #include "packet/packet.h"
 #include "show/show.h"
 
-/* Created by smcr_roce_handoff(). Each call of a handle counts as a layer of the packet in
- * Wireshark. */
+/* Dissector handles, created by smcr_roce_handoff(). Each call of a handle counts as a layer of the
+ * packet in Wireshark. */
 static struct {
     dissector_handle_t payload; /* dissector whose calls count as the layer of SMC-R */
     dissector_handle_t headers; /* dissector whose calls count as the layer of InfiniBand, if

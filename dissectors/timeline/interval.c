@@ -417,8 +417,8 @@ join_shortest(smcr_interval_settled_t *all)
     }
 }
 
-/* Removes from the list all intervals before `until`, and the part before `until` of an interval
- * that lasts longer. */
+/* Removes from the list all time before `until`: the intervals that end by then, and the beginning
+ * of an interval that lasts longer. */
 static void
 clip_list(smcr_interval_list_t *list, smcr_when_t until)
 {

@@ -22,18 +22,20 @@
 /* Lengths in bytes, of messages and of parts of messages */
 #define SMCR_CLC_HEADER_LENGTH 8
 #define SMCR_CLC_TRAILER_LENGTH 4
-#define SMCR_CLC_BASE_LENGTH 40      /* Proposal: bytes up to the end of the IP area offset */
-#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* Proposal: bytes of the optional SMC-D area, which begins
-                                        after the first SMCR_CLC_BASE_LENGTH bytes */
+#define SMCR_CLC_BASE_LENGTH 40      /* length of a Proposal up to the end of the IP area offset */
+#define SMCR_CLC_SMCD_AREA_LENGTH 40 /* length of the optional SMC-D area of a Proposal, which
+                                        begins after the first SMCR_CLC_BASE_LENGTH bytes */
 #define SMCR_CLC_CONNS_MIN 16         /* not a length: a peer of release 1 (SMCv2.1) has to allow at
                                          least 16 connections in a link group; Linux:
                                          SMC_CONN_PER_LGR_MIN */
-#define SMCR_CLC_ACCEPT_LENGTH 68    /* Accept and Confirm of version 1 */
-#define SMCR_CLC_CORE_LENGTH 60      /* Accept, Confirm: up to the end of the RMB's address */
-#define SMCR_CLC_PSN_LENGTH 64       /* Accept, Confirm: up to the end of the initial PSN */
-#define SMCR_CLC_CODE_LENGTH 20      /* Decline: bytes up to the end of the diagnosis */
-#define SMCR_CLC_DECLINE_LENGTH 28   /* Decline of version 1; Linux 5.10 to 5.15 sends this length
-                                        in version 2, too */
+#define SMCR_CLC_ACCEPT_LENGTH 68    /* length of an Accept or Confirm of version 1 */
+#define SMCR_CLC_CORE_LENGTH 60      /* length of an Accept or Confirm up to the end of the RMB's
+                                        address */
+#define SMCR_CLC_PSN_LENGTH 64       /* length of an Accept or Confirm up to the end of the initial
+                                        PSN */
+#define SMCR_CLC_CODE_LENGTH 20      /* length of a Decline up to the end of the diagnosis */
+#define SMCR_CLC_DECLINE_LENGTH 28   /* length of a Decline of version 1; Linux 5.10 to 5.15 sends
+                                        this length in version 2, too */
 #define SMCR_CLC_DECLINE_V2_LENGTH 44
 #define SMCR_CLC_LENGTH_MAX 1024     /* more bytes than the longest valid message */
 #define SMCR_CLC_COUNT_MAX 8         /* not a length: highest number of EIDs, of prefixes, of ISM

@@ -24,8 +24,8 @@
 
 /* Offsets in the first four bytes of an LLC message */
 #define SMCR_LLC_LENGTH_AT 1
-#define SMCR_LLC_REJECT_AT 2 /* version 1: reason of a rejected ADD LINK; reserved in other
-                                messages */
+#define SMCR_LLC_REJECT_AT 2 /* offset of the reason in a rejecting ADD LINK response of version 1;
+                                in other messages this byte is reserved */
 #define SMCR_LLC_FLAGS_AT 3
 
 #define SMCR_LLC_HEADER 4

@@ -32,7 +32,8 @@ typedef struct {
     bool fecn;           /* forward congestion notification of the BTH */
     bool becn;           /* backward congestion notification of the BTH */
     bool has_src_qpn;    /* the packet has a DETH, as datagrams have */
-    uint32_t src_qpn;    /* source queue pair, 24 bits; set with `has_src_qpn` */
+    uint32_t src_qpn;    /* number of the queue pair that sends the packet, 24 bits; set with
+                            `has_src_qpn` */
     bool has_reth;       /* the packet has a RETH */
     uint64_t virtual_address; /* virtual address at the receiver; set with `has_reth` */
     uint32_t rkey;       /* key of the receiver's memory; set with `has_reth` */

@@ -159,7 +159,7 @@ typedef struct {
     smcr_qp_t *qp;          /* queue pair that receives the flow; NULL: no point */
     uint64_t psn : 40;      /* lower 40 bits of the PSN without wrap: enough for all packets of a
                                capture */
-    uint64_t unpositioned : 24; /* lower 24 bits that `unpositioned` of the queue pair had at this
+    uint64_t unpositioned : 24; /* lower 24 bits of the queue pair's member `unpositioned` at this
                                    point */
 } smcr_point_t;
 

@@ -361,11 +361,11 @@ peer_ids_differ(const uint8_t *one, const uint8_t *other)
 }
 
 /* The client's Confirm repeats the peer ID of its Proposal (R-3.5.1.2-6). In a later contact, each
- * side has the peer ID of its link group (R-3.5.2-1). A message breaks the rule if its peer ID is
- * another one. A Proposal that does not offer SMC-R of version 1 has no peer ID. In a later
- * contact, a host may have restarted: it then has a new peer ID, and uses the queue pair in a new
- * group whose beginning is not captured. The group is still the same if the PSNs of the queue pair
- * go on. */
+ * side has the peer ID of its link group (R-3.5.2-1). A message breaks the rule if its peer ID
+ * differs. A Proposal that does not offer SMC-R of version 1 has no peer ID. In a later contact
+ * there is a doubt: a host may have restarted, with a new peer ID, and may use the queue pair in a
+ * new group whose beginning is not captured. This is excluded if the PSNs of the queue pair go
+ * on. */
 SMCR_RULES_CLC(check_peer)
 {
     const smcr_qp_t *qp = message->qp;
