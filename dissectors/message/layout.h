@@ -50,8 +50,10 @@ typedef struct {
     const int *ett;            /* SMCR_ROW_PART: subtree in which these rows are shown */
     smcr_keep_t keep;          /* how the bytes are stored; with SMCR_KEEP_NOT, `member` and
                                   `member_size` are 0 */
-    uint16_t member;           /* offset in the caller's struct at which the bytes are stored */
-    uint16_t member_size;      /* size in bytes of this member of the caller's struct */
+    uint16_t member;           /* offset, in the caller's struct, of the member in which the bytes
+                                  are stored */
+    uint16_t member_size;      /* size of the struct's member in which the bytes are stored,
+                                  bytes */
 } smcr_row_t;
 
 /* The layout of a message, or of a part of a message. */

@@ -60,9 +60,9 @@ typedef struct {
     uint8_t nest;  /* nest of the attribute or member: IN_... */
     uint8_t at;    /* type of the attribute, or offset of the member in bytes */
     enum { HOST, WIRE, ASCII, BELOW } kind;
-    unsigned more; /* In a row BELOW: the nest within the attribute. In other rows: place of the
-                      value in smcr_told_t, as offset | size << 16; size 0: the value is not
-                      stored */
+    unsigned more; /* For a nest: number of the nest within the attribute, IN_... For any other row:
+                      place of the value in smcr_told_t, as offset | size << 16; size 0: the value
+                      is not stored */
 } attribute_t;
 
 #define NOT 0

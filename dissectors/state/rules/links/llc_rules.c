@@ -456,8 +456,8 @@ SMCR_RULES_LLC(check_unfinished)
 }
 
 /* Whether a CONFIRM RKEY CONTINUATION may report `left` RTokens that are left. In the first
- * continuation the number is two lower than in CONFIRM RKEY, which has room for two RTokens, or
- * three lower. In each further continuation the number is three lower. */
+ * continuation the number is lower by two or three than in CONFIRM RKEY, which has room for two
+ * RTokens. In each further continuation the number is three lower. */
 static bool
 is_next_count(const smcr_rules_countdown_t *countdown, unsigned left)
 {
