@@ -33,7 +33,7 @@
 #include "message/message.h"
 #include "tcp/tcp.h"
 
-/* Set at hand-off; live as long as the process. */
+/* Handles of dissectors; set at hand-off, and valid as long as the process. */
 static dissector_handle_t clc;     /* this dissector */
 static dissector_handle_t builtin; /* Wireshark's own dissector `smc`; NULL: this version of
                                       Wireshark has none */

@@ -243,7 +243,7 @@ advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 }
 
 /* Handles an acknowledgement that covers the requests of `flow` up to `psn`: the receiver has taken
- * in all these requests, even if the capture misses their packets. */
+ * in all these requests, even if their packets are missing in the capture. */
 static void
 cover_up_to(smcr_flow_t *flow, smcr_psn_t psn, uint64_t time)
 {
@@ -799,7 +799,7 @@ comes_next(const smcr_flow_t *flow, smcr_psn_t psn)
 }
 
 /* Called for a request with a right ICRC. If the requests directly before this request had wrong
- * ICRCs, the receiver misses their PSNs. These PSNs become a gap, which begins with
+ * ICRCs, their PSNs are missing at the receiver. These PSNs become a gap, which begins with
  * `corrupt_from`. */
 static void
 close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, uint32_t frame)

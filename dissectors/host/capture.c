@@ -144,8 +144,8 @@ scan_line(const char *line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return count;
 }
 
-/* Each of the functions read_ends(), check_cursors() and read_link() reads or checks some columns.
- * It returns the name of the first wrong column; NULL: all these columns are right. */
+/* The functions read_ends(), check_cursors() and read_link() each read or check some columns. Each
+ * function returns the name of the first wrong column; NULL: all these columns are right. */
 static const char *
 read_ends(smcss_texts_t *texts, smcr_told_socket_t *told)
 {

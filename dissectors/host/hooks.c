@@ -33,8 +33,8 @@
 #define TELLING_LENGTH 200 /* number of captured bytes; a frame with so many bytes is longer than
                               any frame with an LLC or CDC message that the plugin has to find */
 
-/* Handles and heuristics live as long as the process. The members from `is_wrapped` on belong to
- * the open file. */
+/* The wrappers and handles of this file. Handles and heuristics live as long as the process. The
+ * members from `is_wrapped` on belong to the open file. */
 static struct {
     dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
     dissector_handle_t original[SMCR_HOOKS_STARTS];

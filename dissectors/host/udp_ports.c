@@ -30,7 +30,7 @@
                                                          wrapper reads; these bytes have to be
                                                          captured */
 
-/* Handles live as long as the process. */
+/* The handles of this file, which live as long as the process, and the state of the wrapper. */
 static struct {
     int udp;                         /* protocol UDP */
     int observer;                    /* internal protocol (PINO) of UDP, to which the wrapper and

@@ -17,11 +17,11 @@ static int *const unknown_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_other_fla
 SMCR_LAYOUT(unknown_layout, "CLC message", SMCR_CLC_HEADER_LENGTH,
     SMCR_MESSAGE_CLC_HEADER_ROWS(unknown_bits));
 
-/* Trailer, RFC 7609 A.2 */
+/* Trailer of a CLC message (RFC 7609 A.2) */
 SMCR_LAYOUT(trailer_layout, "CLC trailer", SMCR_CLC_TRAILER_LENGTH,
     KEEP(hf_smcr_clc_trailer, 0, SMCR_CLC_TRAILER_LENGTH, smcr_clc_header_t, eyecatcher));
 
-/* SMC Decline, RFC 7609 A.2.5 and struct smc_clc_msg_decline, each without the trailer */
+/* Layouts of a Decline without its trailer: RFC 7609 A.2.5, struct smc_clc_msg_decline */
 static int *const decline_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_out_of_sync,
                                     &hf_smcr_reserved_07, NULL};
 static int *const decline_os_bits[] = {&hf_smcr_clc_os, &hf_smcr_reserved_0f, NULL};
@@ -41,7 +41,7 @@ SMCR_LAYOUT(decline_v2, "SMC Decline v2", 24,
     KEEP_BITS(hf_smcr_clc_decline_os, 20, 1, decline_os_bits, smcr_clc_decline_t, os),
     SHOW(hf_smcr_reserved, 21, 3));
 
-/* struct smc_clc_msg_decline_v2, from byte 24 */
+/* Layout of the end of a Decline of version 2, from byte 24: struct smc_clc_msg_decline_v2 */
 SMCR_LAYOUT(decline_words, "SMC Decline v2 words", 16,
     SHOW(hf_smcr_clc_diagnosis_v2, 0, 4),
     SHOW(hf_smcr_clc_diagnosis_v2, 4, 4),

@@ -23,7 +23,8 @@ static int *const flag_bits[] = {&hf_smcr_clc_version, &hf_smcr_clc_first_contac
                                  &hf_smcr_reserved_04, &hf_smcr_clc_path, NULL};
 static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
 
-/* RFC 7609 A.2.3, A.2.4; struct smcr_clc_msg_accept_confirm */
+/* Layout of an Accept or Confirm of SMC-R: RFC 7609 A.2.3, A.2.4; struct
+ * smcr_clc_msg_accept_confirm */
 #define SMCR_ROWS \
     SMCR_MESSAGE_CLC_HEADER_ROWS(flag_bits), \
     KEEP_PART(hf_smcr_peer_id, 8, 8, smcr_message_clc_peer_id, ett_smcr_peer_id, \
@@ -52,7 +53,8 @@ typedef struct {
     smcr_clc_accept_t first_contact; /* only members from the first contact extension are set */
 } smcd_accept_t;
 
-/* struct smcd_clc_msg_accept_confirm_common, and the members that follow in each version */
+/* Layout of an Accept or Confirm of SMC-D: struct smcd_clc_msg_accept_confirm_common, and the
+ * members that follow in each version */
 static int *const dmb_size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_reserved_0f, NULL};
 
 #define SMCD_ROWS \
@@ -73,7 +75,8 @@ SMCR_LAYOUT(smcd_v2, "SMC-D Accept v2", 74,
     TEXT(hf_smcr_eid, 34, 32),
     SHOW(hf_smcr_smcd_ext_gid, 66, 8));
 
-/* First contact extension: struct smc_clc_first_contact_ext; only SMC-R has routes */
+/* Layout of the first contact extension: struct smc_clc_first_contact_ext. Only SMC-R has the flag
+ * for a direct route */
 static int *const fce_smcr_bits[] = {&hf_smcr_v2_direct, &hf_smcr_reserved_7f, NULL};
 static int *const os_bits[] = {&hf_smcr_clc_os, &hf_smcr_clc_release_0f, NULL};
 
@@ -87,8 +90,8 @@ SMCR_LAYOUT(fce_smcr, "First contact extension", 36,
     FCE_ROWS(KEEP_BITS(hf_smcr_clc_fce_flags, 0, 1, fce_smcr_bits, smcr_clc_accept_t, fce_flags)));
 SMCR_LAYOUT(fce_smcd, "First contact extension SMC-D", 36, FCE_ROWS(SHOW(hf_smcr_reserved, 0, 1)));
 
-/* struct smc_clc_fce_gid_ext up to the count; v2.1 has struct smc_clc_first_contact_ext_v2x at the
- * same offset */
+/* Layout of the bytes after the first contact extension. Version 2.0: struct smc_clc_fce_gid_ext up
+ * to the count. Version 2.1: struct smc_clc_first_contact_ext_v2x, at the same offset */
 SMCR_LAYOUT(fce_v20, "First contact extension v2.0", 16, SHOW(hf_smcr_reserved, 0, 16));
 static int *const feature_bits[] = {&hf_smcr_reserved_fffe, &hf_smcr_clc_feature_emulated_ism,
                                     NULL};
@@ -99,7 +102,7 @@ SMCR_LAYOUT(fce_v21, "First contact extension v2.1", 16,
     KEEP(hf_smcr_clc_vendor_options, 4, 4, smcr_clc_accept_t, vendor_options),
     SHOW(hf_smcr_reserved, 8, 8));
 
-/* GID list of a Confirm: struct smc_clc_fce_gid_ext from the count on */
+/* Layout of the GID list in a Confirm: struct smc_clc_fce_gid_ext from the count on */
 SMCR_LAYOUT(gid_count, "GID list", GID_COUNT_LENGTH,
     KEEP(hf_smcr_gid_count, 0, 1, smcr_clc_accept_t, gid_count),
     SHOW(hf_smcr_reserved, 1, 3));

@@ -8,7 +8,7 @@
 
 #include "items.h"
 
-/* Peer ID, RFC 7609 A.2.1 */
+/* Layout of a peer ID (RFC 7609 A.2.1) */
 SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", 8,
     SHOW(hf_smcr_peer_id_instance, 0, 2),
     SHOW(hf_smcr_peer_id_mac, 2, 6));

@@ -45,7 +45,7 @@ typedef struct {
 } prefix_t;
 _Static_assert(sizeof(prefix_t) == SMCR_WIRE_PREFIX_LENGTH, "kept as it is on the wire");
 
-/* RFC 7609 Figure 27; struct smc_clc_ipv6_prefix */
+/* Layout of an IPv6 prefix in a Proposal: RFC 7609 figure 27; struct smc_clc_ipv6_prefix */
 SMCR_LAYOUT(prefix_layout, "IPv6 prefix", SMCR_WIRE_PREFIX_LENGTH,
     KEEP(hf_smcr_clc_prefix, 0, 16, prefix_t, address),
     KEEP(hf_smcr_clc_prefix_length, 16, 1, prefix_t, length));

@@ -220,8 +220,8 @@ check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
 
 /* ---- SMCv2 extension ---- */
 
-/* Raises an expert item if a part of the message is missing that the offer needs: the offset of the
- * part is 0. */
+/* Raises an expert item if the offer needs a part of the message, and this part is missing: its
+ * offset is 0. */
 static void
 report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                const char *part)

@@ -24,7 +24,7 @@
 #include "packet/packet.h"
 #include "show/show.h"
 
-/* Offsets and lengths in bytes, and codes. */
+/* Offsets and lengths in netlink messages, bytes; and codes of the messages. */
 enum {
     FAMILY_AT = 14, COOKED_LENGTH = 16,                     /* cooked header of the link layer:
                                                                offset of the netlink family, and

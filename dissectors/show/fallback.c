@@ -57,8 +57,8 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     return wmem_strbuf_get_str(text);
 }
 
-/* Returns the reason of a fallback without a Decline: an answer to a CLC message is missing, and
- * data follow on TCP. */
+/* Returns the text for a fallback without a Decline: no answer to a CLC message is captured, and
+ * application data follows on TCP. */
 static const char *
 no_answer_reason(const smcr_fallback_t *fallback)
 {
@@ -69,7 +69,8 @@ no_answer_reason(const smcr_fallback_t *fallback)
     return "data follows the Proposal; no Accept or Decline is in the capture";
 }
 
-/* Returns the reason if the capture has the SMC-R option of a SYN, but no CLC message. */
+/* Returns the text for a fallback without CLC: the SMC-R option of a SYN is captured, but no CLC
+ * message. */
 static const char *
 no_clc_reason(const smcr_fallback_t *fallback)
 {
@@ -81,8 +82,8 @@ no_clc_reason(const smcr_fallback_t *fallback)
     return "no CLC message is in the capture, only one side's SMC-R option";
 }
 
-/* Returns the reason that a host reports over netlink, and the reason of its peer if the host
- * reports this reason, too. */
+/* Returns the text for a fallback that a host reports over netlink: its reason, and the reason of
+ * its peer if the host reports this reason, too. */
 static const char *
 told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {

@@ -607,10 +607,10 @@ enum {
     ALL = FIRST | BUT_FIRST
 };
 
-/* Returns the reason to doubt that no CDC message of the sender is missing right before this one.
- * The message is then the sender's first one of the connection, or the next one after its last
- * captured one, on the same link. There is no reason if no packet between the two messages is
- * missing. */
+/* Returns the reason to doubt that this message comes directly after the sender's last captured
+ * message, on the same link. If the sender has no captured message: the reason to doubt that this
+ * is its first CDC message of the connection. There is no reason if no packet between the two
+ * messages is missing. */
 static smcr_doubt_t
 doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

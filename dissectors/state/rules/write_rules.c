@@ -165,10 +165,11 @@ goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
 }
 
 /* Each RDMA WRITE begins where the previous one ended (R-4.7-5). A WRITE breaks the rule if it
- * leaves bytes out, or goes back. If a WRITE goes back, the state first computes a position that is
- * one round of the element too high, as if the WRITE had wrapped. A WRITE that goes back over
- * unread data breaks R-2.1-6, too. The element may belong to a new connection, so the event counts
- * only if the writer later announces the bytes on this connection (is_unannounced()).
+ * leaves bytes out, or goes back in the stream. If a WRITE goes back, the state first computes a
+ * position that is one round of the element too high, as if the WRITE had wrapped. A WRITE that
+ * goes back over unread data breaks R-2.1-6, too. The element may belong to a new connection, so
+ * the event counts only if the writer later announces the bytes on this connection
+ * (is_unannounced()).
  *
  * Example: an element has room for 16384 bytes, and WRITEs have filled it up to position 20000. A
  * WRITE with the computed position 36084 is really at position 19700, 300 bytes back. */
