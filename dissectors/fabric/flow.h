@@ -161,8 +161,9 @@ typedef struct {
     smcr_responses_t *responses; /* the responses of this flow; NULL: there has been none */
 } smcr_flow_t;
 
-/* The sender has announced `psn`, of 24 bits, as its first PSN: in CLC Accept or Confirm, in ADD
- * LINK, or in REQ or REP of RDMA-CM. An announcement after the first request changes nothing. */
+/* Sets the PSN `psn`, of 24 bits, that the sender has announced as its first PSN. The announcement
+ * is in CLC Accept or Confirm, in ADD LINK, or in REQ or REP of RDMA-CM. An announcement after the
+ * first request changes nothing. */
 void smcr_flow_announce(smcr_flow_t *flow, uint32_t psn);
 
 /* Takes in the next packet of the flow and returns the verdict on the packet. Callers pass packets

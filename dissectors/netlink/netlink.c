@@ -300,7 +300,7 @@ shown_of(packet_info *pinfo)
     return shown;
 }
 
-/* Checksums of the frames so far, as a set. */
+/* Set of the checksums of all frames so far (compare_frame()). */
 static wmem_map_t *seen;
 
 /* Compares the frame with all earlier frames. If an earlier frame has the same bytes, this frame is

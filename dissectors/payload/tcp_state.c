@@ -174,9 +174,10 @@ is_element_size_known(const smcr_record_t *record)
     return smcr_ring_room(&record->conn->side[!record->sender].in.ring) != 0;
 }
 
-/* Appends the bytes of the packet to the flow. If their stream position is not known, they get the
- * position directly after the earlier bytes. If bytes are missing before the packet, nobody knows
- * how many; then the position is one byte higher. */
+/* Appends the bytes of the packet to the state of their direction (smcr_payload_flow). If the
+ * stream position of the bytes is not known, they get the position directly after the earlier
+ * bytes. If bytes are missing before the packet, nobody knows how many; then the position is one
+ * byte higher. */
 static void
 append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_range_t piece)
 {

@@ -202,7 +202,7 @@ add_response(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_he
 
 /* ---- congestion ---- */
 
-/* Adds the facts about a CNP: the packet with CE that the CNP answers, and the time since the
+/* Adds the fields of a CNP: the packet with CE that the CNP answers, and the time since the
  * previous CNP. */
 static void
 add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)

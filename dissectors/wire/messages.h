@@ -81,7 +81,8 @@ typedef struct {
     bool has_ip_area;                   /* the members from `subnet` to `prefixes_kept` are known */
     uint8_t subnet[4];                  /* IPv4 subnet as on the wire: network address (Linux) or
                                            mask (RFC) */
-    uint8_t subnet_length;              /* bits of the subnet mask; 0: there is no subnet */
+    uint8_t subnet_length;              /* number of bits of the subnet mask; 0: there is no
+                                           subnet */
     uint8_t prefix_count;               /* number of IPv6 prefixes, according to the count field of
                                            the message */
     uint8_t prefixes[SMCR_WIRE_PREFIXES_MAX][SMCR_WIRE_PREFIX_LENGTH]; /* IPv6 prefixes: address and

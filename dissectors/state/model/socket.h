@@ -35,7 +35,8 @@ struct smcr_socket {
                                     cursor */
     uint32_t dump_end_frame;     /* frame with the end of the dump of the last report; 0: not
                                     captured so far */
-    smcr_socket_t *older;        /* socket that was first reported before this one; NULL: none */
+    smcr_socket_t *older;        /* socket whose first report came before the first report of this
+                                    socket; NULL: none */
 };
 
 /* Whether both cursors of a CDC message can belong to one moment, seen from a host's report. This
