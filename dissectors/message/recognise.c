@@ -60,21 +60,22 @@ PROOF(rkeys, llc->u.delete_rkey.count >= 1 && llc->u.delete_rkey.count <= SMCR_L
 PROOF(own_gid, llc->u.confirm_link.link != 0 &&
                smcr_gid_is_same(llc->u.confirm_link.gid, roce->source))
 
-/* Link-local addresses: fe80::/16, of which RoCE devices use fe80::/64 (RFC 4291, 2.5.6). */
+/* Whether the GID is a link-local address: fe80::/16, of which RoCE devices use fe80::/64 (RFC
+ * 4291, 2.5.6). */
 static bool
 is_link_local(const uint8_t *gid)
 {
     return gid[0] == 0xfe && gid[1] == 0x80;
 }
 
-/* Global unicast addresses: 2000::/3 (RFC 4291, 2.5.4). */
+/* Whether the GID is a global unicast address: 2000::/3 (RFC 4291, 2.5.4). */
 static bool
 is_global(const uint8_t *gid)
 {
     return (gid[0] & 0xe0) == 0x20;
 }
 
-/* Unique local addresses: fc00::/7 (RFC 4193). */
+/* Whether the GID is a unique local address: fc00::/7 (RFC 4193). */
 static bool
 is_unique_local(const uint8_t *gid)
 {

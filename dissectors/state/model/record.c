@@ -490,7 +490,7 @@ smcr_held_drop(smcr_state_t *state, smcr_place_t *place)
     held->length = 0;
 }
 
-/* Key of the map: the frame, and the layer of the packet in the frame. */
+/* Key of the map `buffered_payload`: the frame, and the layer of the packet in the frame. */
 static const void *
 key_of(uint32_t frame, uint16_t layer)
 {

@@ -118,7 +118,7 @@ typedef struct {
                            written before to the first byte of the piece */
 } smcr_stream_range_t;
 
-/* Starts the stream in an element of `size` bytes whose data begins at `base`. */
+/* Starts the stream in an RMB element of `size` bytes whose data begins at offset `base`. */
 void smcr_stream_start(smcr_stream_t *stream, uint32_t size, uint32_t base);
 
 /* Starts the stream of a connection whose begin is not captured, in an element of unknown size
