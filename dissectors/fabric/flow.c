@@ -670,9 +670,9 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
     return SMCR_FLOW_RECEIVER_WAITS;
 }
 
-/* What the receiver does with a request. A request whose PSN is directly above the highest PSN of
- * the flow proves that the sender is not retransmitting lower PSNs, so the receiver has the lower
- * PSNs (see advance_in_order()). */
+/* What the receiver does with a request. If the PSN of the request is directly above the highest
+ * PSN of the flow, the sender is not retransmitting lower PSNs. So the receiver has the lower PSNs
+ * (see advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {

@@ -121,9 +121,9 @@ length_v2(tvbuff_t *payload, unsigned order)
 }
 
 /* Returns the byte order of the length field in version 2: the order in which the field is equal to
- * the length of the payload. If the field is wrong in both orders, returns the order in which the
- * value of the field is closer to the length of the payload, or big-endian if both values are
- * equally close. */
+ * the length of the payload. If the field is wrong in both orders, returns the order in which its
+ * value is closer to the length of the payload. If both values are equally close, returns
+ * big-endian. */
 static unsigned
 length_order(tvbuff_t *payload)
 {

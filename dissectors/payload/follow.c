@@ -358,8 +358,8 @@ smcr_follow_register(int proto)
 enum { ABOVE = 4 };
 static follow_conv_filter_func above[ABOVE]; /* the functions of these protocols; set at hand-off */
 
-/* Finds the stream of a frame of RoCE by the function of a protocol above TCP, with the ends that
- * TCP has got for the bytes of the connection. */
+/* Finds the stream of a RoCE frame by the function `find` of a protocol above TCP. The function
+ * sees the two ends that TCP has got for the bytes of the connection. */
 static char *
 filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pinfo,
              unsigned *stream, unsigned *sub_stream)

@@ -86,14 +86,14 @@ void smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *mess
  * message within a millisecond, so there is no such pause within a message. */
 #define SMCR_POLICY_IDLE (100 * SMCR_TIME_MILLISECOND)
 
-/* A message may also begin directly after the bytes that a CDC message has announced, because a CDC
- * message announces the bytes of one write call of the program, or the bytes that the kernel has
- * collected. The heuristics are called for a packet that begins there, if they were not called for
- * this number of packets before. */
+/* A CDC message announces the bytes of one write call of the program, or the bytes that the kernel
+ * has collected. So a message of the application may also begin directly after announced bytes. The
+ * heuristics are called for a packet that begins there, if they were not called for this number of
+ * packets before. */
 #define SMCR_POLICY_ANNOUNCED 16
 
-/* Number of packets without a call of the heuristics after which they are called for the next
- * packet in any case, because a stream without pauses has messages, too. */
+/* The heuristics are called for a packet in any case if they were not called for this number of
+ * packets before it: a stream without pauses has messages, too. */
 #define SMCR_POLICY_SELDOM 64
 
 /* The decision about the heuristics for a packet's new bytes. */

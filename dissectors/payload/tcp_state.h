@@ -42,7 +42,7 @@ struct smcr_payload_flow *smcr_payload_find_flow(const smcr_conn_t *conn, unsign
 struct smcr_payload_flow *smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn,
                                             unsigned sender);
 
-/* Returns whether the stream position of an RDMA WRITE packet's bytes is not known, so that the
- * bytes get the position after the last bytes that TCP has got. The first pass assigns this
- * position in this function, so the first pass must call it directly before TCP gets the bytes. */
+/* Returns true if the stream position of an RDMA WRITE packet's bytes is not known. The bytes then
+ * get the position after the last bytes that TCP has got. The first pass assigns this position in
+ * this function, so the first pass must call it directly before TCP gets the bytes. */
 bool smcr_payload_is_arrival_ordered(const packet_info *pinfo, const smcr_record_t *record);

@@ -545,9 +545,9 @@ SMCR_RULES_CDC(check_after_end)
             sender->sending_done_frame);
 }
 
-/* A side does not withdraw "sending done" (R-4.8.1-7). A message breaks the rule if the sender's
- * previous message had only the flag "sending done", and this message has none of the flags
- * "sending done", "connection closed" and abort. */
+/* A side does not withdraw "sending done" (R-4.8.1-7). Of the three flags that end data or the
+ * connection, the sender's previous message had only "sending done". A message breaks the rule if
+ * it has none of the three flags. */
 SMCR_RULES_CDC(check_flags)
 {
     const uint8_t ended =

@@ -319,9 +319,9 @@ continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 }
 
 /* An owner gives an RMB element (R-3.5.2-3) or an alert token (R-A.2.3-9) to another connection
- * only when the connection that has used it is over. The owner breaks the rule if it sends a CDC
- * message of the old connection after its Accept or Confirm has given the element or token to a new
- * connection on which both sides agree. Three conditions:
+ * only when the connection that has used it is over. Suppose that an Accept or Confirm has given
+ * the element or token to a new connection, and both sides have agreed on it. Then the owner breaks
+ * the rule if it still sends a CDC message of the old connection. Three conditions:
  *
  * 1. The message is the owner's next one on the old connection.
  * 2. It comes more than QUEUED after the Accept or Confirm: Linux before 5.17 does not wait for

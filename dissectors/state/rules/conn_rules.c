@@ -1,7 +1,7 @@
 /* Rules for the end of connections: all data is written, announced and read, the peer answers, and
- * no RDMA WRITE follows. Rules for the move of a connection to another link: the failover
- * validation is the first message on the new link, then the data follows that was not acknowledged,
- * and no request uses the old link any more (RFC 7609 4.6, 4.8).
+ * no RDMA WRITE follows. Rules for the move of a connection to another link: 1. the failover
+ * validation is the first message on the new link; 2. the data that was not acknowledged follows;
+ * 3. no request uses the old link any more (RFC 7609 4.6, 4.8).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -154,8 +154,8 @@ report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t re
 }
 
 /* Whether a WRITE goes back in the stream, though its offset looks as if it began the next round of
- * the element. This is so if the end of the WRITE, as computed for the next round, is more than one
- * round after the position up to which the reader has read. */
+ * the element. This is so if the computed end of the WRITE in the next round is more than one round
+ * after the reader's position. */
 static bool
 goes_back(const smcr_stream_t *in, const smcr_rules_write_t *write)
 {
