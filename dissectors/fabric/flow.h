@@ -82,8 +82,8 @@ typedef struct {
 
 /* The last acknowledgement in the reverse flow before the first request of a flow. */
 typedef struct {
-    bool known;       /* there was such an acknowledgement; if false, the other members mean
-                         nothing */
+    bool known;       /* an acknowledgement came before the first request; if false, the other
+                         members mean nothing */
     uint8_t syndrome; /* syndrome in the AETH of the acknowledgement */
     uint32_t psn;     /* PSN of the acknowledgement, 24 bits */
     smcr_when_t when; /* frame and time of the acknowledgement */

@@ -23,7 +23,8 @@ typedef struct {
 
 /* Congestion marks in the packets that one queue pair receives. All zeros: there have been none. */
 typedef struct {
-    smcr_ecn_ce_t *open_group; /* the group that no CNP has answered; NULL: there is none */
+    smcr_ecn_ce_t *open_group; /* the group of marked packets that no CNP has answered yet; NULL:
+                                  there is none */
     smcr_when_t cnp;     /* the last CNP that the queue pair has received; frame 0: none */
 } smcr_ecn_marks_t;
 

@@ -212,8 +212,8 @@ read_line(const char *line, smcr_told_socket_t *told)
     return wrong ? wrong : read_link(&texts, told);
 }
 
-/* The state learns the socket of a line. Appends a message to `refused` if the line is wrong, or if
- * the state refuses the socket. */
+/* The state learns the socket in a line of the smcss file. Appends a message to `refused` if the
+ * line is wrong, or if the state refuses the socket. */
 static void
 learn_line(smcr_state_t *state, const char *line, unsigned number, GString *refused)
 {

@@ -351,7 +351,7 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 }
 
 /* A new link has queue pairs that no other link uses (R-A.3.2-8). ADD LINK, or its accepting
- * response, breaks the rule if the queue pair that it names also sends it. Only this queue pair is
+ * response, breaks the rule if it names the queue pair by which it is sent. Only this queue pair is
  * certainly in use. */
 static void
 check_new_qp(const smcr_exchange_message_t *message)
