@@ -55,7 +55,7 @@ header_length(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind)
     return length >= kind->shortest && length <= bytes.length - offset ? length : 0;
 }
 
-/* Reads a header. `length`: from header_length(). */
+/* Reads an IP header. `length`: length of the header, from header_length(). */
 static void
 read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32_t length,
             smcr_host_ip_packet_t *ip)

@@ -41,8 +41,8 @@ show_place(proto_tree *tree, const smcr_record_t *record)
 #define FLAGS_OF_BYTE_24 5 /* number of CDC flags in byte 24 of a CDC message; the other flags are
                               in byte 25 */
 
-/* The parts of the immediate data after the token (8 bits) and the opcode (3 bits). They depend on
- * the opcode. */
+/* The parts of the immediate data that follow the token (8 bits) and the opcode (3 bits). The
+ * opcode decides which parts there are. */
 typedef struct {
     uint8_t step;    /* number of bits of the step of the consumer cursor */
     uint8_t credits; /* number of bits of the credits, which are the next higher bits after the

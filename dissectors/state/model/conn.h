@@ -274,7 +274,7 @@ smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
  * two frames may belong to the connection, which was not known then. */
 uint64_t smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when);
 
-/* Makes the tables of conn.c in a new state. */
+/* Makes the tables `tokens` and `conversations` of a new state. */
 void smcr_conn_tables_new(smcr_state_t *state);
 
 /* Makes a connection with the next index. */

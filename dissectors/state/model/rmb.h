@@ -120,5 +120,5 @@ smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
  * nothing. */
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
-/* Makes the table of rmb.c in a new state. */
+/* Makes the table `rkeys` of a new state. */
 void smcr_rmb_table_new(smcr_state_t *state);

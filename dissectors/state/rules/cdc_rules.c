@@ -83,8 +83,8 @@ typedef struct {
 } moved_cursor_t;
 
 /* Reports a cursor that points outside the data of its RMB element. `follows`: reason to doubt that
- * the sender sent no other message after its last captured one; without a reason the breach is
- * proven. */
+ * the message is the sender's next one after its last captured message. Without a reason the breach
+ * is proven. */
 static void
 report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doubt_t follows,
                const moved_cursor_t *cursor)
