@@ -587,7 +587,7 @@ void
 smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *message)
 {
     const smcr_record_t *record = target->record;
-    const smcr_record_cdc_t *cdc = record->cdc_analysis;
+    const smcr_record_cdc_t *cdc = smcr_record_cdc_in_order(record);
 
     if (!ends_dissected_stream(cdc))
         return;

@@ -292,7 +292,7 @@ queue_packet(packet_info *pinfo, const smcr_tap_t *packet)
         queue_data(pinfo, &held, data);
     if (packet->data)
         queue_data(pinfo, packet->record, packet->data);
-    if (packet->record->cdc_analysis)
+    if (smcr_record_cdc_in_order(packet->record))
         queue_cdc(pinfo, packet);
     if (packet->segment)
         queue_tcp(pinfo, packet->segment);

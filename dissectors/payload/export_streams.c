@@ -182,14 +182,15 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_record_t *record = packet->record;
     smcr_payload_fresh_t fresh;
     bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
+    const smcr_record_cdc_t *cdc = smcr_record_cdc_in_order(record);
     update_t update = {.conn = record->conn, .sender = record->sender};
 
     add_held_updates(tapdata, pinfo, packet);
     if (has_data) {
         update.position = fresh.position;
         update.data = fresh.data;
-    } else if (record->cdc_analysis) {
-        update.position = record->cdc_analysis->announced;
+    } else if (cdc) {
+        update.position = cdc->announced;
     }
     if (!has_data && update.position == 0)
         return TAP_PACKET_DONT_REDRAW;

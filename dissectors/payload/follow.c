@@ -280,16 +280,16 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     follow_info_t *follow = tapdata;
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
+    const smcr_record_cdc_t *cdc = smcr_record_cdc_in_order(record);
     smcr_payload_fresh_t fresh;
     bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
 
     if (packet->falls_back)
         add_fallback(follow, pinfo, packet->falls_back);
-    if (record->cdc_analysis || has_data)
+    if (cdc || has_data)
         set_ends(follow, record->conn);
-    if (record->cdc_analysis && record->cdc_analysis->has_consumed)
-        deliver_waiting(follow, pinfo, !is_from_server(record),
-                        (uint32_t)record->cdc_analysis->consumed);
+    if (cdc && cdc->has_consumed)
+        deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)cdc->consumed);
     add_held(follow, pinfo, packet);
     if (has_data)
         add_data(follow, pinfo, record, &fresh);

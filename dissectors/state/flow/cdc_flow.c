@@ -431,7 +431,7 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         side->abort_frame = arrival->when.frame;
         smcr_cost_report(arrival, SMCR_EVENT_conn_aborted, "Abnormal close", &cost);
     }
-    if (arrival->record->cdc_analysis)
+    if (arrival->record->cdc_analysis && !arrival->record->cdc_analysis->is_deferred)
         arrival->record->cdc_analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
@@ -545,19 +545,32 @@ drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_
     streams->read = sender->last_cdc_frame ? sender->cons : streams->in->cons;
 }
 
+/* The analysis of the message, in its record. A message that came after a PSN gap has an analysis
+ * that waits for this. */
+static smcr_record_cdc_t *
+new_view(const smcr_arrival_t *arrival)
+{
+    smcr_record_t *record = arrival->record;
+
+    if (!record->cdc_analysis)
+        record->cdc_analysis = smcr_state_alloc0(arrival->state, sizeof *record->cdc_analysis);
+    record->cdc_analysis->is_late = record->cdc_analysis->is_deferred;
+    record->cdc_analysis->is_deferred = false;
+    return record->cdc_analysis;
+}
+
 /* Makes the analysis of the message, after the stream has moved to the producer cursor. Fills in
  * how many bytes the message announces, and how many it reports as read. */
 static void
 begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
 {
-    smcr_record_cdc_t *view = smcr_state_alloc0(arrival->state, sizeof *view);
+    smcr_record_cdc_t *view = new_view(arrival);
     const smcr_stream_t *in = counted->streams.in;
     const smcr_evidence_cursors_t *known = &counted->known;
     int64_t len = counted->len;
     int64_t read =
         in ? smcr_ring_distance(&in->ring, counted->streams.read, counted->cdc->cons) : 0;
 
-    arrival->record->cdc_analysis = view;
     if (arrival->roce)
         smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &view->acked);
     view->has_announced_bytes = known->follows;

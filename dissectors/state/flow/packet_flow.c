@@ -165,6 +165,7 @@ typedef struct {
     smcr_when_t sent;  /* when the packet was sent for the first time (`first_sent` of
                           smcr_arrival_t) */
     uint8_t order;     /* smcr_flow_order_t of the packet (`order` of smcr_record_t) */
+    smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message; NULL: no CDC */
     union {            /* copy of the message or headers that `content` points to */
         smcr_llc_t llc;
         smcr_cdc_t cdc;
@@ -217,6 +218,18 @@ copy_message(wmem_allocator_t *scope, deferred_t *deferred)
     }
 }
 
+/* Makes the analysis of a CDC message that arrives after a PSN gap, and puts it into the record of
+ * the message. The analysis is filled in if the receiver takes the message in. */
+static smcr_record_cdc_t *
+defer_analysis(const smcr_arrival_t *arrival)
+{
+    smcr_record_cdc_t *analysis = smcr_state_alloc0(arrival->state, sizeof *analysis);
+
+    analysis->is_deferred = true;
+    arrival->record->cdc_analysis = analysis;
+    return analysis;
+}
+
 /* Keeps the content of the packet, which arrives after a PSN gap. */
 static void
 defer_content(const smcr_arrival_t *arrival, const content_t *content)
@@ -234,6 +247,7 @@ defer_content(const smcr_arrival_t *arrival, const content_t *content)
     deferred->when = arrival->when;
     deferred->sent = arrival->first_sent;
     deferred->order = arrival->record->order;
+    deferred->analysis = content->cdc ? defer_analysis(arrival) : NULL;
     copy_message(scope, deferred);
     insert_deferred(qp->deferred, deferred);
     if (content->place)
@@ -336,6 +350,20 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
     return content->conn != NULL;
 }
 
+/* Removes from the analysis of a CDC message what depends on messages of its receiver that came
+ * after this message: the analysis is made when the message is taken in, which is later. */
+static void
+forget_later_reading(const smcr_arrival_t *then, const smcr_conn_t *conn)
+{
+    smcr_record_cdc_t *analysis = then->record->cdc_analysis;
+
+    if (analysis->is_deferred || conn->side[then->qp->side].last_cdc_frame < then->when.frame)
+        return;
+    analysis->has_unread_bytes = false;
+    analysis->own_free_bytes = SMCR_RECORD_NOT_KNOWN;
+    analysis->read_announced_frame = 0;
+}
+
 /* Takes in a packet that came after a PSN gap. `now`: the packet that proves that the receiver `qp`
  * has taken in the deferred one. */
 static void
@@ -365,29 +393,56 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
     then.roce = NULL; /* as for every message whose packet came before (smcr_arrival_t) */
     gone.write_location = NULL;
     gone.conn = NULL;
+    gone.cdc_analysis = deferred->analysis;
     take_in_content(&then, content);
+    if (content->cdc && content->conn)
+        forget_later_reading(&then, content->conn);
     if (content->place)
         smcr_held_hand_on(now, smcr_place_rare(content->place)->buffered_payload, content->conn,
                           !qp->side);
 }
 
+/* Where the acknowledgement of the deferred packet is kept; NULL: nowhere, since nobody asks for
+ * it. */
+static const smcr_ack_t **
+acked_of(const deferred_t *deferred)
+{
+    if (deferred->content.place)
+        return &deferred->content.place->acked;
+    return deferred->analysis ? &deferred->analysis->acked : NULL;
+}
+
+/* Notes the acknowledgement of a deferred packet of the receiver `qp`, which has taken the packet
+ * in. `ack`: an acknowledgement that covers the packet; NULL: there is none so far. */
+static void
+note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferred,
+         const smcr_ack_t *ack)
+{
+    const smcr_ack_t **acked = acked_of(deferred);
+
+    if (acked && ack)
+        *acked = ack;
+    else if (acked)
+        smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked);
+}
+
 /* Takes in all deferred packets of the receiver `qp` whose PSN is less than `end`: the packet that
  * arrives proves that `qp` has taken them in. If this packet is an acknowledgement, the deferred
- * WRITEs that it covers are marked as acknowledged in its frame. */
+ * packets that it covers are marked as acknowledged in its frame. */
 static void
 take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {
+    bool is_ack = arrival->record->kind == SMCR_RECORD_ACK;
     deferred_t *deferred;
     smcr_ack_t *kept = NULL;
 
     while ((deferred = take_next_deferred(qp, end)) != NULL) {
-        if (arrival->record->kind == SMCR_RECORD_ACK && deferred->content.place &&
-            deferred->psn <= qp->traffic.flow.acked_psn) {
-            if (!kept)
-                kept = smcr_state_alloc0(arrival->state, sizeof *kept);
+        bool is_covered = is_ack && deferred->psn <= qp->traffic.flow.acked_psn;
+        if (is_covered && !kept) {
+            kept = smcr_state_alloc0(arrival->state, sizeof *kept);
             *kept = (smcr_ack_t){arrival->when.frame, arrival->roce->psn, arrival->when.time};
-            deferred->content.place->acked = kept;
         }
+        note_ack(arrival, qp, deferred, is_covered ? kept : NULL);
         take_in_after_gap(arrival, qp, deferred);
         free_deferred(arrival->state, deferred);
     }

@@ -272,8 +272,9 @@ take_late_place(smcr_record_t *record)
         take_late_link(record, late);
 }
 
-/* The function also handles two events that may come after the packet: 1. two links or connections
- * are joined; 2. a host reports which side is the server. */
+/* The analysis of a CDC message that its receiver has not taken in is removed. The function also
+ * handles two events that may come after the packet: 1. two links or connections are joined; 2. a
+ * host reports which side is the server. */
 void
 smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {
@@ -283,6 +284,8 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
         record->link = record->link->merged_into;
         record->sender = !record->sender;
     }
+    if (record->cdc_analysis && record->cdc_analysis->is_deferred)
+        record->cdc_analysis = NULL;
     record->conn = smcr_conn_merged(record->conn);
     if (record->conn && record->conn->socket && record->sender >= 0)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);

@@ -186,6 +186,9 @@ typedef struct {
     bool has_unread_bytes : 1; /* `unread_bytes` is known: all CDC messages of the sender's peer are
                                   captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
+    bool is_deferred : 1;   /* the message came after a PSN gap, and its receiver may discard it: no
+                               other member is set */
+    bool is_late : 1;       /* the message came after a PSN gap, and its receiver has taken it in */
     bool ends_stream : 1;   /* the sender of the message will write no more data: its stream ends at
                                `announced` (4.8) */
     uint32_t first_write;   /* frame of the first WRITE packet that the message announces; 0:
@@ -374,6 +377,17 @@ smcr_record_is_out_of_order(const smcr_record_t *record)
            !(record->step && record->step->cause != SMCR_CAUSE_NONE);
 }
 
+/* Analysis of a CDC message that its receiver has taken in when the message came; NULL: there is no
+ * such message. Readers of the byte streams ask for it: a stream has its data in the order in which
+ * the receiver takes packets in. */
+static inline const smcr_record_cdc_t *
+smcr_record_cdc_in_order(const smcr_record_t *record)
+{
+    const smcr_record_cdc_t *analysis = record->cdc_analysis;
+
+    return analysis && !analysis->is_late ? analysis : NULL;
+}
+
 /* Time from the request to the response, nanoseconds; 0 if the response has an earlier time stamp.
  * The exchange must be answered, and its request must not be `request_resent`. */
 static inline uint64_t
@@ -406,9 +420,10 @@ bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
 
 /* Completes the record with what was learned after its packet came. There are three cases: 1. a
  * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
- * link or connection that was joined with another one. Sets `conn_learned_late` if the connection
- * of the WRITE was not known when the WRITE came. Only this function and smcr_place_range() look up
- * what was learned later. */
+ * link or connection that was joined with another one. Removes the analysis of a CDC message that
+ * its receiver has not taken in (`is_deferred`). Sets `conn_learned_late` if the connection of the
+ * WRITE was not known when the WRITE came. Only this function and smcr_place_range() look up what
+ * was learned later. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE
