@@ -7,6 +7,7 @@
 #pragma once
 
 #include "compat.h"
+#include "gaps.h"
 #include "host/host.h"
 #include "show/show.h"
 #include "stream_bytes.h"
@@ -29,8 +30,7 @@ typedef struct smcr_collection {
     wmem_array_t *tcp; /* TCP connections; element tcp_conn_t * of tcp_flows.c, index tcp.stream;
                           NULL: no segment of this tcp.stream was counted */
 
-    uint32_t last_gap_frame;        /* frame of the last RoCE packet before which two or more
-                                       packets are missing; 0: none */
+    smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more */
     wmem_map_t *rdma;               /* RDMA flows: smcr_qp_t or smcr_rdma_flow_t -> followed_t of
                                        rdma_flows.c */
     wmem_array_t *late_steps;       /* out-of-order packets; element smcr_step_back_t *, the step
@@ -224,6 +224,8 @@ typedef struct {
                                   captured */
     bool may_lack_bytes; /* bytes of at least one direction may not be captured
                             (`may_lack_bytes_of`) */
+    uint32_t bytes_missing_since; /* set with `may_lack_bytes`: last captured segment before the
+                                     first bytes that may not be captured */
     bool may_lack_end;   /* the last bytes or the FIN of one of the two directions may not be
                             captured */
     uint32_t syns;       /* number of SYNs without ACK, retransmitted SYNs included */
@@ -368,11 +370,10 @@ typedef struct {
 } smcr_collect_moves_t;
 
 /* Fills in the entry of a connection from its figures `counted`. Memory is allocated in `scope`.
- * `tcp`: facts of the TCP connection; NULL: not known. `lacking`: the last frame that shows that
- * packets are missing in the capture; 0: none. */
+ * `tcp`: facts of the TCP connection; NULL: not known. `gaps`: the gaps of the capture. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,
-                                  const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
+                                  const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* Returns the number of a link group in the report. The number is the index of the group. A group

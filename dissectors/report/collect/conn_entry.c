@@ -234,20 +234,30 @@ is_captured(const smcr_collect_conn_stats_t *counted, int sender)
            smcr_evidence_has_packets_to(&link->qp[!sender]);
 }
 
-/* Whether the last messages of the connection may be absent: both ends have closed TCP, of which
- * CDC says nothing; or packets of others are absent behind the last ones of its link. */
-static bool
-lacks_last(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
-          uint32_t lacking)
+/* What may be missing at the end of a connection. All zeros: nothing. */
+typedef struct {
+    bool is_part;         /* the last messages of the connection may be missing */
+    bool is_part_in_time; /* they may be missing before the last captured frame of the connection */
+} ending_t;
+
+/* What may be missing at the end of the connection: its last messages, if its end is not captured,
+ * and 1. both ends have closed TCP, or 2. packets of other flows are missing after the last packet
+ * of its link. In the second case, nothing is missing before those packets. */
+static ending_t
+ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+          uint32_t last_frame, const smcr_collect_gap_list_t *gaps)
 {
     const smcr_conn_side_t *side = counted->conn->side;
     const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
     uint32_t newest =
         link ? MIN(link->qp[0].traffic.flow.highest_frame, link->qp[1].traffic.flow.highest_frame)
              : UINT32_MAX;
+    bool tcp_closed = close_of_tcp(tcp) == SMCR_FIGURE_CLOSE_NORMAL;
+    uint32_t since = smcr_collect_gaps_begin(gaps, newest);
 
-    return (close_of_tcp(tcp) == SMCR_FIGURE_CLOSE_NORMAL || lacking > newest) &&
-           !(smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]));
+    if (smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]))
+        return (ending_t){false, false};
+    return (ending_t){tcp_closed || since != UINT32_MAX, tcp_closed || since <= last_frame};
 }
 
 static void
@@ -445,19 +455,20 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
 
 static void
 fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
-                const smcr_collect_tcp_facts_t *tcp, uint32_t lacking, wmem_allocator_t *scope)
+                const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
+                wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(counted->conn->lgr);
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
     if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR) {
         const smcr_conn_side_t *side = counted->conn->side;
-        bool is_part = lacks_last(counted, tcp, lacking);
+        ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, gaps);
         entry->buffer_bytes.client = side[client].size ? side[client].size : SMCR_FIGURE_UNKNOWN;
         entry->buffer_bytes.server = side[!client].size ? side[!client].size : SMCR_FIGURE_UNKNOWN;
-        fill_direction(&entry->client_to_server, counted, is_part, client);
-        fill_direction(&entry->server_to_client, counted, is_part, !client);
-        fill_time(entry, counted, tcp, is_part, scope);
+        fill_direction(&entry->client_to_server, counted, ending.is_part, client);
+        fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
+        fill_time(entry, counted, tcp, ending.is_part_in_time, scope);
         return;
     }
     fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);
@@ -466,7 +477,7 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *count
 
 static void
 fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
-           const smcr_collect_tcp_facts_t *tcp, uint32_t lacking)
+           const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps)
 {
     bool has_syn = tcp && tcp->syn.frame;
     bool later = counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame ||
@@ -478,7 +489,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
     if (has_syn || !later) /* else it may have begun in the capture, which lacks the SYN */
         entry->began_before = has_syn ? SMCR_FIGURE_NO : SMCR_FIGURE_YES;
     entry->close = close_of(counted, tcp, entry->outcome);
-    if (entry->close == SMCR_FIGURE_CLOSE_OPEN && lacking > entry->last_frame.frame)
+    if (entry->close == SMCR_FIGURE_CLOSE_OPEN && smcr_collect_gaps_begin(gaps, entry->last_frame.frame) != UINT32_MAX)
         entry->close = SMCR_FIGURE_CLOSE_UNKNOWN; /* its end may be absent as well */
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
     bool may_have_ended = close == SMCR_FIGURE_CLOSE_OPEN && !entry->close; /* on RoCE */
@@ -489,7 +500,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                              smcr_collect_conn_stats_t *counted,
-                             const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
+                             const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
                              const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -515,7 +526,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
         used->from_frame = use->from;
     }
-    fill_times(entry, counted, tcp, lacking);
+    fill_times(entry, counted, tcp, gaps);
     fill_setup(entry, counted, tcp, scope);
-    fill_directions(entry, counted, tcp, lacking, scope);
+    fill_directions(entry, counted, tcp, gaps, scope);
 }

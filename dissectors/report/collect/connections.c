@@ -436,12 +436,11 @@ all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
     return all;
 }
 
-/* Adds the entry of a connection to the report. `lacking`: the last frame that shows missing
- * packets; 0: none. Facts of TCP are used only if the state has the connection's TCP
- * conversation. */
+/* Adds the entry of a connection to the report. `gaps`: the gaps of the capture. Facts of TCP are
+ * used only if the state has the connection's TCP conversation. */
 static void
-report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint32_t lacking,
-            smcr_figure_list_t *list, wmem_allocator_t *scope)
+report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
+            const smcr_collect_gap_list_t *gaps, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_collect_tcp_facts_t *tcp =
@@ -449,7 +448,7 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted, uint
 
     follow_sides(counted);
     smcr_collect_times_advance(&counted->times, collection->scope, collection->last_taken_frame);
-    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, lacking,
+    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, gaps,
                                  collection, scope);
 }
 
@@ -467,23 +466,26 @@ join_conns(smcr_collect_t *collection, wmem_array_t *all)
     }
 }
 
-/* Returns the last frame that shows that packets are missing in the capture; 0: none. Three frames
- * count:
- * 1. the last RoCE packet after a gap of two packets or more;
- * 2. the last frame of a TCP connection with a captured SYN, if bytes of the connection may be
- *    missing;
- * 3. the first frame of a TCP connection without a captured SYN. */
-static uint32_t
-last_frame_of_gaps(const smcr_collect_t *collection)
+/* Returns the gaps of the capture. Three kinds of gaps count:
+ * 1. sequence gaps of RoCE of two packets and more;
+ * 2. gaps of a TCP connection with a captured SYN, from the segment before the first missing bytes
+ *    to its last frame: the bytes may be missing anywhere between these frames;
+ * 3. the beginning of a TCP connection without a captured SYN. */
+static smcr_collect_gap_list_t
+find_gaps(const smcr_collect_t *collection)
 {
-    uint32_t last = collection->last_gap_frame;
+    smcr_collect_gap_list_t gaps = collection->roce_gaps;
 
     for (unsigned i = 0; i < wmem_array_get_count(collection->tcp); i++) {
         const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, i);
-        if (tcp && tcp->may_lack_bytes && tcp->is_connected)
-            last = MAX(last, tcp->syn.frame ? tcp->last.frame : tcp->first.frame);
+        if (!tcp || !tcp->may_lack_bytes || !tcp->is_connected)
+            continue;
+        smcr_collect_gaps_add(&gaps, tcp->syn.frame
+                                         ? (smcr_collect_gap_t){tcp->bytes_missing_since,
+                                                                tcp->last.frame}
+                                         : (smcr_collect_gap_t){0, tcp->first.frame});
     }
-    return last;
+    return gaps;
 }
 
 void
@@ -497,8 +499,8 @@ smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *
     if (state)
         smcr_conn_each(state, add_by_stream, collection);
     all = all_conns(collection, scope);
-    uint32_t lacking = last_frame_of_gaps(collection);
+    smcr_collect_gap_list_t gaps = find_gaps(collection);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
-        report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), lacking,
+        report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), &gaps,
                     list, scope);
 }

@@ -38,6 +38,7 @@ typedef struct {
     smcr_collect_flow_times_t times; /* times of retransmissions, of waits after RNR NAKs, and of
                                         silences */
     stepped_t steps[STEPS_KEPT]; /* last steps back of the flow, the newest first */
+    uint32_t frame_before; /* frame of the flow's packet before the current one; 0: none */
     bool asks_again; /* a request was retransmitted, so the peer may send READ responses twice */
     wmem_map_t *odd; /* packets with something odd: number of the frame -> odd_t; NULL: none */
 } followed_t;
@@ -264,7 +265,8 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     figures->gaps += record->missing_before > 0;
     figures->missing += record->missing_before;
     if (record->missing_before > 1)
-        collection->last_gap_frame = when.frame;
+        smcr_collect_gaps_add(&collection->roce_gaps,
+                              (smcr_collect_gap_t){flow->frame_before, when.frame});
     if (record->order == SMCR_FLOW_IS_COPY)
         figures->copies++;
     else if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
@@ -299,6 +301,7 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     if (!figures->first_frame.frame)
         figures->first_frame = when;
     memcpy(flow->source, roce->source, sizeof flow->source);
+    flow->frame_before = figures->last_frame.frame;
     figures->last_frame = when;
     figures->packets++;
     figures->bytes += roce->length;

@@ -365,6 +365,8 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
            smcr_when_t when)
 {
     smcr_collect_tcp_facts_t *facts = &flow->facts;
+    uint32_t frame_before = facts->last.frame;
+    bool missed_bytes = facts->may_lack_bytes;
 
     facts->last = when;
     facts->may_lack_end = smcr_congestion_tcp_direction_may_lack_end(&flow->direction[UP]) ||
@@ -373,6 +375,8 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
         facts->may_lack_bytes_of[way] =
             smcr_congestion_tcp_direction_may_lack_bytes(&flow->direction[way]);
     facts->may_lack_bytes = facts->may_lack_bytes_of[UP] || facts->may_lack_bytes_of[DOWN];
+    if (facts->may_lack_bytes && !missed_bytes)
+        facts->bytes_missing_since = frame_before;
     facts->payload[direction] = flow->direction[direction].payload;
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
         facts->reset = facts->reset.frame ? facts->reset : when;

@@ -312,6 +312,35 @@ may_hear(const smcr_conn_t *conn, int side)
     return link || !conn->lgr->first_contact_captured;
 }
 
+/* The frame after which neither side sends a packet of the connection: both have closed it, and the
+ * closing messages of both are acknowledged. UINT32_MAX: this is not known to have happened. */
+static uint32_t
+end_frame(const smcr_conn_t *conn)
+{
+    uint32_t frame = 0;
+
+    for (int side = 0; side < 2; side++) {
+        const smcr_ack_t *const *acked = conn->side[side].close_acked;
+        frame = MAX(frame, acked && *acked ? (*acked)->frame : UINT32_MAX);
+    }
+    return frame;
+}
+
+/* Whether packets of the connection to `side` may be missing after the last CDC message to `side`,
+ * `last`, although both sides have closed: a gap lies before the end of the connection. */
+static bool
+lacks_before_end(const smcr_conn_t *conn, const smcr_point_t *last)
+{
+    const smcr_flow_t *flow = &last->qp->traffic.flow;
+    uint32_t end = end_frame(conn);
+    const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, last->psn + 1, UINT64_MAX);
+    bool lacks_tail = flow->acked_psn > flow->highest || flow->expected_psn <= flow->highest;
+
+    if (gap ? gap->frame_before <= end : lacks_tail && flow->highest_frame <= end)
+        return true;
+    return last->qp->last_late_psn > last->psn && last->qp->last_late_frame <= end;
+}
+
 /* Whether the capture has all packets of the connection to `side` after the last CDC message to
  * that side. After a close only packets that come soon can be the connection's. */
 static bool
@@ -324,6 +353,8 @@ has_last_to(const smcr_conn_t *conn, int side)
 
     if (!flow)
         return false;
+    if (end_frame(conn) != UINT32_MAX && !lacks_before_end(conn, last))
+        return true;
     if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
         return smcr_evidence_absent(last, last->qp, after_close) == 0;
     /* What is acknowledged, but has not come, is missing as well; so is what waits after a gap. */

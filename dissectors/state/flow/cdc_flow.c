@@ -418,6 +418,7 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
               const smcr_cdc_t *cdc)
 {
     bool had_ended = smcr_conn_side_has_ended(side);
+    bool had_closed = smcr_conn_side_has_closed(side);
 
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_SENDING_DONE, &side->sending_done_frame,
                       SMCR_EVENT_conn_sending_done);
@@ -431,7 +432,10 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
         side->abort_frame = arrival->when.frame;
         smcr_cost_report(arrival, SMCR_EVENT_conn_aborted, "Abnormal close", &cost);
     }
-    if (arrival->record->cdc_analysis && !arrival->record->cdc_analysis->is_deferred)
+    const smcr_record_cdc_t *analysis = arrival->record->cdc_analysis;
+    if (analysis && smcr_conn_side_has_closed(side) && !had_closed)
+        side->close_acked = &analysis->acked;
+    if (analysis && !analysis->is_deferred)
         arrival->record->cdc_analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 

@@ -78,6 +78,10 @@ typedef struct {
     uint32_t sending_done_frame; /* frame in which this side reported that it will write no more
                                     data; 0: not yet */
     uint32_t closed_frame;  /* frame in which this side closed the connection; 0: not yet */
+    /* first acknowledgement of the message with which this side closed or aborted the connection;
+     * NULL: no such message, or its acknowledgement is not known; *close_acked is NULL until the
+     * acknowledgement comes */
+    const smcr_ack_t *const *close_acked;
     uint32_t abort_frame;   /* frame in which this side aborted the connection; 0: not yet */
     uint32_t moved_frame;   /* frame of the last CDC message with which this side moved to another
                                link; 0: the side has not moved. This message need not be a failover

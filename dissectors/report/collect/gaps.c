@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "gaps.h"
+
+void
+smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap)
+{
+    if (gaps->count < SMCR_COLLECT_GAPS_MOST) {
+        gaps->list[gaps->count++] = gap;
+        return;
+    }
+    smcr_collect_gap_t *last = &gaps->list[gaps->count - 1];
+    last->since = MIN(last->since, gap.since);
+    last->until = MAX(last->until, gap.until);
+}
+
+uint32_t
+smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame)
+{
+    uint32_t since = UINT32_MAX;
+
+    for (unsigned i = 0; i < gaps->count; i++)
+        if (gaps->list[i].until > frame)
+            since = MIN(since, gaps->list[i].since);
+    return since;
+}

@@ -1,0 +1,32 @@
+/* Gaps of the capture: intervals of frames in which packets of one flow are missing. Packets of
+ * other flows may be missing at the same time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include <wireshark.h>
+
+#define SMCR_COLLECT_GAPS_MOST 32 /* number of gaps that are kept apart */
+
+/* A gap: packets are missing after frame `since`, and before frame `until`. */
+typedef struct {
+    uint32_t since; /* last captured frame of the flow before the gap; 0: the gap is before the
+                       first captured frame of the flow */
+    uint32_t until; /* first captured frame of the flow after the gap */
+} smcr_collect_gap_t;
+
+/* The gaps of a capture. All zeros: there is none. If there are more than SMCR_COLLECT_GAPS_MOST,
+ * the last entry spans all later gaps. */
+typedef struct {
+    smcr_collect_gap_t list[SMCR_COLLECT_GAPS_MOST];
+    unsigned count; /* number of entries of `list` that are set */
+} smcr_collect_gap_list_t;
+
+/* Adds the gap. */
+void smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap);
+
+/* Where the gaps begin that end after frame `frame`: the lowest `since` of these gaps. UINT32_MAX:
+ * no gap ends after `frame`. */
+uint32_t smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame);
