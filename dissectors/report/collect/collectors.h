@@ -30,6 +30,7 @@ typedef struct smcr_collection {
     wmem_array_t *tcp; /* TCP connections; element tcp_conn_t * of tcp_flows.c, index tcp.stream;
                           NULL: no segment of this tcp.stream was counted */
 
+    smcr_collect_gap_list_t gaps; /* gaps of RoCE and of TCP, as of the last report */
     smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more */
     wmem_map_t *rdma;               /* RDMA flows: smcr_qp_t or smcr_rdma_flow_t -> followed_t of
                                        rdma_flows.c */
@@ -370,10 +371,10 @@ typedef struct {
 } smcr_collect_moves_t;
 
 /* Fills in the entry of a connection from its figures `counted`. Memory is allocated in `scope`.
- * `tcp`: facts of the TCP connection; NULL: not known. `gaps`: the gaps of the capture. */
+ * `tcp`: facts of the TCP connection; NULL: not known. `collection`: has the gaps of the capture. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,
-                                  const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
+                                  const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
 /* Returns the number of a link group in the report. The number is the index of the group. A group

@@ -489,7 +489,8 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
     if (has_syn || !later) /* else it may have begun in the capture, which lacks the SYN */
         entry->began_before = has_syn ? SMCR_FIGURE_NO : SMCR_FIGURE_YES;
     entry->close = close_of(counted, tcp, entry->outcome);
-    if (entry->close == SMCR_FIGURE_CLOSE_OPEN && smcr_collect_gaps_begin(gaps, entry->last_frame.frame) != UINT32_MAX)
+    bool may_lack_end = smcr_collect_gaps_begin(gaps, entry->last_frame.frame) != UINT32_MAX;
+    if (entry->close == SMCR_FIGURE_CLOSE_OPEN && may_lack_end)
         entry->close = SMCR_FIGURE_CLOSE_UNKNOWN; /* its end may be absent as well */
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
     bool may_have_ended = close == SMCR_FIGURE_CLOSE_OPEN && !entry->close; /* on RoCE */
@@ -500,7 +501,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                              smcr_collect_conn_stats_t *counted,
-                             const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
+                             const smcr_collect_tcp_facts_t *tcp,
                              const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
@@ -526,7 +527,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
         used->from_frame = use->from;
     }
-    fill_times(entry, counted, tcp, gaps);
+    fill_times(entry, counted, tcp, &collection->gaps);
     fill_setup(entry, counted, tcp, scope);
-    fill_directions(entry, counted, tcp, gaps, scope);
+    fill_directions(entry, counted, tcp, &collection->gaps, scope);
 }

@@ -436,11 +436,11 @@ all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
     return all;
 }
 
-/* Adds the entry of a connection to the report. `gaps`: the gaps of the capture. Facts of TCP are
- * used only if the state has the connection's TCP conversation. */
+/* Adds the entry of a connection to the report. Facts of TCP are used only if the state has the
+ * connection's TCP conversation. */
 static void
 report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
-            const smcr_collect_gap_list_t *gaps, smcr_figure_list_t *list, wmem_allocator_t *scope)
+            smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_collect_tcp_facts_t *tcp =
@@ -448,7 +448,7 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
 
     follow_sides(counted);
     smcr_collect_times_advance(&counted->times, collection->scope, collection->last_taken_frame);
-    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp, gaps,
+    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp,
                                  collection, scope);
 }
 
@@ -499,8 +499,8 @@ smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *
     if (state)
         smcr_conn_each(state, add_by_stream, collection);
     all = all_conns(collection, scope);
-    smcr_collect_gap_list_t gaps = find_gaps(collection);
+    collection->gaps = find_gaps(collection);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
-        report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), &gaps,
-                    list, scope);
+        report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), list,
+                    scope);
 }
