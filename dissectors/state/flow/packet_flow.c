@@ -165,6 +165,7 @@ typedef struct {
     smcr_when_t sent;  /* when the packet was sent for the first time (`first_sent` of
                           smcr_arrival_t) */
     uint8_t order;     /* smcr_flow_order_t of the packet (`order` of smcr_record_t) */
+    const uint32_t *discard_proof; /* `discard_proof_frame` of the packet's record; NULL: none */
     smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message; NULL: no CDC */
     union {            /* copy of the message or headers that `content` points to */
         smcr_llc_t llc;
@@ -247,6 +248,7 @@ defer_content(const smcr_arrival_t *arrival, const content_t *content)
     deferred->when = arrival->when;
     deferred->sent = arrival->first_sent;
     deferred->order = arrival->record->order;
+    deferred->discard_proof = arrival->record->discard_proof_frame;
     deferred->analysis = content->cdc ? defer_analysis(arrival) : NULL;
     copy_message(scope, deferred);
     insert_deferred(qp->deferred, deferred);
@@ -426,6 +428,23 @@ note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferre
         smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked);
 }
 
+/* Whether it is proven that the receiver has discarded the deferred packet. Then a retransmission
+ * with the same PSN, which is deferred as well, brings its content. */
+static bool
+was_discarded(const deferred_t *deferred)
+{
+    return deferred->discard_proof && *deferred->discard_proof;
+}
+
+/* Takes in a deferred packet of the receiver `qp`. `ack`: see note_ack(). */
+static void
+take_in_received(const smcr_arrival_t *arrival, smcr_qp_t *qp, deferred_t *deferred,
+                 const smcr_ack_t *ack)
+{
+    note_ack(arrival, qp, deferred, ack);
+    take_in_after_gap(arrival, qp, deferred);
+}
+
 /* Takes in all deferred packets of the receiver `qp` whose PSN is less than `end`: the packet that
  * arrives proves that `qp` has taken them in. If this packet is an acknowledgement, the deferred
  * packets that it covers are marked as acknowledged in its frame. */
@@ -442,8 +461,8 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
             kept = smcr_state_alloc0(arrival->state, sizeof *kept);
             *kept = (smcr_ack_t){arrival->when.frame, arrival->roce->psn, arrival->when.time};
         }
-        note_ack(arrival, qp, deferred, is_covered ? kept : NULL);
-        take_in_after_gap(arrival, qp, deferred);
+        if (!was_discarded(deferred))
+            take_in_received(arrival, qp, deferred, is_covered ? kept : NULL);
         free_deferred(arrival->state, deferred);
     }
 }
