@@ -7,21 +7,40 @@
 
 #include <stdarg.h>
 
-void
-smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
-                   const char *format, ...)
+/* Adds the event of a breach to the record of the packet. `doubt`: reason to doubt the breach.
+ * `format`, `arguments`: the sentence that says what breaks the rule. */
+static void
+add_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
+           const char *format, va_list arguments)
 {
-    va_list arguments;
-
     if (doubt.kind && doubt.kind != SMCR_DOUBT_ABSENT)
         return;
-    va_start(arguments, format);
     char *text = g_strdup_vprintf(format, arguments);
-    va_end(arguments);
     smcr_event_t *kept =
         doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_breach_doubtful,
                                     "%s; but the capture lacks packets that may explain it", text)
                    : smcr_event_add(arrival, event, "%s", text);
     kept->deferred_check = doubt.claim;
     g_free(text);
+}
+
+void
+smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    add_breach(arrival, event, smcr_doubt_message(arrival), format, arguments);
+    va_end(arguments);
+}
+
+void
+smcr_breach_report_unless(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
+                          const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    add_breach(arrival, event, doubt, format, arguments);
+    va_end(arguments);
 }

@@ -20,9 +20,9 @@ SMCR_RULES_CDC(check_first_number)
     if (message->cdc->seq == 1 || message->sender->announced_at.qp != arrival->qp ||
         !message->receiver->announced_at.qp)
         return;
-    smcr_breach_report(arrival, SMCR_EVENT_cdc_first_number, smcr_doubt_group(arrival, lgr),
-                       "The first CDC message of its sender has sequence number %u",
-                       message->cdc->seq);
+    smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_first_number, smcr_doubt_group(arrival, lgr),
+                              "The first CDC message of its sender has sequence number %u",
+                              message->cdc->seq);
 }
 
 /* Reports a sequence number that is not higher than the number of the sender's last message.
@@ -50,9 +50,9 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
                        "Sequence number %u follows %u: CDC messages before this one are missing",
                        now, before);
     else if (!message->sender->unverified)
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_seq_skipped, message->next_doubt,
-                           "Sequence number %u follows %u, though no packet is missing", now,
-                           before);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_seq_skipped, message->next_doubt,
+                                  "Sequence number %u follows %u, though no packet is missing", now,
+                                  before);
 }
 
 /* Sequence numbers grow by one (R-4.3-2). A message breaks the rule if its number is the same,
@@ -92,14 +92,14 @@ report_outside(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_doub
     uint32_t size = conn->side[cursor->owner].size;
 
     if (!size)
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_range, follows,
-                           "The %s cursor is %u: no RMB element is so large", cursor->name,
-                           cursor->now.count);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_cursor_range, follows,
+                                  "The %s cursor is %u: no RMB element is so large", cursor->name,
+                                  cursor->now.count);
     else
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_range, follows,
-                           "The %s cursor is %u, but the data of the RMB element lie from %u to %u",
-                           cursor->name, cursor->now.count, conn->lgr->base[cursor->owner],
-                           size - 1);
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_cdc_cursor_range, follows,
+            "The %s cursor is %u, but the data of the RMB element lie from %u to %u", cursor->name,
+            cursor->now.count, conn->lgr->base[cursor->owner], size - 1);
 }
 
 /* Three rules hold for each cursor. 1. It lies within its RMB element (R-A.4-5), after the
@@ -123,13 +123,13 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         report_outside(arrival, conn, message->next_doubt, cursor);
         break;
     case SMCR_RING_FAULT_BACK:
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_backwards, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_backwards,
                            "The %s cursor is behind that of the message before", cursor->name);
         break;
     case SMCR_RING_FAULT_ROUND:
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_wrap, message->next_doubt,
-                           "The %s cursor goes from %u:%u to %u:%u, more than one round",
-                           cursor->name, before.wrap, before.count, now.wrap, now.count);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_wrap, message->next_doubt,
+                                  "The %s cursor goes from %u:%u to %u:%u, more than one round",
+                                  cursor->name, before.wrap, before.count, now.wrap, now.count);
         break;
     case SMCR_RING_FAULT_NONE:
         break;
@@ -239,9 +239,9 @@ SMCR_RULES_CDC(check_writer)
         return;
     const smcr_rules_goal_t *goal =
         smcr_rules_set_goal(arrival, conn, arrival->qp->side, false, end - limit + out->consumed);
-    smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_ahead,
-                       smcr_doubt_other(arrival, conn, &goal->reached_time),
-                       "The producer cursor passes the consumer cursor of the reader");
+    smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_cursor_ahead,
+                              smcr_doubt_other(arrival, conn, &goal->reached_time),
+                              "The producer cursor passes the consumer cursor of the reader");
 }
 
 /* Whether the capture has all announcements of data with which a consumer cursor of the side
@@ -267,8 +267,8 @@ SMCR_RULES_CDC(check_reader)
     const smcr_rules_goal_t *goal = smcr_rules_set_goal(arrival, conn, reader, true, cons->end);
     smcr_doubt_t doubt = smcr_doubt_other(arrival, conn, &goal->reached_time);
     if (has_never_moved(conn) && !doubt.kind)
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_read_unsent, doubt,
-                           "The consumer cursor is ahead of the producer cursor");
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_read_unsent, doubt,
+                                  "The consumer cursor is ahead of the producer cursor");
     else
         smcr_event_add(arrival, SMCR_EVENT_cdc_read_too_far, NULL);
 }
@@ -333,7 +333,7 @@ SMCR_RULES_CDC(check_urgent)
     bool is_next = message->seq_step == 1 && !message->may_be_replayed;
 
     if (is_next && begins_urgent_data(message) && !has_moved)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_urgent_flags, message->next_doubt,
             "Urgent data are present, but the producer cursor is where it was before");
 }
@@ -358,9 +358,9 @@ SMCR_RULES_WRITE(check_urgent)
     bool is_unanswered = answer && *answer == 0;
 
     if (is_unanswered && writes_after_urgent(write->place, stream) && has_never_moved(conn))
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_urgent_overrun,
-                           smcr_doubt_other(arrival, conn, answer),
-                           "The writer does not wait until its urgent data have been taken");
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_urgent_overrun,
+                                  smcr_doubt_other(arrival, conn, answer),
+                                  "The writer does not wait until its urgent data have been taken");
 }
 
 /* The reader reports urgent data at once, however much space its element has (R-4.7.5-3). The rule
@@ -381,7 +381,7 @@ SMCR_RULES_CDC(expect_urgent_answer)
 
     smcr_rules_side(arrival, conn, reader)->urgent_answer = answer;
     claim.deadline = deadline;
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_cdc_urgent_unanswered, smcr_doubt_answer(arrival, conn, reader, claim),
         "For a second the reader does not tell that it has the urgent data; Linux waits "
         "until its program has read them (smc_rx_update_consumer())");
@@ -468,9 +468,8 @@ SMCR_RULES_CDC(check_token)
     SMCR_LIST_EACH(const smcr_lgr_t *, lgr, arrival->state->lgrs)
         found += continues_in(arrival, lgr, message->cdc);
     if (found == 1)
-        smcr_breach_report(
-            arrival, SMCR_EVENT_cdc_other_group,
-            smcr_doubt_group(arrival, arrival->qp->link->lgr),
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_cdc_other_group, smcr_doubt_group(arrival, arrival->qp->link->lgr),
             "The connection with this token belongs to another link group of the hosts");
 }
 
@@ -488,10 +487,9 @@ SMCR_RULES_CDC(check_confirmed)
 
     if (!conn->accept_frame || conn->confirm_frame || conn->lgr->server != side)
         return;
-    smcr_breach_report(
-        arrival, SMCR_EVENT_cdc_before_confirm,
-        smcr_doubt_or(smcr_doubt_place(arrival),
-                      smcr_doubt_later(arrival, conn->lgr, !side, claim)),
+    smcr_breach_report_unless(
+        arrival, SMCR_EVENT_cdc_before_confirm, smcr_doubt_or(smcr_doubt_place(arrival),
+        smcr_doubt_later(arrival, conn->lgr, !side, claim)),
         "The client sends this before its Confirm, or TCP and RoCE were captured at two "
         "places");
 }
@@ -524,25 +522,22 @@ SMCR_RULES_CDC(check_after_end)
     bool aborts = (message->cdc->state & SMCR_CDC_STATE_ABORT) != 0;
 
     if (sender->abort_frame)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_after_abort, message->next_doubt,
             "The sender aborted the connection in frame %u, but goes on, as Linux may do "
-            "(smc_tx_pending())",
-            sender->abort_frame);
+            "(smc_tx_pending())", sender->abort_frame);
     else if (message->receiver->in.was_full)
         return;
     else if (sender->closed_frame && !aborts)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_after_close, message->next_doubt,
             "The sender closed the connection in frame %u, but goes on, as Linux may do "
-            "(smc_tx_pending())",
-            sender->closed_frame);
+            "(smc_tx_pending())", sender->closed_frame);
     else if (announces_after_done(message))
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_after_done, message->next_doubt,
             "The message announces data, though its sender was done in frame %u, as Linux "
-            "may do (smc_tx_pending())",
-            sender->sending_done_frame);
+            "may do (smc_tx_pending())", sender->sending_done_frame);
 }
 
 /* A side does not withdraw "sending done" (R-4.8.1-7). Of the three flags that end data or the
@@ -554,9 +549,9 @@ SMCR_RULES_CDC(check_flags)
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
 
     if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
-        smcr_breach_report(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->next_doubt,
-                           "Sending done was set in frame %u, and is no longer set",
-                           message->sender->last_cdc_frame);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->next_doubt,
+                                  "Sending done was set in frame %u, and is no longer set",
+                                  message->sender->last_cdc_frame);
 }
 
 /* The connection that uses the RMB element of `side` after `conn`, if the peer of `side` has sent a
@@ -588,11 +583,10 @@ SMCR_RULES_CDC(check_reused_element)
     smcr_doubt_t doubt = smcr_doubt_conn(arrival, conn);
     if (!doubt.kind)
         smcr_rules_side(arrival, conn, reader)->next_user = next;
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_cdc_after_reuse, doubt,
         "The RMB element belongs to connection %u by now, but the sender does not abort, "
-        "as Linux, which does not look (smc_connect_rdma())",
-        next->index);
+        "as Linux, which does not look (smc_connect_rdma())", next->index);
 }
 
 /* ---- all messages ---- */

@@ -77,11 +77,10 @@ check_known_qp(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr
     smcr_lgr_t *lgr = only_group_with(arrival->state, peer_id);
 
     if (lgr)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_clc_first_contact_wrong, doubt_qp(arrival, lgr, lgr->server, key),
             "This is no first contact, but link group %u has no such queue pair, nor has "
-            "the capture another group with this server",
-            lgr->index);
+            "the capture another group with this server", lgr->index);
 }
 
 /* Whether the queue pair is the client's, on an active link of the group. */
@@ -113,8 +112,9 @@ SMCR_RULES_CLC(check_client_qp)
     smcr_doubt_t doubt = conn->first_contact ? smcr_doubt_message(arrival)
                                              : doubt_qp(arrival, lgr, !lgr->server, &key);
 
-    smcr_breach_report(arrival, SMCR_EVENT_link_mismatch, doubt,
-                       "The queue pair is not the client's end of an active link of the group");
+    smcr_breach_report_unless(
+        arrival, SMCR_EVENT_link_mismatch, doubt,
+        "The queue pair is not the client's end of an active link of the group");
 }
 
 /* Whether ADD LINK has announced the link, and no CLC message has named a queue pair of the
@@ -164,11 +164,10 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
     bool active = link->state == SMCR_LINK_ACTIVE;
     smcr_doubt_t doubt = active ? smcr_doubt_group(arrival, link->lgr)
                                 : smcr_doubt_message(arrival);
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_clc_qp_taken, doubt,
         "Link group %u has this queue pair%s, and the capture does not show the end of "
-        "the link",
-        link->lgr->index, text_of_taken(first_contact, active));
+        "the link", link->lgr->index, text_of_taken(first_contact, active));
 }
 
 /* The rules of check_taken() and check_known_qp(), for the queue pair of an Accept. Without the
@@ -222,10 +221,10 @@ SMCR_RULES_CLC(check_area)
         return;
     const char *wrong = find_wrong_over_ipv6(proposal);
     if (conn->ipv4 && proposal->prefix_count)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_area_wrong,
                            "The connection is one of IPv4, but the Proposal has prefixes of IPv6");
     else if (wrong && is_ipv6(conn))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_area_wrong, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_area_wrong,
                            "The connection is one of IPv6, but the Proposal has %s", wrong);
 }
 
@@ -240,7 +239,7 @@ SMCR_RULES_CLC(check_subnet)
     if (smcr_wire_clc_names_qp(clc) && smcr_wire_clc_is_first_contact(clc) &&
         conn->server_outside_subnet && smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
         smcr_breach_report(
-            arrival, SMCR_EVENT_clc_other_subnet, smcr_doubt_message(arrival),
+            arrival, SMCR_EVENT_clc_other_subnet,
             "The server accepts, but the address that the client has reached is in no "
             "subnet or prefix of the Proposal");
 }
@@ -266,9 +265,10 @@ SMCR_RULES_CLC(check_element_size)
         return;
     smcr_doubt_proof_t claim = {.has_come = rmb_has_gone, .about = rmb};
     smcr_doubt_t doubt = smcr_doubt_later(arrival, qp->link->lgr, qp->side, claim);
-    smcr_breach_report(
-        arrival, SMCR_EVENT_rmb_changed, smcr_doubt_or(smcr_doubt_place(arrival), doubt),
-        "The elements of this RMB had %u bytes, now they have %u", rmb->element_size, size);
+    smcr_breach_report_unless(arrival, SMCR_EVENT_rmb_changed,
+                              smcr_doubt_or(smcr_doubt_place(arrival), doubt),
+                              "The elements of this RMB had %u bytes, now they have %u",
+                              rmb->element_size, size);
 }
 
 /* Remembers that CLC gives `conn` an RMB element of `side` or, with `token`, an alert token of
@@ -341,11 +341,11 @@ SMCR_RULES_CDC(check_element_in_use)
     if (arrival->when.time <= reused->time + QUEUED)
         doubt.kind = SMCR_DOUBT_UNSEEN;
     const char *what = reused->is_token ? "alert token" : "RMB element";
-    smcr_breach_report(arrival,
-                       reused->is_token ? SMCR_EVENT_token_in_use : SMCR_EVENT_rmb_element_in_use,
-                       smcr_doubt_or(smcr_doubt_place(arrival), doubt),
-                       "The sender has given its %s to connection %u, but goes on with this one",
-                       what, other->index);
+    smcr_breach_report_unless(
+        arrival, reused->is_token ? SMCR_EVENT_token_in_use : SMCR_EVENT_rmb_element_in_use,
+        smcr_doubt_or(smcr_doubt_place(arrival), doubt),
+        "The sender has given its %s to connection %u, but goes on with this one", what,
+        other->index);
 }
 
 /* ---- the peer ID and EID ---- */
@@ -375,10 +375,10 @@ SMCR_RULES_CLC(check_peer)
     bool later = !conn->first_contact && lgr->first_contact_captured;
 
     if (qp->side != lgr->server && peer_ids_differ(proposed, accept->peer_id))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_peer_changed,
                            "The peer ID is not that of its Proposal");
     else if (later && peer_ids_differ(lgr->peer_id[qp->side], accept->peer_id))
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_clc_peer_changed,
             smcr_doubt_later_on(arrival, qp->link, qp->side, (smcr_doubt_proof_t){0}),
             "The peer ID is not that of its link group");
@@ -398,6 +398,5 @@ SMCR_RULES_CLC(check_eid)
     if (qp->side == qp->link->lgr->server)
         smcr_rules_conn(arrival, conn)->eid = eid;
     else if (conn->accept_frame && !smcr_rules_of_conn(conn)->eid_is_wrong)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
-                           "The EID is not that of the Accept");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, "The EID is not that of the Accept");
 }

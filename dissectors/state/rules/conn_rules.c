@@ -37,12 +37,12 @@ check_closed_unread(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     if (!reads_in_order(reader) || probe->end <= in->consumed)
         return;
-    smcr_breach_report(arrival, SMCR_EVENT_cdc_closed_unread,
-                       smcr_doubt_or(smcr_doubt_conn(arrival, conn),
-                                     smcr_doubt_seen_new(arrival, &probe->sent_message)),
-                       "The sender closes the connection, but has not reported %" G_GUINT64_FORMAT
-                       " bytes as read; Linux may have them in a pipe (smc_rx_splice())",
-                       probe->end - in->consumed);
+    smcr_breach_report_unless(
+        arrival, SMCR_EVENT_cdc_closed_unread, smcr_doubt_or(smcr_doubt_conn(arrival, conn),
+        smcr_doubt_seen_new(arrival, &probe->sent_message)),
+        "The sender closes the connection, but has not reported %" G_GUINT64_FORMAT
+        " bytes as read; Linux may have them in a pipe (smc_rx_splice())",
+        probe->end - in->consumed);
 }
 
 /* A side ends its data only after all of it is written (R-4.8.1-4) and announced (R-2.1-8). A
@@ -58,7 +58,7 @@ check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_place_t *first = last ? smcr_slab_entry(entries, last->next) : NULL;
 
     if (first)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_closed_unannounced, smcr_doubt_conn(arrival, conn),
             "The sender is done with sending, but has not announced what frame %u wrote",
             first->frame);
@@ -83,7 +83,7 @@ check_abort_answered(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                 .deadline = arrival->when.time + 2 * SMCR_TIME_SECOND};
 
     if (!smcr_conn_side_has_ended(other))
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_abort_unanswered,
             smcr_doubt_answer(arrival, conn, arrival->qp->side, claim),
             "The other side does not answer the abort; Linux waits until its program "
@@ -171,11 +171,11 @@ check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
     if (!writer->abort_frame && !both_closed)
         return false;
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_write_after_end, doubt_owner(arrival, conn),
         "The RDMA WRITE is one of connection %u, which its sender %s in frame %u, as Linux "
-        "may do (smc_tx_pending())",
-        conn->index, writer->abort_frame ? "aborted" : "closed", frame);
+        "may do (smc_tx_pending())", conn->index, writer->abort_frame ? "aborted" : "closed",
+        frame);
     return true;
 }
 
@@ -187,11 +187,10 @@ check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const smcr_conn_side_t *writer = &conn->side[!arrival->qp->side];
     uint32_t done = writer->closed_frame ? writer->closed_frame : writer->sending_done_frame;
 
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_write_after_close, doubt_owner(arrival, conn),
         "The RDMA WRITE is one of connection %u, whose sender was done in frame %u, as "
-        "Linux does when a program ends early (smc_close_active())",
-        conn->index, done);
+        "Linux does when a program ends early (smc_close_active())", conn->index, done);
 }
 
 /* If one side closes, and the other side has unsent data, the other side aborts (R-4.8.1-6). It
@@ -203,12 +202,11 @@ check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *co
     const smcr_conn_side_t *reader = &conn->side[arrival->qp->side];
     const smcr_link_sent_message_t *closed = &smcr_rules_of_conn(conn)->closed[arrival->qp->side];
 
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_write_after_close,
         smcr_doubt_or(smcr_doubt_seen_new(arrival, closed), doubt_owner(arrival, conn)),
         "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
-        "does with what it has left (smc_tx_pending())",
-        reader->closed_frame);
+        "does with what it has left (smc_tx_pending())", reader->closed_frame);
 }
 
 /* Whether the packet is a WRITE with data on the link that the writer's last CDC message used, and
@@ -272,12 +270,11 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (sender->moved_frame ||
         smcr_rules_of_side(conn, !arrival->qp->side)->unvalidated_write_frame || is_ending(conn))
         return;
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_move_not_validated,
         smcr_doubt_later(arrival, conn->lgr, arrival->qp->side, claim),
         "The connection moves from link %u to link %u, but no failover validation comes "
-        "first",
-        sender->link->number, arrival->qp->link->number);
+        "first", sender->link->number, arrival->qp->link->number);
 }
 
 /* ---- after the move ---- */
@@ -289,7 +286,7 @@ check_validated(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 static void
 check_old_link(const smcr_arrival_t *arrival, const smcr_rules_move_t *move)
 {
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_move_old_link,
         smcr_doubt_or(smcr_doubt_message(arrival),
                       smcr_doubt_seen(arrival, move->sent_message.sent, move->sent_message.acked)),
@@ -308,7 +305,7 @@ check_number_after_move(const smcr_arrival_t *arrival, const smcr_rules_move_t *
     int16_t step = (int16_t)(uint16_t)(cdc->seq - move->seq);
 
     if (step <= 0)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_move_number, smcr_doubt_since(arrival, &move->validation_point),
             "Sequence number %u follows the failover validation of number %u in frame %u", cdc->seq,
             move->seq, move->frame);

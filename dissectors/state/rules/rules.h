@@ -10,17 +10,23 @@
 #include "state/evidence/evidence.h"
 #include "state/model/record.h"
 
-/* Reports that the packet of `arrival` breaks a rule, if the capture proves the breach. `doubt`
- * decides what is added to the record of the packet:
+/* Reports that the packet of `arrival` breaks a rule. The packet alone proves the breach. The event
+ * `event`, with the sentence of `format`, is added to the record of the packet. Nothing is added if
+ * the receiver has not taken in the packet as it came (smcr_doubt_message()). */
+void smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *format,
+                        ...) G_GNUC_PRINTF(3, 4);
+
+/* Reports that the packet of `arrival` breaks a rule, if the capture proves the breach. The packet
+ * alone does not prove the breach: `doubt` decides what is added to the record of the packet:
  *
- * - SMCR_DOUBT_NONE: the event `event` with the text of `format`.
+ * - SMCR_DOUBT_NONE: the event `event` with the sentence of `format`.
  * - SMCR_DOUBT_ABSENT (missing requests may explain the packet): the event
- * SMCR_EVENT_breach_doubtful.
+ *   SMCR_EVENT_breach_doubtful.
  * - any other doubt: nothing.
  *
  * If `doubt` has a claim, the event is shown only if later packets confirm the claim. */
-void smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
-                        const char *format, ...) G_GNUC_PRINTF(4, 5);
+void smcr_breach_report_unless(const smcr_arrival_t *arrival, smcr_event_id_t event,
+                               smcr_doubt_t doubt, const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 /* The step at which a check is called: how much state/flow has learned of a message. The checks of
  * a step are the rows of check_rows.def. The checks compare the message with what was known before

@@ -22,8 +22,7 @@
  * client. */
 SMCR_RULES_CLC(check_sender)
 {
-    smcr_breach_report(arrival, SMCR_EVENT_clc_wrong_sender, smcr_doubt_message(arrival),
-                       "Only the %s sends this message",
+    smcr_breach_report(arrival, SMCR_EVENT_clc_wrong_sender, "Only the %s sends this message",
                        smcr_arrival_role(arrival) ? "client" : "server");
 }
 
@@ -54,11 +53,9 @@ SMCR_RULES_CLC(check_order)
     if (!is_next_of_handshake(message))
         return;
     if (has_message(conn, type))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
-                           "This message was sent before");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_order, "This message was sent before");
     else if (type != SMCR_CLC_PROPOSAL && !has_message(conn, type - 1))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_order, smcr_doubt_message(arrival),
-                           "No %s precedes this message",
+        smcr_breach_report(arrival, SMCR_EVENT_clc_order, "No %s precedes this message",
                            type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
 }
 
@@ -82,8 +79,8 @@ SMCR_RULES_CLC(check_option)
     if (may_follow || !begins_clc(arrival, conn))
         return;
     if (clc->complete && clc->header.type != SMCR_CLC_DECLINE)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_no_option, smcr_doubt_message(arrival),
-                           "The %s has no SMC-R option", conn->option_syn ? "SYN-ACK" : "SYN");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_no_option, "The %s has no SMC-R option",
+                           conn->option_syn ? "SYN-ACK" : "SYN");
 }
 
 /* ---- time ---- */
@@ -100,10 +97,9 @@ SMCR_RULES_CLC(check_time)
         time = arrival->when.time - asked->request_time;
     if (time > PATIENCE && message->evidence.is_next)
         smcr_breach_report(
-            arrival, SMCR_EVENT_clc_late, smcr_doubt_message(arrival),
+            arrival, SMCR_EVENT_clc_late,
             "The connection goes on %u.%u seconds after the message in frame %u; Linux "
-            "ends it after 6",
-            (unsigned)(time / SMCR_TIME_SECOND),
+            "ends it after 6", (unsigned)(time / SMCR_TIME_SECOND),
             (unsigned)(time % SMCR_TIME_SECOND / (SMCR_TIME_SECOND / 10)), asked->request_frame);
 }
 
@@ -117,7 +113,7 @@ SMCR_RULES_CLC(check_error_kept)
 
     if (message->evidence.is_next && kept->malformed_frame &&
         kept->malformed_by_server != smcr_arrival_role(arrival))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_error_kept,
                            "The message in frame %u is malformed, but its receiver goes on",
                            kept->malformed_frame);
 }
@@ -128,7 +124,7 @@ SMCR_RULES_CLC(check_reserved)
 {
     if (smcr_rules_of_conn(conn)->mtu_reserved)
         smcr_breach_report(
-            arrival, SMCR_EVENT_clc_error_kept, smcr_doubt_message(arrival),
+            arrival, SMCR_EVENT_clc_error_kept,
             "The MTU of the Accept is reserved, but the client goes on, as Linux does "
             "(smc_ib_modify_qp_rtr())");
 }
@@ -146,7 +142,7 @@ check_decline_after_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *
 
     if (!last || !conn->accept_frame || conn->first_contact)
         return false;
-    smcr_breach_report(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
+    smcr_breach_report(arrival, SMCR_EVENT_clc_decline_late,
                        "The sender agreed in frame %u, on a link that both sides have", last);
     return true;
 }
@@ -172,7 +168,7 @@ check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
     bool knows_contact = !by_server || conn->accept_frame;
 
     if (is_next && knows_contact && has_no_answer(conn, by_server))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_chases, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_chases,
                            "The sender has not got an answer to its last message");
 }
 
@@ -217,16 +213,16 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         &set_up[by_server ? SMCR_RULES_SET_UP_OFFERED : SMCR_RULES_SET_UP_ANSWERED];
 
     if (doubt_seen_before(arrival, last).kind)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_confirmed,
-                           doubt_seen_before(arrival, &set_up[SMCR_RULES_SET_UP_CONFIRMED]),
-                           "CONFIRM LINK has completed before");
+        smcr_breach_report_unless(arrival, SMCR_EVENT_clc_decline_confirmed,
+                                  doubt_seen_before(arrival, &set_up[SMCR_RULES_SET_UP_CONFIRMED]),
+                                  "CONFIRM LINK has completed before");
     else if (by_server && has_given_up_add_link(arrival, set_up))
         smcr_breach_report(
-            arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_message(arrival),
+            arrival, SMCR_EVENT_llc_no_recovery,
             "ADD LINK has no response: the server declines, as Linux before 5.8 does "
             "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
     else
-        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_late, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_decline_late,
                            "The %s for the second link was taken in before",
                            by_server ? "ADD LINK request" : "ADD LINK response");
 }
@@ -289,7 +285,7 @@ check_switch(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     uint32_t last = MAX(conn->side[0].last_cdc_frame, conn->side[1].last_cdc_frame);
 
     if (!conn->fallback.kind && last)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_data_after_switch, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_data_after_switch,
                            "The connection has used RDMA, last in frame %u", last);
 }
 
@@ -312,7 +308,7 @@ check_data_instead(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     const char *due = text_of_due(conn, smcr_arrival_role(arrival));
 
     if (has_message(conn, SMCR_CLC_PROPOSAL) && conn->option_syn && conn->option_synack)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_data_instead, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_data_instead,
                            "%s, or a Decline, has to come first", due);
 }
 

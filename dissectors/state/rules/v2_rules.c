@@ -44,10 +44,10 @@ check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_
     unsigned offered = version_in(proposal), version = version_in(clc->header.flags);
 
     if (version > offered)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
                            "The Proposal has version %u, and the Accept %u", offered, version);
     else if (!is_offered(proposal, clc->header.flags, clc->smcd))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
                            "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
 }
 
@@ -58,7 +58,7 @@ static void
 check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
 {
     if (confirm != accept)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
                            "The Accept has version %u, and the Confirm %u", accept, confirm);
 }
 
@@ -100,7 +100,7 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
     bool right = now <= before && (!repeats || now == before);
 
     if (!right)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
                            "The message has %s %u, but the one before %u", what, now, before);
     return right;
 }
@@ -129,7 +129,7 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
              check_value(arrival, "most links", before->max_links, now->max_links, repeats);
     if (!(now->features & ~before->features))
         return right;
-    smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+    smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
                        "The message has features 0x%04x, but the one before 0x%04x", now->features,
                        before->features);
     return false;
@@ -144,9 +144,9 @@ check_direct(const smcr_arrival_t *arrival, const smcr_rules_terms_t *accept,
 {
     if (accept->direct == confirm->direct)
         return;
-    smcr_breach_report(arrival, SMCR_EVENT_clc_direct_differs, smcr_doubt_message(arrival), "%s",
+    smcr_breach_report(arrival, SMCR_EVENT_clc_direct_differs, "%s",
                        accept->direct ? "The server has a direct route, but the client has not"
-                               : "The client has a direct route, but the server has not");
+                       : "The client has a direct route, but the server has not");
 }
 
 /* The terms in the first contact extension of an Accept or Confirm. */
@@ -220,8 +220,7 @@ SMCR_RULES_CLC(check_offered)
     kept->eid_is_wrong = offer && offer->eid_count &&
                          !has_eid(offer, smcr_wire_eid_sum(accept->eid));
     if (kept->eid_is_wrong)
-        smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, smcr_doubt_message(arrival),
-                           "The EID is none of the Proposal");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_eid_wrong, "The EID is none of the Proposal");
     kept->has_terms = smcr_wire_clc_is_first_contact(message->clc);
     if (offer && kept->has_terms) /* the terms of an Accept that breaks a rule are not kept */
         kept->has_terms = check_terms(arrival, &offer->terms, &now, false);
@@ -294,10 +293,10 @@ SMCR_RULES_CLC(check_limit)
     *kept->excess = (smcr_crowd_t){.lgr = lgr, .since = now};
     smcr_doubt_proof_t claim = {
         .has_come = has_ended, .about = kept->excess, .deadline = now + SMCR_TIME_SECOND};
-    smcr_breach_report(arrival, SMCR_EVENT_lgr_too_many_conns,
-                       smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
-                       "The link group has %u connections already, of %u that it may have",
-                       kept->open_conns, kept->terms.max_conns);
+    smcr_breach_report_unless(arrival, SMCR_EVENT_lgr_too_many_conns,
+                              smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
+                              "The link group has %u connections already, of %u that it may have",
+                              kept->open_conns, kept->terms.max_conns);
 }
 
 /* Subtracts the connection from the open connections of its group, since the connection has

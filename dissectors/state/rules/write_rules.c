@@ -27,10 +27,10 @@ check_deleted_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 
     if (deleted && deleted->qp == smcr_qp_peer(arrival->qp)) /* the writer has sent the response on
                                                                 this link */
-        smcr_breach_report(arrival, SMCR_EVENT_write_deleted,
-                           smcr_doubt_next(arrival, deleted, claim),
-                           "The RDMA WRITE goes to an RMB that was deleted in frame %u",
-                           rmb->deleted_frame);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_write_deleted,
+                                  smcr_doubt_next(arrival, deleted, claim),
+                                  "The RDMA WRITE goes to an RMB that was deleted in frame %u",
+                                  rmb->deleted_frame);
 }
 
 /* A writer that has refused an RMB, by a negative response to CONFIRM RKEY, does not write to it
@@ -43,10 +43,11 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
     const smcr_rules_rmb_t *kept = smcr_rules_of_rmb(rmb);
 
     if (smcr_point_is_before(&kept->refused_point, arrival->qp, arrival->psn))
-        smcr_breach_report(arrival, SMCR_EVENT_write_unknown_rkey,
-                           smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
-                           "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
-                           kept->refused_frame);
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_write_unknown_rkey,
+            smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
+            "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
+            kept->refused_frame);
 }
 
 /* An RDMA WRITE goes to an RMB that its owner has announced on the link (R-4.2-4). A WRITE breaks
@@ -58,7 +59,7 @@ SMCR_RULES_WRITE(check_rkey)
     uint32_t rkey = arrival->roce->rkey;
 
     if (!entry)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_write_unknown_rkey, smcr_doubt_rkey(arrival, arrival->qp, rkey),
             "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
     else if (entry->rmb->deleted_frame)
@@ -84,9 +85,10 @@ SMCR_RULES_WRITE(check_element)
     if (write->conn || !rmb->element_size || index == 0)
         return;
     smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
-    smcr_breach_report(arrival, SMCR_EVENT_write_outside,
-                       smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
-                       "The RDMA WRITE goes to RMB element %u, which no connection uses", index);
+    smcr_breach_report_unless(arrival, SMCR_EVENT_write_outside,
+                              smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
+                              "The RDMA WRITE goes to RMB element %u, which no connection uses",
+                              index);
 }
 
 /* Whether the packet writes to bytes of its RMB element that are before the data: to the
@@ -107,7 +109,7 @@ SMCR_RULES_WRITE(check_eyecatcher)
     const smcr_rmb_t *rmb = write->rmb;
 
     if (write->place->index && rmb->element_size && is_in_eyecatcher(write->place, rmb))
-        smcr_breach_report(arrival, SMCR_EVENT_write_outside, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_write_outside,
                            "The RDMA WRITE goes to the eyecatcher of its RMB element");
 }
 
@@ -148,9 +150,9 @@ report_overwritten(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t re
     const smcr_rules_goal_t *goal =
         smcr_rules_set_goal(arrival, conn, arrival->qp->side, false, read);
 
-    smcr_breach_report(arrival, SMCR_EVENT_window_overwritten,
-                       smcr_doubt_other(arrival, conn, &goal->reached_time),
-                       "The RDMA WRITE overwrites data that was not reported as read");
+    smcr_breach_report_unless(arrival, SMCR_EVENT_window_overwritten,
+                              smcr_doubt_other(arrival, conn, &goal->reached_time),
+                              "The RDMA WRITE overwrites data that was not reported as read");
 }
 
 /* Whether a WRITE goes back in the stream, though its offset looks as if it began the next round of
@@ -184,17 +186,17 @@ SMCR_RULES_WRITE(check_hole)
                                        smcr_doubt_until(arrival, announced));
 
     if (!goes_back(in, write)) {
-        smcr_breach_report(arrival, SMCR_EVENT_write_hole, doubt,
-                           "The RDMA WRITE leaves out %" PRIu64
-                           " bytes, though no packet is missing",
-                           write->position - end);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_write_hole, doubt,
+                                  "The RDMA WRITE leaves out %" PRIu64
+                                  " bytes, though no packet is missing", write->position - end);
         return;
     }
     uint64_t position = write->position - smcr_ring_room(&in->ring);
     uint64_t overwritten = MIN(end, position + write->length);
-    smcr_breach_report(arrival, SMCR_EVENT_write_hole, doubt,
-                       "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing",
-                       end - position);
+    smcr_breach_report_unless(
+        arrival, SMCR_EVENT_write_hole, doubt,
+        "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing",
+        end - position);
     if (MAX(in->consumed, position) < overwritten &&
         smcr_evidence_is_current(conn, !arrival->qp->side))
         report_overwritten(arrival, conn, overwritten);

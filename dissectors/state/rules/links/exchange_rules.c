@@ -116,11 +116,11 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
     smcr_doubt_proof_t claim = {.has_come = may_be_over,
                                 .about = SMCR_STATE_MADE(arrival->state, &open->rules),
                                 .bound = arrival->when.time + ORDER};
-    smcr_breach_report(arrival, SMCR_EVENT_llc_overlap,
-                       smcr_doubt_or(smcr_doubt_link(arrival, open->asked_at.qp->link),
-                                     smcr_doubt_until(arrival, claim)),
-                       "The exchange that began in frame %u is not over",
-                       open->exchange.request_frame);
+    smcr_breach_report_unless(arrival, SMCR_EVENT_llc_overlap,
+                              smcr_doubt_or(smcr_doubt_link(arrival, open->asked_at.qp->link),
+                              smcr_doubt_until(arrival, claim)),
+                              "The exchange that began in frame %u is not over",
+                              open->exchange.request_frame);
 }
 
 /* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
@@ -243,8 +243,8 @@ CHECK(check_unasked)
         waits_for_any(message))
         smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL);
     else
-        smcr_breach_report(arrival, SMCR_EVENT_llc_unrequested, doubt,
-                           "Nobody has asked for this response");
+        smcr_breach_report_unless(arrival, SMCR_EVENT_llc_unrequested, doubt,
+                                  "Nobody has asked for this response");
 }
 
 /* Whether the request came a short time ago over a link that is still in use. The response then has
@@ -268,10 +268,10 @@ CHECK(check_link)
     smcr_doubt_proof_t claim = {.has_come = request_has_come, .about = exchange->request_came};
 
     if (exchange->request_came && is_link_of_request_alive(arrival, request))
-        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_link,
-                           smcr_doubt_later(arrival, link->lgr, request->requester, claim),
-                           "The request in frame %u flowed over link %u",
-                           request->exchange.request_frame, link->number);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_llc_wrong_link,
+                                  smcr_doubt_later(arrival, link->lgr, request->requester, claim),
+                                  "The request in frame %u flowed over link %u",
+                                  request->exchange.request_frame, link->number);
 }
 
 /* After a client has asked the server to delete a link, the client ignores LLC messages on this
@@ -287,7 +287,7 @@ CHECK(check_unwanted)
 
     if (by_client && unwanted && may_be_ignored &&
         exchange->request->exchange.request_time > unwanted + ORDER)
-        smcr_breach_report(arrival, SMCR_EVENT_llc_on_unwanted, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_llc_on_unwanted,
                            "The client has asked to delete this link before");
 }
 
@@ -312,10 +312,10 @@ CHECK(check_time)
 CHECK(check_echo)
 {
     if (exchange->request->key != message->key)
-        smcr_breach_report(arrival, SMCR_EVENT_llc_not_echoed,
-                           smcr_doubt_link(arrival, message->link),
-                           "The response does not echo what the request in frame %u says",
-                           exchange->request->exchange.request_frame);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_llc_not_echoed,
+                                  smcr_doubt_link(arrival, message->link),
+                                  "The response does not echo what the request in frame %u says",
+                                  exchange->request->exchange.request_frame);
 }
 
 /* The server deletes at once a link that the client reports as lost (R-3.5.5.1.4-2). The server
@@ -374,9 +374,9 @@ CHECK(expect_link)
                                 .deadline = arrival->when.time + LONG_WAIT * SMCR_TIME_SECOND};
 
     if (asks_for_link(message) && lgr->active_links == 1 && !smcr_rules_of_links(lgr)->adding)
-        smcr_breach_report(arrival, SMCR_EVENT_llc_wish_ignored,
-                           smcr_doubt_later(arrival, lgr, lgr->server, claim),
-                           "The server does not add the link that the client asks for");
+        smcr_breach_report_unless(arrival, SMCR_EVENT_llc_wish_ignored,
+                                  smcr_doubt_later(arrival, lgr, lgr->server, claim),
+                                  "The server does not add the link that the client asks for");
 }
 
 /* Whether a missing response to the message means that the link of the message has failed. For ADD
@@ -423,9 +423,10 @@ smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
     if (is_unanswered(request) && !late)
         return;
     if (is_unanswered(request) && request->type != SMCR_LLC_CONFIRM_LINK)
-        smcr_breach_report(arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
-                           "The sender goes on, though its request in frame %u has no response",
-                           request->exchange.request_frame);
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
+            "The sender goes on, though its request in frame %u has no response",
+            request->exchange.request_frame);
     smcr_rules_link(arrival, link)->unanswered[side] = NULL;
 }
 
@@ -462,7 +463,7 @@ SMCR_RULES_CLC(check_declined_late)
     smcr_link_t *link = conn->side[server].link;
     const smcr_exchange_request_t *request = smcr_rules_of_link(link)->unanswered[server];
     if (request && has_waited_in_vain(arrival, request))
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
             "CONFIRM LINK has no response: the server declines, as Linux does "
             "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");

@@ -136,18 +136,19 @@ smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
              asymmetric = count_asymmetric(lgr, now);
 
     if (symmetric > maximum)
-        smcr_breach_report(arrival, SMCR_EVENT_link_too_many,
-                           doubt_excess(arrival, has_fewer_symmetric, maximum + 1),
-                           "The group has %u symmetric links, but its maximum is %u", symmetric,
-                           maximum);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_too_many,
+                                  doubt_excess(arrival, has_fewer_symmetric, maximum + 1),
+                                  "The group has %u symmetric links, but its maximum is %u",
+                                  symmetric, maximum);
     if (asymmetric > 1)
-        smcr_breach_report(arrival, SMCR_EVENT_link_too_many,
-                           doubt_excess(arrival, has_fewer_asymmetric, 2),
-                           "The group has %u asymmetric links, but may have one", asymmetric);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_too_many,
+                                  doubt_excess(arrival, has_fewer_asymmetric, 2),
+                                  "The group has %u asymmetric links, but may have one",
+                                  asymmetric);
     else if (asymmetric && symmetric > 1)
-        smcr_breach_report(arrival, SMCR_EVENT_link_asymmetric_kept,
-                           doubt_excess(arrival, has_fewer_asymmetric, 1),
-                           "An asymmetric link stays beside %u symmetric ones", symmetric);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_asymmetric_kept,
+                                  doubt_excess(arrival, has_fewer_asymmetric, 1),
+                                  "An asymmetric link stays beside %u symmetric ones", symmetric);
 }
 
 /* A client asks for no symmetric link if the group has the maximum (R-2.2.2-5). An ADD LINK of the
@@ -163,7 +164,8 @@ smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_lin
         if (smcr_gid_is_same(link->qp[!lgr->server].key.gid, wish->gid))
             return;
     if (count_symmetric(lgr, arrival->when.time) >= maximum)
-        smcr_breach_report(
-            arrival, SMCR_EVENT_link_too_many, doubt_excess(arrival, has_fewer_symmetric, maximum),
-            "The client asks for a link, but the group has the maximum of %u", maximum);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_too_many,
+                                  doubt_excess(arrival, has_fewer_symmetric, maximum),
+                                  "The client asks for a link, but the group has the maximum of %u",
+                                  maximum);
 }

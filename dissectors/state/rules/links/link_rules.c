@@ -32,7 +32,7 @@ check_vlan(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
     bool has_tags = arrival->vlan && vlan;
 
     if (has_tags && arrival->vlan != vlan && !is_routable(qp))
-        smcr_breach_report(arrival, SMCR_EVENT_link_vlan, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_link_vlan,
                            "The message is on VLAN %u, but the group on VLAN %u", arrival->vlan,
                            vlan);
 }
@@ -76,7 +76,7 @@ SMCR_RULES_CLC(check_qp)
     bool known = smcr_rules_of_link(qp->link)->qp[qp->side].has_mac;
 
     if (same && lgr->first_contact_captured && has_other_mac(qp, accept->mac))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_peer_changed, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_clc_peer_changed,
                            "The MAC is not that of the queue pair");
     if (conn->first_contact || (same && !known))
         note_mac_of_qp(arrival, qp, accept->mac);
@@ -97,7 +97,7 @@ SMCR_RULES_LLC(check_vlan)
 SMCR_RULES_LLC(check_mac)
 {
     if (has_other_mac(message->from, message->llc->u.confirm_link.mac))
-        smcr_breach_report(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_link_mismatch,
                            "The message names another MAC address than was announced for this end");
 }
 
@@ -124,7 +124,7 @@ SMCR_RULES_LLC(check_link_number)
     bool differs = link->has_number && link->number != number;
 
     if (differs && !message->requested && is_in_order(message))
-        smcr_breach_report(arrival, SMCR_EVENT_link_mismatch, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_link_mismatch,
                            "The link number is %u, but the link was announced as %u", number,
                            link->number);
 }
@@ -150,7 +150,7 @@ SMCR_RULES_LLC(check_user_id)
     for (const smcr_link_t *other = message->lgr->newest_link; other;
          other = smcr_link_older(other))
         if (other != message->link && has_user_id(other, side, id))
-            smcr_breach_report(arrival, SMCR_EVENT_link_user_id_reused, smcr_doubt_message(arrival),
+            smcr_breach_report(arrival, SMCR_EVENT_link_user_id_reused,
                                "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
@@ -191,12 +191,13 @@ SMCR_RULES_LLC(check_maximum)
     uint8_t server = maximum_of_server(lgr);
 
     if (message->response && server && maximum > server)
-        smcr_breach_report(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_link_max_changed,
                            "The client has a maximum of %u links, but the server's is %u", maximum,
                            server);
     else if (changes_maximum(lgr, *kept, maximum))
-        smcr_breach_report(arrival, SMCR_EVENT_link_max_changed, smcr_doubt_group(arrival, lgr),
-                           "The maximum is %u, but was %u before", maximum, *kept);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_max_changed,
+                                  smcr_doubt_group(arrival, lgr),
+                                  "The maximum is %u, but was %u before", maximum, *kept);
     if (!*kept && is_valid_maximum(message->llc, maximum))
         *kept = maximum;
 }
@@ -206,9 +207,9 @@ SMCR_RULES_LLC(check_maximum)
 SMCR_RULES_LLC(check_once)
 {
     if (message->link->confirm_frame && message->lgr->server == message->from->side)
-        smcr_breach_report(arrival, SMCR_EVENT_link_confirmed_twice,
-                           smcr_doubt_link(arrival, message->link),
-                           "Link %u has been confirmed before", message->link->number);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_confirmed_twice,
+                                  smcr_doubt_link(arrival, message->link),
+                                  "Link %u has been confirmed before", message->link->number);
 }
 
 /* If a new link joins the same two devices as another link of the group, the server deletes the new
@@ -217,10 +218,9 @@ SMCR_RULES_LLC(check_parallel)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
         smcr_breach_report(
-            arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+            arrival, SMCR_EVENT_link_fault_accepted,
             "The server goes on with link %u, which joins the same two devices as another "
-            "one",
-            message->link->number);
+            "one", message->link->number);
 }
 
 /* A client does not confirm a link if CONFIRM LINK differs from what CLC or ADD LINK has announced
@@ -230,7 +230,7 @@ SMCR_RULES_LLC(check_mismatch)
 {
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
         arrival->record->ends_exchange)
-        smcr_breach_report(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_link_fault_accepted,
                            "The client confirms a link of which the server has said something else "
                            "before, as Linux does (smcr_clnt_conf_first_link())");
 }
@@ -266,9 +266,9 @@ SMCR_RULES_LLC(check_eyecatchers)
 
     if (lgr->base_known[0] && lgr->base_known[1] && lgr->base[0] != lgr->base[1])
         smcr_breach_report(
-            arrival, SMCR_EVENT_link_eyecatcher_differs, smcr_doubt_message(arrival), "%s",
+            arrival, SMCR_EVENT_link_eyecatcher_differs, "%s",
             lgr->base[lgr->server] ? "The server has eyecatchers, the client has none"
-                                   : "The client has eyecatchers, the server has none");
+            : "The client has eyecatchers, the server has none");
 }
 
 /* Remembers when the link was confirmed, and checks the limits of links. */
@@ -310,9 +310,10 @@ check_new_number(const smcr_arrival_t *arrival, uint8_t number)
         if (has_used_number(link, number))
             same = link;
     if (same && count < NUMBERS_SURE)
-        smcr_breach_report(arrival, SMCR_EVENT_link_number_reused, smcr_doubt_group(arrival, lgr),
-                           "Number %u is that of a link which the group has had since frame %u",
-                           number, same->added_frame);
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_link_number_reused, smcr_doubt_group(arrival, lgr),
+            "Number %u is that of a link which the group has had since frame %u", number,
+            same->added_frame);
 }
 
 /* Whether the response gives another reason than "invalid MTU". Messages of version 2 are not
@@ -339,15 +340,14 @@ check_mtu_answer(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (smcr_mtu_bytes(code))
         return;
     if (!(llc->flags & SMCR_LLC_FLAG_REJECTED))
-        smcr_breach_report(arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_link_fault_accepted,
                            "The client accepts the undefined MTU code %u, as Linux does above 0 "
                            "(smc_llc_cli_add_link())", code);
     else if (gives_wrong_reason(llc))
         smcr_breach_report(
-            arrival, SMCR_EVENT_link_fault_accepted, smcr_doubt_message(arrival),
+            arrival, SMCR_EVENT_link_fault_accepted,
             "The client rejects the undefined MTU code %u with reason %u instead of 2, as "
-            "Linux does (smc_llc_cli_add_link())",
-            code, llc->u.add_link.reject_reason);
+            "Linux does (smc_llc_cli_add_link())", code, llc->u.add_link.reject_reason);
 }
 
 /* A new link has queue pairs that no other link uses (R-A.3.2-8). ADD LINK, or its accepting
@@ -362,7 +362,6 @@ check_new_qp(const smcr_exchange_message_t *message)
 
     if (!rejects && from->number_known && smcr_qp_has_key(from, add->gid, add->qpn))
         smcr_breach_report(message->arrival, SMCR_EVENT_link_qpn_in_use,
-                           smcr_doubt_message(message->arrival),
                            "The queue pair 0x%06x has sent this message", add->qpn);
 }
 
@@ -434,9 +433,9 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
         if (!is_parallel(link, other))
             continue;
         doubt = doubt_alive(arrival, other);
-        smcr_breach_report(arrival, SMCR_EVENT_link_parallel, doubt,
-                           "Link %u joins the same two devices as link %u", link->number,
-                           other->number);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_parallel, doubt,
+                                  "Link %u joins the same two devices as link %u", link->number,
+                                  other->number);
         if (!doubt.kind)
             smcr_rules_link(arrival, link)->faults |= SMCR_RULES_FAULT_PARALLEL;
     }
@@ -459,12 +458,11 @@ expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
                                 .about = link,
                                 .deadline = arrival->when.time + SETTLED_IN * SMCR_TIME_SECOND};
 
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_link_not_confirmed,
         smcr_doubt_later_on(arrival, arrival->qp->link, link->lgr->server, claim),
         "Link %u is accepted, but for %u seconds the capture has neither its confirmation "
-        "nor DELETE LINK for it",
-        link->number, SETTLED_IN);
+        "nor DELETE LINK for it", link->number, SETTLED_IN);
 }
 
 /* Remembers a response that rejects ADD LINK. Both sides then know that the link is rejected, and

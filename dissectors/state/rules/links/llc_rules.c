@@ -52,8 +52,7 @@ SMCR_RULES_LLC(check_sender)
         return;
     const char *wrong = by_client ? find_wrong_of_client(message) : find_wrong_of_server(message);
     if (wrong)
-        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival), "%s",
-                           wrong);
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_sender, "%s", wrong);
 }
 
 /* The server answers a client's DELETE LINK by a DELETE LINK request of its own, not by a response
@@ -63,7 +62,7 @@ SMCR_RULES_LLC(check_deleter)
 {
     if (message->lgr->first_contact_captured && message->by_server &&
         message->llc->u.delete_link.reason < SMCR_LLC_DELETE_UNKNOWN_LINK)
-        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_sender, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_sender,
                            "Only the client responds to DELETE LINK");
 }
 
@@ -80,7 +79,7 @@ SMCR_RULES_LLC(check_version)
     bool known = lgr->first_contact_captured && lgr->version && !message->link->deleted_frame;
 
     if (known && v2 != (lgr->version == 2))
-        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_version, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_llc_wrong_version,
                            "The message is of version %u, but the link group of version %u",
                            v2 ? 2 : 1, lgr->version);
 }
@@ -105,7 +104,7 @@ SMCR_RULES_LLC(check_order)
         return;
     uint8_t *before = &smcr_rules_links(arrival, message->lgr)->order[message->side];
     if (*before && now != *before)
-        smcr_breach_report(arrival, SMCR_EVENT_llc_byte_order, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_llc_byte_order,
                            "The length is %s-endian, unlike that of the sender's messages before",
                            now == SMCR_RULES_ORDER_LITTLE ? "little" : "big");
     *before = now;
@@ -136,7 +135,7 @@ SMCR_RULES_LLC(check_limits)
         has_agreed_limits(message, terms))
         return;
     smcr_breach_report(
-        arrival, SMCR_EVENT_clc_not_negotiated, smcr_doubt_message(arrival),
+        arrival, SMCR_EVENT_clc_not_negotiated,
         "The message has most connections %u and links %u, but CLC agreed on %u and %u",
         confirm->max_conns, confirm->max_links, terms->max_conns, terms->max_links);
 }
@@ -246,7 +245,7 @@ SMCR_RULES_LLC(check_all_links)
 
     int twice = mark_links(arrival, llc, named);
     if (twice >= 0)
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_link_twice, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_rkey_link_twice,
                            "The message has two RKeys for link %d", twice);
     const smcr_link_t *missing = find_unnamed(lgr, named);
     if (!missing || lgr->server == SMCR_LGR_SIDE_UNKNOWN ||
@@ -254,9 +253,9 @@ SMCR_RULES_LLC(check_all_links)
         return;
     smcr_doubt_proof_t claim = {
         .has_come = is_ending, .about = missing, .deadline = arrival->when.time + GONE_WAIT};
-    smcr_breach_report(arrival, SMCR_EVENT_rkey_link_missing,
-                       smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
-                       "The message has no RToken for link %u", missing->number);
+    smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_link_missing,
+                              smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
+                              "The message has no RToken for link %u", missing->number);
 }
 
 /* ---- lists of RTokens in several messages ---- */
@@ -325,12 +324,12 @@ check_told_by(const smcr_exchange_message_t *message, int side)
 
     if (countdown->rtokens_left <= ADD_ROOM)
         return;
-    smcr_breach_report(arrival, SMCR_EVENT_rkey_count,
-                       smcr_doubt_or(
-                    smcr_doubt_link(arrival, change->carrier),
-                    smcr_doubt_next(arrival, &countdown->last_message, (smcr_doubt_proof_t){0})),
-                       "The %s has not told all its RTokens for link %u yet",
-                       side == message->lgr->server ? "server" : "client", change->new_number);
+    smcr_breach_report_unless(
+        arrival, SMCR_EVENT_rkey_count, smcr_doubt_or(
+        smcr_doubt_link(arrival, change->carrier),
+        smcr_doubt_next(arrival, &countdown->last_message, (smcr_doubt_proof_t){0})),
+        "The %s has not told all its RTokens for link %u yet",
+        side == message->lgr->server ? "server" : "client", change->new_number);
 }
 
 /* Both sides send all RTokens for a new link before the server confirms the link (R-A.3.3-1).
@@ -368,16 +367,17 @@ check_new_link(const smcr_exchange_message_t *message)
     unsigned number = message->llc->u.add_link_cont.link;
 
     if (!change->carrier)
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                           "The message is about link %u, but no link is being added", number);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                                  "The message is about link %u, but no link is being added",
+                                  number);
     else if (change->new_number != number)
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                           "The message is about link %u, but link %u is being added", number,
-                           change->new_number);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                                  "The message is about link %u, but link %u is being added",
+                                  number, change->new_number);
     else if (change->carrier != message->link)
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                           "The message flows over link %u, but ADD LINK over link %u",
-                           message->link->number, change->carrier->number);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                                  "The message flows over link %u, but ADD LINK over link %u",
+                                  message->link->number, change->carrier->number);
 }
 
 /* The number of RTokens left decreases by two with each ADD LINK CONTINUATION (R-A.3.3-2). A
@@ -396,12 +396,12 @@ check_pairs_left(const smcr_exchange_message_t *message, const smcr_rules_countd
     if (countdown->last_message.qp != message->arrival->qp || left == due)
         return left;
     if (left < ADD_ROOM && left < due)
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
-                           "RTokens left: %u, though %u were due, as Linux does "
-                           "(smc_llc_add_link_cont())", left, due);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
+                                  "RTokens left: %u, though %u were due, as Linux does "
+                                  "(smc_llc_add_link_cont())", left, due);
     else
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_count, doubt,
-                           "RTokens left: %u, but %u after the message before", left, due);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_count, doubt,
+                                  "RTokens left: %u, but %u after the message before", left, due);
     return MIN(left, due);
 }
 
@@ -448,8 +448,9 @@ SMCR_RULES_LLC(check_unfinished)
     smcr_rules_countdown_t *countdown = confirms_of(message, message->from);
 
     if (countdown->last_message.qp == arrival->qp && is_unfinished(countdown))
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
-                           "The message before has announced more RTokens, which are missing");
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
+            "The message before has announced more RTokens, which are missing");
     unsigned others = message->llc->u.confirm_rkey.other_links;
     bool counts = others < SMCR_WIRE_LINKS_MAX && !(message->llc->type & SMCR_LLC_TYPE_V2);
     *countdown = countdown_at(message, counts ? others : 0, false);
@@ -476,14 +477,15 @@ SMCR_RULES_LLC(check_countdown)
     unsigned left = message->llc->u.confirm_rkey.other_links;
 
     if (smcr_rules_of_links(message->lgr)->confirm_count[message->from->side] == 0)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_rkey_count,
             smcr_doubt_later(arrival, message->lgr, message->from->side, (smcr_doubt_proof_t){0}),
             "The message follows no CONFIRM RKEY");
     else if (countdown->last_message.qp == arrival->qp && !is_next_count(countdown, left))
-        smcr_breach_report(
-            arrival, SMCR_EVENT_rkey_count, smcr_doubt_since(arrival, &countdown->last_message),
-            "RTokens left: %u, but %u in the message before", left, countdown->rtokens_left);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_count,
+                                  smcr_doubt_since(arrival, &countdown->last_message),
+                                  "RTokens left: %u, but %u in the message before", left,
+                                  countdown->rtokens_left);
     *countdown = countdown_at(message, (uint8_t)left, true);
 }
 

@@ -49,8 +49,8 @@ check_listed_number(const smcr_exchange_message_t *message, uint8_t number)
         return;
     smcr_doubt_t doubt = smcr_doubt_later(message->arrival, lgr, lgr->server, claim);
     if (!doubt.kind)
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                           "The link group never had a link %u", number);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
+                                  "The link group never had a link %u", number);
 }
 
 /* The RToken of `rkey` on `link`, if the RKey belongs to the side of the message's sender; NULL:
@@ -98,9 +98,10 @@ SMCR_RULES_LLC(check_rkey)
 
     smcr_rules_links(arrival, message->lgr)->confirm_count[message->from->side]++;
     if (conn)
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_again,
-                           smcr_doubt_use(arrival, conn, message->from->side, NULL),
-                           "The RMB is announced already, and connection %u uses it", conn->index);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_again,
+                                  smcr_doubt_use(arrival, conn, message->from->side, NULL),
+                                  "The RMB is announced already, and connection %u uses it",
+                                  conn->index);
     check_other_links(message, entry ? entry->rmb : NULL);
     if (entry && smcr_rules_of_rmb(entry->rmb)->refused_frame)
         smcr_rules_rmb(arrival, entry->rmb)->refused_frame = 0;
@@ -130,10 +131,10 @@ check_retry(const smcr_exchange_message_t *message)
                                 .key = counts[message->to->side],
                                 .deadline = arrival->when.time + RETRY_WAIT};
 
-    smcr_breach_report(arrival, SMCR_EVENT_rkey_not_retried,
-                       smcr_doubt_later(arrival, message->lgr, message->to->side, claim),
-                       "No CONFIRM RKEY follows within 5 seconds, as Linux does "
-                       "(smc_llc_do_confirm_rkey())");
+    smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_not_retried,
+                              smcr_doubt_later(arrival, message->lgr, message->to->side, claim),
+                              "No CONFIRM RKEY follows within 5 seconds, as Linux does "
+                              "(smc_llc_do_confirm_rkey())");
 }
 
 /* Whether the server's request is still open when the message comes. The server sent the request at
@@ -157,10 +158,10 @@ check_change(const smcr_exchange_message_t *message)
 
     if (message->from->side == message->lgr->server &&
         (adds || is_open_still(message, change->delete_time)))
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_accepted_in_change,
-                           smcr_doubt_group(message->arrival, message->lgr),
-                           "The server is %s a link, but agrees, as Linux does "
-                           "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_accepted_in_change,
+                                  smcr_doubt_group(message->arrival, message->lgr),
+                                  "The server is %s a link, but agrees, as Linux does "
+                                  "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
 /* Remembers the time of a positive response to CONFIRM RKEY, if a CLC message has named the RMB
@@ -220,14 +221,13 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
     while (other && !smcr_rmb_find(message->arrival->state, &other->qp[message->from->side], rkey))
         other = smcr_link_older(other);
     if (other)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
             "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
-            "message",
-            rkey, other->number);
+            "message", rkey, other->number);
     else
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
-                           "RKey 0x%08x was never announced on this link", rkey);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
+                                  "RKey 0x%08x was never announced on this link", rkey);
 }
 
 /* An owner deletes an RMB only when no connection uses it (R-3.5.5.2.2-1). DELETE RKEY breaks the
@@ -239,9 +239,10 @@ check_deleted_unused(const smcr_exchange_message_t *message, const smcr_rmb_rtok
     const smcr_conn_t *conn = smcr_rules_find_rmb_user(entry->rmb);
 
     if (conn)
-        smcr_breach_report(message->arrival, SMCR_EVENT_rkey_deleted_in_use,
-                           smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
-                           "Connection %u uses the RMB with RKey 0x%08x", conn->index, entry->rkey);
+        smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_deleted_in_use,
+                                  smcr_doubt_use(message->arrival, conn, message->from->side, NULL),
+                                  "Connection %u uses the RMB with RKey 0x%08x", conn->index,
+                                  entry->rkey);
 }
 
 /* The rules of check_deleted_unused() and check_unknown(), for each RKey of DELETE RKEY. If several
@@ -278,10 +279,10 @@ SMCR_RULES_LLC(check_withdrawal)
         message->lgr->withdrawn[side].count == message->llc->u.delete_rkey.count;
 
     if (memory->has_unknown_rkey[side] && !is_negative(message) && is_answer)
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_unknown_accepted,
-                           smcr_doubt_rkey(arrival, message->to, memory->unknown_rkey[side]),
-                           "RKey 0x%08x was never announced, but the response is positive",
-                           memory->unknown_rkey[side]);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_unknown_accepted,
+                                  smcr_doubt_rkey(arrival, message->to, memory->unknown_rkey[side]),
+                                  "RKey 0x%08x was never announced, but the response is positive",
+                                  memory->unknown_rkey[side]);
     memory->has_unknown_rkey[side] = false;
 }
 
@@ -360,11 +361,11 @@ SMCR_RULES_LLC(check_reachable)
                                       .owner = &link->qp[side],
                                       .frame = arrival->when.frame};
         smcr_doubt_proof_t claim = {.has_come = is_rtoken_unneeded, .about = missing};
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_not_on_link,
-                           smcr_doubt_later_adding(arrival, message->lgr, link, claim),
-                           "The %s has told no RToken on link %u for its RMB of connection %u",
-                           side == message->lgr->server ? "server" : "client", link->number,
-                           conn->index);
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_rkey_not_on_link,
+            smcr_doubt_later_adding(arrival, message->lgr, link, claim),
+            "The %s has told no RToken on link %u for its RMB of connection %u",
+            side == message->lgr->server ? "server" : "client", link->number, conn->index);
     }
 }
 
@@ -396,7 +397,7 @@ SMCR_RULES_LLC(check_new_rtokens)
         const smcr_rmb_rtoken_t *entry = find_named(message, link, rtoken->rkey);
         bool names_other = known && entry && entry->rmb != known->rmb;
         if (is_given_twice(message->llc, i))
-            smcr_breach_report(arrival, SMCR_EVENT_rkey_in_use, smcr_doubt_message(arrival),
+            smcr_breach_report(arrival, SMCR_EVENT_rkey_in_use,
                                "The message gives RKey 0x%08x to two RMBs", rtoken->rkey);
         else if (names_other)
             smcr_rules_check_rkey_in_use(arrival, entry,

@@ -37,10 +37,10 @@ smcr_rules_check_rkey_in_use(const smcr_arrival_t *arrival, const smcr_rmb_rtoke
     const smcr_conn_t *conn = smcr_rules_find_rmb_user(entry->rmb);
 
     if (conn)
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_in_use,
-                           smcr_doubt_use(arrival, conn, entry->rmb->side, added),
-                           "RKey 0x%08x is that of another RMB, which connection %u uses",
-                           entry->rkey, conn->index);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_in_use,
+                                  smcr_doubt_use(arrival, conn, entry->rmb->side, added),
+                                  "RKey 0x%08x is that of another RMB, which connection %u uses",
+                                  entry->rkey, conn->index);
 }
 
 /* ---- RMBs of other groups ---- */
@@ -91,10 +91,10 @@ check_shared(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uint32_t rkey, 
         if (!entry || entry->va != va || !smcr_rules_find_rmb_user(entry->rmb))
             continue;
         smcr_doubt_proof_t claim = {.has_come = is_free, .about = entry->rmb};
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_in_use,
-                           smcr_doubt_later(arrival, lgr, entry->rmb->side, claim),
-                           "RKey 0x%08x at this address is an RMB of link group %u as well", rkey,
-                           lgr->index);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_in_use,
+                                  smcr_doubt_later(arrival, lgr, entry->rmb->side, claim),
+                                  "RKey 0x%08x at this address is an RMB of link group %u as well",
+                                  rkey, lgr->index);
     }
 }
 
@@ -117,7 +117,7 @@ smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uin
         return entry->va != va || smcr_rules_of_rmb(entry->rmb)->refused_frame;
     check_shared(arrival, qp, rkey, va);
     if (qp->link->lgr->rmb_count[qp->side] >= SMCR_RMBS_MAX)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_rkey_too_many,
             smcr_doubt_later_adding(arrival, qp->link->lgr, NULL, (smcr_doubt_proof_t){0}),
             "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
@@ -146,7 +146,7 @@ check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
                                 .about = smcr_rules_rmb(arrival, rmb),
                                 .bound = arrival->when.time + SMCR_TIME_DISORDER};
 
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_rkey_clc_early, smcr_doubt_until(arrival, claim),
         "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
 }
@@ -164,8 +164,8 @@ check_announced_by_llc(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
     smcr_doubt_t doubt = smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim);
 
     if (!doubt.kind)
-        smcr_breach_report(arrival, SMCR_EVENT_rkey_not_announced, doubt,
-                           "No CONFIRM RKEY announces the RMB");
+        smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_not_announced, doubt,
+                                  "No CONFIRM RKEY announces the RMB");
 }
 
 /* Checks the RMB that an Accept or Confirm names. In a later contact the RKey must have been

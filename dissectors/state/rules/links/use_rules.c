@@ -47,8 +47,8 @@ SMCR_RULES_LLC(check_deleted)
     const smcr_link_t *link = arrival->qp->link;
 
     if (link->deleted_frame)
-        smcr_breach_report(arrival, SMCR_EVENT_link_after_delete, doubt_gone(arrival, link),
-                           "The link was deleted in frame %u", link->deleted_frame);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_after_delete, doubt_gone(arrival, link),
+                                  "The link was deleted in frame %u", link->deleted_frame);
 }
 
 /* A rejected link is not used (R-3.5.1.6-9). A request on a link breaks the rule if a response to
@@ -60,9 +60,10 @@ check_rejected(const smcr_arrival_t *arrival)
     smcr_link_t *link = arrival->qp->link;
 
     if (link->state == SMCR_LINK_REJECTED && link->qp[0].number_known && link->qp[1].number_known)
-        smcr_breach_report(arrival, SMCR_EVENT_link_refused_used,
-                           smcr_doubt_or(doubt_gone(arrival, link), smcr_doubt_link(arrival, link)),
-                           "Link %u was rejected", link->number);
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_link_refused_used,
+            smcr_doubt_or(doubt_gone(arrival, link), smcr_doubt_link(arrival, link)),
+            "Link %u was rejected", link->number);
 }
 
 /* A Decline ends the link group that its first contact has begun (R-3.5.1.6.4-2). A request on a
@@ -79,9 +80,10 @@ check_declined(const smcr_arrival_t *arrival)
     bool has_one_conn = lgr->newest_conn && !lgr->newest_conn->older_in_group;
 
     if (declined && arrival->when.time > declined + SMCR_TIME_SECOND && has_one_conn)
-        smcr_breach_report(arrival, SMCR_EVENT_link_refused_used, smcr_doubt_link(arrival, link),
-                           "The first contact of the link group was declined in frame %u",
-                           lgr->newest_conn->decline_frame);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_refused_used,
+                                  smcr_doubt_link(arrival, link),
+                                  "The first contact of the link group was declined in frame %u",
+                                  lgr->newest_conn->decline_frame);
 }
 
 /* The receiver of a Decline with the S flag (out of sync) ends the link group (R-A.2.5-2). The
@@ -96,9 +98,10 @@ check_out_of_sync(const smcr_arrival_t *arrival)
 
     if (kept->out_of_sync_time && arrival->qp->side != kept->out_of_sync_side &&
         arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
-        smcr_breach_report(arrival, SMCR_EVENT_link_out_of_sync,
-                           smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
-                           "The sender was told to end the link group");
+        smcr_breach_report_unless(
+            arrival, SMCR_EVENT_link_out_of_sync,
+            smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
+            "The sender was told to end the link group");
 }
 
 /* ---- links that are not ready ---- */
@@ -127,11 +130,10 @@ check_confirmed(const smcr_arrival_t *arrival, const char *what)
         return;
     smcr_doubt_proof_t claim =
         claim_not_by_now(arrival, &smcr_rules_link(arrival, link)->confirmed_time);
-    smcr_breach_report(arrival, SMCR_EVENT_link_before_confirm,
-                       arrival->qp->side == client
-                           ? smcr_doubt_later_on(arrival, link, client, claim)
-                           : smcr_doubt_before(arrival),
-                       "%s before the response to CONFIRM LINK", what);
+    smcr_breach_report_unless(arrival, SMCR_EVENT_link_before_confirm, arrival->qp->side == client
+                              ? smcr_doubt_later_on(arrival, link, client, claim)
+                              : smcr_doubt_before(arrival),
+                              "%s before the response to CONFIRM LINK", what);
 }
 
 /* ---- LLC messages ---- */
@@ -172,11 +174,10 @@ check_offered(const smcr_arrival_t *arrival)
     const smcr_rules_links_t *memory = smcr_rules_of_links(lgr);
 
     if (smcr_rules_of_link(link)->confirmed_time && !is_limited_to_one_link(lgr))
-        smcr_breach_report(
-            arrival, SMCR_EVENT_link_no_second,
-            smcr_doubt_later_on(arrival, link, lgr->server,
-                                claim_not_by_now(arrival, &memory->second_offered_time)),
-            "Data flow before the server has offered a second link");
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_no_second,
+                                  smcr_doubt_later_on(arrival, link, lgr->server,
+                                  claim_not_by_now(arrival, &memory->second_offered_time)),
+                                  "Data flow before the server has offered a second link");
 }
 
 /* Whether the packet's sender, if it is Linux, has given up the second link. A Linux server waits
@@ -213,19 +214,19 @@ check_settled(const smcr_arrival_t *arrival)
         claim_not_by_now(arrival, &smcr_rules_of_links(lgr)->second_over_time);
 
     if (second->state == SMCR_LINK_DELETED)
-        smcr_breach_report(
+        smcr_breach_report_unless(
             arrival, SMCR_EVENT_link_not_confirmed,
             smcr_doubt_later_on(arrival, link, client, claim),
             "Data flow before the response to DELETE LINK for link %u, as with Linux "
-            "(%s())",
-            second->number,
+            "(%s())", second->number,
             arrival->qp->side == client ? "smc_llc_srv_conf_link" : "smc_llc_cli_add_link");
     else if (!has_given_up_second_link(arrival, lgr))
-        smcr_breach_report(arrival, SMCR_EVENT_link_data_early,
-                           second->qp[client].number_known
-                               ? smcr_doubt_later(arrival, lgr, client, claim)
-                               : smcr_doubt_later_on(arrival, link, client, claim),
-                           "Data flow before link %u is set up, or has failed", second->number);
+        smcr_breach_report_unless(arrival, SMCR_EVENT_link_data_early,
+                                  second->qp[client].number_known
+                                  ? smcr_doubt_later(arrival, lgr, client, claim)
+                                  : smcr_doubt_later_on(arrival, link, client, claim),
+                                  "Data flow before link %u is set up, or has failed",
+                                  second->number);
 }
 
 /* The rules of check_offered() and check_settled(), for the first RDMA WRITE of a group. */
@@ -279,13 +280,13 @@ check_operation(const smcr_arrival_t *arrival)
     if (!is_foreign_operation(opcode) || !is_smc || may_have_immediate(link->lgr, opcode))
         return;
     if (smcr_ib_fetches_data(opcode))
-        smcr_breach_report(arrival, SMCR_EVENT_rdma_operation, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_rdma_operation,
                            "SMC-R uses RDMA WRITE and SEND only");
     else if (smcr_ib_has_invalidate(opcode))
-        smcr_breach_report(arrival, SMCR_EVENT_rdma_invalidate, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_rdma_invalidate,
                            "The SEND invalidates an RKey, which SMC-R does not do");
     else
-        smcr_breach_report(arrival, SMCR_EVENT_rdma_immediate, smcr_doubt_message(arrival),
+        smcr_breach_report(arrival, SMCR_EVENT_rdma_immediate,
                            "The packet has immediate data, which SMC-R does not use");
 }
 
@@ -377,8 +378,7 @@ SMCR_RULES_LLC(check_reason)
     else if (by_client && !message->all_links && reason == SMCR_LLC_DELETE_PROGRAM)
         what = "A client does not delete a link because nobody uses it";
     if (what)
-        smcr_breach_report(arrival, SMCR_EVENT_delete_link_reason_kind, smcr_doubt_message(arrival),
-                           "%s", what);
+        smcr_breach_report(arrival, SMCR_EVENT_delete_link_reason_kind, "%s", what);
 }
 
 /* Returns how many other active links the group of the link has. Sets `*sharing` to the number of
@@ -428,7 +428,7 @@ SMCR_RULES_LLC(check_asymmetric)
     unsigned others = count_other_active_links(link, &sharing);
     if (others >= 2 && (sharing || message->llc->type & SMCR_LLC_TYPE_V2))
         return;
-    smcr_breach_report(
+    smcr_breach_report_unless(
         arrival, SMCR_EVENT_delete_link_reason,
         smcr_doubt_later_of_both(arrival, message->lgr, link, (smcr_doubt_proof_t){0}),
         others < 2 ? "No symmetric link replaces link %u" : "Link %u is no asymmetric one",
@@ -480,11 +480,10 @@ SMCR_RULES_LLC(check_consent)
         return;
     if (had_link(lgr, consent->link, refuses ? is_deleted_by_server : NULL) != refuses)
         return;
-    smcr_breach_report(arrival, SMCR_EVENT_delete_link_answer,
-                       smcr_doubt_group(arrival, message->lgr),
-                       refuses ? "Link %u was in use, and the client has not asked to delete it"
-                               : "The group never had a link %u; the response does not say so",
-                       consent->link);
+    smcr_breach_report_unless(
+        arrival, SMCR_EVENT_delete_link_answer, smcr_doubt_group(arrival, message->lgr),
+        refuses ? "Link %u was in use, and the client has not asked to delete it"
+        : "The group never had a link %u; the response does not say so", consent->link);
 }
 
 /* ---- memory of the end of a link ---- */
