@@ -72,7 +72,18 @@ typedef struct {
                                            update (SMCR_TIMELINE_READER) */
     smcr_distribution_t drain_time[2];  /* times from a full receive buffer to a half-empty one
                                            (SMCR_TIMELINE_DRAIN) */
+    smcr_distribution_t answer_time[2]; /* times in which the peer's program answered
+                                           (SMCR_TIMELINE_ANSWER) */
+    uint64_t slow_answers[2];     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
+    uint64_t slow_answer_time[2]; /* time that these answers took together, nanoseconds */
+    smcr_when_t ended[2]; /* by sender: first CDC message that closes or aborts the connection; frame
+                             0: none */
+    uint64_t idle;        /* time from the last RDMA WRITE with data, of either side, to the earlier
+                             message of `ended`, nanoseconds; set with it */
 } smcr_collect_times_t;
+
+/* Shortest time of an answer that a user notices, nanoseconds. */
+#define SMCR_COLLECT_SLOW_ANSWER (500 * SMCR_TIME_MILLISECOND)
 
 /* What the capture has missed of a connection up to a certain packet. */
 typedef struct {
@@ -129,6 +140,15 @@ smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *tim
                                                  const smcr_collect_span_t *span,
                                                  const smcr_timeline_direction_t *direction,
                                                  wmem_allocator_t *scope);
+
+/* Fills in the distributions and counts of the direction that side `writer` writes. */
+void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
+                             smcr_entry_conn_direction_t *entry);
+
+/* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. `client`: side of
+ * the client. NULL: neither side has closed or aborted the connection. */
+smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times, int client,
+                                              wmem_allocator_t *scope);
 
 /* Adds the longest wait of each kind, in one direction, to the connection's entry. Memory is
  * allocated in `scope`. */

@@ -178,27 +178,31 @@ kind_of_loss(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
-/* Stores in `*cost` how long programs waited for retransmissions, nanoseconds, as far as frames
+/* Returns how long programs of SMC-R waited for retransmissions, nanoseconds, as far as frames
  * prove it. For each connection only the direction that waited longer counts, since both directions
- * may wait for the same packet. Returns false, and `*cost` means nothing, in two cases: no
- * connection goes over SMC-R, or the time of one such connection is not known. */
-static bool
-find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
+ * may wait for the same packet. Returns 0 if no such time is known. */
+static uint64_t
+wait_for_retransmissions(const smcr_finder_t *finder)
 {
-    bool has_connection = false;
+    uint64_t cost = 0;
 
-    *cost = 0;
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_time_t *up = conn->client_to_server.time;
         const smcr_entry_conn_time_t *down = conn->server_to_client.time;
-        if (conn->outcome != SMCR_FIGURE_OUTCOME_SMCR)
-            continue;
-        if (!up || !down)
-            return false;
-        *cost += MAX(up->retransmission_s, down->retransmission_s);
-        has_connection = true;
+        if (conn->outcome == SMCR_FIGURE_OUTCOME_SMCR)
+            cost += MAX(up ? up->retransmission_s : 0, down ? down->retransmission_s : 0);
     }
-    return has_connection;
+    return cost;
+}
+
+/* Returns how long programs waited for retransmissions, nanoseconds. If the time of no connection
+ * is known, it is the time in which packets of the flows in `sum` were being retransmitted. */
+static uint64_t
+cost_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum)
+{
+    uint64_t cost = wait_for_retransmissions(finder);
+
+    return cost ? cost : smcr_figure_or_zero(sum->retransmission_s);
 }
 
 /* Finding: packets were lost, so a reliable queue pair retransmitted them. There are three kinds of
@@ -224,7 +228,7 @@ find_lost(smcr_finder_t *finder)
 
     if (!trouble.count)
         return;
-    facts.has_cost = find_cost_of_loss(finder, &facts.cost);
+    facts.cost = cost_of_loss(finder, &sum);
     smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
                        text_of_loss(finder, &trouble, &sum, naks));
 }
