@@ -199,6 +199,56 @@ void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocat
 void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                                   wmem_allocator_t *scope);
 
+/* ---- sizes of packets in an RDMA flow ---- */
+
+#define SMCR_COLLECT_SENT_KEPT 16 /* number of requests whose lengths are kept */
+#define SMCR_COLLECT_TRIES 3      /* number of tries from which on a request counts as stuck */
+
+/* A request that is not acknowledged. */
+typedef struct {
+    uint32_t psn;    /* its PSN, 24 bits */
+    uint32_t length; /* length of its IP packet, bytes; 0: none is kept here */
+} smcr_collect_sent_t;
+
+/* The request that the receiver expects, if it is sent in vain. All zeros but `next`: it was not
+ * sent so far. */
+typedef struct {
+    smcr_when_t begin; /* first captured try; frame 0: none */
+    smcr_when_t end;   /* last captured try */
+    uint32_t next;     /* PSN of the expected request or, if that is missing in the capture, of the
+                          first captured one after it */
+    uint32_t tries;    /* how often the request with the PSN `next` was captured */
+    uint32_t length;   /* length of the expected request's IP packet, bytes; 0: it is missing in the
+                          capture */
+    uint32_t missing;  /* number of missing PSNs from the expected request on; 0: it is captured */
+    bool is_refused;   /* the receiver sent a NAK for the expected request: it got a later one */
+} smcr_collect_stuck_t;
+
+/* Sizes of the requests of a flow. All zeros: no packet has come. */
+typedef struct {
+    smcr_collect_sent_t sent[SMCR_COLLECT_SENT_KEPT]; /* the last requests; a ring */
+    unsigned sent_next;       /* index in `sent` for the next request */
+    unsigned sent_count;      /* number of members of `sent` that are in use */
+    bool is_known;            /* `expected` is known */
+    uint32_t expected;        /* PSN that the receiver expects, 24 bits */
+    uint32_t acked_longest;   /* length of the longest IP packet that was acknowledged, bytes; 0:
+                                 none */
+    uint32_t dropped_longest; /* length of the longest IP packet that `sent` has no room for, bytes,
+                                 since the last acknowledgement; 0: none */
+    smcr_collect_stuck_t stuck; /* the expected request */
+} smcr_collect_flow_sizes_t;
+
+/* Takes the next packet of the flow that `sizes` belongs to. */
+void smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
+                                  const smcr_tap_t *packet);
+
+/* Takes the headers of the next packet of the reverse flow: it may acknowledge requests. */
+void smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce);
+
+/* Fills in the sizes of the entry. Memory is allocated in `scope`. */
+void smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
+                                  wmem_allocator_t *scope);
+
 /* ---- RDMA flows: of links of SMC-R; with the preference smcr.roce, all others, too ---- */
 
 /* Counts a packet of RoCE or InfiniBand in the figures of its flow. The ICRC of a packet without

@@ -51,6 +51,7 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
     smcr_finding_t found = {.entry = entry,
                             .rank = facts->rank ? facts->rank : kinds[facts->kind].rank,
                             .cost = facts->cost};
+    finder->has_rank[kinds[facts->kind].rank] = true;
     add_found(finder, found);
 }
 

@@ -39,7 +39,7 @@ typedef enum {
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
     SMCR_FINDING_BY_IDLE_CLOSE,     /* a side closes an idle connection that its peer keeps open */
     SMCR_FINDING_BY_DEAD_AFTER,     /* a peer stops answering after connections were reset */
-    SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP */
+    SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP: RoCE does not pass */
     SMCR_FINDING_BY_NO_CONNECTION,  /* the TCP connection is refused, or gets no answer */
     SMCR_FINDING_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
     /* ---- what cost time ---- */
@@ -54,8 +54,9 @@ typedef enum {
     SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
     /* ---- what is a risk ---- */
+    SMCR_FINDING_BY_DECLINE,        /* a connection falls back to TCP, and RoCE is not to blame */
+    SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_DECLINE,
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
-    SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_RULE,
     SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
@@ -222,6 +223,10 @@ bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_
  * packet. The link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Whether the flow sends a request in vain that is larger than all packets which arrive at the
+ * destination host: the path MTU may be too small for it (docs/report.md). */
+bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
@@ -230,6 +235,7 @@ void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
 void smcr_finding_on_loss(smcr_finder_t *finder);
+void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);
 
 /* Adds the expert items that no finding so far explains. Called after all other rules. */

@@ -180,6 +180,15 @@ severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
     return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
+/* Returns the rank of a fallback: a failure if RoCE packets did not arrive, else a risk, since the
+ * program gets its data over TCP. */
+static smcr_finding_rank_t
+rank_of_fallback(const smcr_entry_conn_fallback_t *fallback)
+{
+    return smcr_finding_is_timeout(fallback->code) ? SMCR_FINDING_BY_FALLBACK
+                                                   : SMCR_FINDING_BY_DECLINE;
+}
+
 /* Finding: fallback to TCP for one reason. The option in the SYN offers SMC-R. Then one of three
  * events ends the negotiation (RFC 7609, 3.1 to 3.3): a Decline, a SYN-ACK without the option, or
  * TCP data instead of CLC messages. The sentence has the text of the diagnosis code, and another
@@ -195,6 +204,7 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
                                .count = group->count,
                                .when = fallback->frame,
+                               .rank = rank_of_fallback(fallback),
                                .filter = filter_of_all(finder, group, "smcr.fallback")},
         "%s %s: %s%s%s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? fallback->reason : "reason not known", other_cause(finder, group->first),
@@ -237,6 +247,7 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
                                            .count = count,
                                            .when = first,
+                                           .rank = SMCR_FINDING_BY_DECLINE,
                                            .filter = "smcr.fallback"},
                     "%s fell back to TCP, for %s",
                     smcr_words_connections(finder->scope,

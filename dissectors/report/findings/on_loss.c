@@ -10,13 +10,15 @@
 /* ---- lost packets ---- */
 
 /* Whether other findings explain the retransmissions of the flow: packets with wrong ICRCs, a link
- * that never came up, or a peer that stopped answering. A peer that stopped answering is no
+ * that never came up, packets that are too big for the path, or a peer that stopped answering. A peer that stopped answering is no
  * explanation if packets were retransmitted after a NAK for a PSN sequence error: such a NAK proves
  * a loss. */
 static bool
 is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
+        return true;
+    if (smcr_finding_flow_is_too_big(finder, flow))
         return true;
     return smcr_finding_flow_unanswered(finder, flow) &&
            !smcr_figure_or_zero(flow->repeated_after.nak);

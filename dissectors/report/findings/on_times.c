@@ -14,6 +14,8 @@
 #define LONG_HALF (50 * SMCR_TIME_MILLISECOND)
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
+#define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)
+#define ENOUGH_ACKS 16   /* number of acknowledgements whose times say how the path is */
 #define ENOUGH_ANSWERS 4 /* number of answers whose mean says what is usual */
 
 /* The waits of one direction of a connection. All times are in nanoseconds. */
@@ -217,12 +219,38 @@ longest_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->longest->lasted_s));
 }
 
-/* Returns the end of the sentence. If the path is the cause, the text names a sufficient buffer
- * size. Otherwise it names the longest wait. */
+/* Whether packets of the direction wait in a queue of the network: acknowledgements take ten times
+ * as long on average as at best, and 20 ms or more. A larger receive buffer would make such a queue
+ * longer. */
+static bool
+has_queue(const wait_t *wait)
+{
+    const smcr_distribution_t *acks = &wait->figures->ack_time_s;
+
+    return acks->count >= ENOUGH_ACKS && mean(acks) >= QUEUE_TIME && mean(acks) >= 10 * acks->min;
+}
+
+/* Returns the times of acknowledgements as text, for a direction with a queue (has_queue()). */
+static const char *
+queue_text(const smcr_finder_t *finder, const wait_t *wait)
+{
+    const smcr_distribution_t *acks = &wait->figures->ack_time_s;
+
+    return wmem_strdup_printf(
+        finder->scope, "; acknowledgements took %s at best, %s on average, as with a queue on the path",
+        smcr_words_duration(finder->scope, acks->min),
+        smcr_words_duration(finder->scope, mean(acks)));
+}
+
+/* Returns the end of the sentence. If the path is the cause, the text names a queue on it, or a
+ * sufficient buffer size. Otherwise it names the longest wait. */
 static const char *
 cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
     bool knows_path = wait->round_trip && wait->buffer_size != SMCR_FIGURE_UNKNOWN;
+
+    if (!has_slow_reader(wait) && has_queue(wait))
+        return queue_text(finder, wait);
 
     if (!has_long_path(wait) || !knows_path)
         return longest_text(finder, wait);
