@@ -33,7 +33,13 @@ STORY = {
         [DEAD_HOST, r"86\.5 s"],
     ),
     "s04-pmtu": (
-        [r"MTU", r"10\.0\.0\.2", r"10\.0\.0\.1", r"1,?\d\d\d bytes"],
+        [
+            r"path MTU",
+            r"10\.0\.0\.2 → 10\.0\.0\.1",
+            r"up to 304 bytes",
+            r"RoCE MTU of 4,096",
+            r"frame 74\b",
+        ],
         [],
         [DEAD_HOST, SLOW_PROGRAM],
     ),
@@ -88,7 +94,11 @@ STORY = {
         [DEAD_HOST, LOST],
     ),
     "s16b-rude-close": (
-        [r"[Tt]he server aborted", r"1 more connection", r"128\.0 KiB|64\.0 KiB", r"frame 102\b"],
+        [
+            r"[Tt]he server aborted 10\.0\.0\.1:58724 → 10\.0\.0\.2:8088 and 1 more connection",
+            r"128\.0 KiB from the client",
+            r"frame 102\b",
+        ],
         [],
         [DEAD_HOST, LOST],
     ),
@@ -122,17 +132,11 @@ STORY = {
 
 # Stories that the page does not tell rightly yet.
 OPEN = {
+    "s26-second-link-acl",
     "s02b-fw-roce-60s",
-    "s04-pmtu",
-    "s06e-corrupt",
-    "s10c-slow-sub-late",
     "s10c-slow-sub-late-late",
     "s10c-slow-sub-late-late-netlink",
-    "s11-pool-kill",
-    "s16b-rude-close",
-    "s26-second-link-acl",
     "queue-pair-silent-host-alive",
-    "mtu-icmp",
 }
 
 

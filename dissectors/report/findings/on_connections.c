@@ -360,14 +360,14 @@ typedef struct {
     smcr_when_t first; /* first abort of a known side; frame 0: none */
 } aborts_t;
 
-/* Returns which side aborted each of the connections that have the property. */
+/* Returns which side aborted each of the aborted connections. */
 static aborts_t
-sides_of_aborts(const smcr_finder_t *finder, property_t *has_property)
+sides_of_aborts(const smcr_finder_t *finder)
 {
     aborts_t aborts = {0};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!has_property(conn))
+        if (!is_aborted(conn))
             continue;
         bool knows = conn->end && conn->client.addr;
         aborts.by[knows ? conn->end->by : SMCR_FIGURE_ROLE_NONE]++;
@@ -420,35 +420,30 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
 
 /* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
  * may have lost data. The finding names the side that aborted first if no packet is missing in the
- * capture: a missing packet may be an earlier abort by the other side. `facts`: rank and cost of the
- * finding. */
-static void
-find_aborts(smcr_finder_t *finder, property_t *has_property, smcr_finder_facts_t facts)
-{
-    alike_conns_t group = gather_conns(finder, has_property);
-    aborts_t aborts = sides_of_aborts(finder, has_property);
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
-
-    if (!group.count)
-        return;
-    facts.kind = SMCR_FIGURE_FOUND_ABORT;
-    facts.count = group.count;
-    facts.when = aborts.first.frame ? aborts.first : notice.first;
-    facts.filter = filter_of_one(finder, &group, "smcr.conn.aborted");
-    smcr_finder_add(finder, &facts, "%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
-                    group.count == 1 ? earlier_close_text(finder, &notice) : "",
-                    losses_text(finder, has_property));
-}
-
-/* Findings: aborted connections. An abort that leaves a small part of the data unread counts as a
- * second of lost time: what cost more time comes first. Any other abort is a failure. */
+ * capture: a missing packet may be an earlier abort by the other side. If every abort left a small
+ * part of the data unread (is_hasty_abort()), the finding counts as a second of lost time: what cost
+ * more time comes first. Otherwise it is a failure. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
-    find_aborts(finder, is_other_abort, (smcr_finder_facts_t){0});
-    find_aborts(finder, is_hasty_abort,
-                (smcr_finder_facts_t){.rank = SMCR_FINDING_BY_HASTY_ABORT,
-                                      .cost = SMCR_TIME_SECOND});
+    alike_conns_t group = gather_conns(finder, is_aborted);
+    aborts_t aborts = sides_of_aborts(finder);
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
+    bool is_hasty = !gather_conns(finder, is_other_abort).count;
+
+    if (!group.count)
+        return;
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ABORT,
+                               .count = group.count,
+                               .when = aborts.first.frame ? aborts.first : notice.first,
+                               .filter = filter_of_one(finder, &group, "smcr.conn.aborted"),
+                               .rank = is_hasty ? SMCR_FINDING_BY_HASTY_ABORT : 0,
+                               .cost = is_hasty ? SMCR_TIME_SECOND : 0},
+        "%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
+        group.count == 1 ? earlier_close_text(finder, &notice) : "",
+        losses_text(finder, is_aborted));
 }
 
 /* ---- a server closes an idle connection, and its client goes on to keep it ---- */

@@ -197,14 +197,23 @@ wait_for_retransmissions(const smcr_finder_t *finder)
     return cost;
 }
 
+#define NOTICED (500 * SMCR_TIME_MILLISECOND) /* cost of a proven loss of MANY_LOST percent or more,
+                                                 at least: a user notices it */
+#define MANY_LOST 1
+
 /* Returns how long programs waited for retransmissions, nanoseconds. If the time of no connection
- * is known, it is the time in which packets of the flows in `sum` were being retransmitted. */
+ * is known, it is the time in which packets of the flows in `sum` were being retransmitted. A proven
+ * loss of many packets counts NOTICED at least: it delays programs in other ways, too. */
 static uint64_t
-cost_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum)
+cost_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
+             const smcr_entry_rdma_t *sum)
 {
     uint64_t cost = wait_for_retransmissions(finder);
+    bool is_frequent = trouble->count * 100 >= trouble->packets * MANY_LOST;
 
-    return cost ? cost : smcr_figure_or_zero(sum->retransmission_s);
+    if (!cost)
+        cost = smcr_figure_or_zero(sum->retransmission_s);
+    return is_proven(&sum->repeated_after) && is_frequent ? MAX(cost, NOTICED) : cost;
 }
 
 /* Finding: packets were lost, so a reliable queue pair retransmitted them. There are three kinds of
@@ -230,7 +239,7 @@ find_lost(smcr_finder_t *finder)
 
     if (!trouble.count)
         return;
-    facts.cost = cost_of_loss(finder, &sum);
+    facts.cost = cost_of_loss(finder, &trouble, &sum);
     smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
                        text_of_loss(finder, &trouble, &sum, naks));
 }
