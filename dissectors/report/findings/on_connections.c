@@ -451,6 +451,9 @@ find_aborted(smcr_finder_t *finder)
 #define LONG_IDLE SMCR_TIME_SECOND /* shortest time without data after which a connection is idle,
                                       and after which a client has not noticed a close */
 
+#define MOST_EXAMINED 100 /* number of connections whose pools are examined: each takes a look at
+                             all connections */
+
 /* Returns how long the client kept the connection open after the server had closed it, nanoseconds:
  * up to the client's close, or to the end of the capture. Returns 0 if the server was not the first
  * to close. */
@@ -534,10 +537,11 @@ find_idle_closes(smcr_finder_t *finder)
 {
     const smcr_entry_connection_t *worst = NULL;
     const char *filter = "";
-    uint32_t count = 0;
+    uint32_t count = 0, examined = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!is_closed_while_idle(finder, conn) || !is_missed(finder, conn))
+        if (!is_closed_while_idle(finder, conn) || examined++ >= MOST_EXAMINED ||
+            !is_missed(finder, conn))
             continue;
         filter = smcr_finder_either(finder, filter,
                                     smcr_words_connection_filter(finder->scope, conn), count++);

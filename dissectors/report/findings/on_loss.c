@@ -145,6 +145,35 @@ unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t 
                    : "without a NAK, as when a timer runs out";
 }
 
+/* Returns "; a program waited 3.93 s from frame 1942 on" for the longest time in which a writer
+ * waited for retransmissions; "" if no writer waited STALL or more. */
+static const char *
+longest_wait_text(const smcr_finder_t *finder)
+{
+    const smcr_entry_conn_wait_t *longest = NULL;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        SMCR_FIGURE_EACH(conn_wait, wait, conn->longest_waits)
+            if (wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION &&
+                (!longest || wait->lasted_s > longest->lasted_s))
+                longest = wait;
+    if (!longest || longest->lasted_s < STALL)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; a program waited %s from frame %" PRIu32 " on",
+                              smcr_words_duration(finder->scope, longest->lasted_s),
+                              longest->begin_frame.frame);
+}
+
+/* Returns how long retransmissions took: the longest time in which a program waited or, if that is
+ * not known, the slowest message. */
+static const char *
+duration_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    const char *wait = longest_wait_text(finder);
+
+    return *wait ? wait : smcr_finding_trouble_slowest(finder, trouble);
+}
+
 /* Returns the sentence of the finding of lost packets. `sum`: sum of the flows that have lost
  * packets. `naks`: number of NAKs for a PSN sequence error that ask for packets of these flows. */
 static const char *
@@ -164,10 +193,10 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
                                                     {causes->read, "after lost READ responses"},
                                                     {causes->timeout, "after timeouts"},
                                                     {causes->unknown, "for an unknown cause"}),
-                                  smcr_finding_trouble_slowest(finder, trouble));
+                                  duration_text(finder, trouble));
     return wmem_strdup_printf(
         finder->scope, "%s retransmitted %s%s", packets, unproven_cause(trouble, causes),
-        trouble->slowest >= STALL ? smcr_finding_trouble_slowest(finder, trouble) : "");
+        trouble->slowest >= STALL ? duration_text(finder, trouble) : "");
 }
 
 /* Returns the kind of the finding, by the causes of the retransmissions: proven loss, timeouts, or

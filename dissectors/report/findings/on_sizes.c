@@ -4,8 +4,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "report/words/words.h"
 #include "finder.h"
+
+#include "report/words/words.h"
 
 /* Returns the length of the longest IP packet that any flow between the hosts of `flow`, in its
  * direction, has brought to the destination, bytes; 0: not known. */
@@ -36,11 +37,13 @@ bool
 smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_flow_stuck_t *stuck = flow->stuck;
-    uint64_t arrived = longest_arrived(finder, flow);
 
-    if (!stuck || !arrived || stuck->is_refused != SMCR_FIGURE_YES)
+    if (!stuck || stuck->is_refused != SMCR_FIGURE_YES)
         return false;
     if (smcr_finder_is_filtered(finder) || smcr_finding_flow_is_damaged(finder, flow))
+        return false;
+    uint64_t arrived = longest_arrived(finder, flow);
+    if (!arrived)
         return false;
     if (stuck->length != SMCR_FIGURE_UNKNOWN)
         return stuck->length > arrived;
