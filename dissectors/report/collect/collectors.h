@@ -76,10 +76,10 @@ typedef struct {
                                            (SMCR_TIMELINE_ANSWER) */
     uint64_t slow_answers[2];     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
     uint64_t slow_answer_time[2]; /* time that these answers took together, nanoseconds */
-    smcr_when_t ended[2]; /* by sender: first CDC message that closes or aborts the connection; frame
-                             0: none */
-    uint64_t idle;        /* time from the last RDMA WRITE with data, of either side, to the earlier
-                             message of `ended`, nanoseconds; set with it */
+    smcr_when_t ended[2]; /* by sender: first CDC message that closes or aborts the connection;
+                             frame 0: none */
+    smcr_when_t idle;     /* last RDMA WRITE with data, of either side, before the earlier message
+                             of `ended`, or the first packet of the connection; set with `ended` */
 } smcr_collect_times_t;
 
 /* Shortest time of an answer that a user notices, nanoseconds. */

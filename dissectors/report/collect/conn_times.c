@@ -29,7 +29,7 @@ take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time
     times->slow_answer_time[writer] += time;
 }
 
-/* Notes the first CDC message of each side that closes or aborts the connection, and for how long
+/* Notes the first CDC message of each side that closes or aborts the connection, and since when
  * nobody had written before the first of both. A duplicate made by the network is never the
  * first. */
 static void
@@ -44,9 +44,10 @@ note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet
     times->ended[sender] = when;
     if (times->ended[!sender].frame)
         return;
-    uint64_t last = MAX(writer[0].last_write.time, writer[1].last_write.time);
-    last = MAX(last, times->timeline.begun.time);
-    times->idle = when.time > last ? when.time - last : 0;
+    times->idle = times->timeline.begun;
+    for (int side = 0; side < 2; side++)
+        if (writer[side].last_write.frame > times->idle.frame)
+            times->idle = writer[side].last_write;
 }
 
 void
@@ -159,7 +160,7 @@ smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_alloc
     *entry = (smcr_entry_conn_end_t){
         .by = first == client ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER,
         .frame = ended[first],
-        .idle_s = times->idle,
+        .idle_frame = times->idle,
         .other_frame = ended[!first],
         .written_after = times->timeline.writer[!first].last_write.frame > ended[first].frame
                              ? SMCR_FIGURE_YES

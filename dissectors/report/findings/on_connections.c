@@ -421,8 +421,8 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
 /* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
  * may have lost data. The finding names the side that aborted first if no packet is missing in the
  * capture: a missing packet may be an earlier abort by the other side. If every abort left a small
- * part of the data unread (is_hasty_abort()), the finding counts as a second of lost time: what cost
- * more time comes first. Otherwise it is a failure. */
+ * part of the data unread (is_hasty_abort()), the finding counts as a second of lost time: what
+ * cost more time comes first. Otherwise it is a failure. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
@@ -470,13 +470,22 @@ kept_after_close(const smcr_finder_t *finder, const smcr_entry_connection_t *con
     return until != SMCR_FIGURE_UNKNOWN && until > end->frame.time ? until - end->frame.time : 0;
 }
 
+/* Returns for how long nobody had written before the first close, nanoseconds. */
+static uint64_t
+idle_time(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_end_t *end = conn->end;
+
+    return smcr_figure_or_zero(smcr_figure_time_between(end->idle_frame, end->frame));
+}
+
 /* Whether the server closed the connection while it was idle, and the client kept it open for
  * LONG_IDLE or more. */
 static bool
 is_closed_while_idle(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     return kept_after_close(finder, conn) >= LONG_IDLE && conn->client.addr &&
-           smcr_figure_or_zero(conn->end->idle_s) >= LONG_IDLE;
+           idle_time(conn) >= LONG_IDLE;
 }
 
 /* Connections between the hosts of one connection, to the same port of the server. */
@@ -560,7 +569,7 @@ find_idle_closes(smcr_finder_t *finder)
                     "The server closed %s after %s idle, 1 of %" PRIu32
                     " open to this port; the client %s %s after the close",
                     smcr_words_connections(finder->scope, worst, count),
-                    smcr_words_duration(finder->scope, worst->end->idle_s),
+                    smcr_words_duration(finder->scope, idle_time(worst)),
                     pool_of(finder, worst).open, use,
                     smcr_words_duration(finder->scope, kept_after_close(finder, worst)));
 }

@@ -10,9 +10,9 @@
 /* ---- lost packets ---- */
 
 /* Whether other findings explain the retransmissions of the flow: packets with wrong ICRCs, a link
- * that never came up, packets that are too big for the path, or a peer that stopped answering. A peer that stopped answering is no
- * explanation if packets were retransmitted after a NAK for a PSN sequence error: such a NAK proves
- * a loss. */
+ * that never came up, packets that are too big for the path, or a peer that stopped answering. A
+ * peer that stopped answering is no explanation if packets were retransmitted after a NAK for a PSN
+ * sequence error: such a NAK proves a loss. */
 static bool
 is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -231,8 +231,8 @@ wait_for_retransmissions(const smcr_finder_t *finder)
 #define MANY_LOST 1
 
 /* Returns how long programs waited for retransmissions, nanoseconds. If the time of no connection
- * is known, it is the time in which packets of the flows in `sum` were being retransmitted. A proven
- * loss of many packets counts NOTICED at least: it delays programs in other ways, too. */
+ * is known, it is the time in which packets of the flows in `sum` were being retransmitted. A
+ * proven loss of many packets counts NOTICED at least: it delays programs in other ways, too. */
 static uint64_t
 cost_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
              const smcr_entry_rdma_t *sum)

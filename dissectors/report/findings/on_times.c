@@ -237,7 +237,8 @@ queue_text(const smcr_finder_t *finder, const wait_t *wait)
     const smcr_distribution_t *acks = &wait->figures->ack_time_s;
 
     return wmem_strdup_printf(
-        finder->scope, "; acknowledgements took %s at best, %s on average, as with a queue on the path",
+        finder->scope,
+        "; acknowledgements took %s at best, %s on average, as with a queue on the path",
         smcr_words_duration(finder->scope, acks->min),
         smcr_words_duration(finder->scope, mean(acks)));
 }
@@ -322,7 +323,8 @@ find_full_buffer(smcr_finder_t *finder)
         severity = wait.full_time * 2 >= wait.conn_time ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
     }
     smcr_finder_add_as(finder, severity, &facts, "%s: %s waited %s%s (%s) for space in %s%s%s",
-                       blame_text(finder, &wait), smcr_words_direction(scope, wait.conn, wait.to_server),
+                       blame_text(finder, &wait),
+                       smcr_words_direction(scope, wait.conn, wait.to_server),
                        is_lower_bound(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
