@@ -63,7 +63,8 @@ def rules: {
     "conn_direction": {"bytes": "total", "lacks_bytes": "own", "writes": "total", "cdc": "total", "repeated_packets":
         "total", "repeated_bytes": "total", "blocked_count": "total", "window_full_count": "total", "time": "total",
         "reader_time_s": "total", "drain_time_s": "total", "ack_time_s": "total", "read_reported_s": "total",
-        "urgent_count": "total", "unreported_bytes": "tail", "unannounced_bytes": "tail"},
+        "answer_time_s": "total", "slow_answers": "total", "slow_answers_s": "total", "urgent_count": "total",
+        "unreported_bytes": "tail", "unannounced_bytes": "tail"},
     "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first"},
     "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
         "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
@@ -97,9 +98,9 @@ def rules: {
         "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
-        "silent_s": "total", "late_naks": "total", "copies": "total", "gaps": "total", "missing": "total", "icrc":
-        "total", "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total",
-        "ce_to_cnp_s": "total"},
+        "silent_s": "total", "acked_longest": "first", "late_naks": "total", "copies": "total", "gaps": "total",
+        "missing": "total", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
+        "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
@@ -107,7 +108,7 @@ def rules: {
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
         "rdma_flows": "own", "tcp_flows": "own"}
 };
-def left_out: ["derived", "longest_silence", "longest_waits", "states"];
+def left_out: ["derived", "end", "longest_silence", "longest_waits", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.

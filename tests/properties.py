@@ -136,6 +136,7 @@ PROPERTIES = [
         "The first finding is the cause",
         [
             "facts/test_findings.py",
+            "facts/test_stories.py",
             "facts/test_causes.py",
             "facts/test_causes_made.py",
             "facts/test_times.py",

@@ -612,8 +612,11 @@ confirm_answer(const step_t *step, int side)
     smcr_timeline_writer_t *asker = &step->timeline->writer[side];
     bool is_whole = asker->gap_noticed.frame != step->packet->when.frame;
 
-    if (is_whole && smcr_interval_length(asker->pending_answer) >
-                        smcr_interval_length(asker->longest_answer))
+    uint64_t lasted = smcr_interval_length(asker->pending_answer);
+
+    if (is_whole && asker->pending_answer.end.frame && step->sink)
+        step->sink->take(step->sink->data, side, SMCR_TIMELINE_ANSWER, lasted);
+    if (is_whole && lasted > smcr_interval_length(asker->longest_answer))
         asker->longest_answer = asker->pending_answer;
     asker->pending_answer = (smcr_interval_t){{0}, {0}};
 }

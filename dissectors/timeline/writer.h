@@ -20,6 +20,9 @@ typedef enum {
      * message after which half of the buffer is free; 0: the reader's message comes before this
      * acknowledgement */
     SMCR_TIMELINE_DRAIN,
+    /* from the acknowledgement of the writer's request to the first WRITE of its peer after it: the
+     * time that the peer's program took to answer */
+    SMCR_TIMELINE_ANSWER,
 } smcr_timeline_sample_t;
 
 /* The receiver of the samples. */

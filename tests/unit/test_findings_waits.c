@@ -19,6 +19,9 @@ typedef struct {
     uint64_t lasts;   /* the connection; 0: ten seconds */
     uint64_t longest; /* of the waits for space */
     uint64_t answer;  /* the longest of the server */
+    uint64_t usual;   /* each of four other answers of the server; 0: there are none */
+    uint64_t stop;    /* the longest time in which the server's program read nothing */
+    uint64_t acks;    /* mean time of 16 acknowledgements, the shortest of which takes 2; 0: none */
     uint64_t client_answers; /* the longest of the client */
     uint64_t lost;    /* the client waits for retransmissions, of which 20 are after NAKs */
     uint64_t peer_lost; /* the server waits for retransmissions; with `lost` */
@@ -77,9 +80,21 @@ static const wait_case_t cases[] = {
     {.name = "loss for which the peer waits longer", .full = 5000, .reader = 5000, .lost = 39,
      .peer_lost = 5001, .found = "warn loss 30, warn slow_reader 1"},
     {.name = "loss whose cost is not known", .full = 9000, .reader = 9000, .lost = 39,
-     .lacks_time = true, .found = "warn loss 30, warn slow_reader 1"},
+     .lacks_time = true, .found = "warn slow_reader 1, warn loss 30"},
     {.name = "loss, and a wait that is no warning", .full = 4999, .reader = 4999, .lost = 39,
-     .found = "warn loss 30, note slow_reader 1"},
+     .found = "note slow_reader 1, warn loss 30"},
+    {.name = "loss of many packets, and a wait that nobody feels", .full = 499, .reader = 499,
+     .lasts = 900, .longest = 99, .lost = 39, .found = "warn loss 30, warn slow_reader 1"},
+    {.name = "a single stop of the reader", .full = 1000, .reader = 1000, .stop = 500,
+     .found = "note slow_reader 1", .text = "The server's program read nothing for 500 ms: "},
+    {.name = "several stops of the reader", .full = 1001, .reader = 1001, .stop = 500,
+     .found = "note slow_reader 1", .text = "The server's program reads slowly: "},
+    {.name = "a queue on the path", .full = 1000, .acks = 20, .longest = 300,
+     .found = "note buffer_full 1",
+     .text = "; acknowledgements took 2.0 ms at best, 20 ms on average, as with a queue on the "
+             "path"},
+    {.name = "a path that is long", .full = 1000, .acks = 19, .found = "note buffer_full 1",
+     .text = "would do"},
 
     /* the answer of the server's program */
     {.name = "an answer after half a second", .answer = 500, .found = "note slow_answer 1",
@@ -88,9 +103,13 @@ static const wait_case_t cases[] = {
     {.name = "a client that takes its time", .client_answers = 5000, .found = ""},
     {.name = "an answer of nobody knows whose", .answer = 500, .is_nameless = true, .found = ""},
     {.name = "an answer that takes longer than the reader", .full = 1000, .reader = 600,
-     .answer = 1001, .found = "note slow_answer 1, note slow_reader 1"},
+     .answer = 1001, .usual = 100, .found = "note slow_answer 1, note slow_reader 1"},
     {.name = "an answer that takes as long as the reader", .full = 1000, .reader = 600,
-     .answer = 1000, .found = "note slow_reader 1, note slow_answer 1"},
+     .answer = 1000, .usual = 100, .found = "note slow_reader 1, note slow_answer 1"},
+    {.name = "an answer that is not unusual", .full = 1000, .reader = 600, .answer = 2000,
+     .usual = 201, .found = "note slow_reader 1, note slow_answer 1"},
+    {.name = "an answer, and nobody knows what is usual", .full = 1000, .reader = 600,
+     .answer = 2000, .found = "note slow_reader 1, note slow_answer 1"},
 };
 
 static void
@@ -108,6 +127,31 @@ lose_packets(scene_t *scene, smcr_entry_connection_t *conn, const wait_case_t *w
 }
 
 static void
+answer(scene_t *scene, smcr_entry_connection_t *conn, const wait_case_t *wait)
+{
+    smcr_entry_conn_direction_t *asked = &conn->client_to_server;
+    uint64_t longest = wait->answer * MILLISECOND;
+
+    wait_longest(scene, conn, SMCR_FIGURE_ROLE_CLIENT, SMCR_FIGURE_WAIT_ANSWER, longest);
+    asked->slow_answers = wait->answer >= 500;
+    asked->slow_answers_s = wait->answer >= 500 ? longest : 0;
+    smcr_distribution_add(&asked->answer_time_s, longest);
+    for (unsigned i = 0; i < 4 && wait->usual; i++)
+        smcr_distribution_add(&asked->answer_time_s, wait->usual * MILLISECOND);
+}
+
+static void
+acknowledge(smcr_entry_connection_t *conn, const wait_case_t *wait)
+{
+    smcr_distribution_t *acks = &conn->client_to_server.ack_time_s;
+
+    memset(acks, 0, sizeof *acks);
+    smcr_distribution_add(acks, 2 * MILLISECOND);
+    for (unsigned i = 1; i < 16; i++)
+        smcr_distribution_add(acks, (16 * wait->acks - 2) * MILLISECOND / 15);
+}
+
+static void
 play(scene_t *scene, const wait_case_t *wait)
 {
     smcr_entry_connection_t *conn = connection(scene);
@@ -119,8 +163,12 @@ play(scene_t *scene, const wait_case_t *wait)
         wait_longest(scene, conn, SMCR_FIGURE_ROLE_CLIENT, SMCR_FIGURE_WAIT_SPACE,
                      wait->longest * MILLISECOND);
     if (wait->answer)
-        wait_longest(scene, conn, SMCR_FIGURE_ROLE_CLIENT, SMCR_FIGURE_WAIT_ANSWER,
-                     wait->answer * MILLISECOND);
+        answer(scene, conn, wait);
+    if (wait->stop)
+        wait_longest(scene, conn, SMCR_FIGURE_ROLE_CLIENT, SMCR_FIGURE_WAIT_READER,
+                     wait->stop * MILLISECOND);
+    if (wait->acks)
+        acknowledge(conn, wait);
     if (wait->client_answers)
         wait_longest(scene, conn, SMCR_FIGURE_ROLE_SERVER, SMCR_FIGURE_WAIT_ANSWER,
                      wait->client_answers * MILLISECOND);

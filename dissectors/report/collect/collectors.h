@@ -73,7 +73,18 @@ typedef struct {
                                            update (SMCR_TIMELINE_READER) */
     smcr_distribution_t drain_time[2];  /* times from a full receive buffer to a half-empty one
                                            (SMCR_TIMELINE_DRAIN) */
+    smcr_distribution_t answer_time[2]; /* times in which the peer's program answered
+                                           (SMCR_TIMELINE_ANSWER) */
+    uint64_t slow_answers[2];     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
+    uint64_t slow_answer_time[2]; /* time that these answers took together, nanoseconds */
+    smcr_when_t ended[2]; /* by sender: first CDC message that closes or aborts the connection;
+                             frame 0: none */
+    smcr_when_t idle;     /* last RDMA WRITE with data, of either side, before the earlier message
+                             of `ended`, or the first packet of the connection; set with `ended` */
 } smcr_collect_times_t;
+
+/* Shortest time of an answer that a user notices, nanoseconds. */
+#define SMCR_COLLECT_SLOW_ANSWER (500 * SMCR_TIME_MILLISECOND)
 
 /* What the capture has missed of a connection up to a certain packet. */
 typedef struct {
@@ -131,6 +142,15 @@ smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *tim
                                                  const smcr_timeline_direction_t *direction,
                                                  wmem_allocator_t *scope);
 
+/* Fills in the distributions and counts of the direction that side `writer` writes. */
+void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
+                             smcr_entry_conn_direction_t *entry);
+
+/* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. `client`: side of
+ * the client. NULL: neither side has closed or aborted the connection. */
+smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times, int client,
+                                              wmem_allocator_t *scope);
+
 /* Adds the longest wait of each kind, in one direction, to the connection's entry. Memory is
  * allocated in `scope`. */
 void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
@@ -178,6 +198,56 @@ void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocat
 /* Fills in the durations of the entry: retransmission, waits after RNR NAKs, silence. Memory is
  * allocated in `scope`. */
 void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
+                                  wmem_allocator_t *scope);
+
+/* ---- sizes of packets in an RDMA flow ---- */
+
+#define SMCR_COLLECT_SENT_KEPT 16 /* number of requests whose lengths are kept */
+#define SMCR_COLLECT_TRIES 3      /* number of tries from which on a request counts as stuck */
+
+/* A request that is not acknowledged. */
+typedef struct {
+    uint32_t psn;    /* its PSN, 24 bits */
+    uint32_t length; /* length of its IP packet, bytes; 0: none is kept here */
+} smcr_collect_sent_t;
+
+/* The request that the receiver expects, if it is sent in vain. All zeros but `next`: it was not
+ * sent so far. */
+typedef struct {
+    smcr_when_t begin; /* first captured try; frame 0: none */
+    smcr_when_t end;   /* last captured try */
+    uint32_t next;     /* PSN of the expected request or, if that is missing in the capture, of the
+                          first captured one after it */
+    uint32_t tries;    /* how often the request with the PSN `next` was captured */
+    uint32_t length;   /* length of the expected request's IP packet, bytes; 0: it is missing in the
+                          capture */
+    uint32_t missing;  /* number of missing PSNs from the expected request on; 0: it is captured */
+    bool is_refused;   /* the receiver sent a NAK for the expected request: it got a later one */
+} smcr_collect_stuck_t;
+
+/* Sizes of the requests of a flow. All zeros: no packet has come. */
+typedef struct {
+    smcr_collect_sent_t sent[SMCR_COLLECT_SENT_KEPT]; /* the last requests; a ring */
+    unsigned sent_next;       /* index in `sent` for the next request */
+    unsigned sent_count;      /* number of members of `sent` that are in use */
+    bool is_known;            /* `expected` is known */
+    uint32_t expected;        /* PSN that the receiver expects, 24 bits */
+    uint32_t acked_longest;   /* length of the longest IP packet that was acknowledged, bytes; 0:
+                                 none */
+    uint32_t dropped_longest; /* length of the longest IP packet that `sent` has no room for, bytes,
+                                 since the last acknowledgement; 0: none */
+    smcr_collect_stuck_t stuck; /* the expected request */
+} smcr_collect_flow_sizes_t;
+
+/* Takes the next packet of the flow that `sizes` belongs to. */
+void smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
+                                  const smcr_tap_t *packet);
+
+/* Takes the headers of the next packet of the reverse flow: it may acknowledge requests. */
+void smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce);
+
+/* Fills in the sizes of the entry. Memory is allocated in `scope`. */
+void smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
                                   wmem_allocator_t *scope);
 
 /* ---- RDMA flows: of links of SMC-R; with the preference smcr.roce, all others, too ---- */

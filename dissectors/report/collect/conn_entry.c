@@ -295,9 +295,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
                             : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
-    entry->ack_time_s = counted->times.ack_time[sender];
-    entry->reader_time_s = counted->times.reader_time[sender];
-    entry->drain_time_s = counted->times.drain_time[sender];
+    smcr_collect_times_fill(&counted->times, sender, entry);
     if (!in->positions_known && !entry->window_full_count) /* so is what fills the window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
@@ -469,6 +467,8 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *count
         fill_direction(&entry->client_to_server, counted, ending.is_part, client);
         fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
         fill_time(entry, counted, tcp, ending.is_part_in_time, scope);
+        if (!smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX))
+            entry->end = smcr_collect_times_end(&counted->times, client, scope);
         return;
     }
     fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);

@@ -19,9 +19,35 @@ take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time
         [SMCR_TIMELINE_ACK] = times->ack_time,
         [SMCR_TIMELINE_READER] = times->reader_time,
         [SMCR_TIMELINE_DRAIN] = times->drain_time,
+        [SMCR_TIMELINE_ANSWER] = times->answer_time,
     };
 
     smcr_distribution_add(&of[sample][writer], time);
+    if (sample != SMCR_TIMELINE_ANSWER || time < SMCR_COLLECT_SLOW_ANSWER)
+        return;
+    times->slow_answers[writer]++;
+    times->slow_answer_time[writer] += time;
+}
+
+/* Notes the first CDC message of each side that closes or aborts the connection, and since when
+ * nobody had written before the first of both. A duplicate made by the network is never the
+ * first. */
+static void
+note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
+{
+    const smcr_timeline_writer_t *writer = times->timeline.writer;
+    int sender = packet->record->sender;
+    bool ends = packet->cdc && packet->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT);
+
+    if (!ends || times->ended[sender].frame)
+        return;
+    times->ended[sender] = when;
+    if (times->ended[!sender].frame)
+        return;
+    times->idle = times->timeline.begun;
+    for (int side = 0; side < 2; side++)
+        if (writer[side].last_write.frame > times->idle.frame)
+            times->idle = writer[side].last_write;
 }
 
 void
@@ -42,6 +68,7 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
     };
 
     smcr_timeline_take(&times->timeline, scope, &taken, &sink);
+    note_end(times, when, packet);
 }
 
 bool
@@ -57,6 +84,16 @@ smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
     const smcr_timeline_sink_t sink = {take_sample, times};
 
     smcr_timeline_advance(&times->timeline, scope, now, &sink);
+}
+
+/* Swaps two numbers. */
+static void
+swap_numbers(uint64_t *of)
+{
+    uint64_t first = of[0];
+
+    of[0] = of[1];
+    of[1] = first;
 }
 
 /* Swaps the distributions of side 0 and side 1. */
@@ -76,6 +113,12 @@ smcr_collect_times_flip(smcr_collect_times_t *times)
     swap_distributions(times->ack_time);
     swap_distributions(times->reader_time);
     swap_distributions(times->drain_time);
+    swap_distributions(times->answer_time);
+    swap_numbers(times->slow_answers);
+    swap_numbers(times->slow_answer_time);
+    smcr_when_t first = times->ended[0];
+    times->ended[0] = times->ended[1];
+    times->ended[1] = first;
 }
 
 void
@@ -85,6 +128,44 @@ smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t 
     times->ack_time[side] = half->ack_time[side];
     times->reader_time[side] = half->reader_time[side];
     times->drain_time[side] = half->drain_time[side];
+    times->answer_time[side] = half->answer_time[side];
+    times->slow_answers[side] = half->slow_answers[side];
+    times->slow_answer_time[side] = half->slow_answer_time[side];
+    times->ended[side] = half->ended[side];
+}
+
+void
+smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
+                        smcr_entry_conn_direction_t *entry)
+{
+    entry->ack_time_s = times->ack_time[writer];
+    entry->reader_time_s = times->reader_time[writer];
+    entry->drain_time_s = times->drain_time[writer];
+    entry->answer_time_s = times->answer_time[writer];
+    entry->slow_answers = times->slow_answers[writer];
+    entry->slow_answers_s = times->slow_answer_time[writer];
+}
+
+smcr_entry_conn_end_t *
+smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_allocator_t *scope)
+{
+    const smcr_when_t *ended = times->ended;
+    bool is_one = ended[1].frame && (!ended[0].frame || ended[1].frame < ended[0].frame);
+    int first = is_one ? 1 : 0;
+    smcr_entry_conn_end_t *entry;
+
+    if (!ended[first].frame)
+        return NULL;
+    entry = wmem_new(scope, smcr_entry_conn_end_t);
+    *entry = (smcr_entry_conn_end_t){
+        .by = first == client ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER,
+        .frame = ended[first],
+        .idle_frame = times->idle,
+        .other_frame = ended[!first],
+        .written_after = times->timeline.writer[!first].last_write.frame > ended[first].frame
+                             ? SMCR_FIGURE_YES
+                             : SMCR_FIGURE_NO};
+    return entry;
 }
 
 /* Returns the interval in which the connection can carry data: from the time when it was ready to

@@ -227,6 +227,22 @@ reason_of(bool is_ipv4, const uint8_t *icmp)
     return (is_ipv4 ? ipv4 : ipv6)[icmp[1]];
 }
 
+/* Returns text about a packet that was too big for the next link, with the MTU of this link: ICMP
+ * type 3 code 4 (RFC 1191 4), ICMPv6 type 2 (RFC 4443 3.2). An old router gives no MTU. NULL: the
+ * message is another ICMP error. */
+static const char *
+too_big_text(wmem_allocator_t *scope, bool is_ipv4, const uint8_t *icmp)
+{
+    bool is_too_big = is_ipv4 ? icmp[0] == 3 && icmp[1] == 4 : icmp[0] == 2;
+    unsigned mtu = (unsigned)icmp[6] << 8 | icmp[7];
+
+    if (!is_ipv4)
+        mtu |= (unsigned)icmp[4] << 24 | (unsigned)icmp[5] << 16;
+    if (!is_too_big)
+        return NULL;
+    return mtu ? wmem_strdup_printf(scope, "too big for MTU %u", mtu) : "too big for the next MTU";
+}
+
 /* Returns the protocol of the packet that an ICMP error quotes: "RoCE" for UDP destination port
  * 4791, "TCP" for TCP, NULL for any other protocol. */
 static const char *
@@ -268,8 +284,12 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
     const char *protocol, *reason;
 
     if (!smcr_host_ip_packet_quoted(frame, error, &quote) ||
-        !(protocol = protocol_of(frame, &quote)) ||
-        !(reason = reason_of(error->version == 4, icmp)))
+        !(protocol = protocol_of(frame, &quote)))
+        return;
+    reason = reason_of(error->version == 4, icmp);
+    if (!reason && strcmp(protocol, "RoCE") == 0) /* TCP adapts its segments to the path MTU */
+        reason = too_big_text(pinfo->pool, error->version == 4, icmp);
+    if (!reason)
         return;
     const char *from = address_of(pinfo->pool, frame, &quote, false);
     const char *to = address_of(pinfo->pool, frame, &quote, true);

@@ -37,6 +37,7 @@ typedef struct {
     smcr_entry_icrcs_t icrc;         /* counts of checked ICRCs of the flow's packets */
     smcr_collect_flow_times_t times; /* times of retransmissions, of waits after RNR NAKs, and of
                                         silences */
+    smcr_collect_flow_sizes_t sizes; /* sizes of acknowledged packets, and of a stuck one */
     stepped_t steps[STEPS_KEPT]; /* last steps back of the flow, the newest first */
     uint32_t frame_before; /* frame of the flow's packet before the current one; 0: none */
     bool asks_again; /* a request was retransmitted, so the peer may send READ responses twice */
@@ -374,9 +375,12 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
     }
     count_packet(collection, flow, when, packet);
     smcr_collect_flow_times_take(&flow->times, collection->scope, when, packet);
+    smcr_collect_flow_sizes_take(&flow->sizes, when, packet);
     followed_t *answered = peer_of(collection, flow);
-    if (answered && record->order != SMCR_FLOW_IS_COPY)
+    if (answered && record->order != SMCR_FLOW_IS_COPY) {
         smcr_collect_flow_times_hear(&answered->times, collection->scope, when, packet);
+        smcr_collect_flow_sizes_hear(&answered->sizes, packet->roce);
+    }
     if (!record->acks.frame && !record->completed_messages && !record->cnp)
         return;
     followed_t *requests =
@@ -518,6 +522,7 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
                                                  like a retransmission */
         entry->copies = SMCR_FIGURE_UNKNOWN;
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
+    smcr_collect_flow_sizes_fill(entry, &flow->sizes, scope);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);

@@ -49,9 +49,9 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
                                   .filter = facts->filter};
 
     smcr_finding_t found = {.entry = entry,
-                            .rank = kinds[facts->kind].rank,
-                            .has_cost = facts->has_cost,
+                            .rank = facts->rank ? facts->rank : kinds[facts->kind].rank,
                             .cost = facts->cost};
+    finder->has_rank[kinds[facts->kind].rank] = true;
     add_found(finder, found);
 }
 

@@ -20,34 +20,50 @@
  * to the silent peer (docs/report.md). */
 #define SMCR_FINDING_RETRANSMITTED_OFTEN 3
 
-/* Ranks in the order of causes. Each is named for the trouble that its findings report. */
+/* Ranks of findings. A rank is named for the trouble that its findings report. The ranks form four
+ * classes (smcr_finding_class_t): the first rank of each class is marked. Within a class, a cause
+ * comes before what follows from it. */
 typedef enum {
+    /* ---- what failed ---- */
     SMCR_FINDING_BY_ICRC,           /* packets with a wrong ICRC: damaged */
+    SMCR_FINDING_FIRST_FAILED = SMCR_FINDING_BY_ICRC,
     SMCR_FINDING_BY_FORMAT,         /* messages that break their format */
     SMCR_FINDING_BY_OVERWRITTEN,    /* data is overwritten before it is read */
-    SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
     SMCR_FINDING_BY_STOP,           /* all traffic between two hosts stops at once */
     SMCR_FINDING_BY_LINK_LOST,      /* a link is lost, and its link group continues */
     SMCR_FINDING_BY_REFUSAL,        /* NAKs that end a queue pair */
+    SMCR_FINDING_BY_SIZE,           /* packets above a certain size are lost: the path MTU */
     SMCR_FINDING_BY_DEAD_PEER,      /* a peer stops answering */
     SMCR_FINDING_BY_GROUP_LOST,     /* a link group ends with open connections */
-    SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
-    SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_ABORT,          /* abnormal close of a connection */
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
+    SMCR_FINDING_BY_IDLE_CLOSE,     /* a side closes an idle connection that its peer keeps open */
     SMCR_FINDING_BY_DEAD_AFTER,     /* a peer stops answering after connections were reset */
-    SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP */
+    SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP: RoCE does not pass */
     SMCR_FINDING_BY_NO_CONNECTION,  /* the TCP connection is refused, or gets no answer */
     SMCR_FINDING_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
+    /* ---- what cost time ---- */
+    SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
+    SMCR_FINDING_FIRST_COST = SMCR_FINDING_BY_RNR,
+    SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_CM_REPEAT,      /* RDMA-CM retransmits messages */
     SMCR_FINDING_BY_LINK_FAILED,    /* a link never comes up */
-    SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
+    SMCR_FINDING_BY_BOTTLENECK,     /* packets marked CE, while writers wait for the path */
     /* writers wait for space in the receive buffer, or clients for answers */
     SMCR_FINDING_BY_SLOW_READER,
+    SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
+    /* ---- what is a risk ---- */
+    SMCR_FINDING_BY_DECLINE,        /* a connection falls back to TCP, and RoCE is not to blame */
+    SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_DECLINE,
+    SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
+    SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
+    SMCR_FINDING_BY_SHORT_WAIT,     /* writers wait so shortly for space that no user notices */
+    /* ---- remarks ---- */
     SMCR_FINDING_BY_TCP_RESET,      /* TCP reset of a connection that is not over RDMA */
+    SMCR_FINDING_FIRST_REMARK = SMCR_FINDING_BY_TCP_RESET,
     SMCR_FINDING_BY_NO_OPTION,      /* one side does not offer SMC-R */
     SMCR_FINDING_BY_NO_ROCE,        /* the RoCE packets of a connection are not captured */
     SMCR_FINDING_BY_LACK,           /* packets that are not captured */
@@ -58,17 +74,37 @@ typedef enum {
                                        damaged */
     SMCR_FINDING_BY_SILENCE,        /* connections that go silent */
     SMCR_FINDING_BY_CUT,            /* frames are truncated by snaplen */
+    SMCR_FINDING_BY_APPLICATION,    /* the application's protocol reports errors */
     SMCR_FINDING_BY_COST,           /* cost that could be avoided, but no harm */
     SMCR_FINDING_BY_GROUP_END,      /* a link group ends, and its last packets are retransmitted */
     SMCR_FINDING_RANKS              /* number of ranks */
 } smcr_finding_rank_t;
 
+/* Classes of findings, in the order in which the report has them (docs/report.md). */
+typedef enum {
+    SMCR_FINDING_FAILED, /* something failed: a connection, a link, a packet */
+    SMCR_FINDING_COSTS,  /* programs waited */
+    SMCR_FINDING_RISK,   /* nothing has failed yet, and nobody waited for it */
+    SMCR_FINDING_REMARK  /* what else a reader should know */
+} smcr_finding_class_t;
+
+/* Returns the class of a rank. */
+static inline smcr_finding_class_t
+smcr_finding_class(smcr_finding_rank_t rank)
+{
+    if (rank < SMCR_FINDING_FIRST_COST)
+        return SMCR_FINDING_FAILED;
+    if (rank < SMCR_FINDING_FIRST_RISK)
+        return SMCR_FINDING_COSTS;
+    return rank < SMCR_FINDING_FIRST_REMARK ? SMCR_FINDING_RISK : SMCR_FINDING_REMARK;
+}
+
 /* One finding in the list. */
 typedef struct {
     smcr_entry_finding_t entry; /* the entry of the finding, as the report will have it */
-    smcr_finding_rank_t rank;   /* rank of the finding in the order of causes */
-    bool has_cost;              /* `cost` is valid: the time that programs waited is known */
-    uint64_t cost;              /* nanoseconds that programs waited because of the trouble */
+    smcr_finding_rank_t rank;   /* rank of the finding, which has its class */
+    uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
+                                   or not known */
     uint32_t order;             /* number of findings that were made before this finding */
 } smcr_finding_t;
 
@@ -102,8 +138,9 @@ typedef struct {
     smcr_when_t when;           /* frame to look at: the first one that shows the trouble, or the
                                    beginning of the longest wait; frame 0: not known */
     const char *filter;         /* display filter of the frames that show the trouble; NULL: none */
-    bool has_cost;              /* `cost` is valid: the time that programs waited is known */
-    uint64_t cost;              /* nanoseconds that programs waited because of the trouble */
+    smcr_finding_rank_t rank;   /* rank of the finding; 0: the rank of its kind */
+    uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
+                                   or not known */
 } smcr_finder_facts_t;
 
 /* Adds a finding with the severity of its kind, unless `facts->count` is 0. `format` and the
@@ -186,6 +223,10 @@ bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_
  * packet. The link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Whether the flow sends a request in vain that is larger than all packets which arrive at the
+ * destination host: the path MTU may be too small for it (docs/report.md). */
+bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
@@ -194,6 +235,7 @@ void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
 void smcr_finding_on_loss(smcr_finder_t *finder);
+void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);
 
 /* Adds the expert items that no finding so far explains. Called after all other rules. */

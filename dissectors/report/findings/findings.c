@@ -1,5 +1,5 @@
-/* Calls all rules, and orders the findings: by severity, then by rank (the order of causes), then
- * by the time that programs waited, then by the order in which the rules made them.
+/* Calls all rules, and orders the findings: what failed, then what cost time, then what is a risk,
+ * then remarks (docs/report.md). Errors come before all others, and information after all others.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,43 +8,52 @@
 
 #include "finder.h"
 
-/* Gives some findings a better rank. If programs waited longer because of a trouble than because of
- * all lost packets together, the trouble is no consequence of the lost packets. Its finding gets
- * the rank of lost packets; the higher cost then puts it before the finding of lost packets.
- * Example: one slow program waited 72.9 s, and 105 harmless retransmissions cost 39 ms. The finding
- * of the slow program comes first. */
-static void
-rank_long_waits(const smcr_finder_t *finder)
+/* Returns the place of the finding's severity in the order: 0 errors, 1 warnings and notes, 2
+ * information. Whether a finding is a warning or a note does not change its place. */
+static unsigned
+place_of_severity(const smcr_finding_t *found)
 {
-    uint32_t count = wmem_array_get_count(finder->found);
-    uint64_t cost_of_loss = UINT64_MAX;
-
-    for (uint32_t i = 0; i < count; i++) {
-        const smcr_finding_t *found = wmem_array_index(finder->found, i);
-        if (found->rank == SMCR_FINDING_BY_LOSS && found->has_cost)
-            cost_of_loss = found->cost;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        smcr_finding_t *found = wmem_array_index(finder->found, i);
-        if (found->has_cost && found->cost > cost_of_loss)
-            found->rank = SMCR_FINDING_BY_LOSS;
+    switch (found->entry.severity) {
+    case SMCR_FIGURE_ERROR:
+        return 0;
+    case SMCR_FIGURE_INFO:
+        return 2;
+    default:
+        return 1;
     }
 }
 
-/* Compares two findings for sorting: by severity, rank, cost and order, as the head of this file
- * says. Returns -1 if `one` comes first. */
+/* Returns a negative number if `one` is smaller than `other`, 0 if both are equal, else a positive
+ * number. */
+static int
+compare(uint64_t one, uint64_t other)
+{
+    return (one > other) - (one < other);
+}
+
+/* Compares two findings for sorting. Within a class, the finding that cost more time comes first,
+ * then the more severe one, then the one of the lower rank, then the one that was made earlier.
+ * Time counts only among findings of what cost time. Returns a negative number if `one` comes
+ * first. */
 static int
 compare_found(const void *one, const void *other)
 {
     const smcr_finding_t *a = one, *b = other;
+    smcr_finding_class_t class = smcr_finding_class(a->rank);
+    const int orders[] = {
+        compare(place_of_severity(a), place_of_severity(b)),
+        compare(class, smcr_finding_class(b->rank)),
+        class == SMCR_FINDING_COSTS ? compare(b->cost, a->cost) : 0,
+        compare(b->entry.severity, a->entry.severity),
+        compare(a->rank, b->rank),
+        compare(b->cost, a->cost),
+        compare(a->order, b->order),
+    };
 
-    if (a->entry.severity != b->entry.severity)
-        return a->entry.severity > b->entry.severity ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->cost != b->cost)
-        return a->cost > b->cost ? -1 : 1;
-    return a->order < b->order ? -1 : 1;
+    for (unsigned i = 0; i < G_N_ELEMENTS(orders); i++)
+        if (orders[i])
+            return orders[i];
+    return 0;
 }
 
 /* Returns the text with a capital letter at its beginning. A first word with a colon or a dot stays
@@ -60,13 +69,33 @@ capitalized(const smcr_finder_t *finder, const char *text)
     return sentence;
 }
 
+/* Gives the finding of a link that never came up the cost of a slow setup: the hosts waited for
+ * this link, so the slow setup follows from it. */
+static void
+charge_failed_link(const smcr_finder_t *finder)
+{
+    uint32_t count = wmem_array_get_count(finder->found);
+    uint64_t cost = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const smcr_finding_t *found = wmem_array_index(finder->found, i);
+        if (found->rank == SMCR_FINDING_BY_SLOW_SETUP)
+            cost = MAX(cost, found->cost);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        smcr_finding_t *found = wmem_array_index(finder->found, i);
+        if (found->rank == SMCR_FINDING_BY_LINK_FAILED)
+            found->cost = MAX(found->cost, cost);
+    }
+}
+
 /* Sorts the findings, and adds the first SMCR_FINDINGS_MOST of them to the report. */
 static void
 close_list(smcr_finder_t *finder)
 {
     uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_FINDINGS_MOST);
 
-    rank_long_waits(finder);
+    charge_failed_link(finder);
     wmem_array_sort(finder->found, compare_found);
     for (uint32_t i = 0; i < count; i++) {
         const smcr_finding_t *found = wmem_array_index(finder->found, i);
@@ -90,6 +119,7 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
 
     smcr_finding_on_links(&finder);
     smcr_finding_on_fabric(&finder);
+    smcr_finding_on_sizes(&finder);
     smcr_finding_on_loss(&finder);
     smcr_finding_on_capture(&finder);
     smcr_finding_on_connections(&finder);

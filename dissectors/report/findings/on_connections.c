@@ -180,6 +180,15 @@ severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
     return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
+/* Returns the rank of a fallback: a failure if RoCE packets did not arrive, else a risk, since the
+ * program gets its data over TCP. */
+static smcr_finding_rank_t
+rank_of_fallback(const smcr_entry_conn_fallback_t *fallback)
+{
+    return smcr_finding_is_timeout(fallback->code) ? SMCR_FINDING_BY_FALLBACK
+                                                   : SMCR_FINDING_BY_DECLINE;
+}
+
 /* Finding: fallback to TCP for one reason. The option in the SYN offers SMC-R. Then one of three
  * events ends the negotiation (RFC 7609, 3.1 to 3.3): a Decline, a SYN-ACK without the option, or
  * TCP data instead of CLC messages. The sentence has the text of the diagnosis code, and another
@@ -195,6 +204,7 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
                                .count = group->count,
                                .when = fallback->frame,
+                               .rank = rank_of_fallback(fallback),
                                .filter = filter_of_all(finder, group, "smcr.fallback")},
         "%s %s: %s%s%s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? fallback->reason : "reason not known", other_cause(finder, group->first),
@@ -237,6 +247,7 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
                                            .count = count,
                                            .when = first,
+                                           .rank = SMCR_FINDING_BY_DECLINE,
                                            .filter = "smcr.fallback"},
                     "%s fell back to TCP, for %s",
                     smcr_words_connections(finder->scope,
@@ -265,42 +276,134 @@ find_fallbacks(smcr_finder_t *finder)
 
 /* ---- ends ---- */
 
-/* Returns "; 12,000 bytes not reported as read"; "" if there are none. The number counts bytes of
- * all connections with the property that the reader's program has lost, or may have lost. Such
- * bytes were announced and not reported as read, or written and never announced. The text says "at
- * least" if the bytes of one direction are not known. */
+/* Bytes that the readers of a connection have lost, or may have lost. Such bytes were announced and
+ * not reported as read, or written and never announced. */
+typedef struct {
+    uint64_t of_client; /* bytes that the client wrote */
+    uint64_t of_server; /* bytes that the server wrote */
+    bool is_least;      /* the lost bytes of at least one direction are not known */
+} losses_t;
+
+/* Adds the bytes of one direction to `*lost`. */
+static void
+add_losses(const smcr_entry_conn_direction_t *direction, uint64_t *lost, bool *is_least)
+{
+    *lost += smcr_figure_or_zero(direction->unreported_bytes) +
+             smcr_figure_or_zero(direction->unannounced_bytes);
+    *is_least |= direction->unreported_bytes == SMCR_FIGURE_UNKNOWN ||
+                 direction->unannounced_bytes == SMCR_FIGURE_UNKNOWN;
+}
+
+/* Returns the lost bytes of a connection. */
+static losses_t
+losses_of(const smcr_entry_connection_t *conn)
+{
+    losses_t lost = {0};
+
+    add_losses(&conn->client_to_server, &lost.of_client, &lost.is_least);
+    add_losses(&conn->server_to_client, &lost.of_server, &lost.is_least);
+    return lost;
+}
+
+/* Returns "; 12,000 bytes from the client not reported as read"; "" if there are none. The number
+ * counts bytes of all connections with the property. The text says "at least" if the bytes of one
+ * direction are not known, and no side if both sides have lost bytes or the client's address is not
+ * known. */
 static const char *
 losses_text(const smcr_finder_t *finder, property_t *has_property)
 {
-    uint64_t lost = 0;
-    bool is_least = false; /* the lost bytes of at least one direction are not known */
+    losses_t sum = {0};
+    bool knows_roles = true;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        const uint64_t bytes[] = {
-            conn->client_to_server.unreported_bytes, conn->server_to_client.unreported_bytes,
-            conn->client_to_server.unannounced_bytes, conn->server_to_client.unannounced_bytes};
-        for (unsigned i = 0; i < G_N_ELEMENTS(bytes) && has_property(conn); i++) {
-            lost += smcr_figure_or_zero(bytes[i]);
-            is_least |= bytes[i] == SMCR_FIGURE_UNKNOWN;
-        }
+        losses_t lost = has_property(conn) ? losses_of(conn) : (losses_t){0};
+        sum.of_client += lost.of_client;
+        sum.of_server += lost.of_server;
+        sum.is_least |= lost.is_least;
+        knows_roles &= !has_property(conn) || conn->client.addr;
     }
-    if (!lost)
+    if (!sum.of_client && !sum.of_server)
         return "";
-    return wmem_strdup_printf(finder->scope, "; %s%s not reported as read",
-                              is_least ? "at least " : "", smcr_words_bytes(finder->scope, lost));
+    const char *from = sum.of_server ? " from the server" : " from the client";
+    bool is_both = sum.of_client && sum.of_server;
+    return wmem_strdup_printf(finder->scope, "; %s%s%s not reported as read",
+                              sum.is_least ? "at least " : "",
+                              smcr_words_bytes(finder->scope, sum.of_client + sum.of_server),
+                              knows_roles && !is_both ? from : "");
 }
 
-/* Returns the side that has aborted all connections of the group. `first`: the side that aborted
- * first. Returns SMCR_FIGURE_ROLE_NONE if each side has aborted some of the connections. */
-static smcr_figure_role_t
-side_of_aborts(const smcr_finder_t *finder, const alike_conns_t *group, smcr_figure_role_t first)
+/* Whether the connection was aborted, and its readers had read all but a small part of the data: a
+ * sixteenth or less was lost. A program that stops a transfer ends its connections so, and one that
+ * dies as well. */
+static bool
+is_hasty_abort(const smcr_entry_connection_t *conn)
 {
-    for (uint32_t i = 0; i < finder->notice_count && group->count > 1; i++) {
-        const smcr_figure_notice_t *notice = &finder->notices[i];
-        if (strcmp(notice->filter, "smcr.conn.aborted") == 0 && notice->by != first)
-            return SMCR_FIGURE_ROLE_NONE;
+    losses_t lost = losses_of(conn);
+    uint64_t bytes = smcr_figure_or_zero(conn->client_to_server.bytes) +
+                     smcr_figure_or_zero(conn->server_to_client.bytes);
+    uint64_t all_lost = lost.of_client + lost.of_server;
+
+    return is_aborted(conn) && all_lost && !lost.is_least && all_lost * 16 <= bytes;
+}
+
+/* Whether the connection was aborted in another way than is_hasty_abort(). */
+static bool
+is_other_abort(const smcr_entry_connection_t *conn)
+{
+    return is_aborted(conn) && !is_hasty_abort(conn);
+}
+
+/* How many connections of a group each side has aborted. */
+typedef struct {
+    uint32_t by[SMCR_FIGURE_ROLE_SERVER + 1]; /* number of connections; index: the side that aborted
+                                                 first; SMCR_FIGURE_ROLE_NONE: not known */
+    smcr_when_t first; /* first abort of a known side; frame 0: none */
+} aborts_t;
+
+/* Returns which side aborted each of the aborted connections. */
+static aborts_t
+sides_of_aborts(const smcr_finder_t *finder)
+{
+    aborts_t aborts = {0};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!is_aborted(conn))
+            continue;
+        bool knows = conn->end && conn->client.addr;
+        aborts.by[knows ? conn->end->by : SMCR_FIGURE_ROLE_NONE]++;
+        if (knows)
+            aborts.first = smcr_figure_when_earlier(aborts.first, conn->end->frame);
     }
-    return first;
+    return aborts;
+}
+
+/* Returns the beginning of the sentence: "The server aborted 10.0.0.1:58724 → 10.0.0.2:8088 and 1
+ * more connection"; "... ended with an abort" if the side is not known; with the number of each
+ * side if both sides have aborted connections. `by`: side that the expert items name, which counts
+ * for a single connection. */
+static const char *
+aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const aborts_t *aborts,
+             smcr_figure_role_t by)
+{
+    const uint32_t *sides = aborts->by;
+    const char *name = conns_text(finder, group);
+
+    if (sides[SMCR_FIGURE_ROLE_SERVER] == group->count)
+        by = SMCR_FIGURE_ROLE_SERVER;
+    else if (sides[SMCR_FIGURE_ROLE_CLIENT] == group->count)
+        by = SMCR_FIGURE_ROLE_CLIENT;
+    else if (group->count > 1 || finder->has_rank[SMCR_FINDING_BY_LACK])
+        by = SMCR_FIGURE_ROLE_NONE;
+    if (by)
+        return wmem_strdup_printf(finder->scope, "The %s aborted %s", smcr_figure_role_words[by],
+                                  name);
+    if (sides[SMCR_FIGURE_ROLE_NONE] || group->count < 2)
+        return wmem_strdup_printf(finder->scope, "%s ended with an abort", name);
+    return wmem_strdup_printf(finder->scope,
+                              "%s ended with an abort, %" PRIu32 " by the server and %" PRIu32
+                              " by the client",
+                              name, sides[SMCR_FIGURE_ROLE_SERVER],
+                              sides[SMCR_FIGURE_ROLE_CLIENT]);
 }
 
 /* Returns "; the server had closed it in frame 7" if the side that did not abort had closed the
@@ -316,30 +419,159 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
 }
 
 /* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
- * may have lost data. The finding names the side that aborted under two conditions: the expert
- * items prove the side, and no packet is missing in the capture. A missing packet may be an earlier
- * abort by the other side. */
+ * may have lost data. The finding names the side that aborted first if no packet is missing in the
+ * capture: a missing packet may be an earlier abort by the other side. If every abort left a small
+ * part of the data unread (is_hasty_abort()), the finding counts as a second of lost time: what
+ * cost more time comes first. Otherwise it is a failure. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
     alike_conns_t group = gather_conns(finder, is_aborted);
+    aborts_t aborts = sides_of_aborts(finder);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
-    const char *text = conns_text(finder, &group);
+    bool is_hasty = !gather_conns(finder, is_other_abort).count;
 
-    notice.by = side_of_aborts(finder, &group, notice.by);
-    if (notice.by && !finder->has_rank[SMCR_FINDING_BY_LACK])
-        text = wmem_strdup_printf(finder->scope, "The %s aborted %s",
-                                  smcr_figure_role_words[notice.by], text);
-    else
-        text = wmem_strdup_printf(finder->scope, "%s ended with an abort", text);
+    if (!group.count)
+        return;
     smcr_finder_add(
         finder,
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ABORT,
                                .count = group.count,
-                               .when = notice.first,
-                               .filter = filter_of_one(finder, &group, "smcr.conn.aborted")},
-        "%s%s%s", text, group.count == 1 ? earlier_close_text(finder, &notice) : "",
+                               .when = aborts.first.frame ? aborts.first : notice.first,
+                               .filter = filter_of_one(finder, &group, "smcr.conn.aborted"),
+                               .rank = is_hasty ? SMCR_FINDING_BY_HASTY_ABORT : 0,
+                               .cost = is_hasty ? SMCR_TIME_SECOND : 0},
+        "%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
+        group.count == 1 ? earlier_close_text(finder, &notice) : "",
         losses_text(finder, is_aborted));
+}
+
+/* ---- a server closes an idle connection, and its client goes on to keep it ---- */
+
+#define LONG_IDLE SMCR_TIME_SECOND /* shortest time without data after which a connection is idle,
+                                      and after which a client has not noticed a close */
+
+#define MOST_EXAMINED 100 /* number of connections whose pools are examined: each takes a look at
+                             all connections */
+
+/* Returns how long the client kept the connection open after the server had closed it, nanoseconds:
+ * up to the client's close, or to the end of the capture. Returns 0 if the server was not the first
+ * to close. */
+static uint64_t
+kept_after_close(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_end_t *end = conn->end;
+    uint64_t until = finder->report->capture.last_time;
+
+    if (!end || end->by != SMCR_FIGURE_ROLE_SERVER || is_aborted(conn))
+        return 0;
+    if (end->other_frame.frame)
+        until = end->other_frame.time;
+    return until != SMCR_FIGURE_UNKNOWN && until > end->frame.time ? until - end->frame.time : 0;
+}
+
+/* Returns for how long nobody had written before the first close, nanoseconds. */
+static uint64_t
+idle_time(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_end_t *end = conn->end;
+
+    return smcr_figure_or_zero(smcr_figure_time_between(end->idle_frame, end->frame));
+}
+
+/* Whether the server closed the connection while it was idle, and the client kept it open for
+ * LONG_IDLE or more. */
+static bool
+is_closed_while_idle(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    return kept_after_close(finder, conn) >= LONG_IDLE && conn->client.addr &&
+           idle_time(conn) >= LONG_IDLE;
+}
+
+/* Connections between the hosts of one connection, to the same port of the server. */
+typedef struct {
+    uint32_t open;   /* number of connections that were open when the server closed the one */
+    uint32_t closed; /* number of them that the server closed while they were idle */
+    uint32_t later;  /* number of them that were used after the client gave the one up */
+} pool_t;
+
+/* Whether both connections have the same client host, server host and server port. */
+static bool
+have_same_ends(const smcr_entry_connection_t *one, const smcr_entry_connection_t *other)
+{
+    return one->server.port == other->server.port &&
+           g_strcmp0(one->server.addr, other->server.addr) == 0 &&
+           g_strcmp0(one->client.addr, other->client.addr) == 0;
+}
+
+/* Returns the connections beside `conn`, which the server has closed. `conn` is one of them. */
+static pool_t
+pool_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    uint64_t closed = conn->end->frame.time;
+    uint64_t given_up = closed + kept_after_close(finder, conn);
+    pool_t pool = {0};
+
+    SMCR_FIGURE_EACH(connection, other, finder->report->connections) {
+        if (!have_same_ends(conn, other) || other->first_frame.time > closed ||
+            other->last_frame.time < closed)
+            continue;
+        pool.open++;
+        pool.closed += is_closed_while_idle(finder, other);
+        pool.later += other != conn && other->last_frame.time > given_up + LONG_IDLE;
+    }
+    return pool;
+}
+
+/* Whether the close has cost the client a connection that it wanted to use. There are two signs:
+ * 1. The client wrote to the connection after the close.
+ * 2. The client gave the connection up, and went on with others to the same server. The server had
+ *    closed less than half of them. */
+static bool
+is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    if (conn->end->written_after == SMCR_FIGURE_YES)
+        return true;
+    if (!conn->end->other_frame.frame)
+        return false;
+    pool_t pool = pool_of(finder, conn);
+    return pool.later && pool.closed * 2 < pool.open;
+}
+
+/* Finding: the server closes an idle connection, for example after a timeout or because somebody
+ * ends its session. The client, which keeps connections in a pool, notices when it uses the
+ * connection: the request fails. The finding names the connection that the client kept longest. */
+static void
+find_idle_closes(smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *worst = NULL;
+    const char *filter = "";
+    uint32_t count = 0, examined = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!is_closed_while_idle(finder, conn) || examined++ >= MOST_EXAMINED ||
+            !is_missed(finder, conn))
+            continue;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
+        if (!worst || kept_after_close(finder, conn) > kept_after_close(finder, worst))
+            worst = conn;
+    }
+    if (!count)
+        return;
+    const char *use = worst->end->written_after == SMCR_FIGURE_YES ? "wrote to it later"
+                                                                   : "gave it up";
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_IDLE_CLOSE,
+                                           .count = count,
+                                           .when = worst->end->frame,
+                                           .filter = filter ? filter : "smcr"},
+                    "The server closed %s after %s idle, 1 of %" PRIu32
+                    " open to this port; the client %s %s after the close",
+                    smcr_words_connections(finder->scope, worst, count),
+                    smcr_words_duration(finder->scope, idle_time(worst)),
+                    pool_of(finder, worst).open, use,
+                    smcr_words_duration(finder->scope, kept_after_close(finder, worst)));
 }
 
 /* Returns a display filter of the segments with RST. If only one connection of SMC-R was reset, the
@@ -437,6 +669,7 @@ void
 smcr_finding_on_connections(smcr_finder_t *finder)
 {
     find_aborted(finder);
+    find_idle_closes(finder);
     find_resets(finder);
     find_fallbacks(finder);
     find_alike(finder, is_over_too_soon, SMCR_FIGURE_FOUND_NO_OPTION,

@@ -127,6 +127,17 @@ add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         trouble->slowest = MAX(trouble->slowest, data->repeated_completion_time_s.max);
 }
 
+/* Returns the time that the flow which waited longest has waited after RNR NAKs, nanoseconds. */
+static uint64_t
+longest_rnr_wait(const smcr_finder_t *finder)
+{
+    uint64_t longest = 0;
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+        longest = MAX(longest, smcr_figure_or_zero(flow->rnr_wait_s));
+    return longest;
+}
+
 /* Finding: no receive buffer. A SEND needs a receive request that the receiver has posted. Without
  * one, the receiver answers with an RNR NAK, and the sender waits and retransmits the SEND. The
  * finding names the receiver: its host is too slow, or has posted too few receive requests. */
@@ -140,7 +151,8 @@ find_rnr_naks(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NO_RECEIVE_BUFFER,
                                            .count = trouble.count,
                                            .when = smcr_finder_notice(finder, filter).first,
-                                           .filter = filter},
+                                           .filter = filter,
+                                           .cost = longest_rnr_wait(finder)},
                     "%s had no receive buffer: %s%s%s",
                     smcr_finding_trouble_sender(&trouble, "Receivers"),
                     smcr_words_things(finder->scope, trouble.count, "RNR NAK"),
@@ -149,6 +161,9 @@ find_rnr_naks(smcr_finder_t *finder)
 }
 
 /* ---- congestion ---- */
+
+/* Shortest time for which a user notices that writers wait, nanoseconds. */
+#define NOTICED_WAIT (500 * SMCR_TIME_MILLISECOND)
 
 /* Adds the packets of the flow that are marked CE, and the CNPs that answer these marks. */
 static void
@@ -205,24 +220,52 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                               smcr_finding_trouble_hosts(finder, notified));
 }
 
+/* Returns how long writers waited for space because of the path, nanoseconds, in the direction that
+ * waited longest: their receive buffers were full, and the readers' programs had nothing to read.
+ * Returns 0 if no user notices so short a wait. */
+static uint64_t
+longest_path_wait(const smcr_finder_t *finder)
+{
+    uint64_t longest = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        for (int to_server = 0; to_server <= 1; to_server++) {
+            const smcr_entry_conn_direction_t *figures = smcr_figure_direction(conn, to_server);
+            uint64_t full = smcr_figure_buffer_full_time(figures);
+            uint64_t by_reader = figures->time ? figures->time->reader_s : 0;
+            if (by_reader * 2 < full)
+                longest = MAX(longest, full);
+        }
+    }
+    return longest >= NOTICED_WAIT ? longest : 0;
+}
+
 /* Finding: congestion. A switch marks packets (ECN CE), and the receiver of the packets sends CNPs,
  * so that the sender slows down (InfiniBand, annex A17). Few marks are normal for ECN: the finding
  * is a note. If 1 % or more of the packets are marked, or are CNPs, the finding is a warning. CNPs
- * without a captured mark prove marks downstream of the capture point. */
+ * without a captured mark prove marks downstream of the capture point. If writers waited for the
+ * path, heavy congestion is the reason: the finding gets this time as its cost, and comes before
+ * the finding of the full receive buffer. */
 static void
 find_congestion(smcr_finder_t *finder)
 {
     smcr_finding_trouble_t marked = smcr_finding_trouble_sum(finder, add_marked);
     smcr_finding_trouble_t notified = smcr_finding_trouble_sum(finder, add_notified);
     bool is_heavy = is_frequent(&marked) || is_frequent(&notified);
+    uint64_t wait = is_heavy ? longest_path_wait(finder) : 0;
+    const char *waited = !wait ? ""
+                               : wmem_strdup_printf(finder->scope, "; a writer waited %s for it",
+                                                    smcr_words_duration(finder->scope, wait));
 
     smcr_finder_add_as(finder, is_heavy ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
                        &(smcr_finder_facts_t){
                            .kind = SMCR_FIGURE_FOUND_CONGESTION,
                            .count = marked.count + notified.count,
                            .when = smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"),
-                           .filter = "smcr.ecn == 3 || smcr.congestion"},
-                       "Congestion: %s", congestion_text(finder, &marked, &notified));
+                           .filter = "smcr.ecn == 3 || smcr.congestion",
+                           .rank = wait ? SMCR_FINDING_BY_BOTTLENECK : 0,
+                           .cost = wait},
+                       "Congestion: %s%s", congestion_text(finder, &marked, &notified), waited);
 }
 
 /* ---- RDMA-CM ---- */

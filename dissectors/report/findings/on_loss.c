@@ -10,13 +10,15 @@
 /* ---- lost packets ---- */
 
 /* Whether other findings explain the retransmissions of the flow: packets with wrong ICRCs, a link
- * that never came up, or a peer that stopped answering. A peer that stopped answering is no
- * explanation if packets were retransmitted after a NAK for a PSN sequence error: such a NAK proves
- * a loss. */
+ * that never came up, packets that are too big for the path, or a peer that stopped answering. A
+ * peer that stopped answering is no explanation if packets were retransmitted after a NAK for a PSN
+ * sequence error: such a NAK proves a loss. */
 static bool
 is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
+        return true;
+    if (smcr_finding_flow_is_too_big(finder, flow))
         return true;
     return smcr_finding_flow_unanswered(finder, flow) &&
            !smcr_figure_or_zero(flow->repeated_after.nak);
@@ -143,6 +145,35 @@ unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t 
                    : "without a NAK, as when a timer runs out";
 }
 
+/* Returns "; a program waited 3.93 s from frame 1942 on" for the longest time in which a writer
+ * waited for retransmissions; "" if no writer waited STALL or more. */
+static const char *
+longest_wait_text(const smcr_finder_t *finder)
+{
+    const smcr_entry_conn_wait_t *longest = NULL;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        SMCR_FIGURE_EACH(conn_wait, wait, conn->longest_waits)
+            if (wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION &&
+                (!longest || wait->lasted_s > longest->lasted_s))
+                longest = wait;
+    if (!longest || longest->lasted_s < STALL)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; a program waited %s from frame %" PRIu32 " on",
+                              smcr_words_duration(finder->scope, longest->lasted_s),
+                              longest->begin_frame.frame);
+}
+
+/* Returns how long retransmissions took: the longest time in which a program waited or, if that is
+ * not known, the slowest message. */
+static const char *
+duration_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    const char *wait = longest_wait_text(finder);
+
+    return *wait ? wait : smcr_finding_trouble_slowest(finder, trouble);
+}
+
 /* Returns the sentence of the finding of lost packets. `sum`: sum of the flows that have lost
  * packets. `naks`: number of NAKs for a PSN sequence error that ask for packets of these flows. */
 static const char *
@@ -162,10 +193,10 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
                                                     {causes->read, "after lost READ responses"},
                                                     {causes->timeout, "after timeouts"},
                                                     {causes->unknown, "for an unknown cause"}),
-                                  smcr_finding_trouble_slowest(finder, trouble));
+                                  duration_text(finder, trouble));
     return wmem_strdup_printf(
         finder->scope, "%s retransmitted %s%s", packets, unproven_cause(trouble, causes),
-        trouble->slowest >= STALL ? smcr_finding_trouble_slowest(finder, trouble) : "");
+        trouble->slowest >= STALL ? duration_text(finder, trouble) : "");
 }
 
 /* Returns the kind of the finding, by the causes of the retransmissions: proven loss, timeouts, or
@@ -178,27 +209,40 @@ kind_of_loss(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
-/* Stores in `*cost` how long programs waited for retransmissions, nanoseconds, as far as frames
+/* Returns how long programs of SMC-R waited for retransmissions, nanoseconds, as far as frames
  * prove it. For each connection only the direction that waited longer counts, since both directions
- * may wait for the same packet. Returns false, and `*cost` means nothing, in two cases: no
- * connection goes over SMC-R, or the time of one such connection is not known. */
-static bool
-find_cost_of_loss(const smcr_finder_t *finder, uint64_t *cost)
+ * may wait for the same packet. Returns 0 if no such time is known. */
+static uint64_t
+wait_for_retransmissions(const smcr_finder_t *finder)
 {
-    bool has_connection = false;
+    uint64_t cost = 0;
 
-    *cost = 0;
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_time_t *up = conn->client_to_server.time;
         const smcr_entry_conn_time_t *down = conn->server_to_client.time;
-        if (conn->outcome != SMCR_FIGURE_OUTCOME_SMCR)
-            continue;
-        if (!up || !down)
-            return false;
-        *cost += MAX(up->retransmission_s, down->retransmission_s);
-        has_connection = true;
+        if (conn->outcome == SMCR_FIGURE_OUTCOME_SMCR)
+            cost += MAX(up ? up->retransmission_s : 0, down ? down->retransmission_s : 0);
     }
-    return has_connection;
+    return cost;
+}
+
+#define NOTICED (500 * SMCR_TIME_MILLISECOND) /* cost of a proven loss of MANY_LOST percent or more,
+                                                 at least: a user notices it */
+#define MANY_LOST 1
+
+/* Returns how long programs waited for retransmissions, nanoseconds. If the time of no connection
+ * is known, it is the time in which packets of the flows in `sum` were being retransmitted. A
+ * proven loss of many packets counts NOTICED at least: it delays programs in other ways, too. */
+static uint64_t
+cost_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
+             const smcr_entry_rdma_t *sum)
+{
+    uint64_t cost = wait_for_retransmissions(finder);
+    bool is_frequent = trouble->count * 100 >= trouble->packets * MANY_LOST;
+
+    if (!cost)
+        cost = smcr_figure_or_zero(sum->retransmission_s);
+    return is_proven(&sum->repeated_after) && is_frequent ? MAX(cost, NOTICED) : cost;
 }
 
 /* Finding: packets were lost, so a reliable queue pair retransmitted them. There are three kinds of
@@ -224,7 +268,7 @@ find_lost(smcr_finder_t *finder)
 
     if (!trouble.count)
         return;
-    facts.has_cost = find_cost_of_loss(finder, &facts.cost);
+    facts.cost = cost_of_loss(finder, &trouble, &sum);
     smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
                        text_of_loss(finder, &trouble, &sum, naks));
 }

@@ -172,6 +172,24 @@ find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     smcr_finder_add_item(finder, rank_of(notice), finding);
 }
 
+/* Makes a finding of ICMP errors about RoCE packets that are larger than the path MTU. */
+static void
+find_too_big(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+{
+    const smcr_figure_subject_t *hosts = notice->subject;
+
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_PATH_MTU,
+                                           .count = notice->count,
+                                           .when = notice->first,
+                                           .filter = strchr(hosts->src, ':')
+                                                         ? "icmpv6.type == 2"
+                                                         : "icmp.type == 3 && icmp.code == 4"},
+                    "%s: packets are larger than the path MTU and are lost, %s of %s",
+                    smcr_words_hosts(finder->scope, hosts->src, hosts->dst),
+                    smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
+}
+
 /* Makes a finding of ICMP errors about packets of RoCE or TCP. If the sentence of another finding
  * has the ICMP error already, no finding is made. */
 static void
@@ -185,6 +203,10 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
         const smcr_finding_t *found = wmem_array_index(finder->found, i);
         if (strstr(found->entry.text, error))
             return;
+    }
+    if (strstr(notice->kind, "too big")) {
+        find_too_big(finder, notice);
+        return;
     }
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNDELIVERED,

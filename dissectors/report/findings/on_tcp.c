@@ -16,13 +16,15 @@ typedef struct {
     uint64_t all;                            /* segments of all connections that have
                                                 retransmissions */
     uint64_t segments;                       /* segments with data, of all connections */
+    uint64_t congested;                      /* segments with data of the directions that are
+                                                marked, or whose receiver echoes marks */
     uint64_t retransmitted;                  /* segments that were retransmitted */
     uint64_t marked;                         /* segments marked CE */
     uint64_t echoed;                         /* segments with the echo of a mark (ECE) */
-    unsigned congested_flows;                /* connections with marks or echoes */
+    unsigned congested_directions;           /* directions of connections with marks or echoes */
     unsigned lossy_flows;                    /* connections with retransmissions */
-    const smcr_entry_tcp_t *first_congested; /* first connection with marks or echoes; NULL:
-                                                none */
+    smcr_entry_tcp_t first_congested; /* connection whose `src` sends in the first direction with
+                                         marks or echoes; set with `congested_directions` */
     const smcr_entry_tcp_t *first_lossy;     /* first connection with retransmissions; NULL:
                                                 none */
 } tcp_sum_t;
@@ -37,8 +39,29 @@ add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
      * retransmission. */
     sum->retransmitted += repeated - MIN(repeated, smcr_figure_or_zero(direction->late_segments));
     sum->segments += smcr_figure_or_zero(direction->data_segments);
-    sum->marked += smcr_figure_or_zero(direction->ce);
-    sum->echoed += smcr_figure_or_zero(direction->ece);
+}
+
+/* Adds the marks of one direction of the connection `flow` to the sums. The receiver of the
+ * direction echoes its marks: `echo` is the other direction. */
+static void
+add_marks(tcp_sum_t *sum, const smcr_entry_tcp_t *flow, bool is_up)
+{
+    const smcr_entry_tcp_direction_t *direction = is_up ? &flow->up : &flow->down;
+    const smcr_entry_tcp_direction_t *echo = is_up ? &flow->down : &flow->up;
+    uint64_t marked = smcr_figure_or_zero(direction->ce);
+    uint64_t echoed = smcr_figure_or_zero(echo->ece);
+
+    if (!marked && !echoed)
+        return;
+    sum->marked += marked;
+    sum->echoed += echoed;
+    sum->congested += smcr_figure_or_zero(direction->data_segments);
+    if (sum->congested_directions++)
+        return;
+    sum->first_congested = (smcr_entry_tcp_t){.src = is_up ? flow->src : flow->dst,
+                                              .src_port = is_up ? flow->src_port : flow->dst_port,
+                                              .dst = is_up ? flow->dst : flow->src,
+                                              .dst_port = is_up ? flow->dst_port : flow->src_port};
 }
 
 /* Returns the sums over all TCP connections, the first connection with retransmissions, and the
@@ -49,16 +72,16 @@ sum_tcp_flows(const smcr_finder_t *finder)
     tcp_sum_t sum = {0};
 
     SMCR_FIGURE_EACH (tcp, flow, finder->report->tcp_flows) {
-        uint64_t marks_before = sum.marked + sum.echoed, before = sum.retransmitted;
+        uint64_t before = sum.retransmitted;
         add_segments(&sum, &flow->up);
         add_segments(&sum, &flow->down);
+        add_marks(&sum, flow, true);
+        add_marks(&sum, flow, false);
         if (sum.retransmitted > before) {
             sum.first_lossy = sum.first_lossy ? sum.first_lossy : flow;
             sum.lossy_flows++;
             sum.all += smcr_figure_or_zero(smcr_figure_sum(flow->up.segments, flow->down.segments));
         }
-        if (sum.marked + sum.echoed != marks_before && !sum.congested_flows++)
-            sum.first_congested = flow;
     }
     return sum;
 }
@@ -80,8 +103,15 @@ name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t
 static void
 find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    if (!sum->first_congested)
+    const char *name;
+
+    if (!sum->congested_directions)
         return;
+    name = name_of_flow(finder, &sum->first_congested, 1);
+    if (sum->congested_directions > 1)
+        name = wmem_strdup_printf(
+            finder->scope, "%s and %s", name,
+            smcr_words_things(finder->scope, sum->congested_directions - 1, "more direction"));
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){
                         .kind = SMCR_FIGURE_FOUND_TCP_CONGESTION,
@@ -90,10 +120,9 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                         .filter =
                             "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
                             "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)"},
-                    "Congestion of TCP, %s: of %s, %s marked CE, %s with its echo (ECE)",
-                    name_of_flow(finder, sum->first_congested, sum->congested_flows),
-                    smcr_words_things(finder->scope, sum->segments, "data segment"),
-                    smcr_words_things(finder->scope, sum->marked, "segment"),
+                    "Congestion of TCP, %s: of %s, %s marked CE, and its receiver sent %s with ECE",
+                    name, smcr_words_things(finder->scope, sum->congested, "data segment"),
+                    smcr_words_number(finder->scope, sum->marked),
                     smcr_words_things(finder->scope, sum->echoed, "segment"));
 }
 

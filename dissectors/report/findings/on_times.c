@@ -14,6 +14,9 @@
 #define LONG_HALF (50 * SMCR_TIME_MILLISECOND)
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
+#define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)
+#define ENOUGH_ACKS 16   /* number of acknowledgements whose times say how the path is */
+#define ENOUGH_ANSWERS 4 /* number of answers whose mean says what is usual */
 
 /* The waits of one direction of a connection. All times are in nanoseconds. */
 typedef struct {
@@ -29,6 +32,8 @@ typedef struct {
     uint64_t round_trip;  /* sum of the mean acknowledgement times of both directions; 0: not
                              measured */
     const smcr_entry_conn_wait_t *longest; /* longest wait of the writer for space; NULL: none */
+    const smcr_entry_conn_wait_t *stop;    /* longest time in which the reader's program read
+                                              nothing while the writer waited; NULL: none */
 } wait_t;
 
 /* Returns the mean of a distribution; 0 if nothing was measured. */
@@ -69,7 +74,8 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
         .conn_time =
             smcr_figure_or_zero(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
         .round_trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s),
-        .longest = find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_SPACE)};
+        .longest = find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_SPACE),
+        .stop = find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_READER)};
 }
 
 /* ---- the receive buffer is full ---- */
@@ -104,6 +110,15 @@ is_noticed(const wait_t *wait)
     bool is_half = wait->full_time * 2 >= wait->conn_time;
 
     return wait->full_time >= (is_half ? LONG_HALF : LONG_WAIT) ||
+           (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
+}
+
+/* Whether a user notices the wait although no single wait lasts long: they last half a second in
+ * all, or one of them a tenth of a second. Shorter waits count as no cost. */
+static bool
+is_felt(const wait_t *wait)
+{
+    return wait->full_time >= LONG_WAIT ||
            (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
 }
 
@@ -182,23 +197,61 @@ needed_buffer_size(const wait_t *wait)
     return size;
 }
 
-/* Returns "; longest wait 10.7 s". Returns "" if a single wait is 90 % or more of the whole time,
- * since the sentence has that time already. */
+/* Whether a single stop of the reader's program explains most of the wait: it lasts half a second
+ * or more, and half of the time in which the buffer was full. */
+static bool
+is_one_stop(const wait_t *wait)
+{
+    return wait->stop && wait->stop->lasted_s >= LONG_WAIT &&
+           wait->stop->lasted_s * 2 >= wait->full_time;
+}
+
+/* Returns "; longest wait 10.7 s". Returns "" if the sentence has that time already: a single wait
+ * is 90 % or more of the whole time, or the reader's program stopped once. */
 static const char *
 longest_text(const smcr_finder_t *finder, const wait_t *wait)
 {
-    if (!wait->longest || wait->longest->lasted_s * 10 >= wait->full_time * 9)
+    bool says_stop = has_slow_reader(wait) && is_one_stop(wait);
+
+    if (!wait->longest || says_stop || wait->longest->lasted_s * 10 >= wait->full_time * 9)
         return "";
     return wmem_strdup_printf(finder->scope, "; longest wait %s",
                               smcr_words_duration(finder->scope, wait->longest->lasted_s));
 }
 
-/* Returns the end of the sentence. If the path is the cause, the text names a sufficient buffer
- * size. Otherwise it names the longest wait. */
+/* Whether packets of the direction wait in a queue of the network: acknowledgements take ten times
+ * as long on average as at best, and 20 ms or more. A larger receive buffer would make such a queue
+ * longer. */
+static bool
+has_queue(const wait_t *wait)
+{
+    const smcr_distribution_t *acks = &wait->figures->ack_time_s;
+
+    return acks->count >= ENOUGH_ACKS && mean(acks) >= QUEUE_TIME && mean(acks) >= 10 * acks->min;
+}
+
+/* Returns the times of acknowledgements as text, for a direction with a queue (has_queue()). */
+static const char *
+queue_text(const smcr_finder_t *finder, const wait_t *wait)
+{
+    const smcr_distribution_t *acks = &wait->figures->ack_time_s;
+
+    return wmem_strdup_printf(
+        finder->scope,
+        "; acknowledgements took %s at best, %s on average, as with a queue on the path",
+        smcr_words_duration(finder->scope, acks->min),
+        smcr_words_duration(finder->scope, mean(acks)));
+}
+
+/* Returns the end of the sentence. If the path is the cause, the text names a queue on it, or a
+ * sufficient buffer size. Otherwise it names the longest wait. */
 static const char *
 cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
     bool knows_path = wait->round_trip && wait->buffer_size != SMCR_FIGURE_UNKNOWN;
+
+    if (!has_slow_reader(wait) && has_queue(wait))
+        return queue_text(finder, wait);
 
     if (!has_long_path(wait) || !knows_path)
         return longest_text(finder, wait);
@@ -210,14 +263,18 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
 /* Returns the beginning of the sentence, which names the cause of the wait. If the client's address
  * is not known, the text names neither client nor server. */
 static const char *
-blame_text(const wait_t *wait)
+blame_text(const smcr_finder_t *finder, const wait_t *wait)
 {
+    const char *side = wait->to_server ? "server's " : "client's ";
+
     if (!has_slow_reader(wait))
         return "Receive buffer full";
     if (!wait->conn->client.addr)
-        return "The program reads slowly";
-    return wait->to_server ? "The server's program reads slowly"
-                           : "The client's program reads slowly";
+        side = "";
+    if (!is_one_stop(wait))
+        return wmem_strdup_printf(finder->scope, "The %sprogram reads slowly", side);
+    return wmem_strdup_printf(finder->scope, "The %sprogram read nothing for %s", side,
+                              smcr_words_duration(finder->scope, wait->stop->lasted_s));
 }
 
 /* Returns "a 64 KiB buffer"; "the receive buffer" if the size is not known. */
@@ -255,7 +312,7 @@ find_full_buffer(smcr_finder_t *finder)
         .count = count,
         .when = wait.longest ? wait.longest->begin_frame : (smcr_when_t){0},
         .filter = "smcr.window.full || smcr.window.writer_blocked",
-        .has_cost = true,
+        .rank = is_felt(&wait) ? 0 : SMCR_FINDING_BY_SHORT_WAIT,
         .cost = wait.full_time};
     smcr_figure_severity_t severity = SMCR_FIGURE_NOTE;
 
@@ -266,7 +323,8 @@ find_full_buffer(smcr_finder_t *finder)
         severity = wait.full_time * 2 >= wait.conn_time ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
     }
     smcr_finder_add_as(finder, severity, &facts, "%s: %s waited %s%s (%s) for space in %s%s%s",
-                       blame_text(&wait), smcr_words_direction(scope, wait.conn, wait.to_server),
+                       blame_text(finder, &wait),
+                       smcr_words_direction(scope, wait.conn, wait.to_server),
                        is_lower_bound(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
@@ -287,41 +345,107 @@ find_long_answer(const smcr_entry_connection_t *conn)
     return wait && wait->lasted_s >= LONG_WAIT && conn->client.addr ? wait : NULL;
 }
 
-/* Finding: slow answer. The server's host had acknowledged a request, and the server's first data
- * came LONG_WAIT or more after the acknowledgement. The server's program took this time: network
- * and buffers have no part in it. The finding names the longest answer. */
-static void
-find_slow_answer(smcr_finder_t *finder)
+/* The slow answers of all connections. */
+typedef struct {
+    uint64_t conns;   /* number of connections with a slow answer */
+    uint64_t answers; /* number of slow answers */
+    uint64_t time;    /* time that they took together, nanoseconds */
+    uint64_t cost;    /* the same, as far as it counts (cost_of_answers()), nanoseconds */
+    const smcr_entry_connection_t *worst;  /* connection with the longest answer; NULL: none */
+    const smcr_entry_conn_wait_t *longest; /* the longest answer; NULL: none */
+    const char *filter; /* display filter of the connections; NULL: too many connections for one
+                           filter */
+} slow_answers_t;
+
+/* Returns the mean time of the answers that were not slow, nanoseconds; 0: there are fewer than
+ * ENOUGH_ANSWERS. */
+static uint64_t
+usual_answer(const smcr_entry_conn_direction_t *asked)
 {
-    const smcr_entry_connection_t *worst = NULL;
-    const smcr_entry_conn_wait_t *longest = NULL;
-    const char *filter = "";
-    uint32_t count = 0;
+    const smcr_distribution_t *all = &asked->answer_time_s;
+    uint64_t slow = smcr_figure_or_zero(asked->slow_answers);
+
+    if (all->count < slow + ENOUGH_ANSWERS)
+        return 0;
+    return (all->sum - smcr_figure_or_zero(asked->slow_answers_s)) / (all->count - slow);
+}
+
+/* Returns how much of the time of the connection's slow answers counts as cost, nanoseconds. An
+ * answer that takes ten times as long as the usual ones counts as it is: the program was stopped,
+ * or waited for something. Otherwise the request may have asked for long work, which is nobody's
+ * fault: a twentieth counts. */
+static uint64_t
+cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
+{
+    uint64_t usual = usual_answer(asked), time = smcr_figure_or_zero(asked->slow_answers_s);
+
+    return usual && longest >= 10 * usual ? time : time / 20;
+}
+
+/* Returns the slow answers of the server in all connections. */
+static slow_answers_t
+sum_slow_answers(const smcr_finder_t *finder)
+{
+    slow_answers_t sum = {.filter = ""};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
         if (!wait)
             continue;
-        filter = smcr_finder_either(finder, filter,
-                                    smcr_words_connection_filter(finder->scope, conn), count++);
-        if (!longest || wait->lasted_s > longest->lasted_s) {
-            longest = wait;
-            worst = conn;
-        }
+        sum.filter = smcr_finder_either(
+            finder, sum.filter, smcr_words_connection_filter(finder->scope, conn), sum.conns++);
+        sum.answers += smcr_figure_or_zero(conn->client_to_server.slow_answers);
+        sum.time += smcr_figure_or_zero(conn->client_to_server.slow_answers_s);
+        uint64_t cost = cost_of_answers(&conn->client_to_server, wait->lasted_s);
+        sum.cost = MAX(sum.cost, cost);
+        if (sum.longest && wait->lasted_s <= sum.longest->lasted_s)
+            continue;
+        sum.longest = wait;
+        sum.worst = conn;
     }
-    if (!count)
+    return sum;
+}
+
+/* Returns "; 2 answers took half a second or more, 6.17 s in all; others 34 ms on average", as far
+ * as it is so. */
+static const char *
+other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(finder->scope, "");
+    uint64_t usual = usual_answer(&sum->worst->client_to_server);
+
+    if (sum->answers > 1)
+        wmem_strbuf_append_printf(text, "; %" PRIu64 " such answers took %s", sum->answers,
+                                  smcr_words_duration(finder->scope, sum->time));
+    if (sum->conns > 1)
+        wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
+    if (usual && sum->longest->lasted_s >= 10 * usual)
+        wmem_strbuf_append_printf(text, "; its other answers took %s on average",
+                                  smcr_words_duration(finder->scope, usual));
+    return wmem_strbuf_finalize(text);
+}
+
+/* Finding: slow answer. The server's host had acknowledged a request, and the server's first data
+ * came LONG_WAIT or more after the acknowledgement. The server's program took this time: network
+ * and buffers have no part in it. The finding names the longest answer, and the frame with which
+ * the wait for it begins. */
+static void
+find_slow_answer(smcr_finder_t *finder)
+{
+    slow_answers_t sum = sum_slow_answers(finder);
+
+    if (!sum.conns)
         return;
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
-                                           .count = count,
-                                           .when = longest->end_frame,
-                                           .filter = filter ? filter : "smcr",
-                                           .has_cost = true,
-                                           .cost = longest->lasted_s},
-                    "The server's program took %s to answer %s%s",
-                    smcr_words_duration(finder->scope, longest->lasted_s),
-                    smcr_words_direction(finder->scope, worst, true),
-                    count > 1 ? wmem_strdup_printf(finder->scope, "; %u connections", count) : "");
+                                           .count = sum.conns,
+                                           .when = sum.longest->end_frame,
+                                           .filter = sum.filter ? sum.filter : "smcr",
+                                           .cost = sum.cost},
+                    "The server's program took %s to answer %s, since frame %" PRIu32 "%s",
+                    smcr_words_duration(finder->scope, sum.longest->lasted_s),
+                    smcr_words_direction(finder->scope, sum.worst, true),
+                    sum.longest->begin_frame.frame, other_answers_text(finder, &sum));
 }
 
 /* ---- setup ---- */
@@ -397,7 +521,8 @@ find_slow_setup(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_SETUP,
                                            .count = count,
                                            .when = worst_conn->first_frame,
-                                           .filter = filter ? filter : "smcr"},
+                                           .filter = filter ? filter : "smcr",
+                                           .cost = worst_conn->setup_s},
                     "%s took %s to set up, %s%s", smcr_words_connection(finder->scope, worst_conn),
                     smcr_words_duration(finder->scope, worst_conn->setup_s),
                     longest_step(finder, worst_conn),

@@ -1,0 +1,123 @@
+/* Sizes of the packets of an RDMA flow: which are acknowledged, and which never are, however often
+ * they are sent. A path whose MTU is too small loses packets above a certain size, and only these.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "collectors.h"
+
+#include "wire/wire.h"
+
+/* ---- acknowledgements ---- */
+
+/* Takes in that all requests before the PSN `expected` are acknowledged. Their lengths count. */
+static void
+acknowledge(smcr_collect_flow_sizes_t *sizes, uint32_t expected)
+{
+    for (unsigned i = 0; i < sizes->sent_count; i++) {
+        smcr_collect_sent_t *sent = &sizes->sent[i];
+        if (!sent->length || smcr_psn_distance(sent->psn, expected) <= 0)
+            continue;
+        sizes->acked_longest = MAX(sizes->acked_longest, sent->length);
+        sent->length = 0;
+    }
+    sizes->acked_longest = MAX(sizes->acked_longest, sizes->dropped_longest);
+    sizes->dropped_longest = 0;
+    if (sizes->is_known && smcr_psn_distance(sizes->expected, expected) <= 0)
+        return;
+    sizes->is_known = true;
+    sizes->expected = expected;
+    sizes->stuck = (smcr_collect_stuck_t){.next = expected};
+}
+
+void
+smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
+{
+    unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    if (roce->opcode != SMCR_RC_ACK || !roce->has_aeth)
+        return;
+    if (kind == SMCR_IB_SYNDROME_ACK)
+        acknowledge(sizes, (roce->psn + 1) & SMCR_PSN_MASK);
+    if (kind != SMCR_IB_SYNDROME_NAK || code != SMCR_IB_NAK_PSN_SEQUENCE)
+        return;
+    acknowledge(sizes, roce->psn);
+    sizes->stuck.is_refused |= sizes->expected == roce->psn;
+}
+
+/* ---- requests ---- */
+
+/* Keeps the length of a request until it is acknowledged. If too many are kept, the length of the
+ * oldest counts as acknowledged with the next acknowledgement: so no length is taken for one that
+ * never arrives. */
+static void
+keep_sent(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
+{
+    smcr_collect_sent_t *sent = &sizes->sent[sizes->sent_next];
+
+    sizes->dropped_longest = MAX(sizes->dropped_longest, sent->length);
+    *sent = (smcr_collect_sent_t){.psn = roce->psn, .length = (uint32_t)roce->length};
+    sizes->sent_count = MAX(sizes->sent_count, sizes->sent_next + 1);
+    sizes->sent_next = (sizes->sent_next + 1) % SMCR_COLLECT_SENT_KEPT;
+}
+
+/* Takes in a request that is not acknowledged so far. Each time that the expected request is sent,
+ * or the first captured one after it, is a try. The sender goes back to the expected request with
+ * each try (go-back-N). So the expected request is missing in the capture if the later one comes
+ * without it. */
+static void
+take_try(smcr_collect_flow_sizes_t *sizes, smcr_when_t when, const smcr_ib_headers_t *roce)
+{
+    smcr_collect_stuck_t *stuck = &sizes->stuck;
+    int32_t ahead = smcr_psn_distance(sizes->expected, roce->psn);
+    bool is_first = !stuck->begin.frame || smcr_psn_distance(roce->psn, stuck->next) > 0;
+
+    if (ahead < 0)
+        return;
+    if (is_first) {
+        *stuck = (smcr_collect_stuck_t){
+            .begin = when, .next = roce->psn, .is_refused = stuck->is_refused};
+        stuck->length = ahead ? 0 : (uint32_t)roce->length;
+        stuck->missing = (uint32_t)ahead;
+    }
+    if (roce->psn != stuck->next)
+        return;
+    stuck->tries++;
+    stuck->end = when;
+}
+
+void
+smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
+                             const smcr_tap_t *packet)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+    bool is_request = roce->opcode < SMCR_RC_OPCODES && !smcr_ib_is_response(roce->opcode);
+
+    if (!is_request || packet->record->order == SMCR_FLOW_IS_COPY)
+        return;
+    if (packet->record->order != SMCR_FLOW_IS_RETRANSMISSION)
+        keep_sent(sizes, roce);
+    if (sizes->is_known)
+        take_try(sizes, when, roce);
+}
+
+/* ---- reporting ---- */
+
+void
+smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
+                             wmem_allocator_t *scope)
+{
+    const smcr_collect_stuck_t *stuck = &sizes->stuck;
+
+    entry->acked_longest = sizes->acked_longest ? sizes->acked_longest : SMCR_FIGURE_UNKNOWN;
+    if (stuck->tries < SMCR_COLLECT_TRIES)
+        return;
+    entry->stuck = wmem_new(scope, smcr_entry_flow_stuck_t);
+    *entry->stuck = (smcr_entry_flow_stuck_t){
+        .begin_frame = stuck->begin,
+        .end_frame = stuck->end,
+        .tries = stuck->tries,
+        .length = stuck->length ? stuck->length : SMCR_FIGURE_UNKNOWN,
+        .missing = stuck->missing,
+        .is_refused = stuck->is_refused ? SMCR_FIGURE_YES : SMCR_FIGURE_NO};
+}
