@@ -1,5 +1,5 @@
 /* Findings about links: lost links and where their connections moved, links that never came up,
- * link groups that ended with open connections, peers that stopped answering.
+ * link groups that ended with open connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -373,123 +373,6 @@ find_group_end(smcr_finder_t *finder)
                     group->index, reason, smcr_words_things(finder->scope, again.count, "time"));
 }
 
-/* ---- a peer that stopped answering ---- */
-
-/* Whether the connection was closed before `frame`. */
-static bool
-had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
-{
-    return conn->close != SMCR_FIGURE_CLOSE_OPEN && conn->close != SMCR_FIGURE_CLOSE_UNKNOWN &&
-           conn->last_frame.frame < frame;
-}
-
-/* Whether the flow's link group has connections, and all these connections were closed before
- * `frame`. Then no program waits for an answer on the flow. */
-static bool
-had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
-{
-    const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
-    unsigned ended = 0;
-
-    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!group || conn->link_group != group->index)
-            continue;
-        if (!had_ended(conn, frame))
-            return false;
-        ended++;
-    }
-    return ended != 0;
-}
-
-/* A peer that has stopped answering. */
-typedef struct {
-    const smcr_entry_rdma_t *flow; /* the flow to the peer; NULL: not known */
-    uint64_t silence;              /* time from the peer's last packet to the end of the capture,
-                                      nanoseconds */
-    bool is_needed;                /* a connection of the link group is still open */
-} silent_peer_t;
-
-/* Returns the flow that got no answer for the longest time. A flow whose link group has open
- * connections is preferred to a flow without. `frame`: frame of the first expert item of a silent
- * peer. If every flow got answers, `flow` of the result is NULL. */
-static silent_peer_t
-find_silent_flow(const smcr_finder_t *finder, uint32_t frame)
-{
-    silent_peer_t silent = {0};
-
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        uint64_t time = smcr_finding_flow_unanswered(finder, flow);
-        bool is_needed = time && !had_connections_ended(finder, flow, frame);
-        bool is_worse = is_needed == silent.is_needed ? time > silent.silence : is_needed;
-        if (is_worse)
-            silent = (silent_peer_t){.flow = flow, .silence = time, .is_needed = is_needed};
-    }
-    return silent;
-}
-
-/* Whether a flow has SMCR_FINDING_RETRANSMITTED_OFTEN or more retransmissions, and the capture has
- * no packet of its reverse flow. */
-static bool
-has_unheard_peer(const smcr_finder_t *finder)
-{
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        if (!smcr_finding_flow_peer(finder, flow) &&
-            smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN)
-            return true;
-    }
-    return false;
-}
-
-/* Returns the sentence: "10.0.0.2 stopped answering: 7 retransmissions from 10.0.0.1, and no packet
- * came back on RoCE for 4.2 s". If the flow is not known, the sentence names the subject of the
- * expert item. */
-static const char *
-silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
-             const smcr_figure_notice_t *items)
-{
-    const smcr_entry_rdma_t *flow = peer->flow;
-
-    if (!flow)
-        return wmem_strdup_printf(finder->scope,
-                                  "%s: the same packets are retransmitted, and nobody answers",
-                                  smcr_finder_subject(finder, items->subject));
-    /* The silence is counted from the first expert item at the earliest: the capture may miss an
-     * answer before it. */
-    uint64_t silence = MIN(peer->silence, finder->report->capture.last_time - items->first.time);
-    return wmem_strdup_printf(
-        finder->scope, "%s stopped answering: %s from %s, and no packet came back on RoCE%s%s%s%s",
-        flow->dst, smcr_words_things(finder->scope, flow->repeated, "retransmission"), flow->src,
-        silence ? " for " : "", silence ? smcr_words_duration(finder->scope, silence) : "",
-        peer->is_needed ? "" : "; the connections had ended before",
-        smcr_finder_undelivered(finder, flow->src, flow->dst));
-}
-
-/* Finding: a dead peer. An expert item reports that the same packet was sent four times. In
- * addition, a flow got no packet back until the capture ended, or the capture has no packet of the
- * peer at all.
- * The finding is a warning. It is for information if all connections of the link group were closed
- * before. If a host reset TCP connections before the silence, the host may have left the network:
- * the resets are then the cause, and the finding has a lower rank (DEAD_AFTER). No finding is made
- * under a display filter of the report, which may hide the answers. */
-static void
-find_dead_peer(smcr_finder_t *finder)
-{
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
-    silent_peer_t peer = find_silent_flow(finder, notice.first.frame);
-
-    if (smcr_finder_is_filtered(finder) || (!peer.flow && !has_unheard_peer(finder)))
-        return;
-    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
-    bool after_reset = reset.frame && reset.frame < notice.first.frame;
-    smcr_finder_add_as(finder, peer.flow && !peer.is_needed ? SMCR_FIGURE_INFO : SMCR_FIGURE_WARN,
-                       &(smcr_finder_facts_t){.kind = after_reset ? SMCR_FIGURE_FOUND_DEAD_AFTER
-                                                                  : SMCR_FIGURE_FOUND_DEAD_PEER,
-                                              .count = notice.count,
-                                              .when = notice.first,
-                                              .filter = "smcr.peer_silent || smcr.retransmission"},
-                       "%s", silence_text(finder, &peer, &notice));
-}
-
 void
 smcr_finding_on_links(smcr_finder_t *finder)
 {
@@ -499,5 +382,4 @@ smcr_finding_on_links(smcr_finder_t *finder)
     }
     find_group_lost(finder);
     find_group_end(finder);
-    find_dead_peer(finder);
 }
