@@ -243,3 +243,14 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
         return false;
     return never_became_active(finder->owners[flow->index].link, flow);
 }
+
+bool
+smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    bool is_known = flow->src && flow->dst && flow->packets != SMCR_FIGURE_UNKNOWN;
+
+    if (!is_known || smcr_finder_is_filtered(finder) || smcr_finding_flow_peer(finder, flow))
+        return false;
+    return is_retransmitted_often(flow) && 2 * flow->repeated >= flow->packets &&
+           !smcr_finding_flow_is_dead_end(finder, flow);
+}

@@ -186,6 +186,10 @@ bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_
  * packet. The link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
+ * the reverse flow. Returns false for a dead end, which another finding reports. */
+bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);

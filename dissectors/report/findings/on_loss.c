@@ -9,13 +9,14 @@
 
 /* ---- lost packets ---- */
 
-/* Whether other findings explain the retransmissions of the flow: packets with wrong ICRCs, or a
- * link that never came up. */
+/* Whether other findings explain the retransmissions of the flow: packets with wrong ICRCs, a link
+ * that never came up, or a peer of which nothing is captured. */
 static bool
 is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     return smcr_finding_flow_is_damaged(finder, flow) ||
-           smcr_finding_flow_is_dead_end(finder, flow);
+           smcr_finding_flow_is_dead_end(finder, flow) ||
+           smcr_finding_flow_is_unheard(finder, flow);
 }
 
 /* Returns the number of retransmissions of the flow by a timer or for an unknown cause. Those that

@@ -307,37 +307,36 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
                        "%s", silence_text(finder, host));
 }
 
-/* Whether a flow has SMCR_FINDING_RETRANSMITTED_OFTEN or more retransmissions, and the capture has
- * no packet of its reverse flow. */
-static bool
-has_unheard_peer(const smcr_finder_t *finder)
-{
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        if (!smcr_finding_flow_peer(finder, flow) &&
-            smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN)
-            return true;
-    }
-    return false;
-}
-
-/* Finding: expert items report a packet that was sent four times, and the capture has no packet of
- * the reverse direction at all. The capture may have only one direction, so nothing proves that the
- * peer was silent. */
+/* Finding: most packets of a flow are retransmissions, and the capture has no packet of the reverse
+ * direction at all. The capture may have only one direction, so nothing proves that the peer was
+ * silent. The finding describes the flow with the most retransmissions. */
 static void
 find_unheard(smcr_finder_t *finder)
 {
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
+    const smcr_entry_rdma_t *worst = NULL;
+    uint64_t count = 0;
 
-    if (smcr_finder_is_filtered(finder) || !has_unheard_peer(finder))
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        if (!smcr_finding_flow_is_unheard(finder, flow))
+            continue;
+        count += flow->repeated;
+        if (!worst || flow->repeated > worst->repeated)
+            worst = flow;
+    }
+    if (!worst)
         return;
     smcr_finder_add(finder,
-                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NOT_HEARD,
-                                           .count = notice.count,
-                                           .when = notice.first,
-                                           .filter = "smcr.peer_silent || smcr.retransmission"},
-                    "%s: the same packets are retransmitted, and no answer is captured: a dead path, "
-                    "or a capture of one direction",
-                    smcr_finder_subject(finder, notice.subject));
+                    &(smcr_finder_facts_t){
+                        .kind = SMCR_FIGURE_FOUND_NOT_HEARD,
+                        .count = count,
+                        .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
+                        .filter = "smcr.retransmission"},
+                    "No answer to %s is captured from %s%s: %s of %s retransmitted; a dead path, or "
+                    "one direction is not captured%s",
+                    worst->src, smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
+                    link_text(finder, worst), smcr_words_number(finder->scope, worst->repeated),
+                    smcr_words_things(finder->scope, worst->packets, "packet"),
+                    smcr_finder_undelivered(finder, worst->src, worst->dst));
 }
 
 void
@@ -349,6 +348,5 @@ smcr_finding_on_silence(smcr_finder_t *finder)
     wmem_array_sort(hosts, compare_hosts);
     for (unsigned i = 0; i < MIN(count, SMCR_FINDINGS_MOST); i++)
         find_silent_host(finder, wmem_array_index(hosts, i));
-    if (!count)
-        find_unheard(finder);
+    find_unheard(finder);
 }
