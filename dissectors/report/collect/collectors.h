@@ -257,6 +257,14 @@ smcr_entry_flow_cm_t *smcr_collect_cm_entry(const smcr_cm_conn_t *conn, wmem_all
  * SMCR_FIGURE_UNKNOWN: the report has no such flow. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
 
+/* Returns the silence of the peer that lasts until the capture ends, of the flow that queue pair
+ * `to` receives. NULL: it is not silent at the end, or not for a long time. */
+const smcr_collect_silence_t *
+smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
+
+/* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is no packet. */
+smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to);
+
 /* ---- TCP connections: all of the capture, with SMC-R and without ---- */
 
 /* Facts of a TCP connection that its entry does not have. Direction `up` is that of the first

@@ -597,3 +597,20 @@ smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t 
 
     return is_reported(flow) ? flow->index : SMCR_FIGURE_UNKNOWN;
 }
+
+const smcr_collect_silence_t *
+smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
+    const smcr_collect_silence_t *silence = flow ? &flow->times.silent : NULL;
+
+    return silence && silence->attempts >= SMCR_COLLECT_LONG_SILENCE ? silence : NULL;
+}
+
+smcr_when_t
+smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
+
+    return flow ? flow->figures.last_frame : (smcr_when_t){0, 0};
+}

@@ -212,6 +212,8 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const char *icmp = smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 
+    if (!host->is_needed)
+        return "; the connections had ended before";
     if (*icmp)
         return icmp;
     if (was_heard(host->silence))
@@ -244,7 +246,7 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
 static bool
 is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 {
-    return host->silence->is_over != SMCR_FIGURE_YES && !was_heard(host->silence) &&
+    return host->is_needed && host->silence->is_over != SMCR_FIGURE_YES && !was_heard(host->silence) &&
            !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 }
 
@@ -253,18 +255,17 @@ static const char *
 silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const smcr_entry_rdma_t *flow = host->flow;
-    const char *end = host->is_needed ? "" : "; the connections had ended before";
     const char *length = length_text(finder, host);
 
     if (is_dead(finder, host))
         return wmem_strdup_printf(finder->scope,
-                                  "%s stopped answering: nothing came back to %s%s %s%s%s",
+                                  "%s stopped answering: nothing came back to %s%s %s%s",
                                   flow->dst, flow->src, link_text(finder, flow), length,
-                                  cause_text(finder, host), end);
+                                  cause_text(finder, host));
     return wmem_strdup_printf(
-        finder->scope, "Nothing came back from %s%s to %s %s%s%s",
+        finder->scope, "Nothing came back from %s%s to %s %s%s",
         smcr_words_queue_pair(finder->scope, flow->dst, flow->dst_qpn), link_text(finder, flow),
-        flow->src, length, cause_text(finder, host), end);
+        flow->src, length, cause_text(finder, host));
 }
 
 /* ---- the findings ---- */
