@@ -175,8 +175,8 @@ smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
                                             const uint8_t to[SMCR_GID_LENGTH]);
 
 /* Notes in `silence` the last packets that the silent host has sent elsewhere, if they came after
- * `proven_frame`. `same_way`: what was heard from the same address. `silent`: its queue pair, if it belongs
- * to a link; else NULL. */
+ * `proven_frame`. `same_way`: what was heard from the same address. `silent`: its queue pair, if
+ * it belongs to a link; else NULL. */
 void smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
                              const smcr_qp_t *silent, smcr_collect_silence_t *silence);
 
@@ -262,7 +262,7 @@ uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const s
 const smcr_collect_silence_t *
 smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
 
-/* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is no packet. */
+/* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is none. */
 smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to);
 
 /* ---- TCP connections: all of the capture, with SMC-R and without ---- */

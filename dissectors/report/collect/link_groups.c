@@ -113,8 +113,8 @@ had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
 }
 
 /* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A link
- * is lost if a side reports that its path is lost, or if requests on it get no answer for LOST_AFTER
- * or longer, up to the end of the capture. A link that both ends have set up, and that then was
+ * is lost if a side reports that its path is lost, or if requests on it get no answer for
+ * LOST_AFTER or longer, up to the end of the capture. A link that both ends have set up, and that then was
  * rejected after such a report, is lost, too. */
 static smcr_when_t
 lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
@@ -162,8 +162,8 @@ known_state(const smcr_link_t *link)
     return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
 }
 
-/* Fills in the state of the link. If packets that were not captured may have changed the state of an
- * active link, the state is known as of its last use by both ends. A link that both ends use until
+/* Fills in the state of the link. If packets that were not captured may have changed the state of
+ * an active link, the state is known as of its last use by both ends. A link that both ends use until
  * no packet is missing any more is active until the end. */
 static void
 fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection)
@@ -240,7 +240,8 @@ add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link
 }
 
 /* Fills in the states that the link had, each with the frames in which the state begins and ends. A
- * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, rejected or deleted.
+ * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, rejected or
+ * deleted.
  * Frame 0: not captured. While entry->state is not known, the states "rejected" and "deleted" are
  * left out. */
 static void

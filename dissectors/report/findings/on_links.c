@@ -177,8 +177,8 @@ typedef struct {
     smcr_when_t first_move; /* first frame of a moved connection on its new link; frame 0: none */
 } failover_t;
 
-/* Returns when the link last worked, nanoseconds since 1970; 0: not known. If requests got no answer
- * at its end, this is the time of the first such request: the link may have been idle before. Else
+/* Returns when the link last worked, nanoseconds since 1970; 0: not known. If requests got no
+ * answer at its end, this is the time of the first such request: the link may have been idle before. Else
  * it is the earlier one of two times: the time of the last packet of each of its two flows. */
 static uint64_t
 last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
@@ -404,7 +404,7 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                     redundancy_text(place, flow->first_frame.frame));
 }
 
-/* Returns the end of the attempt to set up a link: who gave up, how long after ADD LINK, and why. */
+/* Returns how the attempt to set up a link ended: who gave up, and how long after ADD LINK. */
 static const char *
 attempt_text(const link_place_t *place)
 {
@@ -443,8 +443,8 @@ has_own_path(const link_place_t *place)
 
 /* Finding: a link never came up. Both ends have announced their queue pairs in ADD LINK, and the
  * capture has no packet of the link. Either a DELETE LINK has the reason "lost path", or the client
- * rejects the link that it had accepted. The finding is a warning if the link has a path of its own:
- * both hosts have two devices, and the group has no redundancy. */
+ * rejects the link that it had accepted. The finding is a warning if the link has a path of its
+ * own: both hosts have two devices, and the group has no redundancy. */
 static void
 find_unused_link(const link_place_t *place)
 {

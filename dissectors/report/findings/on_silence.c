@@ -1,6 +1,6 @@
 /* Findings about silence: packets are retransmitted, and nothing comes back. A dead host, a dead
- * path and a queue pair in error look the same on one queue pair. What the same host sends elsewhere
- * tells them apart, so each sentence says what else was captured of the host.
+ * path and a queue pair in error look the same on one queue pair. What the same host sends
+ * elsewhere tells them apart, so each sentence says what else was captured of the host.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -15,13 +15,13 @@
 /* All flows to one host that got no answer. In a link group a host has one side, whatever its
  * addresses are. */
 typedef struct {
-    const smcr_entry_rdma_t *flow;             /* the flow that got no answer for the longest time */
-    const smcr_entry_flow_silence_t *silence;  /* that time */
-    const smcr_entry_rdma_t *other;            /* another flow, to another address of the host, that
-                                                  got no answer at the same time; NULL: none */
-    uint64_t count;                            /* number of long silences, of all flows */
-    uint64_t flows;                            /* number of flows that got no answer for a time */
-    bool is_needed;                            /* a connection of the link group is open */
+    const smcr_entry_rdma_t *flow;            /* the flow that got no answer for the longest
+                                                 time */
+    const smcr_entry_flow_silence_t *silence; /* the longest time without an answer */
+    const smcr_entry_rdma_t *other;           /* another flow, to another address of the host, that
+                                                 got no answer at the same time; NULL: none */
+    uint64_t count;                           /* number of long silences, of all flows */
+    bool is_needed;                           /* a connection of the link group is open */
 } silent_host_t;
 
 /* Returns how long the silence lasted, nanoseconds. */
@@ -95,7 +95,6 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     bool is_other_address = host->flow && g_strcmp0(host->flow->dst, flow->dst) != 0;
 
     host->count += flow->silences;
-    host->flows++;
     if (!host->silence || length_of(silence) > length_of(host->silence)) {
         host->other = is_same_time && is_other_address ? host->flow : NULL;
         host->flow = flow;
@@ -246,7 +245,10 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
 static bool
 is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 {
-    return host->is_needed && host->silence->is_over != SMCR_FIGURE_YES && !was_heard(host->silence) &&
+    const smcr_entry_flow_silence_t *silence = host->silence;
+    bool is_over = silence->is_over == SMCR_FIGURE_YES;
+
+    return host->is_needed && !is_over && !was_heard(silence) &&
            !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 }
 
@@ -332,8 +334,8 @@ find_unheard(smcr_finder_t *finder)
                         .count = count,
                         .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
                         .filter = "smcr.retransmission"},
-                    "No answer to %s is captured from %s%s: %s of %s retransmitted; a dead path, or "
-                    "one direction is not captured%s",
+                    "No answer to %s is captured from %s%s: %s of %s retransmitted; a dead path, "
+                    "or one direction is not captured%s",
                     worst->src, smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
                     link_text(finder, worst), smcr_words_number(finder->scope, worst->repeated),
                     smcr_words_things(finder->scope, worst->packets, "packet"),

@@ -97,7 +97,8 @@ smcr_words_link_is_lost(const smcr_entry_link_t *link)
            link->lost_frame.frame;
 }
 
-/* Whether both ends have announced their queue pairs of the link: nobody has rejected it at once. */
+/* Whether both ends have announced their queue pairs of the link. The client announces none if it
+ * rejects the link at once. */
 static inline bool
 smcr_words_link_was_set_up(const smcr_entry_link_t *link)
 {
