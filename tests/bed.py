@@ -56,6 +56,7 @@ PACKED = ("fabric", "roce")  # tests of their own read them
 APPLICATIONS = "applications"  # likewise
 CAUSES = "causes"  # likewise
 LATE = "late"  # likewise
+STORIES = "stories"  # likewise
 
 
 def captures(*folders):
@@ -178,7 +179,7 @@ class Bed:
                 )
         for plugin in BUILDS.glob("*/smcr.so"):
             self.add_plugin(plugin, plugin.parent.name)
-        for path in captures(*FOLDERS, *PACKED, APPLICATIONS, CAUSES, LATE).values():
+        for path in captures(*FOLDERS, *PACKED, APPLICATIONS, CAUSES, LATE, STORIES).values():
             copy = self.root / "captures" / path.relative_to(TOP / "captures")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
