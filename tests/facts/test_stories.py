@@ -122,7 +122,6 @@ STORY = {
 
 # Stories that the page does not tell rightly yet.
 OPEN = {
-    "s02b-fw-roce-60s",
     "s04-pmtu",
     "s06e-corrupt",
     "s10c-slow-sub-late",
@@ -130,8 +129,6 @@ OPEN = {
     "s10c-slow-sub-late-late-netlink",
     "s11-pool-kill",
     "s16b-rude-close",
-    "s26-second-link-acl",
-    "queue-pair-silent-host-alive",
     "mtu-icmp",
 }
 
