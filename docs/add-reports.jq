@@ -77,9 +77,10 @@ def rules: {
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
     "queue_pair": {"gid": "first", "qpn": "first"},
-    "link": {"number": "first", "index": "own", "state": ["unconfirmed", "active", "rejected", "deleted"],
-        "mtu_bytes": "first", "client": {"of": "queue_pair"}, "server": {"of": "queue_pair"}, "added_frame": "null",
-        "added_time": "first", "deleted_frame": "null", "deleted_time": "last", "delete_reason": "first",
+    "link": {"number": "first", "index": "own", "state": ["unconfirmed", "active", "lost", "rejected", "deleted"],
+        "state_frame": "null", "state_time": "own", "mtu_bytes": "first", "client": {"of": "queue_pair"}, "server":
+        {"of": "queue_pair"}, "added_frame": "null", "added_time": "first", "deleted_frame": "null", "deleted_time":
+        "last", "lost_frame": "null", "lost_time": "first", "lost_by": "first", "delete_reason": "first",
         "moved_from": "total", "moved_to": "total", "flows": "own"},
     "rmb": {"owner": "first", "size_bytes": "first", "rkeys": "own", "va": "first", "confirmed_frame": "null",
         "confirmed_time": "first", "deleted_frame": "null", "deleted_time": "last", "streams": "own"},
@@ -98,8 +99,8 @@ def rules: {
         "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
-        "silent_s": "total", "acked_longest": "first", "late_naks": "total", "copies": "total", "gaps": "total",
-        "missing": "total", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
+        "silent_s": "total", "silences": "total", "silent_repeated": "total", "late_naks": "total", "copies": "total",
+        "gaps": "total", "missing": "total", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
         "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":

@@ -87,25 +87,16 @@ smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_in
 
 /* ---- unions ---- */
 
-/* The longer interval; `one` if both have the same length. */
-static smcr_interval_t
-longer(smcr_interval_t one, smcr_interval_t other)
-{
-    return smcr_interval_length(other) > smcr_interval_length(one) ? other : one;
-}
-
-/* Removes the older half of the list, and adds its length to `settled`. This is possible because
- * new intervals hardly ever begin before the end of the removed half. */
+/* Removes the older half of the list, and adds its length to `settled`. A later interval hardly
+ * ever begins before the end of the removed half. */
 static void
 settle_older_half(smcr_interval_union_t *all)
 {
     smcr_interval_list_t *list = &all->list;
     uint32_t gone = list->length / 2;
 
-    for (uint32_t i = 0; i < gone; i++) {
+    for (uint32_t i = 0; i < gone; i++)
         all->settled += smcr_interval_length(list->entries[i]);
-        all->longest = longer(all->longest, list->entries[i]);
-    }
     all->until = list->entries[gone - 1].end;
     list->length -= gone;
     memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
@@ -128,7 +119,6 @@ smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
     for (uint32_t i = 0; i < from->list.length; i++)
         smcr_interval_union_add(all, scope, from->list.entries[i]);
     all->settled += from->settled;
-    all->longest = longer(all->longest, from->longest);
 }
 
 uint64_t
@@ -139,16 +129,6 @@ smcr_interval_union_length(const smcr_interval_union_t *all)
     for (uint32_t i = 0; i < all->list.length; i++)
         length += smcr_interval_length(all->list.entries[i]);
     return length;
-}
-
-smcr_interval_t
-smcr_interval_union_longest(const smcr_interval_union_t *all)
-{
-    smcr_interval_t longest = all->longest;
-
-    for (uint32_t i = 0; i < all->list.length; i++)
-        longest = longer(longest, all->list.entries[i]);
-    return longest;
 }
 
 /* ---- dividing ---- */

@@ -116,12 +116,9 @@ typedef struct {
 #define SMCR_INTERVAL_LIST_MOST 128
 #define SMCR_INTERVAL_SETTLED_MOST 64
 
-/* A union of intervals. Reports need only its length and its longest part. All zeros: there are no
- * intervals. */
+/* A union of intervals. Reports need only its length. All zeros: there are no intervals. */
 typedef struct {
     smcr_interval_list_t list; /* newest parts of the union, at most SMCR_INTERVAL_LIST_MOST */
-    smcr_interval_t longest;   /* longest part that was removed from `list`; end frame 0: no part
-                                  was removed */
     smcr_when_t until;         /* end of the last part that was removed from `list`; frame 0: no
                                   part was removed */
     uint64_t settled;          /* total length of the parts that were removed from `list`,
@@ -153,9 +150,6 @@ void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scop
 
 /* Length of the union, nanoseconds: the time in which at least one of its intervals holds. */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
-
-/* The longest part of the union; end frame 0: there is none. */
-smcr_interval_t smcr_interval_union_longest(const smcr_interval_union_t *all);
 
 /* Settles the intervals before `until`, if there are more than SMCR_INTERVAL_LIST_MOST intervals.
  * The time before `until` is then divided into pieces for good. If there are more than

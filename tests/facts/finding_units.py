@@ -156,7 +156,6 @@ UNITS = {
     "congestion": Terms(Term("smcr.ecn", "smcr.ecn == 3"), "smcr.congestion"),
     "cm_rejected": Terms("smcr.cm.rejected"),
     "cm_repeat": Terms("smcr.cm.repeat"),
-    "dead_peer": Terms("smcr.peer_silent", besides=["smcr.retransmission"]),
     "link_group_lost": Terms("smcr.lgr.connections_lost"),
     "link_group_ended": Terms(
         "smcr.packet_retransmitted.ended", besides=["frame.number == {frame}"]
@@ -192,6 +191,9 @@ UNITS = {
     "link_lost": Something(),
     "silence_at_once": Something(),
     "link_failed": Something(),
+    "dead_peer": Something(),
+    "no_answer": Something(),
+    "not_heard": Something(),
 }
 WITHOUT_FILTER = {"one_sided"}  # of a queue pair that is not known
 

@@ -207,9 +207,11 @@ def test_a_device_is_removed(tshark, name, source, about):
 ACCEPT, FIRST_CONTACT = 2, 0x08  # CLC: type in byte 4, flag in byte 7
 CONFIRM_LINK, ADD_LINK, DELETE_LINK, V2 = 1, 2, 4, 0x20  # LLC: type in byte 0
 RESPONSE, REJECTS, ALL_LINKS = 0x80, 0x40, 0x40  # flags in byte 3
+LOST_PATH = bytes([0, 1, 0, 0])  # reason of DELETE LINK, from byte 5 on
 NUMBER_OF = {CONFIRM_LINK: 29, ADD_LINK: 31, DELETE_LINK: 4}  # bytes that have the link's number
 
 LATE = ("6.1-v1-c2-capture-starts-late",)
+SILENT_AT_THE_END = ("7.2-v2-g5-device-removed",)
 ACTIVE_BEFORE = [("active", None, None)]  # packets show the link, and nothing else
 
 
@@ -218,6 +220,7 @@ class Links:
 
     def __init__(self):
         self.states, self.first, self.server = {}, None, None
+        self.accepted, self.lost = set(), {}
 
     def turn(self, number, state, frame):
         known = self.states.setdefault(number, [])
@@ -241,10 +244,26 @@ class Links:
             self.turn(number, "unconfirmed", message.frame)
         elif kind == ADD_LINK and answers and flags & REJECTS and live == "unconfirmed":
             self.turn(number, "rejected", message.frame)
-        elif kind == DELETE_LINK and not answers and sender == self.server:
+        elif kind == ADD_LINK and answers and not flags & REJECTS:
+            self.accepted.add(number)
+        if kind == DELETE_LINK and not answers and data[5:9] == LOST_PATH:
+            self.lost.setdefault(number, message.frame)
+        if kind != DELETE_LINK:
+            return
+        if not answers and sender == self.server:
             for each in list(self.states) if flags & ALL_LINKS else [number]:
                 if self.states[each][-1][0] in ("unconfirmed", "active"):
                     self.turn(each, "deleted", message.frame)
+
+    def end(self):
+        """A link that both ends have set up is lost, if one says so and no DELETE LINK ends it."""
+        for number, frame in self.lost.items():
+            states = self.states[number]
+            if states[-1][0] == "rejected" and number in self.accepted:
+                states.pop()
+            if states[-1][0] in ("unconfirmed", "active"):
+                states[-1][2] = None
+                self.turn(number, "lost", frame)
 
 
 def expected_states(path):
@@ -260,6 +279,7 @@ def expected_states(path):
             links.take(message, sender[message.frame])
     if not links.states and links.first:
         links.turn(None, "unconfirmed", links.first)
+    links.end()
     return [list(map(tuple, states)) for states in links.states.values()]
 
 
@@ -272,4 +292,7 @@ def test_states_of_links(tshark, name):
         for group in groups
         for link in group["links"]
     ]
+    if name in SILENT_AT_THE_END:  # nothing answers the last requests
+        assert found[0].pop()[0] == "lost"
+        found[0][-1] = (*found[0][-1][:2], None)
     assert found == expected

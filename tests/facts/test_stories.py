@@ -132,11 +132,9 @@ STORY = {
 
 # Stories that the page does not tell rightly yet.
 OPEN = {
-    "s26-second-link-acl",
-    "s02b-fw-roce-60s",
+    "s06e-corrupt",
     "s10c-slow-sub-late-late",
     "s10c-slow-sub-late-late-netlink",
-    "queue-pair-silent-host-alive",
 }
 
 

@@ -249,6 +249,8 @@ SENT_AGAIN = {
     "link_group_ended",
     "link_failed",
     "dead_peer",
+    "no_answer",
+    "not_heard",
 }
 SAYS_LESS = {
     "repeats": SENT_AGAIN,
@@ -256,7 +258,10 @@ SAYS_LESS = {
     "failover": {"link_lost"},
     "buffer_full": {"slow_reader"},
     "tcp_reset": {"reset"},
-    "undelivered": {"reset", "dead_peer"},
+    "undelivered": {"reset", "dead_peer", "no_answer"},
+    "not_heard": SENT_AGAIN,
+    "dead_peer": {"no_answer"},
+    "no_answer": {"dead_peer"},
     "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"},
 }
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
@@ -705,7 +710,11 @@ def of_groups(before, after, numbers):
         yield from same(
             whole_link,
             link,
-            [name for name in SAME["link"] if name != "state" or not is_open],
+            [
+                name
+                for name in SAME["link"]
+                if name != "state" or not (is_open or link["state_frame"])
+            ],
             "link.",
         )
         yield from no_more(whole_link, link, "link.", times)

@@ -40,6 +40,9 @@ typedef struct smcr_collection {
     smcr_figure_list_t rdma_list;   /* all flows of `rdma`, in the order of their first packets */
     smcr_entry_icrcs_t stray_icrcs; /* counts of checked ICRCs, of packets that belong to no flow */
 
+    wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
+                          NULL: none yet */
+
     wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_conn_stats_t: figures of each
                                connection */
     wmem_map_t *contacts;   /* smcr_lgr_t -> smcr_collect_conn_stats_t: figures of the connection
@@ -157,6 +160,47 @@ void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_ro
                                   const smcr_timeline_direction_t *direction,
                                   wmem_allocator_t *scope);
 
+/* ---- what one address has heard of another ---- */
+
+/* The last packets from one address to another. */
+typedef struct {
+    smcr_when_t roce; /* last RoCE packet; frame 0: none */
+    smcr_when_t tcp;  /* last TCP segment without RST; frame 0: none */
+} smcr_collect_heard_t;
+
+/* A time in which requests are retransmitted, and the peer sends nothing. A frame 0 in `other_qp`,
+ * `tcp` or `other_link` means that no such packet was captured. */
+typedef struct {
+    smcr_interval_t time;   /* from the peer's last packet, or from the first request after that
+                               packet, to the last retransmission; frame of the end 0: none */
+    smcr_when_t first_repeated; /* first retransmission */
+    uint32_t lowest;        /* lowest PSN that was retransmitted, 24 bits */
+    uint64_t attempts;      /* how often the packet with the lowest PSN was retransmitted */
+    uint32_t proven_frame;  /* frame of the second of these retransmissions: a host that sends
+                               something after this frame was alive when it should have answered;
+                               0: none so far */
+    uint64_t repeated;      /* number of packets that were retransmitted */
+    smcr_when_t other_qp;   /* last packet from the peer's address that another queue pair has
+                               received */
+    smcr_when_t tcp;        /* last TCP segment of the peer */
+    smcr_when_t other_link; /* last packet of the peer's host on another link of the link group,
+                               between other addresses */
+    uint64_t link;          /* number of the link of `other_link`; only set if `other_link` is */
+    bool is_over;           /* the peer has sent a packet afterwards */
+} smcr_collect_silence_t;
+
+/* Returns what `to` has heard of `from`. Both are GIDs in network byte order; IPv4 addresses are
+ * mapped. If there is nothing, an empty entry is made. */
+smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
+                                            const uint8_t from[SMCR_GID_LENGTH],
+                                            const uint8_t to[SMCR_GID_LENGTH]);
+
+/* Notes in `silence` the last packets that the silent host has sent elsewhere, if they came after
+ * `proven_frame`. `same_way`: what was heard from the same address. `silent`: its queue pair, if
+ * it belongs to a link; else NULL. */
+void smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
+                             const smcr_qp_t *silent, smcr_collect_silence_t *silence);
+
 /* ---- durations in an RDMA flow ---- */
 
 /* Times of a flow. "Requests" are packets of the flow itself. Packets of the reverse flow show that
@@ -177,9 +221,18 @@ typedef struct {
     smcr_when_t last;      /* last request after `heard`; only set while `asked` is set */
     uint32_t highest;      /* highest PSN of the requests after `heard`, 24 bits; only set while
                               `asked` is set */
-    smcr_interval_t silent; /* silence of the peer that has not ended; frame of its end 0: the peer
-                               is not silent */
+    smcr_collect_silence_t silent;  /* silence of the peer that has not ended; frame of its end 0:
+                                       the peer is not silent */
+    smcr_collect_silence_t longest; /* longest silence that has ended: the longest long one, if
+                                       there is one; frame of its end 0: none */
+    uint64_t long_silences; /* number of long silences that have ended
+                               (SMCR_COLLECT_LONG_SILENCE) */
+    uint64_t long_repeated; /* number of packets that were retransmitted in them */
 } smcr_collect_flow_times_t;
+
+/* A silence is long if the same packet was retransmitted at least this number of times. After fewer
+ * retransmissions, one of them or its acknowledgement may just be lost. */
+#define SMCR_COLLECT_LONG_SILENCE 3
 
 /* Takes the next packet of the flow that `times` belongs to. Memory is allocated in `scope`. */
 void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
@@ -274,6 +327,14 @@ smcr_entry_flow_cm_t *smcr_collect_cm_entry(const smcr_cm_conn_t *conn, wmem_all
 /* Returns the index, in the last report, of the flow that queue pair `to` receives.
  * SMCR_FIGURE_UNKNOWN: the report has no such flow. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
+
+/* Returns the silence of the peer that lasts until the capture ends, of the flow that queue pair
+ * `to` receives. NULL: it is not silent at the end, or not for a long time. */
+const smcr_collect_silence_t *
+smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
+
+/* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is none. */
+smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to);
 
 /* ---- TCP connections: all of the capture, with SMC-R and without ---- */
 

@@ -20,15 +20,44 @@
 
 /* ---- the reverse flow ---- */
 
+/* Whether the silence is long: no loss of single packets explains it. */
+static bool
+is_long(const smcr_collect_silence_t *silence)
+{
+    return silence->attempts >= SMCR_COLLECT_LONG_SILENCE;
+}
+
+/* Returns the worse one of two silences: a long one, else the longer one. */
+static const smcr_collect_silence_t *
+worse_of(const smcr_collect_silence_t *one, const smcr_collect_silence_t *other)
+{
+    if (is_long(one) != is_long(other))
+        return is_long(one) ? one : other;
+    return smcr_interval_length(one->time) >= smcr_interval_length(other->time) ? one : other;
+}
+
+/* Counts a silence that has ended. */
+static void
+count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope)
+{
+    smcr_interval_union_add(&times->silence, scope, times->silent.time);
+    times->silent.is_over = true;
+    times->longest = *worse_of(&times->longest, &times->silent);
+    if (!is_long(&times->silent))
+        return;
+    times->long_silences++;
+    times->long_repeated += times->silent.repeated;
+}
+
 /* Ends the silence, if there is one, because the peer has sent a packet. `is_whole`: no packet of
  * the reverse flow is missing right before the peer's packet. If `is_whole` is false, a missing
  * packet may have ended the silence earlier, and the silence is not counted. */
 static void
 end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, bool is_whole)
 {
-    if (times->silent.end.frame && is_whole)
-        smcr_interval_union_add(&times->silence, scope, times->silent);
-    times->silent = (smcr_interval_t){{0, 0}, {0, 0}};
+    if (times->silent.time.end.frame && is_whole)
+        count_silence(times, scope);
+    times->silent = (smcr_collect_silence_t){.time = {{0, 0}, {0, 0}}};
     times->asked.frame = 0;
 }
 
@@ -81,6 +110,28 @@ was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *rec
            !times->is_refused;
 }
 
+/* Begins the silence, or extends it, with the retransmission of the packet `psn` at `when`. */
+static void
+extend_silence(smcr_collect_silence_t *silence, smcr_when_t begin, smcr_when_t when, uint32_t psn)
+{
+    bool is_first = !silence->time.end.frame;
+
+    if (is_first || begin.frame < silence->time.begin.frame)
+        silence->time.begin = begin;
+    if (is_first)
+        silence->first_repeated = when;
+    silence->time.end = when;
+    silence->repeated++;
+    if (!is_first && smcr_psn_distance(silence->lowest, psn) > 0)
+        return;
+    if (is_first || silence->lowest != psn)
+        silence->attempts = 0;
+    silence->lowest = psn;
+    silence->attempts++;
+    if (silence->attempts == 2 && !silence->proven_frame)
+        silence->proven_frame = when.frame;
+}
+
 /* Takes a retransmission: begins a silence, or extends it. The retransmission shows that the peer
  * is silent under three conditions:
  * 1. the sender does not wait because of an RNR NAK;
@@ -99,11 +150,9 @@ take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
 
     if (!times->heard.frame || times->rnr.frame)
         return;
-    if (!(is_old || goes_back) || !(is_late || times->silent.end.frame))
+    if (!(is_old || goes_back) || !(is_late || times->silent.time.end.frame))
         return;
-    if (!times->silent.end.frame || begin.frame < times->silent.begin.frame)
-        times->silent.begin = begin;
-    times->silent.end = when;
+    extend_silence(&times->silent, begin, when, packet->roce->psn);
 }
 
 /* Forgets a silence that has begun, without counting it. Called when packets are missing in the
@@ -112,7 +161,7 @@ take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
 static void
 begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
 {
-    times->silent = (smcr_interval_t){{0, 0}, {0, 0}};
+    times->silent = (smcr_collect_silence_t){.time = {{0, 0}, {0, 0}}};
     times->asked.frame = 0;
     if (times->heard.frame)
         times->heard = when;
@@ -169,23 +218,45 @@ smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t 
     smcr_interval_union_join(&times->retransmission, scope, &from->retransmission);
     smcr_interval_union_join(&times->rnr_wait, scope, &from->rnr_wait);
     smcr_interval_union_join(&times->silence, scope, &from->silence);
+    times->longest = *worse_of(&times->longest, &from->longest);
+    times->long_silences += from->long_silences;
+    times->long_repeated += from->long_repeated;
     memset(from, 0, sizeof *from);
+}
+
+/* Returns the entry of a silence, allocated in `scope`. */
+static smcr_entry_flow_silence_t *
+silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
+{
+    smcr_entry_flow_silence_t *entry = wmem_new(scope, smcr_entry_flow_silence_t);
+
+    *entry = (smcr_entry_flow_silence_t){
+        .begin_frame = silence->time.begin,
+        .end_frame = silence->time.end,
+        .first_repeated_frame = silence->first_repeated,
+        .is_over = silence->is_over ? SMCR_FIGURE_YES : SMCR_FIGURE_NO,
+        .attempts = silence->attempts,
+        .repeated = silence->repeated,
+        .other_queue_pair_frame = silence->other_qp,
+        .other_link_frame = silence->other_link,
+        .other_link = silence->other_link.frame ? silence->link : SMCR_FIGURE_UNKNOWN,
+        .tcp_frame = silence->tcp};
+    return entry;
 }
 
 void
 smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                              wmem_allocator_t *scope)
 {
-    smcr_interval_t longest = smcr_interval_union_longest(&times->silence);
+    const smcr_collect_silence_t *longest = worse_of(&times->silent, &times->longest);
+    bool lasts = is_long(&times->silent);
 
-    if (smcr_interval_length(times->silent) > smcr_interval_length(longest))
-        longest = times->silent;
     entry->retransmission_s += smcr_interval_union_length(&times->retransmission);
     entry->rnr_wait_s += smcr_interval_union_length(&times->rnr_wait);
     entry->silent_s += smcr_interval_union_length(&times->silence) +
-                       smcr_interval_length(times->silent);
-    if (!longest.end.frame)
-        return;
-    entry->longest_silence = wmem_new(scope, smcr_entry_flow_silence_t);
-    *entry->longest_silence = (smcr_entry_flow_silence_t){longest.begin, longest.end};
+                       smcr_interval_length(times->silent.time);
+    entry->silences = times->long_silences + lasts;
+    entry->silent_repeated = times->long_repeated + (lasts ? times->silent.repeated : 0);
+    if (longest->time.end.frame)
+        entry->longest_silence = silence_entry(longest, scope);
 }

@@ -97,10 +97,61 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 
 /* ---- links ---- */
 
+/* Shortest silence at the end of the capture, in nanoseconds, after which a link counts as lost. */
+#define LOST_AFTER SMCR_TIME_SECOND
+
+/* Whether the group has connections, and all of them were closed before `frame`. Linux ends an idle
+ * group after some minutes, and its last requests may get no answer. */
+static bool
+had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
+{
+    const smcr_conn_t *conn = lgr->newest_conn;
+
+    while (conn && smcr_conn_has_closed(conn) && conn->last_activity.frame < frame)
+        conn = conn->older_in_group;
+    return !conn && lgr->newest_conn;
+}
+
+/* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A link
+ * is lost if a side reports that its path is lost, or if requests on it get no answer for
+ * LOST_AFTER or longer, up to the end of the capture. A link that both ends have set up, and that then was
+ * rejected after such a report, is lost, too. */
+static smcr_when_t
+lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
+{
+    bool was_set_up = link->qp[0].number_known && link->qp[1].number_known;
+    bool is_over = link->state == SMCR_LINK_DELETED ||
+                   (link->state == SMCR_LINK_REJECTED && !was_set_up);
+
+    if (is_over || link->lgr->ended_frame)
+        return (smcr_when_t){0, 0};
+    if (link->lost_frame)
+        return smcr_collect_when(collection, link->lost_frame);
+    for (unsigned side = 0; side < 2; side++) {
+        const smcr_collect_silence_t *silence =
+            smcr_collect_rdma_flows_silence(collection, &link->qp[side]);
+        if (silence && smcr_interval_length(silence->time) >= LOST_AFTER &&
+            !had_connections_ended(link->lgr, silence->time.begin.frame))
+            return silence->time.begin;
+    }
+    return (smcr_when_t){0, 0};
+}
+
+/* Returns the last packet in which both ends of the link are known to use it: the earlier one of
+ * the last packets of both directions. Frame 0: the capture has only one direction, or none. */
+static smcr_when_t
+last_use(const smcr_link_t *link, const smcr_collect_t *collection)
+{
+    smcr_when_t one = smcr_collect_rdma_flows_last(collection, &link->qp[0]);
+    smcr_when_t other = smcr_collect_rdma_flows_last(collection, &link->qp[1]);
+
+    return one.frame < other.frame ? one : other;
+}
+
 /* Returns the state of the link at the end of the capture; SMCR_FIGURE_STATUS_UNKNOWN if packets
  * that were not captured may have changed the state. */
 static smcr_figure_link_status_t
-state_of(const smcr_link_t *link)
+known_state(const smcr_link_t *link)
 {
     static const smcr_figure_link_status_t states[] = {
         [SMCR_LINK_ANNOUNCED] = SMCR_FIGURE_STATUS_UNCONFIRMED,
@@ -109,6 +160,30 @@ state_of(const smcr_link_t *link)
         [SMCR_LINK_DELETED] = SMCR_FIGURE_STATUS_DELETED};
 
     return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
+}
+
+/* Fills in the state of the link. If packets that were not captured may have changed the state of
+ * an active link, the state is known as of its last use by both ends. A link that both ends use until
+ * no packet is missing any more is active until the end. */
+static void
+fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection)
+{
+    smcr_when_t used = last_use(link, collection);
+
+    entry->state = known_state(link);
+    if (lost_since(link, collection).frame) {
+        entry->state = SMCR_FIGURE_STATUS_LOST;
+    } else if (!entry->state && link->state == SMCR_LINK_ACTIVE && used.frame) {
+        entry->state = SMCR_FIGURE_STATUS_ACTIVE;
+        if (!smcr_evidence_link_lasts(link, used.frame))
+            entry->state_frame = used;
+    }
+    if (!link->lost_frame)
+        return;
+    entry->lost_frame = smcr_collect_when(collection, link->lost_frame);
+    if (smcr_evidence_knows_server(link->lgr))
+        entry->lost_by =
+            link->lost_by_server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
 }
 
 /* Fills in GID and number of a queue pair, as far as they are known. */
@@ -155,33 +230,40 @@ fill_deletion(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_
  * known. */
 static void
 add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link_status_t state,
-          uint32_t begin, uint32_t end)
+          smcr_when_t begin, smcr_when_t end)
 {
     smcr_entry_link_state_t *added = SMCR_FIGURE_ADD(link_state, &entry->states, reporter->scope);
 
     added->state = state;
-    added->begin_frame = smcr_collect_when(reporter->collection, begin);
-    added->end_frame = smcr_collect_when(reporter->collection, end);
+    added->begin_frame = begin;
+    added->end_frame = end;
 }
 
 /* Fills in the states that the link had, each with the frames in which the state begins and ends. A
- * link is unconfirmed until its CONFIRM LINK is answered, then active, then rejected or deleted.
+ * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, rejected or
+ * deleted.
  * Frame 0: not captured. While entry->state is not known, the states "rejected" and "deleted" are
  * left out. */
 static void
 fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
 {
+    const smcr_collect_t *collection = reporter->collection;
     bool is_over = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
-    uint32_t over = entry->state && is_over ? link->state_frame : 0;
+    smcr_when_t none = {0, 0}, active = smcr_collect_when(collection, link->active_frame);
+    smcr_when_t over = smcr_collect_when(collection, is_over ? link->state_frame : 0);
 
+    if (entry->state == SMCR_FIGURE_STATUS_LOST)
+        over = lost_since(link, collection);
+    else if (!entry->state)
+        over = none;
     if (!link->was_active || link->is_announced || link->active_frame)
         add_state(entry, reporter, SMCR_FIGURE_STATUS_UNCONFIRMED,
-                  link->is_announced ? link->added_frame : 0,
-                  link->was_active ? link->active_frame : over);
+                  link->is_announced ? smcr_collect_when(collection, link->added_frame) : none,
+                  link->was_active ? active : over);
     if (link->was_active)
-        add_state(entry, reporter, SMCR_FIGURE_STATUS_ACTIVE, link->active_frame, over);
-    if (over)
-        add_state(entry, reporter, (smcr_figure_link_status_t)entry->state, over, 0);
+        add_state(entry, reporter, SMCR_FIGURE_STATUS_ACTIVE, active, over);
+    if (over.frame)
+        add_state(entry, reporter, (smcr_figure_link_status_t)entry->state, over, none);
 }
 
 /* Fills in the entry of a link from the state, and the moves of connections from the collection. */
@@ -196,7 +278,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     entry->index = link->index;
     if (link->has_number)
         entry->number = link->number;
-    entry->state = state_of(link);
+    fill_state(entry, link, collection);
     if (mtu)
         entry->mtu_bytes = (uint64_t)mtu;
     fill_queue_pair(&entry->client, &link->qp[client], reporter->scope);

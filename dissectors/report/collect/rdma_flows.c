@@ -32,6 +32,9 @@ typedef struct {
     bool lacks_ecn;                  /* the ECN codepoint of at least one packet is not known */
     const smcr_record_cm_t *cm;      /* last RDMA-CM message of the flow; NULL: none */
     uint8_t source[SMCR_GID_LENGTH]; /* source GID of the flow's packets */
+    smcr_collect_heard_t *heard;     /* last packets from the flow's source to its destination;
+                                        NULL: no packet yet */
+    smcr_collect_heard_t *back;      /* last packets in the other direction; NULL: no packet yet */
     /* entry of the flow, filled while packets come */
     smcr_entry_rdma_t figures;
     smcr_entry_icrcs_t icrc;         /* counts of checked ICRCs of the flow's packets */
@@ -321,6 +324,36 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         flow->cm = packet->record->cm;
 }
 
+/* ---- what else a silent peer sends ---- */
+
+/* Notes when the flow's source was last heard. */
+static void
+note_heard(smcr_collect_t *collection, followed_t *flow, smcr_when_t when)
+{
+    const uint8_t *to = flow->to ? flow->to->key.gid : flow->foreign->key.target.gid;
+
+    if (!flow->heard) {
+        flow->heard = smcr_collect_heard_of(collection, flow->source, to);
+        flow->back = smcr_collect_heard_of(collection, to, flow->source);
+    }
+    flow->heard->roce = when;
+}
+
+/* Whether the silent host was heard elsewhere during the silence. */
+static bool
+was_heard(const smcr_collect_silence_t *silence)
+{
+    return silence->other_qp.frame || silence->other_link.frame || silence->tcp.frame;
+}
+
+/* Notes the packets that the silent peer of the flow has sent elsewhere so far. */
+static void
+note_elsewhere(const smcr_collect_t *collection, followed_t *flow)
+{
+    if (flow->back)
+        smcr_collect_heard_note(collection, flow->back, flow->to, &flow->times.silent);
+}
+
 /* ---- what a response shows of the reverse flow ---- */
 
 /* Adds the time from `from` to `to`, two times of packets. Adds nothing if `to` is earlier than
@@ -374,8 +407,12 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
         return;
     }
     count_packet(collection, flow, when, packet);
+    if (record->order != SMCR_FLOW_IS_COPY)
+        note_heard(collection, flow, when);
     smcr_collect_flow_times_take(&flow->times, collection->scope, when, packet);
     smcr_collect_flow_sizes_take(&flow->sizes, when, packet);
+    if (flow->times.silent.time.end.frame == when.frame)
+        note_elsewhere(collection, flow);
     followed_t *answered = peer_of(collection, flow);
     if (answered && record->order != SMCR_FLOW_IS_COPY) {
         smcr_collect_flow_times_hear(&answered->times, collection->scope, when, packet);
@@ -510,7 +547,8 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
 /* Adds the entry of a flow: its figures, durations, names. A figure that the flow's packets cannot
  * show is set to not known. */
 static void
-report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
+report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list_t *list,
+            wmem_allocator_t *scope)
 {
     smcr_entry_rdma_t *entry = SMCR_FIGURE_ADD(rdma, list, scope);
 
@@ -521,6 +559,8 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
     if (!flow->to && !flow->foreign->traffic) /* datagrams have no PSN order, so a duplicate looks
                                                  like a retransmission */
         entry->copies = SMCR_FIGURE_UNKNOWN;
+    if (flow->times.silent.time.end.frame && !was_heard(&flow->times.silent))
+        note_elsewhere(collection, flow);
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     smcr_collect_flow_sizes_fill(entry, &flow->sizes, scope);
     if (flow->lacks_ecn)
@@ -548,7 +588,7 @@ smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *l
         merge_into_link(collection, collection->rdma_list.entries[i]);
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
         if (is_reported(collection->rdma_list.entries[i]))
-            report_flow(collection->rdma_list.entries[i], list, scope);
+            report_flow(collection, collection->rdma_list.entries[i], list, scope);
     for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
         const followed_t *flow = collection->rdma_list.entries[i];
         const followed_t *peer = is_reported(flow) ? peer_of(collection, flow) : NULL;
@@ -564,4 +604,21 @@ smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t 
     const followed_t *flow = wmem_map_lookup(collection->rdma, to);
 
     return is_reported(flow) ? flow->index : SMCR_FIGURE_UNKNOWN;
+}
+
+const smcr_collect_silence_t *
+smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
+    const smcr_collect_silence_t *silence = flow ? &flow->times.silent : NULL;
+
+    return silence && silence->attempts >= SMCR_COLLECT_LONG_SILENCE ? silence : NULL;
+}
+
+smcr_when_t
+smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
+
+    return flow ? flow->figures.last_frame : (smcr_when_t){0, 0};
 }

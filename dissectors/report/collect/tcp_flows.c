@@ -244,6 +244,8 @@ typedef struct {
     smcr_collect_tcp_facts_t facts; /* first member: smcr_collect_tcp_flows_facts() returns its
                                        address */
     address end[2]; /* IP address of the sender of each direction; index: UP, DOWN */
+    smcr_collect_heard_t *heard[2]; /* last packets from the sender of each direction to its
+                                       receiver; index: UP, DOWN */
     uint16_t port[2]; /* TCP port of the sender of each direction; index: UP, DOWN */
     /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
@@ -257,10 +259,16 @@ typedef struct {
 /* Returns a new connection. `tcp` is the first segment. The sender of this segment counts as client
  * until a SYN or SYN-ACK shows which end is the client. */
 static tcp_conn_t *
-new_flow(wmem_allocator_t *scope, const struct tcpheader *tcp, smcr_when_t when)
+new_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t when)
 {
+    wmem_allocator_t *scope = collection->scope;
     tcp_conn_t *flow = wmem_new0(scope, tcp_conn_t);
+    uint8_t src[SMCR_GID_LENGTH], dst[SMCR_GID_LENGTH];
 
+    smcr_endpoint_gid(&tcp->ip_src, src);
+    smcr_endpoint_gid(&tcp->ip_dst, dst);
+    flow->heard[UP] = smcr_collect_heard_of(collection, src, dst);
+    flow->heard[DOWN] = smcr_collect_heard_of(collection, dst, src);
     copy_address_wmem(scope, &flow->end[UP], &tcp->ip_src);
     copy_address_wmem(scope, &flow->end[DOWN], &tcp->ip_dst);
     flow->port[UP] = tcp->th_sport;
@@ -282,7 +290,7 @@ get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
         wmem_array_append_one(collection->tcp, none);
     tcp_conn_t **flow = wmem_array_index(collection->tcp, tcp->th_stream);
     if (!*flow)
-        *flow = new_flow(collection->scope, tcp, when);
+        *flow = new_flow(collection, tcp, when);
     return *flow;
 }
 
@@ -418,6 +426,8 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     if (counts->repeated_segments > repeated)
         smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
     take_facts(flow, direction, &segment, when);
+    if (!(segment.flags & SMCR_CONGESTION_TCP_RST))
+        flow->heard[direction]->tcp = when;
 }
 
 /* ---- flows: reporting ---- */

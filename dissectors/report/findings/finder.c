@@ -183,32 +183,17 @@ is_retransmitted_often(const smcr_entry_rdma_t *flow)
     return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
 }
 
-/* Whether the peer stayed silent until the capture ended. `silent`: the expert items of a silent
- * peer. Three conditions hold:
- * 1. the flow was still sending in the frame of the first of these items;
- * 2. the peer's last packet came before the last of these items;
- * 3. the peer's last packet came before the flow's last packet. */
-static bool
-stayed_silent(const smcr_entry_rdma_t *peer, const smcr_entry_rdma_t *flow,
-              const smcr_figure_notice_t *silent)
+const smcr_entry_flow_silence_t *
+smcr_finding_flow_silence(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    return flow->last_frame.frame >= silent->first.frame &&
-           silent->last >= peer->last_frame.frame &&
-           flow->last_frame.time >= peer->last_frame.time;
-}
+    const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
+    const smcr_entry_flow_silence_t *silence = flow->longest_silence;
 
-uint64_t
-smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
-{
-    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
-    smcr_figure_notice_t silent = smcr_finder_notice(finder, "smcr.peer_silent");
-
-    if (!peer || !silent.count || !is_retransmitted_often(flow))
-        return 0;
-    if (!stayed_silent(peer, flow, &silent))
-        return 0;
-    uint64_t end = finder->report->capture.last_time;
-    return (end == SMCR_FIGURE_UNKNOWN ? flow->last_frame.time : end) - peer->last_frame.time;
+    if (!smcr_figure_or_zero(flow->silences) || !silence || smcr_finder_is_filtered(finder))
+        return NULL;
+    bool had_ended = group && group->ended_frame.frame &&
+                     group->ended_frame.frame <= silence->first_repeated_frame.frame;
+    return had_ended ? NULL : silence;
 }
 
 static bool
@@ -257,4 +242,15 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
     if (smcr_finding_flow_peer(finder, flow) || !is_retransmitted_often(flow) || !only_sends(flow))
         return false;
     return never_became_active(finder->owners[flow->index].link, flow);
+}
+
+bool
+smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    bool is_known = flow->src && flow->dst && flow->packets != SMCR_FIGURE_UNKNOWN;
+
+    if (!is_known || smcr_finder_is_filtered(finder) || smcr_finding_flow_peer(finder, flow))
+        return false;
+    return is_retransmitted_often(flow) && 2 * flow->repeated >= flow->packets &&
+           !smcr_finding_flow_is_dead_end(finder, flow);
 }

@@ -33,7 +33,7 @@ typedef enum {
     SMCR_FINDING_BY_LINK_LOST,      /* a link is lost, and its link group continues */
     SMCR_FINDING_BY_REFUSAL,        /* NAKs that end a queue pair */
     SMCR_FINDING_BY_SIZE,           /* packets above a certain size are lost: the path MTU */
-    SMCR_FINDING_BY_DEAD_PEER,      /* a peer stops answering */
+    SMCR_FINDING_BY_DEAD_PEER,      /* nothing comes back from a peer */
     SMCR_FINDING_BY_GROUP_LOST,     /* a link group ends with open connections */
     SMCR_FINDING_BY_ABORT,          /* abnormal close of a connection */
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
@@ -207,13 +207,13 @@ smcr_finding_is_timeout(uint64_t code)
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 
-/* Returns for how long the peer sent nothing while packets were retransmitted to it, nanoseconds:
- * from its last packet to the end of the capture. Returns 0 in four cases:
- * 1. the peer sent a packet later;
- * 2. the peer is not known;
- * 3. few packets were retransmitted (SMCR_FINDING_RETRANSMITTED_OFTEN);
- * 4. no expert item reports a silent peer. */
-uint64_t smcr_finding_flow_unanswered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+/* Returns the longest time in which requests of the flow were retransmitted and nothing came back.
+ * Returns NULL in three cases:
+ * 1. there is no such time, or the same packet was retransmitted only once or twice in it;
+ * 2. the link group had ended before: nobody has to answer then;
+ * 3. a display filter of the report may hide the answers. */
+const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *finder,
+                                                           const smcr_entry_rdma_t *flow);
 
 /* Whether a packet of the flow or of its reverse flow has a wrong ICRC. A wrong ICRC explains
  * retransmissions in both directions: it damages a request, or the acknowledgement of a request. */
@@ -227,12 +227,17 @@ bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry
  * destination host: the path MTU may be too small for it (docs/report.md). */
 bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
+ * the reverse flow. Returns false for a dead end, which another finding reports. */
+bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
 void smcr_finding_on_tcp(smcr_finder_t *finder);
 void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
+void smcr_finding_on_silence(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
 void smcr_finding_on_loss(smcr_finder_t *finder);
 void smcr_finding_on_sizes(smcr_finder_t *finder);

@@ -118,6 +118,7 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
                             .owners = smcr_figure_flow_owners(report, scope)};
 
     smcr_finding_on_links(&finder);
+    smcr_finding_on_silence(&finder);
     smcr_finding_on_fabric(&finder);
     smcr_finding_on_sizes(&finder);
     smcr_finding_on_loss(&finder);

@@ -1,5 +1,5 @@
 /* Findings about links: lost links and where their connections moved, links that never came up,
- * link groups that ended with open connections, peers that stopped answering.
+ * link groups that ended with open connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -14,11 +14,155 @@ typedef struct {
     const smcr_entry_link_t *link;        /* the link */
 } link_place_t;
 
-/* Returns the name of the link: "link 2 of link group 0". */
+/* Returns the name of the link: "link 2"; "link 2 of link group 0" if there are several groups. */
 static const char *
 name_of(const link_place_t *place)
 {
-    return smcr_words_link(place->finder->scope, place->group->index, place->link->number);
+    bool is_only_group = place->finder->report->link_groups.length == 1;
+    uint64_t group = is_only_group ? SMCR_FIGURE_UNKNOWN : place->group->index;
+
+    return smcr_words_link(place->finder->scope, group, place->link->number);
+}
+
+/* ---- the path of a link ---- */
+
+/* Whether both links have the same path: the same addresses at both ends. An address that is not
+ * known gives false. */
+static bool
+is_same_path(const smcr_entry_link_t *one, const smcr_entry_link_t *other)
+{
+    bool is_known = one->client.gid && one->server.gid && other->client.gid && other->server.gid;
+
+    return is_known && strcmp(one->client.gid, other->client.gid) == 0 &&
+           strcmp(one->server.gid, other->server.gid) == 0;
+}
+
+/* Returns the path of the link, for use after its name: " (10.0.1.1 ↔ 10.0.1.2)"; "" if an address
+ * is not known. */
+static const char *
+path_text(const link_place_t *place)
+{
+    const smcr_entry_link_t *link = place->link;
+
+    if (!link->client.gid || !link->server.gid)
+        return "";
+    return wmem_strdup_printf(place->finder->scope, " (%s ↔ %s)", link->client.gid,
+                              link->server.gid);
+}
+
+/* Returns who first reported that the path is lost: ", as the client reports"; "" if nobody
+ * did. */
+static const char *
+reporter_text(const link_place_t *place)
+{
+    if (!place->link->lost_by)
+        return "";
+    return wmem_strdup_printf(place->finder->scope, ", as the %s reports",
+                              smcr_figure_role_words[place->link->lost_by]);
+}
+
+/* Whether the link was active in some frame. */
+static bool
+was_active(const smcr_entry_link_t *link)
+{
+    SMCR_FIGURE_EACH(link_state, state, link->states)
+        if (state->state == SMCR_FIGURE_STATUS_ACTIVE)
+            return true;
+    return false;
+}
+
+/* Whether the link failed: its path is lost, or it never came up although both ends have set it
+ * up. */
+static bool
+has_failed(const smcr_entry_link_t *link)
+{
+    bool is_over = link->state == SMCR_FIGURE_STATUS_REJECTED ||
+                   link->state == SMCR_FIGURE_STATUS_DELETED;
+
+    return smcr_words_link_is_lost(link) ||
+           (is_over && smcr_words_link_was_set_up(link) && !was_active(link));
+}
+
+/* Whether an earlier link of the group has failed on the same path. Its finding has this link,
+ * too. */
+static bool
+is_told_before(const link_place_t *place)
+{
+    SMCR_FIGURE_EACH(link, link, place->group->links) {
+        if (link == place->link)
+            return false;
+        if (is_same_path(link, place->link) && has_failed(link))
+            return true;
+    }
+    return false;
+}
+
+/* Returns ", as 2 more links of this path did" for the other links of the group that failed on the
+ * same path; "" if there are none. */
+static const char *
+same_path_text(const link_place_t *place)
+{
+    uint64_t count = 0;
+
+    SMCR_FIGURE_EACH(link, link, place->group->links)
+        count += link != place->link && is_same_path(link, place->link) && has_failed(link);
+    if (!count)
+        return "";
+    return wmem_strdup_printf(place->finder->scope, ", as %s of this path",
+                              smcr_words_things(place->finder->scope, count, "more link"));
+}
+
+/* ---- redundancy ---- */
+
+/* Whether the link was active in the frame; also if it is not known since when. */
+static bool
+was_active_in(const smcr_entry_link_t *link, uint32_t frame)
+{
+    SMCR_FIGURE_EACH(link_state, state, link->states)
+        if (state->state == SMCR_FIGURE_STATUS_ACTIVE && state->begin_frame.frame <= frame &&
+            (!state->end_frame.frame || state->end_frame.frame > frame))
+            return true;
+    return false;
+}
+
+/* Returns the first frame after `frame` in which a link of the group becomes active. Frame 0: none
+ * does. */
+static smcr_when_t
+next_active(const smcr_entry_link_group_t *group, uint32_t frame)
+{
+    smcr_when_t first = {0, 0};
+
+    SMCR_FIGURE_EACH(link, link, group->links)
+        SMCR_FIGURE_EACH(link_state, state, link->states)
+            if (state->state == SMCR_FIGURE_STATUS_ACTIVE && state->begin_frame.frame > frame)
+                first = smcr_figure_when_earlier(first, state->begin_frame);
+    return first;
+}
+
+/* Returns how redundant the group is after a link failed in `frame`: "; no redundancy until frame
+ * 660" if another link becomes active later, else "; no redundancy since frame 264", or "; no
+ * redundancy" if the link never was active. Returns "" if other links were active, if the group
+ * has no link left, or if the state of a link is not known. */
+static const char *
+redundancy_text(const link_place_t *place, uint32_t frame)
+{
+    const smcr_entry_link_group_t *group = place->group;
+    smcr_when_t again = next_active(group, frame);
+    unsigned active = 0;
+
+    SMCR_FIGURE_EACH(link, link, group->links) {
+        if (!link->state)
+            return "";
+        active += link != place->link && was_active_in(link, frame);
+    }
+    if (active != 1 || !frame)
+        return "";
+    if (again.frame)
+        return wmem_strdup_printf(place->finder->scope, "; no redundancy until frame %" PRIu32,
+                                  again.frame);
+    if (!was_active(place->link))
+        return "; no redundancy";
+    return wmem_strdup_printf(place->finder->scope, "; no redundancy since frame %" PRIu32, frame);
 }
 
 /* ---- lost links: where their connections moved, and how long the move took ---- */
@@ -28,31 +172,34 @@ typedef struct {
     unsigned moved;         /* number of connections that moved */
     uint64_t to;            /* number of their new link; SMCR_FIGURE_UNKNOWN: several links, or not
                                known */
-    uint64_t interruption;  /* longest interruption of a moved connection, nanoseconds; 0: not
-                               known */
+    uint64_t interruption;  /* upper bound of the longest interruption of a moved connection,
+                               nanoseconds; 0: not known */
     smcr_when_t first_move; /* first frame of a moved connection on its new link; frame 0: none */
 } failover_t;
 
-/* Returns when the link last carried packets in both directions, nanoseconds since 1970; 0: not
- * known. This is the earlier one of two times: the time of the last packet of each of its two
- * flows. */
+/* Returns when the link last worked, nanoseconds since 1970; 0: not known. If requests got no
+ * answer at its end, this is the time of the first such request: the link may have been idle before. Else
+ * it is the earlier one of two times: the time of the last packet of each of its two flows. */
 static uint64_t
-last_two_way_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
+last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
-    uint64_t last = 0;
+    uint64_t last = 0, unanswered = 0;
 
     for (uint32_t i = 0; i < link->flows.length; i++) {
         uint64_t index = link->flows.numbers[i];
         const smcr_entry_rdma_t *flow =
             index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
+        const smcr_entry_flow_silence_t *silence = flow ? flow->longest_silence : NULL;
         if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
             last = flow->last_frame.time;
+        if (silence && silence->is_over != SMCR_FIGURE_YES)
+            unanswered = silence->begin_frame.time;
     }
-    return last;
+    return MAX(last, unanswered);
 }
 
-/* Counts a connection that has moved to the link `next`. `last`: when the old link last carried
- * packets in both directions; 0: not known. The interruption begins at `last`, and ends with the
+/* Counts a connection that has moved to the link `next`. `last`: when the old link last worked
+ * (last_work_time()); 0: not known. The interruption begins at `last`, and ends with the
  * connection's first packet on the new link. */
 static void
 add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
@@ -74,7 +221,7 @@ static failover_t
 gather_moves(const link_place_t *place)
 {
     failover_t failover = {.to = SMCR_FIGURE_UNKNOWN};
-    uint64_t last = last_two_way_time(place->finder->report, place->link);
+    uint64_t last = last_work_time(place->finder->report, place->link);
 
     SMCR_FIGURE_EACH(connection, conn, place->finder->report->connections) {
         if (conn->link_group != place->group->index)
@@ -91,8 +238,8 @@ gather_moves(const link_place_t *place)
     return failover;
 }
 
-/* Returns "3 connections moved to link 1, 4.1 ms after the last message on the old one"; "" if no
- * connection has moved. */
+/* Returns "3 connections moved to link 1, interrupted for at most 4.1 ms"; "" if no connection has
+ * moved. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
 {
@@ -105,7 +252,7 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
     if (failover->to != SMCR_FIGURE_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->interruption)
-        wmem_strbuf_append_printf(text, ", %s after the last message on the old one",
+        wmem_strbuf_append_printf(text, ", interrupted for at most %s",
                                   smcr_words_duration(scope, failover->interruption));
     return wmem_strbuf_finalize(text);
 }
@@ -142,7 +289,8 @@ find_left_link(const link_place_t *place)
                                            .count = failover.moved,
                                            .when = failover.first_move,
                                            .filter = filter_of_moves(place, &failover)},
-                    "%s is left: %s", name_of(place), failover_text(finder->scope, &failover));
+                    "%s%s is left: %s", name_of(place), path_text(place),
+                    failover_text(finder->scope, &failover));
 }
 
 /* Returns ", 12,000 bytes rewritten"; "" if there are none. A byte is rewritten if a connection has
@@ -160,14 +308,16 @@ rewritten_text(const smcr_finder_t *finder)
 }
 
 /* Returns the frame of the loss: the frame of the expert item "link lost" if the capture has only
- * one such item (`items`); else the frame in which the link was deleted; else the frame of the
- * first move. */
+ * one such item (`items`); else the frame of the report; else the frame in which the link was
+ * deleted; else the frame of the first move. */
 static smcr_when_t
 time_of_loss(const link_place_t *place, const failover_t *failover,
              const smcr_figure_notice_t *items)
 {
     if (items->count == 1)
         return items->first;
+    if (place->link->lost_frame.frame)
+        return place->link->lost_frame;
     return place->link->deleted_frame.frame ? place->link->deleted_frame : failover->first_move;
 }
 
@@ -206,8 +356,10 @@ find_lost_link(const link_place_t *place)
         finder,
         &(smcr_finder_facts_t){
             .kind = SMCR_FIGURE_FOUND_LINK_LOST, .count = 1, .when = when, .filter = filter},
-        "%s is lost%s%s%s", name_of(place), failover.moved ? ": " : "",
-        failover_text(finder->scope, &failover), failover.moved ? rewritten_text(finder) : "");
+        "%s%s is lost%s%s%s%s%s%s", name_of(place), path_text(place), reporter_text(place),
+        same_path_text(place), failover.moved ? ": " : "",
+        failover_text(finder->scope, &failover), failover.moved ? rewritten_text(finder) : "",
+        redundancy_text(place, when.frame));
 }
 
 /* Returns the flow of the link whose packets are retransmitted without any answer
@@ -243,32 +395,77 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                                            .count = packets,
                                            .when = flow->first_frame,
                                            .filter = filter},
-                    "%s never came up: %s got no answer to %s, %s of them retransmitted%s",
-                    name_of(place), flow->src ? flow->src : "one side",
+                    "%s%s never came up%s: %s got no answer to %s, %s of them retransmitted%s%s",
+                    name_of(place), path_text(place), same_path_text(place),
+                    flow->src ? flow->src : "one side",
                     smcr_words_things(finder->scope, packets, "packet"),
                     smcr_words_number(finder->scope, flow->repeated),
-                    smcr_finder_undelivered(finder, flow->src, flow->dst));
+                    smcr_finder_undelivered(finder, flow->src, flow->dst),
+                    redundancy_text(place, flow->first_frame.frame));
 }
 
-/* Finding: a link never came up, and nobody tried. A DELETE LINK with the reason "lost path" ends
- * the link, and the capture has no packet of the link. */
+/* Returns how the attempt to set up a link ended: who gave up, and how long after ADD LINK. */
+static const char *
+attempt_text(const link_place_t *place)
+{
+    wmem_allocator_t *scope = place->finder->scope;
+    const smcr_entry_link_t *link = place->link;
+    smcr_when_t added = link->added_frame, lost = link->lost_frame;
+    const char *who = link->lost_by
+                          ? wmem_strdup_printf(scope, "the %s",
+                                               smcr_figure_role_words[link->lost_by])
+                          : "one side";
+
+    if (!lost.frame)
+        return wmem_strdup_printf(scope, "then it was %s",
+                                  smcr_figure_link_status_words[link->state]);
+    if (!added.frame || lost.time <= added.time)
+        return wmem_strdup_printf(scope, "and %s reports a lost path", who);
+    return wmem_strdup_printf(scope,
+                              "and %s after ADD LINK (frame %" PRIu32 ") %s reports a lost path",
+                              smcr_words_duration(scope, lost.time - added.time), added.frame, who);
+}
+
+/* Whether the link has other devices than all earlier links of the group, at both ends: a path of
+ * its own, which should carry packets. */
+static bool
+has_own_path(const link_place_t *place)
+{
+    SMCR_FIGURE_EACH(link, link, place->group->links) {
+        if (link == place->link)
+            return true;
+        if (g_strcmp0(link->client.gid, place->link->client.gid) == 0 ||
+            g_strcmp0(link->server.gid, place->link->server.gid) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Finding: a link never came up. Both ends have announced their queue pairs in ADD LINK, and the
+ * capture has no packet of the link. Either a DELETE LINK has the reason "lost path", or the client
+ * rejects the link that it had accepted. The finding is a warning if the link has a path of its
+ * own: both hosts have two devices, and the group has no redundancy. */
 static void
 find_unused_link(const link_place_t *place)
 {
     smcr_finder_t *finder = place->finder;
+    const smcr_entry_link_t *link = place->link;
     smcr_when_t asked = smcr_finder_notice(finder, "smcr.link.delete_asked").first;
+    smcr_when_t when = link->lost_frame.frame ? link->lost_frame : link->deleted_frame;
     const char *filter = wmem_strdup_printf(
         finder->scope, "smcr.lgr == %" PRIu64 " && smcr.llc.link_number == %" PRIu64,
-        place->group->index, place->link->number);
+        place->group->index, link->number);
+    bool matters = has_own_path(place) && smcr_words_link_was_set_up(link);
 
-    smcr_finder_add(
-        finder,
-        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_UNUSED,
-                               .count = 1,
-                               .when = smcr_figure_when_earlier(place->link->deleted_frame, asked),
-                               .filter = filter},
-        "%s never came up: it carried no packet, then was deleted (%s)", name_of(place),
-        smcr_figure_delete_reason_words[place->link->delete_reason]);
+    if (!when.frame)
+        when = asked.frame ? asked : link->added_frame;
+    smcr_finder_add_as(
+        finder, matters ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
+        &(smcr_finder_facts_t){
+            .kind = SMCR_FIGURE_FOUND_LINK_UNUSED, .count = 1, .when = when, .filter = filter},
+        "%s%s never came up%s: no packet on it is captured, %s%s", name_of(place),
+        path_text(place), same_path_text(place), attempt_text(place),
+        redundancy_text(place, when.frame));
 }
 
 /* Whether fewer than SMCR_FINDINGS_MOST findings of lost links with this severity were made. */
@@ -287,19 +484,21 @@ was_never_used(const link_place_t *place)
 }
 
 /* Makes at most one finding about a link. The rules are tried in a fixed order: a rule whose
- * finding says more about the cause comes first. */
+ * finding says more about the cause comes first. Links that failed on the same path are one
+ * finding, of the first of them. */
 static void
 find_on_link(const link_place_t *place)
 {
     const smcr_entry_link_t *link = place->link;
     const smcr_entry_rdma_t *flow = dead_end_flow(place);
-    bool is_lost = smcr_words_link_is_lost(link);
 
+    if ((flow || has_failed(link)) && is_told_before(place))
+        return;
     if (flow)
         find_dead_end(place, flow);
-    else if (is_lost && was_never_used(place))
+    else if (has_failed(link) && was_never_used(place))
         find_unused_link(place);
-    else if (is_lost && has_room_for(place->finder, SMCR_FIGURE_WARN))
+    else if (smcr_words_link_is_lost(link) && has_room_for(place->finder, SMCR_FIGURE_WARN))
         find_lost_link(place);
     else if (smcr_words_link_is_left(link) && has_room_for(place->finder, SMCR_FIGURE_NOTE))
         find_left_link(place);
@@ -373,123 +572,6 @@ find_group_end(smcr_finder_t *finder)
                     group->index, reason, smcr_words_things(finder->scope, again.count, "time"));
 }
 
-/* ---- a peer that stopped answering ---- */
-
-/* Whether the connection was closed before `frame`. */
-static bool
-had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
-{
-    return conn->close != SMCR_FIGURE_CLOSE_OPEN && conn->close != SMCR_FIGURE_CLOSE_UNKNOWN &&
-           conn->last_frame.frame < frame;
-}
-
-/* Whether the flow's link group has connections, and all these connections were closed before
- * `frame`. Then no program waits for an answer on the flow. */
-static bool
-had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
-{
-    const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
-    unsigned ended = 0;
-
-    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!group || conn->link_group != group->index)
-            continue;
-        if (!had_ended(conn, frame))
-            return false;
-        ended++;
-    }
-    return ended != 0;
-}
-
-/* A peer that has stopped answering. */
-typedef struct {
-    const smcr_entry_rdma_t *flow; /* the flow to the peer; NULL: not known */
-    uint64_t silence;              /* time from the peer's last packet to the end of the capture,
-                                      nanoseconds */
-    bool is_needed;                /* a connection of the link group is still open */
-} silent_peer_t;
-
-/* Returns the flow that got no answer for the longest time. A flow whose link group has open
- * connections is preferred to a flow without. `frame`: frame of the first expert item of a silent
- * peer. If every flow got answers, `flow` of the result is NULL. */
-static silent_peer_t
-find_silent_flow(const smcr_finder_t *finder, uint32_t frame)
-{
-    silent_peer_t silent = {0};
-
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        uint64_t time = smcr_finding_flow_unanswered(finder, flow);
-        bool is_needed = time && !had_connections_ended(finder, flow, frame);
-        bool is_worse = is_needed == silent.is_needed ? time > silent.silence : is_needed;
-        if (is_worse)
-            silent = (silent_peer_t){.flow = flow, .silence = time, .is_needed = is_needed};
-    }
-    return silent;
-}
-
-/* Whether a flow has SMCR_FINDING_RETRANSMITTED_OFTEN or more retransmissions, and the capture has
- * no packet of its reverse flow. */
-static bool
-has_unheard_peer(const smcr_finder_t *finder)
-{
-    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
-        if (!smcr_finding_flow_peer(finder, flow) &&
-            smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN)
-            return true;
-    }
-    return false;
-}
-
-/* Returns the sentence: "10.0.0.2 stopped answering: 7 retransmissions from 10.0.0.1, and no packet
- * came back on RoCE for 4.2 s". If the flow is not known, the sentence names the subject of the
- * expert item. */
-static const char *
-silence_text(const smcr_finder_t *finder, const silent_peer_t *peer,
-             const smcr_figure_notice_t *items)
-{
-    const smcr_entry_rdma_t *flow = peer->flow;
-
-    if (!flow)
-        return wmem_strdup_printf(finder->scope,
-                                  "%s: the same packets are retransmitted, and nobody answers",
-                                  smcr_finder_subject(finder, items->subject));
-    /* The silence is counted from the first expert item at the earliest: the capture may miss an
-     * answer before it. */
-    uint64_t silence = MIN(peer->silence, finder->report->capture.last_time - items->first.time);
-    return wmem_strdup_printf(
-        finder->scope, "%s stopped answering: %s from %s, and no packet came back on RoCE%s%s%s%s",
-        flow->dst, smcr_words_things(finder->scope, flow->repeated, "retransmission"), flow->src,
-        silence ? " for " : "", silence ? smcr_words_duration(finder->scope, silence) : "",
-        peer->is_needed ? "" : "; the connections had ended before",
-        smcr_finder_undelivered(finder, flow->src, flow->dst));
-}
-
-/* Finding: a dead peer. An expert item reports that the same packet was sent four times. In
- * addition, a flow got no packet back until the capture ended, or the capture has no packet of the
- * peer at all.
- * The finding is a warning. It is for information if all connections of the link group were closed
- * before. If a host reset TCP connections before the silence, the host may have left the network:
- * the resets are then the cause, and the finding has a lower rank (DEAD_AFTER). No finding is made
- * under a display filter of the report, which may hide the answers. */
-static void
-find_dead_peer(smcr_finder_t *finder)
-{
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.peer_silent");
-    silent_peer_t peer = find_silent_flow(finder, notice.first.frame);
-
-    if (smcr_finder_is_filtered(finder) || (!peer.flow && !has_unheard_peer(finder)))
-        return;
-    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
-    bool after_reset = reset.frame && reset.frame < notice.first.frame;
-    smcr_finder_add_as(finder, peer.flow && !peer.is_needed ? SMCR_FIGURE_INFO : SMCR_FIGURE_WARN,
-                       &(smcr_finder_facts_t){.kind = after_reset ? SMCR_FIGURE_FOUND_DEAD_AFTER
-                                                                  : SMCR_FIGURE_FOUND_DEAD_PEER,
-                                              .count = notice.count,
-                                              .when = notice.first,
-                                              .filter = "smcr.peer_silent || smcr.retransmission"},
-                       "%s", silence_text(finder, &peer, &notice));
-}
-
 void
 smcr_finding_on_links(smcr_finder_t *finder)
 {
@@ -499,5 +581,4 @@ smcr_finding_on_links(smcr_finder_t *finder)
     }
     find_group_lost(finder);
     find_group_end(finder);
-    find_dead_peer(finder);
 }

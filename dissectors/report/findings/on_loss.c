@@ -10,18 +10,28 @@
 /* ---- lost packets ---- */
 
 /* Whether other findings explain the retransmissions of the flow: packets with wrong ICRCs, a link
- * that never came up, packets that are too big for the path, or a peer that stopped answering. A
- * peer that stopped answering is no explanation if packets were retransmitted after a NAK for a PSN
- * sequence error: such a NAK proves a loss. */
+ * that never came up, packets that are too big for the path, or a peer of which nothing is
+ * captured. */
 static bool
 is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    if (smcr_finding_flow_is_damaged(finder, flow) || smcr_finding_flow_is_dead_end(finder, flow))
-        return true;
-    if (smcr_finding_flow_is_too_big(finder, flow))
-        return true;
-    return smcr_finding_flow_unanswered(finder, flow) &&
-           !smcr_figure_or_zero(flow->repeated_after.nak);
+    return smcr_finding_flow_is_damaged(finder, flow) ||
+           smcr_finding_flow_is_dead_end(finder, flow) ||
+           smcr_finding_flow_is_unheard(finder, flow);
+}
+
+/* Returns the number of retransmissions of the flow by a timer or for an unknown cause. Those that
+ * the finding of a silent peer has (on_silence.c) are not among them. */
+static uint64_t
+unproven_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_causes_t *causes = &flow->repeated_after;
+    uint64_t count = smcr_figure_or_zero(causes->timeout) + smcr_figure_or_zero(causes->unknown);
+    uint64_t silent = smcr_figure_or_zero(flow->silent_repeated);
+
+    if (!smcr_finding_flow_silence(finder, flow))
+        return count;
+    return count > silent ? count - silent : 0;
 }
 
 /* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
@@ -34,7 +44,7 @@ lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
     uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
     uint64_t repeats = smcr_figure_or_zero(causes->nak) + smcr_figure_or_zero(causes->read) +
-                       smcr_figure_or_zero(causes->timeout) + smcr_figure_or_zero(causes->unknown);
+                       unproven_packets_of(finder, flow);
 
     if (is_explained_elsewhere(finder, flow))
         return 0;
@@ -46,7 +56,22 @@ static void
 add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
          smcr_finding_trouble_t *trouble)
 {
+    uint64_t slowest = trouble->slowest;
+
     smcr_finding_trouble_add(trouble, flow, lost_packets_of(finder, flow), 0);
+    if (smcr_finding_flow_silence(finder, flow)) /* the slowest message is slow by the silence */
+        trouble->slowest = slowest;
+}
+
+/* Takes the retransmissions that the finding of a silent peer has from the causes: from timeouts
+ * first, since most are of this cause. */
+static void
+subtract_silent(smcr_entry_causes_t *causes, uint64_t silent)
+{
+    uint64_t of_timeout = MIN(silent, smcr_figure_or_zero(causes->timeout));
+
+    causes->timeout -= of_timeout;
+    causes->unknown -= MIN(silent - of_timeout, smcr_figure_or_zero(causes->unknown));
 }
 
 /* Returns the sum of all flows that have lost packets. Adds the number of NAKs for a PSN sequence
@@ -61,6 +86,8 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
         if (!lost_packets_of(finder, flow))
             continue;
         smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
+        if (smcr_finding_flow_silence(finder, flow))
+            subtract_silent(&sum.repeated_after, smcr_figure_or_zero(flow->silent_repeated));
         *naks += peer ? smcr_figure_or_zero(peer->nak.psn_sequence) : 0;
     }
     return sum;

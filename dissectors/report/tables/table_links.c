@@ -23,6 +23,7 @@ static const char *const types[] = {
 static const char *const states[] = {
     [SMCR_FIGURE_STATUS_UNCONFIRMED] = "LINK_ACTIVATING",
     [SMCR_FIGURE_STATUS_ACTIVE] = "LINK_ACTIVE",
+    [SMCR_FIGURE_STATUS_LOST] = "lost",
     [SMCR_FIGURE_STATUS_REJECTED] = "rejected",
     [SMCR_FIGURE_STATUS_DELETED] = "deleted",
 };
@@ -49,6 +50,18 @@ count_conns(const smcr_table_row_sink_t *taker)
     return counts;
 }
 
+/* Returns the state of the link: "LINK_ACTIVE"; "LINK_ACTIVE to frame 31" if the state is known up
+ * to this frame only; NULL: not known. */
+static const char *
+state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
+{
+    const char *state = states[link->state];
+
+    if (!state || !link->state_frame.frame)
+        return state;
+    return wmem_strdup_printf(scope, "%s to frame %" PRIu32, state, link->state_frame.frame);
+}
+
 #define QUEUE_PAIR(end) smcr_words_queue_pair(taker->scope, link->end.gid, link->end.qpn)
 #define QPN(end) qpn_text(taker->scope, link->end.qpn)
 /* If the client is not known, the columns of the client show both ends. */
@@ -65,7 +78,7 @@ count_conns(const smcr_table_row_sink_t *taker)
     X(COUNT, "#Conns", NULL, 0, conns)                                                             \
     X(NUMBER, "Linkid", "link", 0, link->number)                                                   \
     X(TEXT, "Link-State", "state", 15,                                                             \
-      link->index == SMCR_FIGURE_UNKNOWN ? NULL : states[link->state])                             \
+      link->index == SMCR_FIGURE_UNKNOWN ? NULL : state_text(taker->scope, link))                  \
     X(TEXT, "Client-GID", NULL, 22, CLIENT(link->client.gid, link->server.gid))                    \
     X(TEXT, "Client-QP", NULL, 0, CLIENT(QPN(client), QPN(server)))                                \
     X(TEXT, "Server-GID", NULL, 22, group->ends ? NULL : link->server.gid)                         \
@@ -94,7 +107,8 @@ add_link(const smcr_table_row_sink_t *taker, const smcr_entry_link_group_t *grou
          const smcr_entry_link_t *link)
 {
     bool troubled = smcr_words_link_is_lost(link) || smcr_words_link_is_left(link) ||
-                    link->state == SMCR_FIGURE_STATUS_UNCONFIRMED;
+                    link->state == SMCR_FIGURE_STATUS_UNCONFIRMED ||
+                    link->state == SMCR_FIGURE_STATUS_LOST;
 
     SMCR_TABLE_ROW(taker, LINK, packets_of(taker->report, link), troubled);
 }
@@ -131,7 +145,7 @@ heading_of_links(const smcr_table_row_sink_t *taker)
         SMCR_FIGURE_EACH(link, link, group->links) {
             bool is_normal = link->state == SMCR_FIGURE_STATUS_REJECTED &&
                              group->type == SMCR_FIGURE_GROUP_SINGLE && group->links.length == 2 &&
-                             smcr_words_link_is_unused(link);
+                             smcr_words_link_is_unused(link) && !smcr_words_link_was_set_up(link);
             *(is_normal ? &normal : &counts[link->state]) += 1;
             all++;
         }
@@ -143,6 +157,7 @@ heading_of_links(const smcr_table_row_sink_t *taker)
         taker->scope, "Links: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {counts[SMCR_FIGURE_STATUS_ACTIVE], "active"},
                           {counts[SMCR_FIGURE_STATUS_UNCONFIRMED], "never confirmed"},
+                          {counts[SMCR_FIGURE_STATUS_LOST], "lost"},
                           {counts[SMCR_FIGURE_STATUS_DELETED], "deleted"},
                           {counts[SMCR_FIGURE_STATUS_REJECTED], "rejected"},
                           {normal, "rejected (normal with one device)"},

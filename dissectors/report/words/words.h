@@ -93,7 +93,16 @@ const char *smcr_words_link(wmem_allocator_t *scope, uint64_t group, uint64_t li
 static inline bool
 smcr_words_link_is_lost(const smcr_entry_link_t *link)
 {
-    return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
+    return link->delete_reason == SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH ||
+           link->lost_frame.frame;
+}
+
+/* Whether both ends have announced their queue pairs of the link. The client announces none if it
+ * rejects the link at once. */
+static inline bool
+smcr_words_link_was_set_up(const smcr_entry_link_t *link)
+{
+    return link->client.qpn != SMCR_FIGURE_UNKNOWN && link->server.qpn != SMCR_FIGURE_UNKNOWN;
 }
 
 /* Whether connections have moved from this link to another one (failover). */

@@ -507,6 +507,10 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 
     if (lost && !link->reported_lost && link->state == SMCR_LINK_ACTIVE)
         smcr_event_add(message->arrival, SMCR_EVENT_link_lost, "Link %u is lost", link->number);
+    if (lost && !link->reported_lost) {
+        link->lost_frame = message->arrival->when.frame;
+        link->lost_by_server = message->by_server;
+    }
     link->reported_lost |= lost;
     link->delete_reason = reason;
 }

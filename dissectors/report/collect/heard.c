@@ -1,0 +1,145 @@
+/* Keeps, for each pair of addresses, the last packets that the second address got from the first:
+ * the last one over RoCE, and the last one over TCP. While requests get no answer, these packets
+ * show on which other ways the silent host still sends.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "collectors.h"
+
+/* Number of links of a group that are searched for packets of the silent host. */
+#define LINKS_MOST 8
+
+/* The addresses of a pair: key of `collection->heard`. */
+typedef struct {
+    uint8_t from[SMCR_GID_LENGTH];
+    uint8_t to[SMCR_GID_LENGTH];
+} pair_t;
+
+/* A pair of addresses with the packets that were heard. */
+typedef struct {
+    pair_t key;
+    smcr_collect_heard_t heard;
+} pair_heard_t;
+
+static guint
+hash_of(const void *key)
+{
+    return wmem_strong_hash(key, sizeof(pair_t));
+}
+
+static gboolean
+is_same(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(pair_t)) == 0;
+}
+
+static pair_t
+pair_of(const uint8_t from[SMCR_GID_LENGTH], const uint8_t to[SMCR_GID_LENGTH])
+{
+    pair_t pair;
+
+    memcpy(pair.from, from, SMCR_GID_LENGTH);
+    memcpy(pair.to, to, SMCR_GID_LENGTH);
+    return pair;
+}
+
+smcr_collect_heard_t *
+smcr_collect_heard_of(smcr_collect_t *collection, const uint8_t from[SMCR_GID_LENGTH],
+                      const uint8_t to[SMCR_GID_LENGTH])
+{
+    pair_t pair = pair_of(from, to);
+
+    if (!collection->heard)
+        collection->heard = wmem_map_new(collection->scope, hash_of, is_same);
+    pair_heard_t *entry = wmem_map_lookup(collection->heard, &pair);
+    if (!entry) {
+        entry = wmem_new0(collection->scope, pair_heard_t);
+        entry->key = pair;
+        wmem_map_insert(collection->heard, &entry->key, entry);
+    }
+    return &entry->heard;
+}
+
+/* Returns what `to` has heard of `from`; NULL: nothing. */
+static const smcr_collect_heard_t *
+find_heard(const smcr_collect_t *collection, const uint8_t from[SMCR_GID_LENGTH],
+           const uint8_t to[SMCR_GID_LENGTH])
+{
+    pair_t pair = pair_of(from, to);
+    const pair_heard_t *entry =
+        collection->heard ? wmem_map_lookup(collection->heard, &pair) : NULL;
+
+    return entry ? &entry->heard : NULL;
+}
+
+/* Sets `*found` to `when` if the packet at `when` shows that the silent host was alive in the
+ * silence. A packet that comes right after the last answer does not: the host may have failed
+ * afterwards. */
+static void
+note(smcr_when_t *found, smcr_when_t when, const smcr_collect_silence_t *silence)
+{
+    if (silence->proven_frame && when.frame > silence->proven_frame)
+        *found = when;
+}
+
+/* Writes the address of the connection's TCP end on `side` of the link group as a GID. */
+static void
+write_end(const smcr_conn_t *conn, int side, uint8_t gid[SMCR_GID_LENGTH])
+{
+    unsigned role = side == smcr_lgr_client_side(conn->lgr) ? 0 : 1;
+
+    if (conn->ipv4)
+        smcr_gid_map_ipv4(gid, conn->addr.ipv4[role]);
+    else
+        memcpy(gid, conn->addr.ipv6[role], SMCR_GID_LENGTH);
+}
+
+/* Notes the last TCP segment of the silent host on the connections of its link group. The addresses
+ * of the newest connection stand for those of all. */
+static void
+note_tcp_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
+                  smcr_collect_silence_t *silence)
+{
+    const smcr_conn_t *conn = silent->link->lgr->newest_conn;
+    uint8_t from[SMCR_GID_LENGTH], to[SMCR_GID_LENGTH];
+
+    if (!conn || !conn->conversation || silent->link->lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        return;
+    write_end(conn, silent->side, from);
+    write_end(conn, !silent->side, to);
+    const smcr_collect_heard_t *heard = find_heard(collection, from, to);
+    if (heard && heard->tcp.frame > silence->tcp.frame)
+        note(&silence->tcp, heard->tcp, silence);
+}
+
+/* Notes the last packet of the silent host on the other links of the group. */
+static void
+note_links_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
+                    smcr_collect_silence_t *silence)
+{
+    const smcr_link_t *link = silent->link->lgr->newest_link;
+
+    for (unsigned i = 0; link && i < LINKS_MOST; i++, link = smcr_link_older(link)) {
+        const smcr_qp_t *other = &link->qp[silent->side], *own = &link->qp[!silent->side];
+        bool is_other = !smcr_gid_is_same(other->key.gid, silent->key.gid) && other->gid_known;
+        const smcr_collect_heard_t *heard =
+            is_other ? find_heard(collection, other->key.gid, own->key.gid) : NULL;
+        if (!heard || heard->roce.frame <= silence->other_link.frame)
+            continue;
+        note(&silence->other_link, heard->roce, silence);
+        if (silence->other_link.frame == heard->roce.frame)
+            silence->link = link->has_number ? link->number : SMCR_FIGURE_UNKNOWN;
+    }
+}
+
+void
+smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
+                        const smcr_qp_t *silent, smcr_collect_silence_t *silence)
+{
+    note(&silence->other_qp, same_way->roce, silence);
+    note(&silence->tcp, same_way->tcp, silence);
+    if (!silent)
+        return;
+    note_tcp_of_group(collection, silent, silence);
+    note_links_of_group(collection, silent, silence);
+}

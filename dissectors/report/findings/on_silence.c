@@ -1,0 +1,355 @@
+/* Findings about silence: packets are retransmitted, and nothing comes back. A dead host, a dead
+ * path and a queue pair in error look the same on one queue pair. What the same host sends
+ * elsewhere tells them apart, so each sentence says what else was captured of the host.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "finder.h"
+
+#include "report/words/words.h"
+#include "wire/wire.h"
+
+/* A silence that ended before this time, in nanoseconds, is a note: applications survive it. */
+#define SHORT_SILENCE SMCR_TIME_SECOND
+
+/* All flows to one host that got no answer. In a link group a host has one side, whatever its
+ * addresses are. */
+typedef struct {
+    const smcr_entry_rdma_t *flow;            /* the flow that got no answer for the longest
+                                                 time */
+    const smcr_entry_flow_silence_t *silence; /* the longest time without an answer */
+    const smcr_entry_rdma_t *other;           /* another flow, to another address of the host, that
+                                                 got no answer at the same time; NULL: none */
+    uint64_t count;                           /* number of long silences, of all flows */
+    bool is_needed;                           /* a connection of the link group is open */
+} silent_host_t;
+
+/* Returns how long the silence lasted, nanoseconds. */
+static uint64_t
+length_of(const smcr_entry_flow_silence_t *silence)
+{
+    uint64_t begin = silence->begin_frame.time, end = silence->end_frame.time;
+
+    return end > begin ? end - begin : 0;
+}
+
+/* ---- are connections affected? ---- */
+
+/* Whether the connection was closed before `frame`. */
+static bool
+had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
+{
+    return conn->close != SMCR_FIGURE_CLOSE_OPEN && conn->close != SMCR_FIGURE_CLOSE_UNKNOWN &&
+           conn->last_frame.frame < frame;
+}
+
+/* Whether the flow's link group has connections, and all these connections were closed before
+ * `frame`. Then no program waits for an answer on the flow. */
+static bool
+had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
+{
+    const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
+    unsigned ended = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!group || conn->link_group != group->index)
+            continue;
+        if (!had_ended(conn, frame))
+            return false;
+        ended++;
+    }
+    return ended != 0;
+}
+
+/* ---- gathering the silent hosts ---- */
+
+/* Returns a text that is the same for all flows to one host: link group and side of the host; for
+ * flows of no link both addresses. */
+static const char *
+key_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    smcr_figure_flow_owner_t owner = finder->owners[flow->index];
+    bool to_client = owner.link && g_strcmp0(owner.link->client.gid, flow->dst) == 0 &&
+                     owner.link->client.qpn == flow->dst_qpn;
+
+    if (owner.group && owner.link)
+        return wmem_strdup_printf(finder->scope, "%" PRIu64 " %d", owner.group->index, to_client);
+    return smcr_words_hosts(finder->scope, flow->src, flow->dst);
+}
+
+/* Whether two silences have a time in common. */
+static bool
+overlap(const smcr_entry_flow_silence_t *one, const smcr_entry_flow_silence_t *other)
+{
+    return MAX(one->begin_frame.time, other->begin_frame.time) <
+           MIN(one->end_frame.time, other->end_frame.time);
+}
+
+/* Adds a flow with its longest silence to those of its host. The longest one, of a flow that is
+ * needed, is the one that the sentence describes. */
+static void
+add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
+         const smcr_entry_flow_silence_t *silence, bool is_needed)
+{
+    bool is_same_time = host->silence && overlap(host->silence, silence);
+    bool is_other_address = host->flow && g_strcmp0(host->flow->dst, flow->dst) != 0;
+
+    host->count += flow->silences;
+    if (!host->silence || length_of(silence) > length_of(host->silence)) {
+        host->other = is_same_time && is_other_address ? host->flow : NULL;
+        host->flow = flow;
+        host->silence = silence;
+    } else if (is_same_time && is_other_address) {
+        host->other = flow;
+    }
+    host->is_needed |= is_needed;
+}
+
+/* Returns all silent hosts: an array of silent_host_t. */
+static wmem_array_t *
+gather_hosts(const smcr_finder_t *finder)
+{
+    wmem_array_t *hosts = wmem_array_new(finder->scope, sizeof(silent_host_t));
+    wmem_map_t *by_key = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        const smcr_entry_flow_silence_t *silence = smcr_finding_flow_silence(finder, flow);
+        if (!silence)
+            continue;
+        const char *key = key_of(finder, flow);
+        uintptr_t place = (uintptr_t)wmem_map_lookup(by_key, key);
+        if (!place) {
+            wmem_array_append_one(hosts, ((silent_host_t){.flow = NULL}));
+            place = wmem_array_get_count(hosts);
+            wmem_map_insert(by_key, key, (void *)place);
+        }
+        add_flow(wmem_array_index(hosts, (unsigned)place - 1), flow, silence,
+                 !had_connections_ended(finder, flow, silence->begin_frame.frame));
+    }
+    return hosts;
+}
+
+/* Compares two silent hosts for sorting: those that connections need come first, then the longest
+ * silence. */
+static int
+compare_hosts(const void *one, const void *other)
+{
+    const silent_host_t *a = one, *b = other;
+
+    if (a->is_needed != b->is_needed)
+        return a->is_needed ? -1 : 1;
+    return length_of(a->silence) > length_of(b->silence) ? -1 : 1;
+}
+
+/* ---- the sentence ---- */
+
+/* Returns the link of the flow: " (link 1)", " (link 1 of group 2)" if there are several link
+ * groups; "" if the flow has no link. */
+static const char *
+link_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    smcr_figure_flow_owner_t owner = finder->owners[flow->index];
+    const char *group = "";
+
+    if (!owner.link || owner.link->number == SMCR_FIGURE_UNKNOWN)
+        return "";
+    if (finder->report->link_groups.length > 1)
+        group = wmem_strdup_printf(finder->scope, " of group %" PRIu64, owner.group->index);
+    return wmem_strdup_printf(finder->scope, " (link %" PRIu64 "%s)", owner.link->number, group);
+}
+
+/* Returns where else the host was heard, and the frame; frame 0: nowhere. `*way`: how. */
+static smcr_when_t
+heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence,
+                const char **way)
+{
+    *way = "to other queue pairs";
+    if (silence->other_queue_pair_frame.frame)
+        return silence->other_queue_pair_frame;
+    *way = "over TCP";
+    if (silence->tcp_frame.frame)
+        return silence->tcp_frame;
+    *way = silence->other_link == SMCR_FIGURE_UNKNOWN
+               ? "on another link"
+               : wmem_strdup_printf(finder->scope, "on link %" PRIu64, silence->other_link);
+    return silence->other_link_frame;
+}
+
+/* Returns where else the host was heard, and what follows. Packets from the same address to another
+ * queue pair, sent during the silence, prove that host and path are alive. TCP and other links
+ * prove the host. A packet after the silence proves that the host is alive then. */
+static const char *
+elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence)
+{
+    const char *way;
+    smcr_when_t when = heard_elsewhere(finder, silence, &way);
+    const char *cause = silence->other_queue_pair_frame.frame
+                            ? "this queue pair fails, or only its packets are lost"
+                            : "its path or queue pair fails, not the host";
+
+    bool is_tcp = when.frame == silence->tcp_frame.frame && !silence->other_link_frame.frame;
+
+    if (when.frame > silence->end_frame.frame)
+        return wmem_strdup_printf(finder->scope, "; later it sent %s (frame %" PRIu32 "), never %s",
+                                  way, when.frame, is_tcp ? "on RoCE" : "here");
+    return wmem_strdup_printf(finder->scope, "; it sent %s (frame %" PRIu32 "): %s", way,
+                              when.frame, cause);
+}
+
+/* Whether the host was heard elsewhere, during the silence or after it. */
+static bool
+was_heard(const smcr_entry_flow_silence_t *silence)
+{
+    return silence->other_queue_pair_frame.frame || silence->tcp_frame.frame ||
+           silence->other_link_frame.frame;
+}
+
+/* Returns the end of the sentence: what else the capture has of the silent host, and which causes
+ * are therefore left. */
+static const char *
+cause_text(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    const char *icmp = smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
+
+    if (!host->is_needed)
+        return "; the connections had ended before";
+    if (*icmp)
+        return icmp;
+    if (was_heard(host->silence))
+        return elsewhere_text(finder, host->silence);
+    if (host->other)
+        return wmem_strdup_printf(finder->scope,
+                                  "; nor from %s at the same time: the host, or all paths to it",
+                                  host->other->dst);
+    return host->silence->is_over == SMCR_FIGURE_YES
+               ? "; nor anything else from it: host or path stood still"
+               : "; nor anything else from it until the end: host or path";
+}
+
+/* Returns "for 3.93 s and 210 retransmissions", with the number of times if there are several. */
+static const char *
+length_text(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    wmem_allocator_t *scope = finder->scope;
+    const char *times = "";
+
+    if (host->count > 1)
+        times = wmem_strdup_printf(scope, ", the longest of %s times",
+                                   smcr_words_number(scope, host->count));
+    return wmem_strdup_printf(
+        scope, "for %s and %s%s", smcr_words_duration(scope, length_of(host->silence)),
+        smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
+}
+
+/* Whether the host has sent nothing at all since the silence began, and nobody says why. */
+static bool
+is_dead(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    const smcr_entry_flow_silence_t *silence = host->silence;
+    bool is_over = silence->is_over == SMCR_FIGURE_YES;
+
+    return host->is_needed && !is_over && !was_heard(silence) &&
+           !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
+}
+
+/* Returns the sentence of the finding. */
+static const char *
+silence_text(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    const smcr_entry_rdma_t *flow = host->flow;
+    const char *length = length_text(finder, host);
+
+    if (is_dead(finder, host))
+        return wmem_strdup_printf(finder->scope,
+                                  "%s stopped answering: nothing came back to %s%s %s%s",
+                                  flow->dst, flow->src, link_text(finder, flow), length,
+                                  cause_text(finder, host));
+    return wmem_strdup_printf(
+        finder->scope, "Nothing came back from %s%s to %s %s%s",
+        smcr_words_queue_pair(finder->scope, flow->dst, flow->dst_qpn), link_text(finder, flow),
+        flow->src, length, cause_text(finder, host));
+}
+
+/* ---- the findings ---- */
+
+static smcr_figure_severity_t
+severity_of(const silent_host_t *host)
+{
+    bool is_short = host->silence->is_over == SMCR_FIGURE_YES &&
+                    length_of(host->silence) < SHORT_SILENCE;
+
+    if (!host->is_needed)
+        return SMCR_FIGURE_INFO;
+    return is_short ? SMCR_FIGURE_NOTE : SMCR_FIGURE_WARN;
+}
+
+/* Finding: nothing came back from a host for a time, although packets were retransmitted to it. The
+ * time begins with the host's last packet, or with the first request after it, and ends with the
+ * last retransmission before the host's next packet. If a host reset TCP connections before the
+ * silence, it may have left the network: the resets are then the cause, and the finding has a lower
+ * rank. */
+static void
+find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
+{
+    static const smcr_figure_finding_t kinds[2][2] = {
+        {SMCR_FIGURE_FOUND_NO_ANSWER, SMCR_FIGURE_FOUND_NO_ANSWER_AFTER},
+        {SMCR_FIGURE_FOUND_DEAD_PEER, SMCR_FIGURE_FOUND_DEAD_AFTER}};
+    const smcr_entry_flow_silence_t *silence = host->silence;
+    smcr_when_t reset = smcr_finder_notice(finder, "tcp.flags.reset == 1").first;
+    bool after_reset = reset.frame && reset.frame < silence->first_repeated_frame.frame;
+    const char *filter = wmem_strdup_printf(
+        finder->scope, "frame.number == %" PRIu32 " || smcr.retransmission",
+        silence->begin_frame.frame);
+
+    smcr_finder_add_as(finder, severity_of(host),
+                       &(smcr_finder_facts_t){.kind = kinds[is_dead(finder, host)][after_reset],
+                                              .count = host->count,
+                                              .when = silence->begin_frame,
+                                              .filter = filter,
+                                              .cost = length_of(silence)},
+                       "%s", silence_text(finder, host));
+}
+
+/* Finding: most packets of a flow are retransmissions, and the capture has no packet of the reverse
+ * direction at all. The capture may have only one direction, so nothing proves that the peer was
+ * silent. The finding describes the flow with the most retransmissions. */
+static void
+find_unheard(smcr_finder_t *finder)
+{
+    const smcr_entry_rdma_t *worst = NULL;
+    uint64_t count = 0;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        if (!smcr_finding_flow_is_unheard(finder, flow))
+            continue;
+        count += flow->repeated;
+        if (!worst || flow->repeated > worst->repeated)
+            worst = flow;
+    }
+    if (!worst)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){
+                        .kind = SMCR_FIGURE_FOUND_NOT_HEARD,
+                        .count = count,
+                        .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
+                        .filter = "smcr.retransmission"},
+                    "No answer to %s is captured from %s%s: %s of %s retransmitted; a dead path, "
+                    "or one direction is not captured%s",
+                    worst->src, smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
+                    link_text(finder, worst), smcr_words_number(finder->scope, worst->repeated),
+                    smcr_words_things(finder->scope, worst->packets, "packet"),
+                    smcr_finder_undelivered(finder, worst->src, worst->dst));
+}
+
+void
+smcr_finding_on_silence(smcr_finder_t *finder)
+{
+    wmem_array_t *hosts = gather_hosts(finder);
+    unsigned count = wmem_array_get_count(hosts);
+
+    wmem_array_sort(hosts, compare_hosts);
+    for (unsigned i = 0; i < MIN(count, SMCR_FINDINGS_MOST); i++)
+        find_silent_host(finder, wmem_array_index(hosts, i));
+    find_unheard(finder);
+}
