@@ -130,14 +130,14 @@ test_breach(void)
     next_frame(&scene.capture, NULL);
     const smcr_arrival_t *arrival = &scene.capture.arrival;
     smcr_breach_report_unless(arrival, SMCR_EVENT_write_unknown_rkey,
-                       (smcr_doubt_t){SMCR_DOUBT_START, NULL}, "a");
+                              (smcr_doubt_t){SMCR_DOUBT_START, NULL}, "a");
     g_assert_cmpstr(events(&scene.capture), ==, "");
     smcr_breach_report_unless(arrival, SMCR_EVENT_write_unknown_rkey,
-                       (smcr_doubt_t){SMCR_DOUBT_ABSENT, NULL}, "b");
+                              (smcr_doubt_t){SMCR_DOUBT_ABSENT, NULL}, "b");
     g_assert_cmpstr(events(&scene.capture), ==, "breach_doubtful");
     next_frame(&scene.capture, NULL);
     smcr_breach_report_unless(arrival, SMCR_EVENT_write_unknown_rkey,
-                       (smcr_doubt_t){SMCR_DOUBT_NONE, &claim}, "c");
+                              (smcr_doubt_t){SMCR_DOUBT_NONE, &claim}, "c");
     g_assert_cmpstr(events(&scene.capture), ==, "write_unknown_rkey");
     g_assert_true(scene.capture.record.events->deferred_check == &claim);
     capture_close(&scene.capture);
