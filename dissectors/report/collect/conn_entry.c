@@ -104,16 +104,30 @@ is_guess(const smcr_fallback_t *fallback)
     return fallback->kind == SMCR_FALLBACK_NO_CLC && fallback->clc_may_be_missing;
 }
 
-static void
-fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
-              const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
-              const char *offered_eids, wmem_allocator_t *scope)
+/* Returns the sign why the SMC-R option is missing: that of the SYN-ACK, if the SYN-ACK has no
+ * option, else that of the SYN. TCP Fast Open in the SYN is a sign in both cases. */
+static smcr_figure_syn_sign_t
+syn_sign_of(const smcr_fallback_t *fallback, const smcr_collect_tcp_facts_t *tcp)
 {
+    smcr_figure_syn_sign_t of_answer = tcp->syn_sign[1];
+    bool is_fast = tcp->syn_sign[0] == SMCR_FIGURE_SIGN_FAST_OPEN;
+
+    if (fallback->kind != SMCR_FALLBACK_NO_OPTION)
+        return tcp->syn_sign[0];
+    return !of_answer && is_fast ? SMCR_FIGURE_SIGN_FAST_OPEN : of_answer;
+}
+
+static void
+fill_fallback(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+              const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+              wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
     const smcr_fallback_t *fallback = &conn->fallback;
     /* without a handshake and without Proposal, Accept and Confirm a Decline may be of any side */
     bool knows_roles = smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 
-    if (!fallback->kind || is_guess(fallback))
+    if (!fallback->kind || is_guess(fallback) || entry->handshake_end)
         return;
     entry->fallback = wmem_new(scope, smcr_entry_conn_fallback_t);
     smcr_entry_clear(entry->fallback, &smcr_entry_conn_fallback_description);
@@ -126,9 +140,12 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     entry->fallback->frame = fallback->kind == SMCR_FALLBACK_TOLD
                                  ? entry->named_frame
                                  : smcr_collect_when(collection, fallback->frame);
-    entry->fallback->offered_eids = offered_eids;
+    entry->fallback->offered_eids = counted->offered_eids;
     if (tcp)
-        entry->fallback->syn_sign = tcp->syn_sign[fallback->kind == SMCR_FALLBACK_NO_OPTION];
+        entry->fallback->syn_sign = syn_sign_of(fallback, tcp);
+    if (counted->decline[0].frame && counted->decline[1].frame && entry->fallback->by)
+        entry->fallback->crossed_frame =
+            counted->decline[entry->fallback->by == SMCR_FIGURE_ROLE_CLIENT];
 }
 
 /* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
@@ -506,8 +523,12 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         entry->version = smcr_figure_version_of(
             counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,
             smcr_lgr_release(conn->lgr));
-    entry->outcome = outcome_of(counted, tcp);
-    fill_fallback(entry, conn, tcp, collection, counted->offered_eids, scope);
+    entry->handshake_end = smcr_collect_handshake_end(counted, tcp, collection, scope);
+    entry->outcome =
+        entry->handshake_end ? SMCR_FIGURE_OUTCOME_FAILED : outcome_of(counted, tcp);
+    fill_fallback(entry, counted, tcp, collection, scope);
+    if (tcp)
+        entry->reset_by = tcp->reset_by;
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_collect_lgr_number(conn->lgr);
     for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {

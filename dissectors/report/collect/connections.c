@@ -361,6 +361,8 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
         if (type == SMCR_CLC_CONFIRM && !counted->on_roce)
             begin_contact(collection, counted, when);
     }
+    if (type == SMCR_CLC_DECLINE && !counted->decline[from_server].frame)
+        counted->decline[from_server] = when;
     if (type == SMCR_CLC_PROPOSAL)
         counted->offered_eids = offered_eids(collection->scope, &clc->u.proposal);
     if (!smcr_wire_clc_agrees(type))

@@ -25,6 +25,7 @@ typedef enum {
     SMCR_FINDING_BY_ICRC,           /* packets with a wrong ICRC: damaged */
     SMCR_FINDING_BY_FORMAT,         /* messages that break their format */
     SMCR_FINDING_BY_OVERWRITTEN,    /* data is overwritten before it is read */
+    SMCR_FINDING_BY_HANDSHAKE,      /* TCP ends the handshake of CLC: the connection fails */
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
     SMCR_FINDING_BY_STOP,           /* all traffic between two hosts stops at once */
     SMCR_FINDING_BY_LINK_LOST,      /* a link is lost, and its link group continues */
@@ -186,9 +187,31 @@ bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_
  * packet. The link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* ---- texts about handshakes, for findings of fallbacks ---- */
+
+/* Shortest setup that is said, nanoseconds. */
+#define SMCR_FINDING_SLOW_SETUP (500 * SMCR_TIME_MILLISECOND)
+
+/* Returns the time from the SYN to the fallback of the connection, nanoseconds; 0: not known. */
+uint64_t smcr_finding_fallback_time(const smcr_entry_connection_t *conn);
+
+/* Returns "; setup took 5.1 s, 5.0 s of it after the CLC Confirm" for the connection whose fallback
+ * took longest, of `count` connections; "" if that was less than SMCR_FINDING_SLOW_SETUP. */
+const char *smcr_finding_late_fallback_text(const smcr_finder_t *finder,
+                                            const smcr_entry_connection_t *conn, uint64_t count);
+
+/* Returns text about the Decline of the other side, if the two Declines crossed; else "". */
+const char *smcr_finding_crossed_text(const smcr_finder_t *finder,
+                                      const smcr_entry_connection_t *conn);
+
+/* Returns what an internal error of Linux (SMC_CLC_DECL_INTERR) means, as the end of a sentence. */
+const char *smcr_finding_internal_error_text(const smcr_finder_t *finder,
+                                             const smcr_entry_connection_t *conn);
+
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
+void smcr_finding_on_handshakes(smcr_finder_t *finder);
 void smcr_finding_on_tcp(smcr_finder_t *finder);
 void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
