@@ -267,7 +267,8 @@ typedef struct {
     uint8_t flags;      /* byte 3 of the message: SMCR_LLC_FLAG_ bits */
     bool little_endian; /* version 2: the length is right only as little-endian */
     bool big_endian;    /* version 2: the length is right only as big-endian */
-    bool complete;      /* the whole message was captured and its length is right */
+    bool complete;      /* the whole message was captured but for reserved bytes at its end,
+                           and its length is right */
     bool lacks_response_flag; /* the state has found that the message is a response, although its
                                  response flag is not set */
     union {
