@@ -293,6 +293,8 @@ typedef struct {
      * is `figures.blocked_count` - 1, modulo the length of the array. */
     smcr_cursor_t wait_cursors[SMCR_COLLECT_BLOCKED_KEPT];
 
+    uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
+                                began in the capture; valid if `figures.cdc` is not 0 */
     bool has_unowned_writes; /* before the direction's last packet, the sender had sent a WRITE on
                                 the same link whose connection is not known: the WRITE may belong to
                                 this connection */
@@ -332,8 +334,10 @@ typedef struct {
 
 /* Figures of a connection. Roles, outcome and ends of the connection are read from `conn` when the
  * report is made, since the state may learn them late. */
-typedef struct {
+typedef struct smcr_collect_conn_stats {
     const smcr_conn_t *conn; /* the connection in the state */
+    struct smcr_collect_conn_stats *partner; /* the other half of the connection, of TCP or of RoCE,
+                                                as is probable (halves.c); NULL: none */
     smcr_when_t first;                     /* first packet or message; frame 0: none yet */
     smcr_when_t last;                      /* last packet or message; frame 0: none yet */
     smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* first CLC message of each type; index: type of the
@@ -403,6 +407,13 @@ smcr_entry_conn_handshake_end_t *
 smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
                            const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
                            wmem_allocator_t *scope);
+
+/* Finds for connections that are known from RoCE alone the TCP connections that they probably are:
+ * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. */
+void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all);
+
+/* Makes one entry of two halves: `entry` has the figures of RoCE, `clc` those of TCP and CLC. */
+void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc);
 
 /* Returns the number of a link group in the report. The number is the index of the group. A group
  * that may be a part of another group has no index. Its number is then the count of link groups

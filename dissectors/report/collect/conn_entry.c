@@ -267,6 +267,44 @@ lacks_last(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
            !(smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]));
 }
 
+/* Returns the number of bytes that the sender has announced, as its producer cursor says;
+ * SMCR_FIGURE_UNKNOWN: the cursor does not say it. The first CDC message has to be captured: its
+ * number is 1, so rounds of the ring are counted from the beginning. */
+static uint64_t
+bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    const smcr_collect_direction_t *direction = &counted->direction[sender];
+    const smcr_conn_side_t *sides = counted->conn->side;
+    smcr_cursor_t prod = sides[sender].prod;
+    smcr_ring_t ring = {sides[!sender].size, counted->conn->lgr->base[!sender]};
+
+    if (!direction->figures.cdc || direction->first_cdc_seq != 1 ||
+        smcr_conn_side_has_invalid_cursor(&sides[sender]))
+        return SMCR_FIGURE_UNKNOWN;
+    if (prod.wrap && !smcr_ring_room(&ring))
+        return SMCR_FIGURE_UNKNOWN;
+    uint64_t count = prod.count > ring.base ? prod.count - ring.base : 0;
+    return (uint64_t)prod.wrap * smcr_ring_room(&ring) + count;
+}
+
+/* Fills in the bytes that cursors announce, unless more RDMA WRITEs are known to be of the
+ * direction. The number is exact if the sender has sent its last message. */
+static void
+fill_announced_bytes(smcr_entry_conn_direction_t *entry,
+                     const smcr_collect_conn_stats_t *counted, int sender)
+{
+    uint64_t announced = bytes_by_cursor(counted, sender);
+    bool is_known = entry->bytes != SMCR_FIGURE_UNKNOWN;
+
+    if (announced == SMCR_FIGURE_UNKNOWN || (is_known && entry->bytes > announced))
+        return;
+    if (smcr_conn_side_has_ended(&counted->conn->side[sender]))
+        entry->lacks_bytes = SMCR_FIGURE_NO;
+    else if (!is_known || entry->bytes < announced)
+        entry->lacks_bytes = SMCR_FIGURE_YES;
+    entry->bytes = announced;
+}
+
 static void
 fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                bool is_part, int sender)
@@ -302,6 +340,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
                             : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    fill_announced_bytes(entry, counted, sender);
     entry->ack_time_s = counted->times.ack_time[sender];
     entry->reader_time_s = counted->times.reader_time[sender];
     entry->drain_time_s = counted->times.drain_time[sender];
