@@ -262,8 +262,8 @@ STORIES = {
     ),
 }
 UNSAID = {
-    "one declines": ["crossed"],
-    "soon declined": ["crossed", "setup took"],
+    "one declines": ["declined, too"],
+    "soon declined": ["declined, too", "setup took"],
     "Confirm is lost": ["is a port left out", "no RoCE packet"],
 }
 

@@ -248,8 +248,8 @@ smcr_finding_crossed_text(const smcr_finder_t *finder, const smcr_entry_connecti
         return "";
     return wmem_strdup_printf(
         finder->scope,
-        "; the %s declined, too (frame %" PRIu32 ", %s later): the Declines crossed, and each program "
-        "gets the other side's Decline as data",
+        "; the %s declined, too (frame %" PRIu32 ", %s later), before it read this Decline: each "
+        "program gets the other side's Decline as data",
         fallback->by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
         fallback->crossed_frame.frame,
         smcr_words_duration(finder->scope,
