@@ -97,9 +97,10 @@ def rules: {
         "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
-        "silent_s": "total", "late_naks": "total", "copies": "total", "gaps": "total", "missing": "total", "icrc":
-        "total", "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total",
-        "ce_to_cnp_s": "total"},
+        "silent_s": "total", "late_naks": "total", "copies": "total", "gaps": "total", "missing": "total",
+        "not_captured": "total", "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total",
+        "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total", "ce_to_cnp_s":
+        "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},

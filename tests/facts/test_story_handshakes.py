@@ -258,7 +258,10 @@ STORIES = {
         slow_accept,
         "smc-r",
         "no_roce",
-        ["took 837 ms to set up, 836 ms of it for the server's CLC Accept", "(MAC 02:00:00:00:05:0"],
+        [
+            "took 837 ms to set up, 836 ms of it for the server's CLC Accept",
+            "(MAC 02:00:00:00:05:0",
+        ],
     ),
 }
 UNSAID = {

@@ -229,7 +229,6 @@ typedef struct {
     smcr_when_t reset;   /* first RST of either end; frame 0: not captured */
     smcr_figure_role_t reset_by; /* end that sent the first RST; ROLE_NONE: not known, or no RST */
     smcr_when_t fin[2];  /* first FIN; index: 0 of the client, 1 of the server */
-    smcr_when_t last_of[2]; /* last segment; index: 0 `up`, 1 `down`; frame 0: none */
     smcr_collect_newest_data_t newest[2]; /* newest data segment; index: 0 `up`, 1 `down` */
     char answer[2][SMCR_COLLECT_ANSWER_LENGTH]; /* what the first bytes of the application are:
                                                    "HTTP 400", "TLS alert"; index: 0 `up`, 1 `down`;
@@ -400,12 +399,12 @@ void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   const smcr_collect_tcp_facts_t *tcp, uint32_t lacking,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
 
-/* Returns how TCP ended the handshake of CLC: a new entry, allocated in `scope`. NULL: the handshake
- * had a result, has not ended, or its end is not known. `tcp`: facts of the TCP connection; NULL:
- * not known. */
+/* Returns how TCP ended the handshake of CLC: a new entry, allocated in `scope`. NULL: the
+ * handshake had a result, has not ended, or its end is not known. `tcp`: facts of the TCP
+ * connection; NULL: not known. `fallback`: frame that proves the fallback; frame 0: none. */
 smcr_entry_conn_handshake_end_t *
 smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
-                           const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+                           const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,
                            wmem_allocator_t *scope);
 
 /* Finds for connections that are known from RoCE alone the TCP connections that they probably are:

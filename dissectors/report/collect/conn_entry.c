@@ -562,7 +562,8 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         entry->version = smcr_figure_version_of(
             counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,
             smcr_lgr_release(conn->lgr));
-    entry->handshake_end = smcr_collect_handshake_end(counted, tcp, collection, scope);
+    entry->handshake_end = smcr_collect_handshake_end(
+        counted, tcp, smcr_collect_when(collection, conn->fallback.frame), scope);
     entry->outcome =
         entry->handshake_end ? SMCR_FIGURE_OUTCOME_FAILED : outcome_of(counted, tcp);
     fill_fallback(entry, counted, tcp, collection, scope);

@@ -1,7 +1,7 @@
 /* Finds out which RoCE packets probably are those of a TCP connection, where no token shows it. A
- * capture of one direction has only one of the two CLC messages that name tokens, and a capture that
- * is truncated by snaplen has none. The state then has two connections: one of TCP and CLC, one of
- * RoCE. The report shows them as one.
+ * capture of one direction has only one of the two CLC messages that name tokens, and a capture
+ * that is truncated by snaplen has none. The state then has two connections: one of TCP and CLC,
+ * one of RoCE. The report shows them as one.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -63,9 +63,9 @@ is_tcp_half(const smcr_collect_conn_stats_t *counted)
 {
     const smcr_conn_t *conn = counted->conn;
     bool agrees = counted->clc[SMCR_CLC_ACCEPT].frame || counted->clc[SMCR_CLC_CONFIRM].frame;
+    bool goes_elsewhere = counted->on_roce || counted->is_smcd || conn->fallback.kind;
 
-    return conn->conversation && agrees && !counted->on_roce && !counted->partner &&
-           !conn->fallback.kind && !counted->is_smcd;
+    return conn->conversation && agrees && !goes_elsewhere && !counted->partner;
 }
 
 /* Returns the segment with which TCP ends; frame 0: it does not end in the capture. */

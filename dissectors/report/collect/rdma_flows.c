@@ -500,10 +500,29 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
     list->length--;
 }
 
+/* Fills in the packets that the receiver has acknowledged and that the capture does not have, also
+ * not as retransmissions. If the flow has more sequence gaps than the state keeps, the number is
+ * not known: gaps are joined then. */
+static void
+fill_not_captured(smcr_entry_rdma_t *entry, const followed_t *flow,
+                  const smcr_collect_t *collection)
+{
+    const smcr_traffic_t *traffic = flow->to ? &flow->to->traffic : flow->foreign->traffic;
+
+    if (!traffic || traffic->flow.gaps.count >= SMCR_FLOW_GAPS_KEPT)
+        return;
+    smcr_psn_t end = traffic->flow.acked_psn + 1;
+    const smcr_range_t *first = smcr_ranges_find(&traffic->flow.gaps, 0, end);
+    entry->not_captured = smcr_ranges_count(&traffic->flow.gaps, 0, end);
+    if (first)
+        entry->not_captured_frame = smcr_collect_when(collection, (uint32_t)first->frame_after);
+}
+
 /* Adds the entry of a flow: its figures, durations, names. A figure that the flow's packets cannot
  * show is set to not known. */
 static void
-report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
+report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list_t *list,
+            wmem_allocator_t *scope)
 {
     smcr_entry_rdma_t *entry = SMCR_FIGURE_ADD(rdma, list, scope);
 
@@ -515,6 +534,7 @@ report_flow(followed_t *flow, smcr_figure_list_t *list, wmem_allocator_t *scope)
                                                  like a retransmission */
         entry->copies = SMCR_FIGURE_UNKNOWN;
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
+    fill_not_captured(entry, flow, collection);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);
@@ -540,7 +560,7 @@ smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *l
         merge_into_link(collection, collection->rdma_list.entries[i]);
     for (uint32_t i = 0; i < collection->rdma_list.length; i++)
         if (is_reported(collection->rdma_list.entries[i]))
-            report_flow(collection->rdma_list.entries[i], list, scope);
+            report_flow(collection, collection->rdma_list.entries[i], list, scope);
     for (uint32_t i = 0; i < collection->rdma_list.length; i++) {
         const followed_t *flow = collection->rdma_list.entries[i];
         const followed_t *peer = is_reported(flow) ? peer_of(collection, flow) : NULL;

@@ -266,7 +266,8 @@ name_answer(const packet_info *pinfo, const struct tcpheader *tcp, char *answer)
         uint32_t length = (uint32_t)strlen(answers[i].begin);
         if (captured < length || memcmp(bytes, answers[i].begin, length) != 0)
             continue;
-        bool has_status = i == 0 && captured >= HTTP_STATUS + 3 && g_ascii_isdigit(bytes[HTTP_STATUS]);
+        bool has_status =
+            i == 0 && captured >= HTTP_STATUS + 3 && g_ascii_isdigit(bytes[HTTP_STATUS]);
         int status = has_status ? atoi(wmem_strndup(pinfo->pool, &bytes[HTTP_STATUS], 3)) : 0;
         if (status)
             snprintf(answer, SMCR_COLLECT_ANSWER_LENGTH, "HTTP %d", status);
@@ -404,9 +405,8 @@ take_end(smcr_collect_tcp_facts_t *facts, unsigned end, uint16_t flags, smcr_whe
 {
     if (flags & SMCR_CONGESTION_TCP_RST && !facts->reset.frame) {
         facts->reset = when;
-        facts->reset_by = !facts->client_known  ? SMCR_FIGURE_ROLE_NONE
-                          : end == CLIENT ? SMCR_FIGURE_ROLE_CLIENT
-                                                : SMCR_FIGURE_ROLE_SERVER;
+        if (facts->client_known)
+            facts->reset_by = end == CLIENT ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
     }
     if (flags & SMCR_CONGESTION_TCP_FIN && !facts->fin[end].frame)
         facts->fin[end] = when;
@@ -450,7 +450,7 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
 {
     smcr_collect_tcp_facts_t *facts = &flow->facts;
 
-    facts->last = facts->last_of[direction] = when;
+    facts->last = when;
     facts->may_lack_end = smcr_congestion_tcp_direction_may_lack_end(&flow->direction[UP]) ||
                        smcr_congestion_tcp_direction_may_lack_end(&flow->direction[DOWN]);
     for (unsigned way = UP; way <= DOWN; way++)

@@ -258,9 +258,9 @@ ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 }
 
 /* Finding: no RoCE packets. CLC has agreed on SMC-R, and the capture has no RoCE packet of the
- * connection. An expert item marks each such connection. The finding names the first of them, counts
- * the others, and names the devices whose port was left out. If none of these connections has a
- * result, no finding is made: a Confirm that never arrived has no RoCE packets. */
+ * connection. An expert item marks each such connection. The finding names the first of them,
+ * counts the others, and names the devices whose port was left out. If none of these connections
+ * has a result, no finding is made: a Confirm that never arrived has no RoCE packets. */
 static void
 find_no_roce(smcr_finder_t *finder)
 {

@@ -217,8 +217,8 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 }
 
 /* Compares two reasons of fallbacks for sorting. The more severe reason comes first, then the
- * reason with crossed Declines, which programs get as data, then the reason with more connections, then the reason with the earlier frame. Returns -1 if `one` comes
- * first. */
+ * reason with two Declines, which programs get as data, then the reason with more connections, then
+ * the reason with the earlier frame. Returns -1 if `one` comes first. */
 static int
 compare_groups(const void *one, const void *other)
 {

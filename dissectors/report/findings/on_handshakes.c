@@ -43,9 +43,10 @@ static const char *
 step_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *end)
 {
     smcr_figure_role_t sender = sender_of_step(end);
-    const char *whose = end->by == sender ? "its"
-                        : sender == SMCR_FIGURE_ROLE_CLIENT ? "the client's"
-                                                            : "the server's";
+    const char *whose = sender == SMCR_FIGURE_ROLE_CLIENT ? "the client's" : "the server's";
+
+    if (end->by == sender)
+        whose = "its";
 
     return wmem_strdup_printf(finder->scope, "%s CLC %s (frame %" PRIu32 ")", whose,
                               smcr_figure_clc_step_words[end->step], end->from_frame.frame);
@@ -79,18 +80,18 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
                : "";
 }
 
-/* Whether the server of `conn` sends segments of other TCP connections after the last CLC message
- * of `conn` was sent first. */
+/* Whether the server of `conn` sends segments of other TCP connections that began after the last
+ * CLC message of `conn` was sent first. */
 static bool
 answers_elsewhere(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     uint64_t since = conn->handshake_end->from_frame.time;
 
-    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows)
-        if (flow->tcp_stream != conn->tcp_stream && flow->first_time > since &&
-            smcr_figure_or_zero(flow->down.packets) && conn->server.addr &&
-            strcmp(flow->dst, conn->server.addr) == 0)
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows) {
+        bool answers = smcr_figure_or_zero(flow->down.packets) && flow->first_time > since;
+        if (answers && conn->server.addr && strcmp(flow->dst, conn->server.addr) == 0)
             return true;
+    }
     return false;
 }
 
@@ -100,8 +101,8 @@ unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *
 {
     const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
     const char *meaning = answers_elsewhere(finder, conn)
-                              ? "it answers on other connections, so something on the path discards "
-                                "the message"
+                              ? "it answers on other connections, so something on the path "
+                                "discards the message"
                               : "something on the path discards the message, or the host is gone";
 
     return wmem_strdup_printf(
@@ -260,18 +261,25 @@ smcr_finding_crossed_text(const smcr_finder_t *finder, const smcr_entry_connecti
 /* Maximum number of connections in a link group of Linux (SMC_RMBS_PER_LGR_MAX, smc_core.h). */
 #define CONNS_PER_GROUP 255
 
+/* Whether `other` has the same server as `conn`, and is open when `conn` falls back. */
+static bool
+is_open_at_fallback(const smcr_entry_connection_t *conn, const smcr_entry_connection_t *other)
+{
+    uint32_t frame = conn->fallback->frame.frame;
+    bool is_open = other->first_frame.frame < frame && other->last_frame.frame > frame;
+
+    return is_open && conn->server.addr && other->server.addr &&
+           strcmp(conn->server.addr, other->server.addr) == 0;
+}
+
 /* Whether a link group between the hosts of `conn` is full when `conn` falls back. */
 static bool
 is_group_full(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    uint32_t frame = conn->fallback->frame.frame;
-
     SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups) {
         unsigned open = 0;
         SMCR_FIGURE_EACH(connection, other, finder->report->connections)
-            open += other->link_group == group->index && other->first_frame.frame < frame &&
-                    other->last_frame.frame > frame && conn->server.addr && other->server.addr &&
-                    strcmp(conn->server.addr, other->server.addr) == 0;
+            open += other->link_group == group->index && is_open_at_fallback(conn, other);
         if (open >= CONNS_PER_GROUP)
             return true;
     }

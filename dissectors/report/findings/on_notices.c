@@ -59,8 +59,8 @@ holds_row(const smcr_finder_t *finder, unsigned rank)
     return rank == SMCR_FINDING_RANKS || finder->has_rank[rank];
 }
 
-/* Whether the item says that a connection began before the capture, and the report has found its TCP
- * connection in the capture (`roce_stream`). */
+/* Whether the item says that a connection began before the capture, and the report has found its
+ * TCP connection in the capture (`roce_stream`). */
 static bool
 is_joined_half(const smcr_finder_t *finder, const char *name)
 {

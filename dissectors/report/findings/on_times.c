@@ -374,8 +374,8 @@ setup_time(const smcr_entry_connection_t *conn)
     return conn->setup_s == SMCR_FIGURE_UNKNOWN ? sum : conn->setup_s;
 }
 
-/* Whether the connection goes over SMC-R, took SMCR_FINDING_SLOW_SETUP or more to set up, and the path does not
- * explain this. */
+/* Whether the connection goes over SMC-R, took SMCR_FINDING_SLOW_SETUP or more to set up, and the
+ * path does not explain this. */
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn)
 {
@@ -387,8 +387,9 @@ has_slow_setup(const smcr_entry_connection_t *conn)
 
 /* Finding: slow setup. A connection over SMC-R needed half a second or more from the SYN until it
  * could carry data, and the path does not explain this time (is_setup_slow_by_path()). Below
- * LONG_SETUP the finding is for information. It names the connection with the longest setup. Two kinds of connections have no setup time and are not
- * judged: connections that stayed on TCP, and connections whose beginning was not captured. */
+ * LONG_SETUP the finding is for information. It names the connection with the longest setup. Two
+ * kinds of connections have no setup time and are not judged: connections that stayed on TCP, and
+ * connections whose beginning was not captured. */
 static void
 find_slow_setup(smcr_finder_t *finder)
 {

@@ -270,8 +270,8 @@ fill_fabric(const smcr_table_row_sink_t *taker)
 
 #define PLURAL(count, thing) ((count) == 1 ? thing : thing "s")
 
-/* Returns the number of frames with RoCE that the report does not count as RDMA packets: they are not
- * of SMC-R, or nothing shows that they are, and the preference smcr.roce is off. 0 if a display
+/* Returns the number of frames with RoCE that the report does not count as RDMA packets: they are
+ * not of SMC-R, or nothing shows that they are, and the preference smcr.roce is off. 0 if a display
  * filter selects packets. `counted`: number of counted packets. */
 static uint64_t
 roce_left_out(const smcr_entry_capture_t *capture, uint64_t counted)
@@ -292,8 +292,9 @@ left_out_text(const smcr_table_row_sink_t *taker, uint64_t counted)
 
     if (!left)
         return "";
+    const char *thing = counted ? "other packet" : "packet";
     return wmem_strdup_printf(taker->scope, "; %s of RoCE left out (-o smcr.roce:TRUE has them)",
-                              smcr_words_things(taker->scope, left, counted ? "other packet" : "packet"));
+                              smcr_words_things(taker->scope, left, thing));
 }
 
 /* Returns the counts of all RDMA packets, including packets that belong to no flow, and how many

@@ -260,7 +260,8 @@ const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
     if (has_roce_stream(conn))
-        return wmem_strdup_printf(scope, "(smcr.stream == %" PRIu64 " || smcr.stream == %" PRIu64 ")",
+        return wmem_strdup_printf(scope,
+                                  "(smcr.stream == %" PRIu64 " || smcr.stream == %" PRIu64 ")",
                                   conn->stream, conn->roce_stream);
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "smcr.stream == %" PRIu64, conn->stream);

@@ -71,9 +71,11 @@ got_other_data(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_
 {
     const smcr_fallback_t *fallback = &counted->conn->fallback;
     bool is_over = tcp->reset.frame || tcp->fin[0].frame;
+    bool has_no_answer =
+        fallback->kind == SMCR_FALLBACK_NO_ANSWER && fallback->step == SMCR_CLC_PROPOSAL;
 
-    return fallback->kind == SMCR_FALLBACK_NO_ANSWER && fallback->step == SMCR_CLC_PROPOSAL &&
-           is_over && has_only_clc(counted, tcp, 0) && !has_only_clc(counted, tcp, 1);
+    return has_no_answer && is_over && has_only_clc(counted, tcp, 0) &&
+           !has_only_clc(counted, tcp, 1);
 }
 
 /* Whether the peer has not acknowledged the last CLC message, though it was sent often, and has
@@ -129,22 +131,22 @@ find_end(smcr_entry_conn_handshake_end_t *entry, const handshake_t *handshake)
     return entry->frame.frame > handshake->sent.frame && entry->by;
 }
 
-/* Fills in the server's data that came in place of an Accept. */
+/* Fills in the server's data that came in place of an Accept. `data`: frame of the data. */
 static void
-fill_other_data(smcr_entry_conn_handshake_end_t *entry, const smcr_collect_conn_stats_t *counted,
-                const smcr_collect_t *collection, const smcr_collect_tcp_facts_t *tcp)
+fill_other_data(smcr_entry_conn_handshake_end_t *entry, const smcr_collect_tcp_facts_t *tcp,
+                smcr_when_t data)
 {
     const char *answer = tcp->answer[way_of(tcp, 1)];
 
     entry->kind = SMCR_FIGURE_HANDSHAKE_OTHER_DATA;
     entry->by = SMCR_FIGURE_ROLE_SERVER;
-    entry->frame = smcr_collect_when(collection, counted->conn->fallback.frame);
+    entry->frame = data;
     entry->answer = answer[0] ? answer : NULL;
 }
 
 smcr_entry_conn_handshake_end_t *
 smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
-                           const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+                           const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,
                            wmem_allocator_t *scope)
 {
     uint8_t step = last_step(counted);
@@ -158,7 +160,7 @@ smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
     smcr_entry_conn_handshake_end_t *entry = wmem_new(scope, smcr_entry_conn_handshake_end_t);
     smcr_entry_clear(entry, &smcr_entry_conn_handshake_end_description);
     if (got_other_data(counted, tcp))
-        fill_other_data(entry, counted, collection, tcp);
+        fill_other_data(entry, tcp, fallback);
     else if (counted->conn->fallback.kind || !find_end(entry, &handshake))
         return NULL;
     entry->step = step; /* the words of clc_step are in the order of CLC's types */
