@@ -151,31 +151,31 @@ STORIES = {
         server_resets,
         "failed",
         "handshake_failed",
-        ["the server reset the connection", "CLC Proposal (frame 4)", "acknowledged and not answ"],
+        ["the server reset it", "CLC Proposal (frame 4)", "acknowledged and not answered"],
     ),
     "server resets at once": (
         server_resets_at_once,
         "failed",
         "handshake_failed",
-        ["the server reset the connection", "which it had not acknowledged"],
+        ["the server reset it", "not acknowledged"],
     ),
     "server closes": (
         server_closes,
         "failed",
         "handshake_failed",
-        ["the server closed the connection 60.0 s after the client's CLC Proposal"],
+        ["the server closed it 60.0 s after the client's CLC Proposal"],
     ),
     "client resets": (
         client_resets_after_accept,
         "failed",
         "handshake_failed",
-        ["the client reset the connection 3.00 s after the server's CLC Accept (frame 6)"],
+        ["the client reset it 3.00 s after the server's CLC Accept (frame 6)"],
     ),
     "client gives up": (
         client_gives_up,
         "failed",
         "handshake_failed",
-        ["the client closed the connection 11.0 s after its CLC Proposal", "the server had ackn"],
+        ["the client closed it 11.0 s after its CLC Proposal (frame 4), acknowledged and"],
     ),
     "Proposal is lost": (
         proposal_is_lost,
@@ -222,25 +222,25 @@ STORIES = {
     "client declines first": (
         declines("client", "server"),
         "fallback",
-        "fallback",
+        "two_declines",
         [
             "the client declined after the Confirm",
-            "the server declined, too (frame 12, 30 ms later)",
+            "the client declined, and 30 ms later the server (frame 12)",
             "gets the other side's Decline as data",
-            "setup took 5.00 s, 5.00 s of it after the CLC Confirm",
+            "took 5.00 s to set up, 5.00 s of it after the CLC Confirm",
         ],
     ),
     "server declines first": (
         declines("server", "client"),
         "fallback",
-        "fallback",
-        ["the server declined after the Confirm", "the client declined, too (frame 12"],
+        "two_declines",
+        ["the server declined after the Confirm", "the server declined, and 30 ms later the client (frame 12"],
     ),
     "one declines": (
         declines("server"),
         "fallback",
         "fallback",
-        ["the server declined after the Confirm", "setup took 5.00 s"],
+        ["the server declined after the Confirm", "took 5.00 s to set up"],
     ),
     "soon declined": (
         declines("server", wait=0.3),
@@ -252,7 +252,7 @@ STORIES = {
         internal_error,
         "fallback",
         "fallback",
-        ["(0x09990000): Linux could not make a new link group"],
+        ["(0x09990000), as when no queue pair is left for a new link group"],
     ),
     "slow Accept": (
         slow_accept,
@@ -265,8 +265,8 @@ STORIES = {
     ),
 }
 UNSAID = {
-    "one declines": ["declined, too"],
-    "soon declined": ["declined, too", "setup took"],
+    "one declines": ["Decline as data"],
+    "soon declined": ["Decline as data", "to set up"],
     "Confirm is lost": ["is a port left out", "no RoCE packet"],
 }
 

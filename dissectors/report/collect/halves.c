@@ -104,6 +104,16 @@ is_only_group(const pairing_t *pairing, const smcr_lgr_t *lgr)
     return true;
 }
 
+/* Whether both ends of TCP and of RoCE are captured, and do not belong together. */
+static bool
+end_apart(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
+{
+    const smcr_conn_side_t *sides = roce->conn->side;
+    bool has_closed = sides[0].closed_frame || sides[1].closed_frame;
+
+    return has_closed && end_of_tcp(tcp).frame && distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
+}
+
 /* Whether the two may be one connection. CLC names the link group, or is truncated before the name
  * and there is only one group. The first data comes after CLC and before TCP ends. The last packet
  * does not come long after TCP ends. */
@@ -117,7 +127,7 @@ may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
     bool is_same_group = lgr ? lgr == roce->conn->lgr
                              : clc->conn->clc_cut && is_only_group(pairing, roce->conn->lgr);
 
-    if (!tcp || !is_same_group || roce->first.frame < last_clc(clc).frame)
+    if (!tcp || !is_same_group || roce->first.frame < last_clc(clc).frame || end_apart(roce, tcp))
         return false;
     smcr_when_t end = end_of_tcp(tcp);
     return !end.frame ||
@@ -127,6 +137,7 @@ may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
 /* What a half finds among the halves of the other kind. */
 typedef struct {
     smcr_collect_conn_stats_t *nearest; /* candidate whose end is nearest; NULL: no candidate */
+    smcr_collect_conn_stats_t *first;   /* candidate that began first; NULL: no candidate */
     uint64_t distance;                  /* distance of the ends, nanoseconds */
     unsigned count;                     /* number of candidates */
 } candidates_t;
@@ -136,7 +147,7 @@ typedef struct {
 static candidates_t
 find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool is_roce)
 {
-    candidates_t found = {NULL, UINT64_MAX, 0};
+    candidates_t found = {.distance = UINT64_MAX};
 
     for (unsigned i = 0; i < wmem_array_get_count(pairing->all); i++) {
         smcr_collect_conn_stats_t *other = conn_at(pairing, i);
@@ -146,6 +157,8 @@ find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool 
             continue;
         uint64_t distance = distance_of_ends(
             roce, smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream));
+        if (!found.first || other->first.frame < found.first->first.frame)
+            found.first = other;
         if (!found.count++ || distance < found.distance) {
             found.nearest = other;
             found.distance = distance;
@@ -154,9 +167,9 @@ find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool 
     return found;
 }
 
-/* Pairs one more half that is known from RoCE, and returns true. Returns false if there is none: a
- * half is paired in two cases. Either it has one candidate; or its end and that of one candidate
- * come together, and are the nearest for both. */
+/* Pairs one more half that is known from RoCE, and returns true. Returns false if there is none. A
+ * half is paired in two cases. Either its end and that of a candidate come together, and are the
+ * nearest for both; or it has one candidate, of which it is the first that may belong to it. */
 static bool
 pair_one(const pairing_t *pairing)
 {
@@ -165,9 +178,11 @@ pair_one(const pairing_t *pairing)
         if (!is_roce_half(roce))
             continue;
         candidates_t clc = find_candidates(pairing, roce, true);
-        bool is_near = clc.count > 1 && clc.distance < CLOSE_TOGETHER &&
-                       find_candidates(pairing, clc.nearest, false).nearest == roce;
-        if (clc.count != 1 && !is_near)
+        if (!clc.count)
+            continue;
+        candidates_t own = find_candidates(pairing, clc.nearest, false);
+        bool is_near = clc.distance < CLOSE_TOGETHER && own.nearest == roce;
+        if (!is_near && (clc.count > 1 || own.first != roce))
             continue;
         roce->partner = clc.nearest;
         clc.nearest->partner = roce;

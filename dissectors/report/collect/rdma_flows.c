@@ -509,13 +509,11 @@ fill_not_captured(smcr_entry_rdma_t *entry, const followed_t *flow,
 {
     const smcr_traffic_t *traffic = flow->to ? &flow->to->traffic : flow->foreign->traffic;
 
-    if (!traffic || traffic->flow.gaps.count >= SMCR_FLOW_GAPS_KEPT)
+    smcr_flow_lack_t lack = smcr_flow_lack(traffic ? &traffic->flow : NULL);
+    if (!lack.is_known)
         return;
-    smcr_psn_t end = traffic->flow.acked_psn + 1;
-    const smcr_range_t *first = smcr_ranges_find(&traffic->flow.gaps, 0, end);
-    entry->not_captured = smcr_ranges_count(&traffic->flow.gaps, 0, end);
-    if (first)
-        entry->not_captured_frame = smcr_collect_when(collection, (uint32_t)first->frame_after);
+    entry->not_captured = lack.packets;
+    entry->not_captured_frame = smcr_collect_when(collection, lack.frame);
 }
 
 /* Adds the entry of a flow: its figures, durations, names. A figure that the flow's packets cannot

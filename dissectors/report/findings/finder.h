@@ -192,17 +192,14 @@ bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry
 /* Shortest setup that is said, nanoseconds. */
 #define SMCR_FINDING_SLOW_SETUP (500 * SMCR_TIME_MILLISECOND)
 
-/* Returns the time from the SYN to the fallback of the connection, nanoseconds; 0: not known. */
+/* Returns the time from the SYN to the fallback of the connection, nanoseconds; 0: not known, or no
+ * fallback. */
 uint64_t smcr_finding_fallback_time(const smcr_entry_connection_t *conn);
 
-/* Returns "; setup took 5.1 s, 5.0 s of it after the CLC Confirm" for the connection whose fallback
- * took longest, of `count` connections; "" if that was less than SMCR_FINDING_SLOW_SETUP. */
-const char *smcr_finding_late_fallback_text(const smcr_finder_t *finder,
-                                            const smcr_entry_connection_t *conn, uint64_t count);
-
-/* Returns text about the Decline of the other side, if the two Declines crossed; else "". */
-const char *smcr_finding_crossed_text(const smcr_finder_t *finder,
-                                      const smcr_entry_connection_t *conn);
+/* Returns the longest step from the SYN to the fallback of the connection: "5.0 s of it after the
+ * CLC Confirm". */
+const char *smcr_finding_step_before_fallback(const smcr_finder_t *finder,
+                                              const smcr_entry_connection_t *conn);
 
 /* Returns what an internal error of Linux (SMC_CLC_DECL_INTERR) means, as the end of a sentence. */
 const char *smcr_finding_internal_error_text(const smcr_finder_t *finder,

@@ -250,9 +250,7 @@ ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 
     if (!link)
         return "is a port left out?";
-    return wmem_strdup_printf(finder->scope,
-                              "capture the port of RoCE device %s of the client, or of %s of the "
-                              "server",
+    return wmem_strdup_printf(finder->scope, "capture the port of client %s or server %s",
                               device_text(finder, &link->client),
                               device_text(finder, &link->server));
 }

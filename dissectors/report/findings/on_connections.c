@@ -43,8 +43,6 @@ typedef struct {
     const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
     const char *streams;                  /* display filter of all these connections; NULL: too many
                                              connections for one filter */
-    const smcr_entry_connection_t *slowest; /* connection whose fallback came last after its SYN;
-                                               NULL: not known */
 } alike_conns_t;
 
 /* Returns the connections that have a property. Their display filter selects tcp.stream if it is
@@ -162,9 +160,8 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
     const char *side = fallback->by ? smcr_figure_role_words[fallback->by] : "";
     const char *reason = fallback->reason ? fallback->reason : "";
-    const char *key =
-        wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s%s%d", fallback->code, side, reason,
-                           other_cause(finder, conn), fallback->crossed_frame.frame != 0);
+    const char *key = wmem_strdup_printf(finder->scope, "%" PRIu64 " %s %s%s", fallback->code, side,
+                                         reason, other_cause(finder, conn));
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
@@ -173,29 +170,22 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
         wmem_map_insert(by_reason, key, (void *)place);
     }
     alike_conns_t *group = wmem_array_index(groups, (unsigned)place - 1);
-    if (!group->slowest ||
-        smcr_finding_fallback_time(conn) > smcr_finding_fallback_time(group->slowest))
-        group->slowest = conn;
     group->streams = smcr_finder_either(
         finder, group->streams, smcr_words_connection_filter(finder->scope, conn), group->count++);
 }
 
 /* Returns the severity of a fallback. It is a note, since a peer may decline SMC-R. It is a warning
- * in two cases: the peers had agreed on SMC-R and RoCE packets did not arrive
- * (smcr_finding_is_timeout()); or the Declines of both sides crossed, so programs get them. */
+ * if the peers had agreed on SMC-R and RoCE packets did not arrive (smcr_finding_is_timeout()). */
 static smcr_figure_severity_t
 severity_of_fallback(const smcr_entry_conn_fallback_t *fallback)
 {
-    bool is_grave = smcr_finding_is_timeout(fallback->code) || fallback->crossed_frame.frame;
-
-    return is_grave ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
+    return smcr_finding_is_timeout(fallback->code) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
 /* Finding: fallback to TCP for one reason. The option in the SYN offers SMC-R. Then one of three
  * events ends the negotiation (RFC 7609, 3.1 to 3.3): a Decline, a SYN-ACK without the option, or
- * TCP data instead of CLC messages. The sentence has the text of the diagnosis code, another
- * possible cause, the other side's Decline, and how long the setup took. If RoCE packets did not
- * arrive, the sentence also has ICMP errors. */
+ * TCP data instead of CLC messages. The sentence has the text of the diagnosis code, and another
+ * possible cause. If RoCE packets did not arrive, the sentence also has ICMP errors. */
 static void
 find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
 {
@@ -208,17 +198,14 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
                                .count = group->count,
                                .when = fallback->frame,
                                .filter = filter_of_all(finder, group, "smcr.fallback")},
-        "%s %s: %s%s%s%s%s", conns_text(finder, group),
-        stayed ? "stayed on TCP" : "fell back to TCP",
+        "%s %s: %s%s%s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
         fallback->reason ? fallback->reason : "reason not known", other_cause(finder, group->first),
-        smcr_finding_crossed_text(finder, group->first),
-        smcr_finding_late_fallback_text(finder, group->slowest, group->count),
         smcr_finding_is_timeout(fallback->code) ? icmp_text(finder, group) : "");
 }
 
 /* Compares two reasons of fallbacks for sorting. The more severe reason comes first, then the
- * reason with two Declines, which programs get as data, then the reason with more connections, then
- * the reason with the earlier frame. Returns -1 if `one` comes first. */
+ * reason with more connections, then the reason with the earlier frame. Returns -1 if `one` comes
+ * first. */
 static int
 compare_groups(const void *one, const void *other)
 {
@@ -226,13 +213,8 @@ compare_groups(const void *one, const void *other)
     smcr_figure_severity_t grave = severity_of_fallback(a->first->fallback);
     smcr_figure_severity_t other_grave = severity_of_fallback(b->first->fallback);
 
-    bool crossed = a->first->fallback->crossed_frame.frame;
-    bool other_crossed = b->first->fallback->crossed_frame.frame;
-
     if (grave != other_grave)
         return grave > other_grave ? -1 : 1;
-    if (crossed != other_crossed)
-        return crossed ? -1 : 1;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
     return a->first->fallback->frame.frame < b->first->fallback->frame.frame ? -1 : 1;
@@ -375,18 +357,33 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
                               group->first->tcp_stream);
 }
 
-/* Returns " of the client" if the client has reset all connections with the property, " of the
- * server" likewise; "" if both have, or if the side is not known. */
-static const char *
-resetter_text(const smcr_finder_t *finder, property_t *has_property)
+/* Returns the side that has reset all connections with the property; SMCR_FIGURE_ROLE_NONE: both
+ * have, or the side is not known. */
+static smcr_figure_role_t
+side_of_resets(const smcr_finder_t *finder, property_t *has_property)
 {
     bool by[SMCR_FIGURE_ROLE_SERVER + 1] = {false};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
         by[conn->reset_by] |= has_property(conn);
     if (by[SMCR_FIGURE_ROLE_NONE] || by[SMCR_FIGURE_ROLE_CLIENT] == by[SMCR_FIGURE_ROLE_SERVER])
-        return "";
-    return by[SMCR_FIGURE_ROLE_CLIENT] ? " of the client" : " of the server";
+        return SMCR_FIGURE_ROLE_NONE;
+    return by[SMCR_FIGURE_ROLE_CLIENT] ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
+}
+
+/* Returns "The server reset X, over TCP, by RST", or "X, over TCP, ended with a TCP reset" if the
+ * side is not known. `over`: "" or ", over TCP,". */
+static const char *
+reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_conns_t *group,
+           const char *over)
+{
+    smcr_figure_role_t by = side_of_resets(finder, has_property);
+    const char *conns = group->count ? conns_text(finder, group) : "";
+
+    if (!by)
+        return wmem_strdup_printf(finder->scope, "%s%s ended with a TCP reset", conns, over);
+    return wmem_strdup_printf(finder->scope, "The %s reset %s%s by TCP", smcr_figure_role_words[by],
+                              conns, over);
 }
 
 /* Findings: TCP resets. A reset of a connection over RDMA ends the connection without the close
@@ -405,18 +402,16 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s ended with a TCP reset%s, not with an end in CDC%s%s",
-                    conns_text(finder, &group), resetter_text(finder, is_reset),
-                    losses_text(finder, is_reset),
-                    group.count ? icmp_text(finder, &group) : "");
+                    "%s, not with an end in CDC%s%s", reset_text(finder, is_reset, &group, ""),
+                    losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "");
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
                                            .count = over_tcp.count,
                                            .when = group.count ? (smcr_when_t){0} : notice.first,
                                            .filter = reset_filter(finder, &over_tcp, &notice)},
-                    "%s%s ended with a TCP reset%s", conns_text(finder, &over_tcp),
-                    gather_conns(finder, is_unsure_reset).count ? "" : ", over TCP,",
-                    resetter_text(finder, is_tcp_reset));
+                    "%s",
+                    reset_text(finder, is_tcp_reset, &over_tcp,
+                               gather_conns(finder, is_unsure_reset).count ? "" : ", over TCP,"));
 }
 
 /* ---- handshakes ---- */

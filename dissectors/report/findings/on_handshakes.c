@@ -52,22 +52,6 @@ step_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *en
                               smcr_figure_clc_step_words[end->step], end->from_frame.frame);
 }
 
-/* Returns what the end that ended the connection has done with the last CLC message. */
-static const char *
-fate_of_step(const smcr_entry_conn_handshake_end_t *end)
-{
-    bool is_acked = end->acknowledged == SMCR_FIGURE_YES;
-
-    if (end->by != sender_of_step(end))
-        return is_acked ? "which it had acknowledged and not answered"
-                        : "which it had not acknowledged";
-    if (sender_of_step(end) == SMCR_FIGURE_ROLE_SERVER)
-        return is_acked ? "which the client had acknowledged and not answered"
-                        : "which the client had not acknowledged";
-    return is_acked ? "which the server had acknowledged and not answered"
-                    : "which the server had not acknowledged";
-}
-
 /* Returns what a server may be that ends the connection at the Proposal, though its SYN-ACK has the
  * option; "" in all other cases. */
 static const char *
@@ -76,7 +60,7 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
     bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER;
 
     return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
-               ? ": a server without SMC that only echoes the option does so, or a firewall"
+               ? ": option echoed without SMC, or a firewall"
                : "";
 }
 
@@ -101,9 +85,8 @@ unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *
 {
     const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
     const char *meaning = answers_elsewhere(finder, conn)
-                              ? "it answers on other connections, so something on the path "
-                                "discards the message"
-                              : "something on the path discards the message, or the host is gone";
+                              ? "it answers others: lost on the path"
+                              : "lost on the path, or host gone";
 
     return wmem_strdup_printf(
         finder->scope, "the %s never acknowledged %s, sent %" PRIu64 " times in %s: %s",
@@ -128,9 +111,11 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                                   step_text(finder, end), end->answer ? end->answer : "other data");
     default:
         return wmem_strdup_printf(
-            finder->scope, "the %s %s the connection %s after %s, %s%s", by,
+            finder->scope, "the %s %s it %s after %s, %s%s", by,
             end->kind == SMCR_FIGURE_HANDSHAKE_RESET ? "reset" : "closed",
-            waited_text(finder, end), step_text(finder, end), fate_of_step(end),
+            waited_text(finder, end), step_text(finder, end),
+            end->acknowledged == SMCR_FIGURE_YES ? "acknowledged and not answered"
+                                                 : "not acknowledged",
             doubt_of_server(end));
     }
 }
@@ -189,17 +174,19 @@ find_failed(smcr_finder_t *finder)
 uint64_t
 smcr_finding_fallback_time(const smcr_entry_connection_t *conn)
 {
-    if (conn->began_before != SMCR_FIGURE_NO || !conn->fallback->frame.frame)
+    bool is_known = conn->fallback && conn->fallback->frame.frame;
+
+    if (!is_known || conn->began_before != SMCR_FIGURE_NO)
         return 0;
     return smcr_figure_or_zero(
         smcr_figure_time_between(conn->first_frame, conn->fallback->frame));
 }
 
-/* Returns the longest step before the fallback: "5.0 s of it after the CLC Confirm". `all`: time
- * from the SYN to the fallback, nanoseconds. */
-static const char *
-longest_step_text(const smcr_finder_t *finder, const smcr_entry_conn_setup_t *setup, uint64_t all)
+const char *
+smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
+    const smcr_entry_conn_setup_t *setup = &conn->setup;
+    uint64_t all = smcr_finding_fallback_time(conn);
     const struct {
         uint64_t time;       /* time of the step, nanoseconds */
         const char *name;    /* the step */
@@ -218,44 +205,46 @@ longest_step_text(const smcr_finder_t *finder, const smcr_entry_conn_setup_t *se
         rest_name = steps[i].rest;
     }
     if (!rest_name)
-        return "";
-    return wmem_strdup_printf(finder->scope, ", %s of it %s",
+        return "all of it before CLC";
+    return wmem_strdup_printf(finder->scope, "%s of it %s",
                               smcr_words_duration(finder->scope, MAX(time, rest)),
                               rest > time ? rest_name : longest);
 }
 
-const char *
-smcr_finding_late_fallback_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
-                                uint64_t count)
+/* Finding: both sides declined. Linux sends no Decline after it has read one. So each side had sent
+ * its own before it read the other one, and continues with TCP. The next bytes on TCP are the other
+ * side's Decline: the program reads it as data. */
+static void
+find_two_declines(smcr_finder_t *finder)
 {
-    uint64_t all = conn ? smcr_finding_fallback_time(conn) : 0;
+    const smcr_entry_connection_t *first = NULL;
+    const char *filter = NULL;
+    uint32_t count = 0;
 
-    if (all < SMCR_FINDING_SLOW_SETUP)
-        return "";
-    return wmem_strdup_printf(finder->scope, "; setup took %s%s%s", count > 1 ? "up to " : "",
-                              smcr_words_duration(finder->scope, all),
-                              longest_step_text(finder, &conn->setup, all));
-}
-
-/* Linux sends no Decline after it has read one. So after two Declines each side had sent its own
- * before it read the other one, and continues with TCP. The next bytes on TCP are the other side's
- * Decline: the program reads it as data. */
-const char *
-smcr_finding_crossed_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
-{
-    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
-
-    if (!fallback->crossed_frame.frame)
-        return "";
-    return wmem_strdup_printf(
-        finder->scope,
-        "; the %s declined, too (frame %" PRIu32 ", %s later), before it read this Decline: each "
-        "program gets the other side's Decline as data",
-        fallback->by == SMCR_FIGURE_ROLE_CLIENT ? "server" : "client",
-        fallback->crossed_frame.frame,
-        smcr_words_duration(finder->scope,
-                            smcr_figure_or_zero(smcr_figure_time_between(
-                                fallback->frame, fallback->crossed_frame))));
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!conn->fallback || !conn->fallback->crossed_frame.frame)
+            continue;
+        first = first ? first : conn;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
+    }
+    if (!count)
+        return;
+    const smcr_entry_conn_fallback_t *fallback = first->fallback;
+    bool by_client = fallback->by == SMCR_FIGURE_ROLE_CLIENT;
+    uint64_t later = smcr_figure_or_zero(
+        smcr_figure_time_between(fallback->frame, fallback->crossed_frame));
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TWO_DECLINES,
+                               .count = count,
+                               .when = fallback->crossed_frame,
+                               .filter = filter ? filter : "smcr.clc.type == 4"},
+        "%s: the %s declined, and %s later the %s (frame %" PRIu32
+        "): each program gets the other side's Decline as data",
+        smcr_words_connections(finder->scope, first, count), by_client ? "client" : "server",
+        smcr_words_duration(finder->scope, later), by_client ? "server" : "client",
+        fallback->crossed_frame.frame);
 }
 
 /* Maximum number of connections in a link group of Linux (SMC_RMBS_PER_LGR_MAX, smc_core.h). */
@@ -291,16 +280,14 @@ is_group_full(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 const char *
 smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    bool is_full = is_group_full(finder, conn);
-
-    return wmem_strdup_printf(
-        finder->scope,
-        ": Linux could not make a new link group, for example no queue pair of its RoCE device%s",
-        is_full ? "; the link group in use was full (255 connections)" : "");
+    return is_group_full(finder, conn)
+               ? ", as when no queue pair is left; 255 connections fill the link group"
+               : ", as when no queue pair is left for a new link group";
 }
 
 void
 smcr_finding_on_handshakes(smcr_finder_t *finder)
 {
     find_failed(finder);
+    find_two_declines(finder);
 }

@@ -267,9 +267,10 @@ add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
 {
     bool is_all = !may_be_lost(finder, flow) || is_unreliable(flow);
+    uint64_t count = is_all ? flow->missing : flow->not_captured;
 
-    smcr_finding_trouble_add(
-        trouble, flow, smcr_figure_or_zero(is_all ? flow->missing : flow->not_captured), 0);
+    if (is_all || !smcr_finding_flow_is_damaged(finder, flow))
+        smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(count), 0);
 }
 
 /* Returns, as the end of a sentence, why the capture does not have the packets. */

@@ -332,6 +332,8 @@ find_slow_answer(smcr_finder_t *finder)
 static const char *
 longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
+    if (conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK)
+        return smcr_finding_step_before_fallback(finder, conn);
     const smcr_entry_conn_setup_t *setup = &conn->setup;
     const struct {
         uint64_t time;
@@ -362,10 +364,13 @@ is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
 }
 
 /* Returns the time that the setup took, nanoseconds: to where the connection can carry data or, if
- * that is not known, the sum of the known steps from the SYN on. */
+ * that is not known, the sum of the known steps from the SYN on. Of a fallback, the time from the
+ * SYN to the fallback. */
 static uint64_t
 setup_time(const smcr_entry_connection_t *conn)
 {
+    if (conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK)
+        return smcr_finding_fallback_time(conn);
     const uint64_t steps[] = {conn->setup.tcp_s, conn->setup.accept_s, conn->setup.confirm_s};
     uint64_t sum = 0;
 
@@ -374,14 +379,17 @@ setup_time(const smcr_entry_connection_t *conn)
     return conn->setup_s == SMCR_FIGURE_UNKNOWN ? sum : conn->setup_s;
 }
 
-/* Whether the connection goes over SMC-R, took SMCR_FINDING_SLOW_SETUP or more to set up, and the
+/* Whether the connection goes over SMC-R or has fallen back, took SMCR_FINDING_SLOW_SETUP or more to set up, and the
  * path does not explain this. */
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn)
 {
     uint64_t setup = setup_time(conn);
 
-    return conn->outcome == SMCR_FIGURE_OUTCOME_SMCR && setup >= SMCR_FINDING_SLOW_SETUP &&
+    bool has_setup = conn->outcome == SMCR_FIGURE_OUTCOME_SMCR ||
+                     conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK;
+
+    return has_setup && setup >= SMCR_FINDING_SLOW_SETUP &&
            !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
 }
 
