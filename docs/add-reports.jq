@@ -68,12 +68,12 @@ def rules: {
     "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first"},
     "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
         "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
-        ["unknown", "no-connection", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group": "own",
-        "links": "own", "setup_s": "first", "setup": {"of": "conn_setup"}, "setup_longest": "first", "buffer_bytes":
-        {"of": "size_pair"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time":
-        "latest", "began_before": "head", "ends": "own", "named_by": "first", "named_frame": "null", "named_time":
-        "first", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"], "client_to_server":
-        "own", "server_to_client": "own"},
+        ["unknown", "no-connection", "failed", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group":
+        "own", "links": "own", "setup_s": "first", "setup": {"of": "conn_setup"}, "setup_longest": "first",
+        "buffer_bytes": {"of": "size_pair"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null",
+        "last_time": "latest", "began_before": "head", "ends": "own", "named_by": "first", "named_frame": "null",
+        "named_time": "first", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"],
+        "reset_by": "first", "client_to_server": "own", "server_to_client": "own"},
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
     "queue_pair": {"gid": "first", "qpn": "first"},

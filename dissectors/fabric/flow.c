@@ -395,6 +395,18 @@ fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
     smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 }
 
+smcr_flow_lack_t
+smcr_flow_lack(const smcr_flow_t *flow)
+{
+    if (!flow || flow->gaps.count >= SMCR_FLOW_GAPS_KEPT)
+        return (smcr_flow_lack_t){.is_known = false};
+    smcr_psn_t end = flow->acked_psn + 1;
+    const smcr_range_t *first = smcr_ranges_find(&flow->gaps, 0, end);
+    return (smcr_flow_lack_t){.is_known = true,
+                              .packets = smcr_ranges_count(&flow->gaps, 0, end),
+                              .frame = first ? (uint32_t)first->frame_after : 0};
+}
+
 /* Whether a packet with `psn`, which is at most the highest PSN, is late: no earlier packet had
  * this PSN, and `psn` is in a gap or before the first PSN of the flow. */
 static bool

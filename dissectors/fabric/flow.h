@@ -161,6 +161,17 @@ typedef struct {
     smcr_responses_t *responses; /* the responses of this flow; NULL: there has been none */
 } smcr_flow_t;
 
+/* Packets that the receiver has acknowledged, and that the capture does not have. */
+typedef struct {
+    bool is_known;    /* the members below are known */
+    uint64_t packets; /* number of these packets */
+    uint32_t frame;   /* frame of the packet after the first of them; 0: none */
+} smcr_flow_lack_t;
+
+/* Returns which acknowledged packets of the flow the capture does not have so far. Not known if the
+ * flow has more sequence gaps than are kept, since gaps are joined then. `flow` may be NULL. */
+smcr_flow_lack_t smcr_flow_lack(const smcr_flow_t *flow);
+
 /* Sets the PSN `psn`, of 24 bits, that the sender has announced as its first PSN. The announcement
  * is in CLC Accept or Confirm, in ADD LINK, or in REQ or REP of RDMA-CM. An announcement after the
  * first request changes nothing. */

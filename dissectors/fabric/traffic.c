@@ -28,6 +28,20 @@ was_retransmitted(const smcr_seen_packet_t *packet)
     return packet && smcr_seen_last(packet).frame != packet->frame;
 }
 
+/* Frame and time of the packet that a response acknowledges with `psn`: the first packet of the
+ * request (request_time()). If the receiver has discarded that packet for certain, since it came
+ * after a gap, it is the last packet with this PSN. */
+static smcr_when_t
+acked_time(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, psn);
+    const smcr_seen_rare_t *rare = seen ? seen->rare : NULL;
+    bool was_discarded = rare && rare->discard_proof && *rare->discard_proof;
+
+    return was_discarded && was_retransmitted(seen) ? smcr_seen_last(seen)
+                                                    : request_time(flow, psn);
+}
+
 /* Whether `packet` is certainly not part of the message to which the packet with the next PSN
  * belongs: `packet` ends a message, or is a READ or atomic. `packet` NULL: the packet is missing in
  * the capture, and the result is false. */
@@ -167,7 +181,7 @@ smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const sm
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, read ? read : said.psn);
     answer.was_retransmitted = was_retransmitted(seen);
     if (said.kind == SMCR_IB_SYNDROME_ACK)
-        answer.acked_request = request_time(flow, said.psn);
+        answer.acked_request = acked_time(flow, said.psn);
     else
         answer.refused_request = request_time(flow, said.psn);
     if (packet->when.time < answer.acked_request.time)

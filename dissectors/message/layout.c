@@ -291,6 +291,18 @@ is_examined(const smcr_layout_walk_t *walk, bool whole)
     return walk->violation || (whole && !walk->tree);
 }
 
+/* Whether row `index` of the layout and all rows after it are reserved, and the message has all of
+ * their bytes. If the capture truncates them, no value is missing. */
+static bool
+has_only_reserved_from(const smcr_layout_t *layout, unsigned index, const smcr_layout_walk_t *walk,
+                       unsigned base)
+{
+    for (unsigned i = index; i < layout->count; i++)
+        if (layout->rows[i].kind != SMCR_ROW_SHOW || *layout->rows[i].hf != hf_smcr_reserved)
+            return false;
+    return base + layout->length <= tvb_reported_length(walk->tvb);
+}
+
 bool
 smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                  void *keep)
@@ -308,7 +320,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
                         captured - row->offset);
         if (!whole) {
             show_rest(walk, offset, base + layout->length);
-            return false;
+            return has_only_reserved_from(layout, i, walk, base);
         }
         if (row->keep != SMCR_KEEP_NOT && keep)
             keep_row(row, walk, &bytes[row->offset], keep);

@@ -147,7 +147,8 @@ typedef struct {
  *
  * Returns true if walk->tvb has all captured bytes of the layout. Returns false if the message or
  * the capture ends before the end of the layout: the bytes of the incomplete row are then shown as
- * bytes, with an expert item, and the members of this row and of later rows do not change.
+ * bytes, with an expert item, and the members of this row and of later rows do not change. But the
+ * result is true if the capture has truncated nothing but reserved rows.
  *
  * If walk->violation is set, it becomes true in two cases: the message ends before the end of the
  * layout, or captured reserved bits are not zero. */

@@ -244,7 +244,9 @@ keep_reject_reason(const smcr_message_llc_t *message, tvbuff_t *payload, uint8_t
 }
 
 /* Shows the body, then all bytes after the body: padding up to 44 bytes, and bytes that no format
- * defines. Returns whether all bytes of the body are in the message and in the capture. */
+ * defines. Returns whether all bytes of the body are in the message and in the capture. Reserved
+ * bytes at its end, padding and bytes without a format may be truncated by snaplen: they say
+ * nothing. */
 static bool
 dissect_body(const smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *payload)
 {
@@ -278,9 +280,7 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
     if (message->rejected)
         keep_reject_reason(message, payload, flags);
 
-    bool whole = dissect_body(message, kind, payload);
-    bool captured = tvb_captured_length(message->walk.tvb) == message->end;
-    llc->complete = right_length && whole && captured;
+    llc->complete = dissect_body(message, kind, payload) && right_length;
 }
 
 static const llc_kind_t *

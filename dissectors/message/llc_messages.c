@@ -25,7 +25,7 @@ smcr_llc_show_echo(const smcr_message_llc_t *message)
 }
 
 /* Shows the bytes from offset `from` to `to` - 1 as field `hf`. Raises `expert` if a byte is not
- * zero. */
+ * zero. Returns `to`; SMCR_MESSAGE_LLC_CUT if the message ends before `to`. */
 static unsigned
 show_zeros(const smcr_message_llc_t *message, int hf, expert_field *expert, unsigned from,
            unsigned to)
@@ -47,7 +47,7 @@ show_zeros(const smcr_message_llc_t *message, int hf, expert_field *expert, unsi
     if (until == to)
         return to;
     smcr_layout_explain_missing(&message->walk, item, to);
-    return SMCR_MESSAGE_LLC_CUT;
+    return to <= tvb_reported_length(tvb) ? to : SMCR_MESSAGE_LLC_CUT;
 }
 
 unsigned

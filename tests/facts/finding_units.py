@@ -125,7 +125,11 @@ def small_writers(report, finding):
 
 
 def set_up_slowly(connection, finding):
-    return connection["outcome"] == "smc-r" and (connection["setup_s"] or 0) >= 1
+    if connection["outcome"] == "fallback":
+        began, ended = connection["first_time"], (connection["fallback"] or {}).get("time")
+        return bool(ended) and float(ended) - float(began) >= 0.5
+    known = [each for each in (connection["setup"] or {}).values() if each is not None]
+    return connection["outcome"] == "smc-r" and (connection["setup_s"] or sum(known)) >= 0.5
 
 
 def answers_slowly(connection, finding):
@@ -177,6 +181,10 @@ UNITS = {
     ),
     "fallback": connections(lambda each, _: each["fallback"]),
     "no_option": connections(lambda each, _: each["outcome"] == "tcp" and not each["fallback"]),
+    "handshake_failed": connections(lambda each, _: each["outcome"] == "failed"),
+    "two_declines": connections(
+        lambda each, _: each["fallback"] and each["fallback"]["crossed_frame"]
+    ),
     "handshake_unfinished": connections(
         lambda each, _: each["outcome"] == "unknown" and each["began_before"] is False
     ),

@@ -138,7 +138,7 @@ ALTERED = [
     (
         "6.1-v2-w-smc-unloaded-server",
         lambda frames, path: alterations.snapped(frames, 96),
-        "handshake_unfinished",
+        "cut_frames",
         [],
     ),
 ]

@@ -152,13 +152,17 @@ is_llc_step(const smcr_tap_t *packet)
 }
 
 /* Whether the report may need the time of the frame. The report names three kinds of frames: frames
- * of CLC messages, frames of LLC messages that change links, and the first frame of each link. */
+ * of CLC messages, frames of LLC messages that change links, packets after a sequence gap, and the
+ * first frame of each link. */
 static bool
 is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 {
     const smcr_link_t *link = packet->record->link;
 
-    return !packet->roce || is_llc_step(packet) || (link && link->added_frame == frame);
+    bool is_first_of_link = link && link->added_frame == frame;
+
+    return !packet->roce || is_llc_step(packet) || is_first_of_link ||
+           packet->record->missing_before;
 }
 
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,

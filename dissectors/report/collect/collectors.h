@@ -338,6 +338,19 @@ smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const
 
 /* ---- TCP connections: all of the capture, with SMC-R and without ---- */
 
+/* Length of the text of an application's first bytes, with its final zero. */
+#define SMCR_COLLECT_ANSWER_LENGTH 16
+
+/* The newest data segment of one direction, and what came of it. The segment is the newest one if
+ * no other data segment of the direction has a higher sequence number. */
+typedef struct {
+    uint32_t seq;       /* sequence number of the first byte, as on the wire */
+    uint64_t end;       /* sequence number after the last byte, unwrapped; 0: no data segment yet */
+    uint32_t sent;      /* number of transmissions of the segment */
+    smcr_when_t last;   /* last transmission of the segment */
+    bool is_acked;      /* the peer has acknowledged the segment */
+} smcr_collect_newest_data_t;
+
 /* Facts of a TCP connection that its entry does not have. Direction `up` is that of the first
  * captured segment, `down` is the other one. If the frame of a time is 0, no such segment was
  * captured. */
@@ -346,7 +359,12 @@ typedef struct {
     smcr_when_t last;    /* last captured segment of the connection */
     smcr_when_t syn;     /* first SYN without ACK; frame 0: not captured */
     smcr_when_t reset;   /* first RST of either end; frame 0: not captured */
+    smcr_figure_role_t reset_by; /* end that sent the first RST; ROLE_NONE: not known, or no RST */
     smcr_when_t fin[2];  /* first FIN; index: 0 of the client, 1 of the server */
+    smcr_collect_newest_data_t newest[2]; /* newest data segment; index: 0 `up`, 1 `down` */
+    char answer[2][SMCR_COLLECT_ANSWER_LENGTH]; /* what the first bytes of the application are:
+                                                   "HTTP 400", "TLS alert"; index: 0 `up`, 1 `down`;
+                                                   "": not known */
     bool client_known;   /* a SYN or SYN-ACK was captured; false: the sender of `up` counts as
                             client */
     bool client_is_up;   /* the client sends direction `up`, that of the first captured segment;
@@ -408,6 +426,8 @@ typedef struct {
      * is `figures.blocked_count` - 1, modulo the length of the array. */
     smcr_cursor_t wait_cursors[SMCR_COLLECT_BLOCKED_KEPT];
 
+    uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
+                                began in the capture; valid if `figures.cdc` is not 0 */
     bool has_unowned_writes; /* before the direction's last packet, the sender had sent a WRITE on
                                 the same link whose connection is not known: the WRITE may belong to
                                 this connection */
@@ -447,12 +467,16 @@ typedef struct {
 
 /* Figures of a connection. Roles, outcome and ends of the connection are read from `conn` when the
  * report is made, since the state may learn them late. */
-typedef struct {
+typedef struct smcr_collect_conn_stats {
     const smcr_conn_t *conn; /* the connection in the state */
+    struct smcr_collect_conn_stats *partner; /* the other half of the connection, of TCP or of RoCE,
+                                                as is probable (halves.c); NULL: none */
     smcr_when_t first;                     /* first packet or message; frame 0: none yet */
     smcr_when_t last;                      /* last packet or message; frame 0: none yet */
     smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* first CLC message of each type; index: type of the
                                               message; frame 0: none */
+    smcr_when_t decline[2];                /* first Decline; index: 0 of the client, 1 of the
+                                              server; frame 0: none */
     smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm; all zeros: no
                                        Confirm yet */
     smcr_collect_times_t times;            /* timeline of the connection */
@@ -507,6 +531,21 @@ void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope);
+
+/* Returns how TCP ended the handshake of CLC: a new entry, allocated in `scope`. NULL: the
+ * handshake had a result, has not ended, or its end is not known. `tcp`: facts of the TCP
+ * connection; NULL: not known. `fallback`: frame that proves the fallback; frame 0: none. */
+smcr_entry_conn_handshake_end_t *
+smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
+                           const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,
+                           wmem_allocator_t *scope);
+
+/* Finds for connections that are known from RoCE alone the TCP connections that they probably are:
+ * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. */
+void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all);
+
+/* Makes one entry of two halves: `entry` has the figures of RoCE, `clc` those of TCP and CLC. */
+void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc);
 
 /* Returns the number of a link group in the report. The number is the index of the group. A group
  * that may be a part of another group has no index. Its number is then the count of link groups

@@ -104,16 +104,30 @@ is_guess(const smcr_fallback_t *fallback)
     return fallback->kind == SMCR_FALLBACK_NO_CLC && fallback->clc_may_be_missing;
 }
 
-static void
-fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
-              const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
-              const char *offered_eids, wmem_allocator_t *scope)
+/* Returns the sign why the SMC-R option is missing: that of the SYN-ACK, if the SYN-ACK has no
+ * option, else that of the SYN. TCP Fast Open in the SYN is a sign in both cases. */
+static smcr_figure_syn_sign_t
+syn_sign_of(const smcr_fallback_t *fallback, const smcr_collect_tcp_facts_t *tcp)
 {
+    smcr_figure_syn_sign_t of_answer = tcp->syn_sign[1];
+    bool is_fast = tcp->syn_sign[0] == SMCR_FIGURE_SIGN_FAST_OPEN;
+
+    if (fallback->kind != SMCR_FALLBACK_NO_OPTION)
+        return tcp->syn_sign[0];
+    return !of_answer && is_fast ? SMCR_FIGURE_SIGN_FAST_OPEN : of_answer;
+}
+
+static void
+fill_fallback(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+              const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+              wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
     const smcr_fallback_t *fallback = &conn->fallback;
     /* without a handshake and without Proposal, Accept and Confirm a Decline may be of any side */
     bool knows_roles = smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 
-    if (!fallback->kind || is_guess(fallback))
+    if (!fallback->kind || is_guess(fallback) || entry->handshake_end)
         return;
     entry->fallback = wmem_new(scope, smcr_entry_conn_fallback_t);
     smcr_entry_clear(entry->fallback, &smcr_entry_conn_fallback_description);
@@ -126,9 +140,12 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     entry->fallback->frame = fallback->kind == SMCR_FALLBACK_TOLD
                                  ? entry->named_frame
                                  : smcr_collect_when(collection, fallback->frame);
-    entry->fallback->offered_eids = offered_eids;
+    entry->fallback->offered_eids = counted->offered_eids;
     if (tcp)
-        entry->fallback->syn_sign = tcp->syn_sign[fallback->kind == SMCR_FALLBACK_NO_OPTION];
+        entry->fallback->syn_sign = syn_sign_of(fallback, tcp);
+    if (counted->decline[0].frame && counted->decline[1].frame && entry->fallback->by)
+        entry->fallback->crossed_frame =
+            counted->decline[entry->fallback->by == SMCR_FIGURE_ROLE_CLIENT];
 }
 
 /* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
@@ -260,6 +277,44 @@ ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts
     return (ending_t){tcp_closed || since != UINT32_MAX, tcp_closed || since <= last_frame};
 }
 
+/* Returns the number of bytes that the sender has announced, as its producer cursor says;
+ * SMCR_FIGURE_UNKNOWN: the cursor does not say it. The first CDC message has to be captured: its
+ * number is 1, so rounds of the ring are counted from the beginning. */
+static uint64_t
+bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    const smcr_collect_direction_t *direction = &counted->direction[sender];
+    const smcr_conn_side_t *sides = counted->conn->side;
+    smcr_cursor_t prod = sides[sender].prod;
+    smcr_ring_t ring = {sides[!sender].size, counted->conn->lgr->base[!sender]};
+
+    if (!direction->figures.cdc || direction->first_cdc_seq != 1 ||
+        smcr_conn_side_has_invalid_cursor(&sides[sender]))
+        return SMCR_FIGURE_UNKNOWN;
+    if (prod.wrap && !smcr_ring_room(&ring))
+        return SMCR_FIGURE_UNKNOWN;
+    uint64_t count = prod.count > ring.base ? prod.count - ring.base : 0;
+    return (uint64_t)prod.wrap * smcr_ring_room(&ring) + count;
+}
+
+/* Fills in the bytes that cursors announce, unless more RDMA WRITEs are known to be of the
+ * direction. The number is exact if the sender has sent its last message. */
+static void
+fill_announced_bytes(smcr_entry_conn_direction_t *entry,
+                     const smcr_collect_conn_stats_t *counted, int sender)
+{
+    uint64_t announced = bytes_by_cursor(counted, sender);
+    bool is_known = entry->bytes != SMCR_FIGURE_UNKNOWN;
+
+    if (announced == SMCR_FIGURE_UNKNOWN || (is_known && entry->bytes > announced))
+        return;
+    if (smcr_conn_side_has_ended(&counted->conn->side[sender]))
+        entry->lacks_bytes = SMCR_FIGURE_NO;
+    else if (!is_known || entry->bytes < announced)
+        entry->lacks_bytes = SMCR_FIGURE_YES;
+    entry->bytes = announced;
+}
+
 static void
 fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                bool is_part, int sender)
@@ -295,6 +350,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
                             : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    fill_announced_bytes(entry, counted, sender);
     smcr_collect_times_fill(&counted->times, sender, entry);
     if (!in->positions_known && !entry->window_full_count) /* so is what fills the window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
@@ -518,8 +574,13 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         entry->version = smcr_figure_version_of(
             counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,
             smcr_lgr_release(conn->lgr));
-    entry->outcome = outcome_of(counted, tcp);
-    fill_fallback(entry, conn, tcp, collection, counted->offered_eids, scope);
+    entry->handshake_end = smcr_collect_handshake_end(
+        counted, tcp, smcr_collect_when(collection, conn->fallback.frame), scope);
+    entry->outcome =
+        entry->handshake_end ? SMCR_FIGURE_OUTCOME_FAILED : outcome_of(counted, tcp);
+    fill_fallback(entry, counted, tcp, collection, scope);
+    if (tcp)
+        entry->reset_by = tcp->reset_by;
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_collect_lgr_number(conn->lgr);
     for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {

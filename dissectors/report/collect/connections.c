@@ -222,7 +222,8 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
 {
     uint64_t *count = &direction->figures.blocked_count;
 
-    direction->figures.cdc++;
+    if (!direction->figures.cdc++ && cdc)
+        direction->first_cdc_seq = cdc->seq;
     if (!cdc || !cdc->complete || !(cdc->flags & SMCR_CDC_FLAG_BLOCKED))
         return;
     for (unsigned i = 0; i < MIN(*count, SMCR_COLLECT_BLOCKED_KEPT); i++)
@@ -361,6 +362,8 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
         if (type == SMCR_CLC_CONFIRM && !counted->on_roce)
             begin_contact(collection, counted, when);
     }
+    if (type == SMCR_CLC_DECLINE && !counted->decline[from_server].frame)
+        counted->decline[from_server] = when;
     if (type == SMCR_CLC_PROPOSAL)
         counted->offered_eids = offered_eids(collection->scope, &clc->u.proposal);
     if (!smcr_wire_clc_agrees(type))
@@ -436,20 +439,36 @@ all_conns(const smcr_collect_t *collection, wmem_allocator_t *scope)
     return all;
 }
 
-/* Adds the entry of a connection to the report. Facts of TCP are used only if the state has the
- * connection's TCP conversation. */
+/* Returns the facts of the TCP connection. They are used only if the state has the connection's TCP
+ * conversation; else NULL. */
+static const smcr_collect_tcp_facts_t *
+facts_of(const smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    return conn->conversation ? smcr_collect_tcp_flows_facts(collection, conn->tcp_stream) : NULL;
+}
+
+/* Adds the entry of a connection to the report. Of two halves that probably are one connection, the
+ * half of TCP has the entry, with the figures of both. */
 static void
 report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
             smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    const smcr_conn_t *conn = counted->conn;
-    const smcr_collect_tcp_facts_t *tcp =
-        conn->conversation ? smcr_collect_tcp_flows_facts(collection, conn->tcp_stream) : NULL;
+    smcr_collect_conn_stats_t *roce = counted->partner ? counted->partner : counted;
+    const smcr_collect_tcp_facts_t *tcp = facts_of(collection, counted);
 
-    follow_sides(counted);
-    smcr_collect_times_advance(&counted->times, collection->scope, collection->last_taken_frame);
-    smcr_collect_conn_entry_fill(SMCR_FIGURE_ADD(connection, list, scope), counted, tcp,
-                                 collection, scope);
+    if (counted->partner && !counted->conn->conversation)
+        return;
+    smcr_entry_connection_t *entry = SMCR_FIGURE_ADD(connection, list, scope);
+    smcr_collect_times_advance(&roce->times, collection->scope, collection->last_taken_frame);
+    smcr_collect_conn_entry_fill(entry, roce, tcp, collection, scope);
+    if (!counted->partner)
+        return;
+    smcr_entry_connection_t clc;
+    smcr_entry_clear(&clc, &smcr_entry_connection_description);
+    smcr_collect_conn_entry_fill(&clc, counted, tcp, collection, scope);
+    smcr_collect_halves_join(entry, &clc);
 }
 
 /* Moves figures of connections that the state has joined (`merged_into`): the state has found that
@@ -500,6 +519,9 @@ smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *
         smcr_conn_each(state, add_by_stream, collection);
     all = all_conns(collection, scope);
     collection->gaps = find_gaps(collection);
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++)
+        follow_sides(*(smcr_collect_conn_stats_t **)wmem_array_index(all, i));
+    smcr_collect_halves_pair(collection, all);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
         report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), list,
                     scope);

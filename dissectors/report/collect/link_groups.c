@@ -21,6 +21,8 @@ typedef struct {
                                                       stated */
     uint8_t os; /* operating system of the peer, enum smcr_clc_os_type; SMCR_CLC_OS_UNSET: not
                    stated */
+    uint8_t gid[SMCR_GID_LENGTH];      /* GID of the device that CLC named last */
+    uint8_t mac[SMCR_WIRE_MAC_LENGTH]; /* MAC address of this device; all zeros: not stated */
 } peer_identity_t;
 
 /* Facts of a link group that are kept while packets come. */
@@ -68,6 +70,8 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
     group->version = smcr_wire_bits(flags, SMCR_MASK_VERSION);
     identity->known = true;
     memcpy(identity->peer_id, accept->peer_id, sizeof identity->peer_id);
+    memcpy(identity->gid, accept->gid, sizeof identity->gid);
+    memcpy(identity->mac, accept->mac, sizeof identity->mac);
     if (group->version < 2)
         return;
     memcpy(group->eid, accept->eid, sizeof group->eid);
@@ -186,12 +190,32 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
             link->lost_by_server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
 }
 
-/* Fills in GID and number of a queue pair, as far as they are known. */
-static void
-fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, wmem_allocator_t *scope)
+/* Returns the MAC address of the device of a queue pair as text; NULL: CLC does not state it. A CLC
+ * message states GID and MAC address of one device of its sender. */
+static const char *
+mac_text(const gathered_group_t *group, const smcr_qp_t *qp, wmem_allocator_t *scope)
 {
-    if (qp->gid_known)
+    static const uint8_t none[SMCR_WIRE_MAC_LENGTH];
+
+    for (unsigned side = 0; group && side < 2; side++) {
+        const peer_identity_t *identity = &group->identity[side];
+        address mac = ADDRESS_INIT(AT_ETHER, SMCR_WIRE_MAC_LENGTH, identity->mac);
+        if (smcr_gid_is_same(identity->gid, qp->key.gid) &&
+            memcmp(identity->mac, none, sizeof none) != 0)
+            return address_to_str(scope, &mac);
+    }
+    return NULL;
+}
+
+/* Fills in GID, MAC address and number of a queue pair, as far as they are known. */
+static void
+fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, const gathered_group_t *group,
+                wmem_allocator_t *scope)
+{
+    if (qp->gid_known) {
         entry->gid = smcr_figure_gid_text(scope, qp->key.gid);
+        entry->mac = mac_text(group, qp, scope);
+    }
     if (qp->number_known)
         entry->qpn = qp->key.qpn;
 }
@@ -272,6 +296,7 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
 {
     const smcr_collect_t *collection = reporter->collection;
     const smcr_collect_moves_t *moves = wmem_map_lookup(collection->moves, link);
+    const gathered_group_t *group = wmem_map_lookup(collection->groups, link->lgr);
     int client = smcr_lgr_client_side(link->lgr);
     int mtu = smcr_link_mtu(link);
 
@@ -281,8 +306,8 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     fill_state(entry, link, collection);
     if (mtu)
         entry->mtu_bytes = (uint64_t)mtu;
-    fill_queue_pair(&entry->client, &link->qp[client], reporter->scope);
-    fill_queue_pair(&entry->server, &link->qp[!client], reporter->scope);
+    fill_queue_pair(&entry->client, &link->qp[client], group, reporter->scope);
+    fill_queue_pair(&entry->server, &link->qp[!client], group, reporter->scope);
     entry->added_frame = smcr_collect_when(collection, link->added_frame);
     fill_deletion(entry, link, reporter);
     fill_states(entry, link, reporter);

@@ -6,6 +6,9 @@
 
 #include "collectors.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "report/congestion/congestion.h"
 
 #define SHORTEST 20 /* length of a TCP header without options, bytes */
@@ -235,6 +238,45 @@ segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *off
     return segment;
 }
 
+/* ---- what an application answers ---- */
+
+/* The first bytes of protocols whose servers answer bytes that they do not understand. */
+static const struct {
+    const char *begin; /* first bytes of the protocol */
+    const char *name;  /* name of what begins so */
+} answers[] = {
+    {"HTTP/1.", "HTTP"},  {"\x15\x03", "a TLS alert"}, {"SSH-", "an SSH greeting"},
+    {"220", "a greeting"}, {"-ERR", "an error"},
+};
+
+#define HTTP_STATUS 9 /* offset of the status code in "HTTP/1.1 400" */
+
+/* Writes what the first bytes of a segment's data are into `answer`: "HTTP 400", "a TLS alert".
+ * Writes nothing if the bytes are not those of a known protocol, or not captured. */
+static void
+name_answer(const packet_info *pinfo, const struct tcpheader *tcp, char *answer)
+{
+    offsets_t offsets = {0, 0};
+    headers_t headers = find_headers(pinfo, tcp, &offsets);
+    uint32_t begin = headers.tcp + tcp->th_hlen;
+    uint32_t captured = headers.bytes.length > begin ? headers.bytes.length - begin : 0;
+
+    for (unsigned i = 0; headers.bytes.bytes && i < G_N_ELEMENTS(answers); i++) {
+        const char *bytes = (const char *)&headers.bytes.bytes[begin];
+        uint32_t length = (uint32_t)strlen(answers[i].begin);
+        if (captured < length || memcmp(bytes, answers[i].begin, length) != 0)
+            continue;
+        bool has_status =
+            i == 0 && captured >= HTTP_STATUS + 3 && g_ascii_isdigit(bytes[HTTP_STATUS]);
+        int status = has_status ? atoi(wmem_strndup(pinfo->pool, &bytes[HTTP_STATUS], 3)) : 0;
+        if (status)
+            snprintf(answer, SMCR_COLLECT_ANSWER_LENGTH, "HTTP %d", status);
+        else
+            g_strlcpy(answer, answers[i].name, SMCR_COLLECT_ANSWER_LENGTH);
+        return;
+    }
+}
+
 /* ---- flows ---- */
 
 enum { UP, DOWN };       /* directions of a connection */
@@ -365,6 +407,48 @@ take_syn(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment
     facts->syn_sign[is_syn_ack] = segment->sign;
 }
 
+/* Takes the end of a connection: the first RST, or the first FIN of an end. */
+static void
+take_end(smcr_collect_tcp_facts_t *facts, unsigned end, uint16_t flags, smcr_when_t when)
+{
+    if (flags & SMCR_CONGESTION_TCP_RST && !facts->reset.frame) {
+        facts->reset = when;
+        if (facts->client_known)
+            facts->reset_by = end == CLIENT ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
+    }
+    if (flags & SMCR_CONGESTION_TCP_FIN && !facts->fin[end].frame)
+        facts->fin[end] = when;
+}
+
+/* Takes a segment with data: keeps the newest one of its direction, and counts its transmissions.
+ * `is_repeated`: the segment is a retransmission. A duplicate made by the network is none. */
+static void
+take_data(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segment_t *segment,
+          smcr_when_t when, bool is_repeated)
+{
+    smcr_collect_newest_data_t *newest = &flow->facts.newest[direction];
+    bool is_newer = !newest->end || (int32_t)(segment->seq - newest->seq) > 0;
+
+    if (is_newer && !is_repeated) {
+        bool has_fin = segment->flags & SMCR_CONGESTION_TCP_FIN;
+        *newest = (smcr_collect_newest_data_t){.seq = segment->seq, .sent = 1, .last = when};
+        newest->end = flow->direction[direction].next_seq - has_fin;
+    } else if (segment->seq == newest->seq && is_repeated) {
+        newest->sent++;
+        newest->last = when;
+    }
+}
+
+/* Updates what came of the newest data segments after a segment of either direction. */
+static void
+note_acknowledged(tcp_conn_t *flow)
+{
+    for (unsigned way = UP; way <= DOWN; way++) {
+        smcr_collect_newest_data_t *newest = &flow->facts.newest[way];
+        newest->is_acked = newest->end && flow->direction[way].acked >= newest->end;
+    }
+}
+
 /* Updates the facts of a connection with a segment. A SYN without ACK does not show that the server
  * has answered (`is_connected`), nor does an RST of the server. Every other segment does. An RST of
  * the client counts, since it may be the reaction to a SYN-ACK that was not captured. */
@@ -386,8 +470,9 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     if (facts->may_lack_bytes && !missed_bytes)
         facts->bytes_missing_since = frame_before;
     facts->payload[direction] = flow->direction[direction].payload;
+    note_acknowledged(flow);
     if (segment->flags & SMCR_CONGESTION_TCP_RST) {
-        facts->reset = facts->reset.frame ? facts->reset : when;
+        take_end(facts, end_of(facts, direction), segment->flags, when);
         facts->is_connected |= end_of(facts, direction) == CLIENT; /* the client may have received a
                                                                       SYN-ACK */
         return;
@@ -396,8 +481,7 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
                            SMCR_CONGESTION_TCP_SYN;
     if (segment->flags & SMCR_CONGESTION_TCP_SYN)
         take_syn(flow, direction, segment, when);
-    if (segment->flags & SMCR_CONGESTION_TCP_FIN && !facts->fin[end_of(facts, direction)].frame)
-        facts->fin[end_of(facts, direction)] = when;
+    take_end(facts, end_of(facts, direction), segment->flags, when);
 }
 
 void
@@ -425,6 +509,10 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
         smcr_collect_notices_count(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
     if (counts->repeated_segments > repeated)
         smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
+    if (segment.length && !flow->facts.newest[direction].end)
+        name_answer(pinfo, tcp, flow->facts.answer[direction]);
+    if (segment.length)
+        take_data(flow, direction, &segment, when, counts->repeated_segments > repeated);
     take_facts(flow, direction, &segment, when);
     if (!(segment.flags & SMCR_CONGESTION_TCP_RST))
         flow->heard[direction]->tcp = when;

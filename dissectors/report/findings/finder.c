@@ -84,7 +84,8 @@ smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
 static bool
 is_about_connection(const smcr_figure_subject_t *subject, const smcr_entry_connection_t *conn)
 {
-    return subject->stream != SMCR_FIGURE_UNKNOWN && conn->stream == subject->stream;
+    return subject->stream != SMCR_FIGURE_UNKNOWN &&
+           (conn->stream == subject->stream || conn->roce_stream == subject->stream);
 }
 
 const char *

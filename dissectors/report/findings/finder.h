@@ -29,6 +29,7 @@ typedef enum {
     SMCR_FINDING_FIRST_FAILED = SMCR_FINDING_BY_ICRC,
     SMCR_FINDING_BY_FORMAT,         /* messages that break their format */
     SMCR_FINDING_BY_OVERWRITTEN,    /* data is overwritten before it is read */
+    SMCR_FINDING_BY_HANDSHAKE,      /* TCP ends the handshake of CLC: the connection fails */
     SMCR_FINDING_BY_STOP,           /* all traffic between two hosts stops at once */
     SMCR_FINDING_BY_LINK_LOST,      /* a link is lost, and its link group continues */
     SMCR_FINDING_BY_REFUSAL,        /* NAKs that end a queue pair */
@@ -231,9 +232,28 @@ bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_
  * the reverse flow. Returns false for a dead end, which another finding reports. */
 bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* ---- texts about handshakes, for findings of fallbacks ---- */
+
+/* Shortest setup that is said, nanoseconds. */
+#define SMCR_FINDING_SLOW_SETUP (500 * SMCR_TIME_MILLISECOND)
+
+/* Returns the time from the SYN to the fallback of the connection, nanoseconds; 0: not known, or no
+ * fallback. */
+uint64_t smcr_finding_fallback_time(const smcr_entry_connection_t *conn);
+
+/* Returns the longest step from the SYN to the fallback of the connection: "5.0 s of it after the
+ * CLC Confirm". */
+const char *smcr_finding_step_before_fallback(const smcr_finder_t *finder,
+                                              const smcr_entry_connection_t *conn);
+
+/* Returns what an internal error of Linux (SMC_CLC_DECL_INTERR) means, as the end of a sentence. */
+const char *smcr_finding_internal_error_text(const smcr_finder_t *finder,
+                                             const smcr_entry_connection_t *conn);
+
 /* ---- the rules, by subject. Each function adds its findings to the list ---- */
 
 void smcr_finding_on_connections(smcr_finder_t *finder);
+void smcr_finding_on_handshakes(smcr_finder_t *finder);
 void smcr_finding_on_tcp(smcr_finder_t *finder);
 void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);

@@ -212,22 +212,70 @@ find_one_sided(smcr_finder_t *finder)
                     first->dst, first->src);
 }
 
+/* Returns the first link of the connection `stream` whose devices are known; NULL: there is none.
+ * `stream`: index of the connection (smcr.stream). */
+static const smcr_entry_link_t *
+link_of_stream(const smcr_finder_t *finder, uint64_t stream)
+{
+    uint64_t index = SMCR_FIGURE_UNKNOWN;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        if (conn->stream == stream)
+            index = conn->link_group;
+    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups) {
+        if (group->index != index || index == SMCR_FIGURE_UNKNOWN)
+            continue;
+        SMCR_FIGURE_EACH(link, link, group->links)
+            if (link->client.gid && link->server.gid)
+                return link;
+    }
+    return NULL;
+}
+
+/* Returns the name of a device: "fe80::1 (MAC 52:54:00:aa:00:01)". */
+static const char *
+device_text(const smcr_finder_t *finder, const smcr_entry_queue_pair_t *end)
+{
+    if (!end->mac)
+        return end->gid;
+    return wmem_strdup_printf(finder->scope, "%s (MAC %s)", end->gid, end->mac);
+}
+
+/* Returns which ports have the RoCE packets of the connection, as CLC says: by GID and MAC address
+ * of both devices. Without them, asks whether a port is left out. */
+static const char *
+ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
+{
+    const smcr_entry_link_t *link = subject ? link_of_stream(finder, subject->stream) : NULL;
+
+    if (!link)
+        return "is a port left out?";
+    return wmem_strdup_printf(finder->scope, "capture the port of client %s or server %s",
+                              device_text(finder, &link->client),
+                              device_text(finder, &link->server));
+}
+
 /* Finding: no RoCE packets. CLC has agreed on SMC-R, and the capture has no RoCE packet of the
- * connection. An expert item marks each such connection. The finding names the first of them and
- * counts the others. */
+ * connection. An expert item marks each such connection. The finding names the first of them,
+ * counts the others, and names the devices whose port was left out. If none of these connections
+ * has a result, no finding is made: a Confirm that never arrived has no RoCE packets. */
 static void
 find_no_roce(smcr_finder_t *finder)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
 
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        notice.count -= conn->handshake_end &&
+                        conn->handshake_end->step == SMCR_FIGURE_STEP_CONFIRM && notice.count;
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NO_ROCE,
                                            .count = notice.count,
                                            .when = notice.first,
                                            .filter = notice.filter},
-                    "The capture has no RoCE packet that is known to be of %s: is a port left out?",
+                    "The capture has no RoCE packet that is known to be of %s: %s",
                     smcr_words_and_more(finder->scope, smcr_finder_subject(finder, notice.subject),
-                                        notice.count));
+                                        notice.count),
+                    ports_text(finder, notice.subject));
 }
 
 /* Finding: frames are truncated by snaplen. The finding is a note if an expert item reports that

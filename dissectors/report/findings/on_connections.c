@@ -31,7 +31,7 @@ IS(reset, CLOSE(RESET) && OUTCOME(SMCR))
 IS(unsure_reset, CLOSE(RESET) && OUTCOME(UNKNOWN))
 /* A TCP reset of a connection that is not over SMC-R: over TCP, where programs that end in a hurry
  * reset connections; or of a connection whose outcome is not known. */
-IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION))
+IS(tcp_reset, CLOSE(RESET) && !OUTCOME(SMCR) && !OUTCOME(NO_CONNECTION) && !OUTCOME(FAILED))
 IS(refused, CLOSE(RESET) && OUTCOME(NO_CONNECTION))
 IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
 IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
@@ -139,6 +139,8 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 
     if (fallback->code == SMCR_FIGURE_UNKNOWN)
         return signs[fallback->syn_sign];
+    if (fallback->code == SMCR_CLC_DECLINE_INTERNAL)
+        return smcr_finding_internal_error_text(finder, conn);
     if (may_lack_common_eid(fallback))
         return wmem_strdup_printf(finder->scope, "%s common EID: the client offers %s",
                                   no_device ? ", or no" : "; for SMC-Rv2 perhaps no",
@@ -587,6 +589,35 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
                               group->first->tcp_stream);
 }
 
+/* Returns the side that has reset all connections with the property; SMCR_FIGURE_ROLE_NONE: both
+ * have, or the side is not known. */
+static smcr_figure_role_t
+side_of_resets(const smcr_finder_t *finder, property_t *has_property)
+{
+    bool by[SMCR_FIGURE_ROLE_SERVER + 1] = {false};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        by[conn->reset_by] |= has_property(conn);
+    if (by[SMCR_FIGURE_ROLE_NONE] || by[SMCR_FIGURE_ROLE_CLIENT] == by[SMCR_FIGURE_ROLE_SERVER])
+        return SMCR_FIGURE_ROLE_NONE;
+    return by[SMCR_FIGURE_ROLE_CLIENT] ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
+}
+
+/* Returns "The server reset X, over TCP, by RST", or "X, over TCP, ended with a TCP reset" if the
+ * side is not known. `over`: "" or ", over TCP,". */
+static const char *
+reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_conns_t *group,
+           const char *over)
+{
+    smcr_figure_role_t by = side_of_resets(finder, has_property);
+    const char *conns = group->count ? conns_text(finder, group) : "";
+
+    if (!by)
+        return wmem_strdup_printf(finder->scope, "%s%s ended with a TCP reset", conns, over);
+    return wmem_strdup_printf(finder->scope, "The %s reset %s%s by TCP", smcr_figure_role_words[by],
+                              conns, over);
+}
+
 /* Findings: TCP resets. A reset of a connection over RDMA ends the connection without the close
  * flags of CDC, so data may be lost: the finding has a high rank. A reset of a connection over TCP
  * has a low rank, since programs that end in a hurry send one. The second sentence leaves out "over
@@ -603,16 +634,16 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s ended with a TCP reset, not with an end in CDC%s%s",
-                    conns_text(finder, &group), losses_text(finder, is_reset),
-                    group.count ? icmp_text(finder, &group) : "");
+                    "%s, not with an end in CDC%s%s", reset_text(finder, is_reset, &group, ""),
+                    losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "");
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
                                            .count = over_tcp.count,
                                            .when = group.count ? (smcr_when_t){0} : notice.first,
                                            .filter = reset_filter(finder, &over_tcp, &notice)},
-                    "%s%s ended with a TCP reset", conns_text(finder, &over_tcp),
-                    gather_conns(finder, is_unsure_reset).count ? "" : ", over TCP,");
+                    "%s",
+                    reset_text(finder, is_tcp_reset, &over_tcp,
+                               gather_conns(finder, is_unsure_reset).count ? "" : ", over TCP,"));
 }
 
 /* ---- handshakes ---- */

@@ -330,14 +330,18 @@ may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
            smcr_finding_flow_is_damaged(finder, flow);
 }
 
-/* Adds the packets of the flow that are missing in the capture, if the network has not lost them
- * (may_be_lost()). For a flow of UC, all missing packets are added. */
+/* Adds the packets of the flow that are missing in the capture, and that the network has not lost:
+ * those that the receiver acknowledged and nobody retransmitted; or all of them, if neither sender
+ * nor receiver reacts (may_be_lost()). For a flow of UC, all missing packets are added. */
 static void
 add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
 {
-    if (!may_be_lost(finder, flow) || is_unreliable(flow))
-        smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->missing), 0);
+    bool is_all = !may_be_lost(finder, flow) || is_unreliable(flow);
+    uint64_t count = is_all ? flow->missing : flow->not_captured;
+
+    if (is_all || !smcr_finding_flow_is_damaged(finder, flow))
+        smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(count), 0);
 }
 
 /* Returns, as the end of a sentence, why the capture does not have the packets. */
@@ -352,6 +356,16 @@ cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
         return wmem_strdup_printf(finder->scope, "%s that nobody retransmitted", comma);
     return wmem_strdup_printf(finder->scope, "%s that nobody retransmitted, or has %s out of order",
                               comma, trouble->count == 1 ? "it" : "them");
+}
+
+/* Returns the packet after the first gap of the flow with the most missing packets. If it is not
+ * known, returns the first packet of the capture after a gap. */
+static smcr_when_t
+first_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
+{
+    if (trouble->at && trouble->at->not_captured_frame.frame)
+        return trouble->at->not_captured_frame;
+    return smcr_finder_notice(finder, "smcr.packet_ahead").first;
 }
 
 /* Finding: packets were not captured. The capture has a sequence gap that is never filled, and
@@ -370,7 +384,7 @@ find_missing(smcr_finder_t *finder)
         finder,
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NOT_CAPTURED,
                                .count = trouble.count,
-                               .when = smcr_finder_notice(finder, "smcr.packet_ahead").first,
+                               .when = first_missing(finder, &trouble),
                                .filter = "smcr.packet_ahead"},
         "The capture lacks %s%s%s", smcr_words_things(finder->scope, trouble.count, "RoCE packet"),
         smcr_finding_trouble_hosts(finder, &trouble), cause_of_missing(finder, &trouble));

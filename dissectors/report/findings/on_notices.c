@@ -45,6 +45,7 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
         "link.number_unknown", "no_response"},
     [SMCR_FINDING_BY_DEAD_PEER] = {"no_response", "tcp_reset_before"},
     [SMCR_FINDING_BY_RESET] = {"tcp_reset_before"},
+    [SMCR_FINDING_BY_HANDSHAKE] = {"clc.data_instead", "no_response"},
     [SMCR_FINDING_BY_FALLBACK] = {"clc.declined", "clc.out_of_sync_decline", "no_response"},
     [SMCR_FINDING_BY_ICRC] = {"cdc.unseen_data", "cdc.sequence_gap", "packet_ahead"},
     [SMCR_FINDING_BY_LACK] = {"packet_ahead", "cdc.sequence_gap", "no_response", OF_LACK},
@@ -56,6 +57,19 @@ static bool
 holds_row(const smcr_finder_t *finder, unsigned rank)
 {
     return rank == SMCR_FINDING_RANKS || finder->has_rank[rank];
+}
+
+/* Whether the item says that a connection began before the capture, and the report has found its
+ * TCP connection in the capture (`roce_stream`). */
+static bool
+is_joined_half(const smcr_finder_t *finder, const char *name)
+{
+    if (strcmp(name, "conn.began_before") != 0 && strcmp(name, "cdc.token_unknown") != 0)
+        return false;
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        if (conn->roce_stream != SMCR_FIGURE_UNKNOWN)
+            return true;
+    return false;
 }
 
 /* Whether a finding explains the item. `name`: name of the item without its prefix. Example: after
@@ -235,7 +249,8 @@ smcr_finding_on_notices(smcr_finder_t *finder)
             SMCR_FIGURE_INFO) /* severity 0: packets that a display filter selects */
             continue;
         const char *name = notice->filter + strlen(PREFIX);
-        if (!is_harmless(notice, name) && !is_explained(finder, name) &&
+        bool is_known = is_explained(finder, name) || is_joined_half(finder, name);
+        if (!is_harmless(notice, name) && !is_known &&
             !wmem_map_contains(told, name))
             find_item(finder, notice);
         wmem_map_insert(told, name, NULL);

@@ -456,6 +456,8 @@ find_slow_answer(smcr_finder_t *finder)
 static const char *
 longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
+    if (conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK)
+        return smcr_finding_step_before_fallback(finder, conn);
     const smcr_entry_conn_setup_t *setup = &conn->setup;
     const struct {
         uint64_t time;
@@ -485,21 +487,41 @@ is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
     return handshake < LONG_SETUP && setup < 10 * handshake;
 }
 
-/* Whether the connection goes over SMC-R, took LONG_SETUP or more to set up, and the path does not
- * explain this. */
+/* Returns the time that the setup took, nanoseconds: to where the connection can carry data or, if
+ * that is not known, the sum of the known steps from the SYN on. Of a fallback, the time from the
+ * SYN to the fallback. */
+static uint64_t
+setup_time(const smcr_entry_connection_t *conn)
+{
+    if (conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK)
+        return smcr_finding_fallback_time(conn);
+    const uint64_t steps[] = {conn->setup.tcp_s, conn->setup.accept_s, conn->setup.confirm_s};
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps) && steps[i] != SMCR_FIGURE_UNKNOWN; i++)
+        sum += steps[i];
+    return conn->setup_s == SMCR_FIGURE_UNKNOWN ? sum : conn->setup_s;
+}
+
+/* Whether the connection goes over SMC-R or has fallen back, took SMCR_FINDING_SLOW_SETUP or more to set up, and the
+ * path does not explain this. */
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn)
 {
-    uint64_t setup = smcr_figure_or_zero(conn->setup_s);
+    uint64_t setup = setup_time(conn);
 
-    return conn->outcome == SMCR_FIGURE_OUTCOME_SMCR && setup >= LONG_SETUP &&
+    bool has_setup = conn->outcome == SMCR_FIGURE_OUTCOME_SMCR ||
+                     conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK;
+
+    return has_setup && setup >= SMCR_FINDING_SLOW_SETUP &&
            !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
 }
 
-/* Finding: slow setup. A connection over SMC-R needed a second or more from the SYN until it could
- * carry data, and the path does not explain this time (is_setup_slow_by_path()). The finding names
- * the connection with the longest setup. Two kinds of connections have no setup time and are not
- * judged: connections that stayed on TCP, and connections whose beginning was not captured. */
+/* Finding: slow setup. A connection over SMC-R needed half a second or more from the SYN until it
+ * could carry data, and the path does not explain this time (is_setup_slow_by_path()). Below
+ * LONG_SETUP the finding is for information. It names the connection with the longest setup. Two
+ * kinds of connections have no setup time and are not judged: connections that stayed on TCP, and
+ * connections whose beginning was not captured. */
 static void
 find_slow_setup(smcr_finder_t *finder)
 {
@@ -512,19 +534,20 @@ find_slow_setup(smcr_finder_t *finder)
             continue;
         filter = smcr_finder_either(finder, filter,
                                     smcr_words_connection_filter(finder->scope, conn), count++);
-        if (!worst_conn || conn->setup_s > worst_conn->setup_s)
+        if (!worst_conn || setup_time(conn) > setup_time(worst_conn))
             worst_conn = conn;
     }
     if (!count)
         return;
-    smcr_finder_add(finder,
+    uint64_t worst = setup_time(worst_conn);
+    smcr_finder_add_as(finder, worst >= LONG_SETUP ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_SETUP,
                                            .count = count,
                                            .when = worst_conn->first_frame,
                                            .filter = filter ? filter : "smcr",
                                            .cost = worst_conn->setup_s},
                     "%s took %s to set up, %s%s", smcr_words_connection(finder->scope, worst_conn),
-                    smcr_words_duration(finder->scope, worst_conn->setup_s),
+                    smcr_words_duration(finder->scope, worst),
                     longest_step(finder, worst_conn),
                     count > 1 ? wmem_strdup_printf(finder->scope, "; %u connections", count) : "");
 }

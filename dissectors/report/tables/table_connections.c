@@ -193,6 +193,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
             {outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"},
             {outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"},
+            {outcomes[SMCR_FIGURE_OUTCOME_FAILED], "failed in the handshake"},
             {outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION], "refused or not answered by TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "without an end of the handshake"}),
         SMCR_WORDS_COUNTS(taker->scope, {closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"},

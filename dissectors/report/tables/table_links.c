@@ -285,8 +285,35 @@ fill_fabric(const smcr_table_row_sink_t *taker)
 
 #define PLURAL(count, thing) ((count) == 1 ? thing : thing "s")
 
-/* Returns the counts of all RDMA packets, including packets that belong to no flow; NULL: the
- * report has no flow. */
+/* Returns the number of frames with RoCE that the report does not count as RDMA packets: they are
+ * not of SMC-R, or nothing shows that they are, and the preference smcr.roce is off. 0 if a display
+ * filter selects packets. `counted`: number of counted packets. */
+static uint64_t
+roce_left_out(const smcr_entry_capture_t *capture, uint64_t counted)
+{
+    uint64_t frames = smcr_figure_or_zero(capture->roce_frames);
+
+    if (capture->smcr_roce == SMCR_FIGURE_YES || capture->filter)
+        return 0;
+    return frames > counted ? frames - counted : 0;
+}
+
+/* Returns text about RoCE packets that the report does not count; "" if there are none. `counted`:
+ * number of counted packets. */
+static const char *
+left_out_text(const smcr_table_row_sink_t *taker, uint64_t counted)
+{
+    uint64_t left = roce_left_out(&taker->report->capture, counted);
+
+    if (!left)
+        return "";
+    const char *thing = counted ? "other packet" : "packet";
+    return wmem_strdup_printf(taker->scope, "; %s of RoCE left out (-o smcr.roce:TRUE has them)",
+                              smcr_words_things(taker->scope, left, thing));
+}
+
+/* Returns the counts of all RDMA packets, including packets that belong to no flow, and how many
+ * packets of RoCE are left out; NULL: the capture has no RoCE. */
 static const char *
 heading_of_fabric(const smcr_table_row_sink_t *taker)
 {
@@ -294,20 +321,24 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     smcr_entry_rdma_t sum = {0};
     uint64_t naks;
 
-    if (!flows->length)
+    if (!flows->length && !roce_left_out(&taker->report->capture, 0))
         return NULL;
+    if (!flows->length)
+        return wmem_strdup_printf(taker->scope, "RDMA: no packet known to be of SMC-R%s",
+                                  left_out_text(taker, 0));
     for (uint32_t i = 0; i < flows->length + flows->rest; i++)
         smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, taker->scope);
     naks = smcr_figure_naks_count(&sum.nak);
     return wmem_strdup_printf(
-        taker->scope, "RDMA: %s",
+        taker->scope, "RDMA: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {sum.packets, PLURAL(sum.packets, "packet")},
                           {sum.repeated, "retransmitted"}, {sum.missing, "missing at first"},
                           {sum.copies, PLURAL(sum.copies, "duplicate")},
                           {naks, PLURAL(naks, "NAK")},
                           {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")}, {sum.ecn.ce, "marked CE"},
                           {sum.cnp, PLURAL(sum.cnp, "CNP")},
-                          {sum.icrc ? sum.icrc->bad : 0, "with a wrong ICRC"}));
+                          {sum.icrc ? sum.icrc->bad : 0, "with a wrong ICRC"}),
+        left_out_text(taker, smcr_figure_or_zero(sum.packets)));
 }
 
 SMCR_TABLE(fabric, "SMC-R Fabric", FLOW, heading_of_fabric);

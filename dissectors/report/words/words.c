@@ -177,6 +177,14 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoi
                               endpoint->port);
 }
 
+/* Whether RoCE packets are probably those of this TCP connection, which is not proven. An entry of
+ * zeros has none: the number of the RoCE connection is never that of the TCP connection. */
+static bool
+has_roce_stream(const smcr_entry_connection_t *conn)
+{
+    return conn->roce_stream != SMCR_FIGURE_UNKNOWN && conn->roce_stream != conn->stream;
+}
+
 /* Returns the name of a connection, or of one of its directions: the writer's address first. If the
  * addresses are not known, the name is the number of the connection, followed by `direction`.
  * `to_server`: the client writes. */
@@ -186,9 +194,11 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
 {
     const smcr_entry_endpoint_t *ends[] = {&conn->server, &conn->client};
 
-    if (conn->client.addr || conn->server.addr)
-        return smcr_words_hosts(scope, smcr_words_endpoint(scope, ends[to_server]),
-                                smcr_words_endpoint(scope, ends[!to_server]));
+    if (conn->client.addr || conn->server.addr) {
+        const char *name = smcr_words_hosts(scope, smcr_words_endpoint(scope, ends[to_server]),
+                                            smcr_words_endpoint(scope, ends[!to_server]));
+        return has_roce_stream(conn) ? wmem_strdup_printf(scope, "probably %s", name) : name;
+    }
     if (conn->ends && conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
         return conn->ends;
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
@@ -249,6 +259,10 @@ smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst)
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {
+    if (has_roce_stream(conn))
+        return wmem_strdup_printf(scope,
+                                  "(smcr.stream == %" PRIu64 " || smcr.stream == %" PRIu64 ")",
+                                  conn->stream, conn->roce_stream);
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "smcr.stream == %" PRIu64, conn->stream);
     if (conn->tcp_stream != SMCR_FIGURE_UNKNOWN)

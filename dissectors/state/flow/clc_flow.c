@@ -641,6 +641,15 @@ may_have_been_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn, b
     return conn->confirm_frame && arrival->span && !clc_is_whole && !has_cdc;
 }
 
+/* Whether the data is in the SYN (TCP Fast Open, RFC 7413). The client sends it before it knows
+ * whether the server has the option, so it decides nothing. */
+static bool
+is_in_syn(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool from_server)
+{
+    return !from_server && conn->option_syn && !conn->has_synack &&
+           arrival->when.frame == conn->conversation_from;
+}
+
 /* Application data on TCP before a Confirm shows that the connection does not use SMC-R.
  * With SMC-R a host sends no application data on TCP. */
 void
@@ -650,6 +659,8 @@ smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->direction = from_server;
+    if (is_in_syn(arrival, conn, from_server))
+        return;
     smcr_rules_check_tcp_data(arrival, conn);
     bool whole = !conn->clc_cut && smcr_evidence_tcp_is_whole(arrival, conn);
     bool declined = may_have_been_declined(arrival, conn, whole);

@@ -1,0 +1,234 @@
+/* Finds out which RoCE packets probably are those of a TCP connection, where no token shows it. A
+ * capture of one direction has only one of the two CLC messages that name tokens, and a capture
+ * that is truncated by snaplen has none. The state then has two connections: one of TCP and CLC,
+ * one of RoCE. The report shows them as one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "collectors.h"
+
+#include "wire/wire.h"
+
+/* Longest time between the close of TCP and the last CDC message of the same connection,
+ * nanoseconds: both sides close both at once. */
+#define CLOSE_TOGETHER (100 * SMCR_TIME_MILLISECOND)
+
+/* What one attempt to pair looks at. */
+typedef struct {
+    smcr_collect_t *collection;
+    wmem_array_t *all; /* figures of all connections, as smcr_collect_conn_stats_t * */
+} pairing_t;
+
+static smcr_collect_conn_stats_t *
+conn_at(const pairing_t *pairing, unsigned index)
+{
+    return *(smcr_collect_conn_stats_t **)wmem_array_index(pairing->all, index);
+}
+
+/* Whether the connection is known from RoCE alone, and began in the capture: the first captured CDC
+ * message of each direction has the number 1. */
+static bool
+is_roce_half(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool has_begin = false;
+
+    if (conn->conversation || !counted->on_roce || counted->partner || !conn->lgr)
+        return false;
+    for (unsigned side = 0; side < 2; side++) {
+        const smcr_collect_direction_t *direction = &counted->direction[side];
+        if (direction->figures.cdc && direction->first_cdc_seq != 1)
+            return false;
+        has_begin |= direction->figures.cdc != 0;
+    }
+    return has_begin && smcr_evidence_knows_server(conn->lgr);
+}
+
+/* Returns the last CLC message; frame 0: none is captured. */
+static smcr_when_t
+last_clc(const smcr_collect_conn_stats_t *counted)
+{
+    smcr_when_t last = {0, 0};
+
+    for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++)
+        if (counted->clc[type].frame > last.frame)
+            last = counted->clc[type];
+    return last;
+}
+
+/* Whether the connection is known from TCP and CLC alone, and agreed on SMC-R as far as the capture
+ * shows. */
+static bool
+is_tcp_half(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool agrees = counted->clc[SMCR_CLC_ACCEPT].frame || counted->clc[SMCR_CLC_CONFIRM].frame;
+    bool goes_elsewhere = counted->on_roce || counted->is_smcd || conn->fallback.kind;
+
+    return conn->conversation && agrees && !goes_elsewhere && !counted->partner;
+}
+
+/* Returns the segment with which TCP ends; frame 0: it does not end in the capture. */
+static smcr_when_t
+end_of_tcp(const smcr_collect_tcp_facts_t *tcp)
+{
+    smcr_when_t end = tcp->reset;
+
+    for (unsigned role = 0; role < 2; role++)
+        if (tcp->fin[role].frame && (!end.frame || tcp->fin[role].frame < end.frame))
+            end = tcp->fin[role];
+    return end;
+}
+
+/* Returns the time between the end of TCP and the last packet on RoCE, nanoseconds; UINT64_MAX: TCP
+ * does not end in the capture. */
+static uint64_t
+distance_of_ends(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
+{
+    smcr_when_t end = end_of_tcp(tcp);
+
+    if (!end.frame)
+        return UINT64_MAX;
+    return end.time > roce->last.time ? end.time - roce->last.time : roce->last.time - end.time;
+}
+
+/* Whether the link group of the RoCE packets is the only one that carried connections. */
+static bool
+is_only_group(const pairing_t *pairing, const smcr_lgr_t *lgr)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(pairing->all); i++) {
+        const smcr_lgr_t *other = conn_at(pairing, i)->conn->lgr;
+        if (other && other != lgr)
+            return false;
+    }
+    return true;
+}
+
+/* Whether both ends of TCP and of RoCE are captured, and do not belong together. */
+static bool
+end_apart(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
+{
+    const smcr_conn_side_t *sides = roce->conn->side;
+    bool has_closed = sides[0].closed_frame || sides[1].closed_frame;
+
+    return has_closed && end_of_tcp(tcp).frame && distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
+}
+
+/* Whether the two may be one connection. CLC names the link group, or is truncated before the name
+ * and there is only one group. The first data comes after CLC and before TCP ends. The last packet
+ * does not come long after TCP ends. */
+static bool
+may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
+           const smcr_collect_conn_stats_t *clc)
+{
+    const smcr_collect_tcp_facts_t *tcp =
+        smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream);
+    const smcr_lgr_t *lgr = clc->conn->lgr;
+    bool is_same_group = lgr ? lgr == roce->conn->lgr
+                             : clc->conn->clc_cut && is_only_group(pairing, roce->conn->lgr);
+
+    if (!tcp || !is_same_group || roce->first.frame < last_clc(clc).frame || end_apart(roce, tcp))
+        return false;
+    smcr_when_t end = end_of_tcp(tcp);
+    return !end.frame ||
+           (roce->first.frame < end.frame && roce->last.time <= end.time + CLOSE_TOGETHER);
+}
+
+/* What a half finds among the halves of the other kind. */
+typedef struct {
+    smcr_collect_conn_stats_t *nearest; /* candidate whose end is nearest; NULL: no candidate */
+    smcr_collect_conn_stats_t *first;   /* candidate that began first; NULL: no candidate */
+    uint64_t distance;                  /* distance of the ends, nanoseconds */
+    unsigned count;                     /* number of candidates */
+} candidates_t;
+
+/* Returns the candidates for `half`. `is_roce`: `half` is known from RoCE, the candidates from TCP;
+ * else the other way round. */
+static candidates_t
+find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool is_roce)
+{
+    candidates_t found = {.distance = UINT64_MAX};
+
+    for (unsigned i = 0; i < wmem_array_get_count(pairing->all); i++) {
+        smcr_collect_conn_stats_t *other = conn_at(pairing, i);
+        smcr_collect_conn_stats_t *roce = is_roce ? half : other, *clc = is_roce ? other : half;
+
+        if (!is_roce_half(roce) || !is_tcp_half(clc) || !may_be_one(pairing, roce, clc))
+            continue;
+        uint64_t distance = distance_of_ends(
+            roce, smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream));
+        if (!found.first || other->first.frame < found.first->first.frame)
+            found.first = other;
+        if (!found.count++ || distance < found.distance) {
+            found.nearest = other;
+            found.distance = distance;
+        }
+    }
+    return found;
+}
+
+/* Pairs one more half that is known from RoCE, and returns true. Returns false if there is none. A
+ * half is paired in two cases. Either its end and that of a candidate come together, and are the
+ * nearest for both; or it has one candidate, of which it is the first that may belong to it. */
+static bool
+pair_one(const pairing_t *pairing)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(pairing->all); i++) {
+        smcr_collect_conn_stats_t *roce = conn_at(pairing, i);
+        if (!is_roce_half(roce))
+            continue;
+        candidates_t clc = find_candidates(pairing, roce, true);
+        if (!clc.count)
+            continue;
+        candidates_t own = find_candidates(pairing, clc.nearest, false);
+        bool is_near = clc.distance < CLOSE_TOGETHER && own.nearest == roce;
+        if (!is_near && (clc.count > 1 || own.first != roce))
+            continue;
+        roce->partner = clc.nearest;
+        clc.nearest->partner = roce;
+        return true;
+    }
+    return false;
+}
+
+#define HALVES_MOST 64 /* maximum number of halves that are compared with each other */
+
+void
+smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all)
+{
+    pairing_t pairing = {collection, all};
+    unsigned halves = 0;
+
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        conn_at(&pairing, i)->partner = NULL;
+        halves += is_roce_half(conn_at(&pairing, i));
+    }
+    while (halves && halves <= HALVES_MOST && pair_one(&pairing))
+        halves--;
+}
+
+/* Takes a member of the TCP half, if the RoCE half does not know it. */
+#define TAKE(member_, unknown_)                                                                    \
+    (entry->member_ = entry->member_ == (unknown_) ? clc->member_ : entry->member_)
+
+void
+smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc)
+{
+    entry->roce_stream = entry->stream;
+    entry->stream = clc->stream;
+    entry->tcp_stream = clc->tcp_stream;
+    entry->client = clc->client;
+    entry->server = clc->server;
+    entry->ends = NULL;
+    entry->began_before = clc->began_before;
+    entry->setup = clc->setup;
+    entry->setup_s = clc->setup_s;
+    entry->setup_longest = clc->setup_longest;
+    if (clc->version)
+        entry->version = clc->version;
+    TAKE(tokens.client, NULL);
+    TAKE(tokens.server, NULL);
+    TAKE(buffer_bytes.client, SMCR_FIGURE_UNKNOWN);
+    TAKE(buffer_bytes.server, SMCR_FIGURE_UNKNOWN);
+    TAKE(link_group, SMCR_FIGURE_UNKNOWN);
+}

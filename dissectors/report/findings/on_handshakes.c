@@ -1,0 +1,293 @@
+/* Findings about handshakes of CLC (RFC 7609, 3.5.1): TCP ends a handshake that has begun, and what
+ * a fallback cost.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+
+#include "report/words/words.h"
+#include "wire/wire.h"
+
+/* ---- TCP ends the handshake ---- */
+
+/* Connections whose handshakes ended in the same way. */
+typedef struct {
+    const char *key;                      /* the way in which the handshakes ended, as text */
+    uint32_t count;                       /* number of connections */
+    const smcr_entry_connection_t *first; /* the connection with the lowest index */
+    const char *streams;                  /* display filter of all these connections; NULL: too many
+                                             connections for one filter */
+} failed_conns_t;
+
+/* Returns the side that sent the last CLC message: the server sends the Accept. */
+static smcr_figure_role_t
+sender_of_step(const smcr_entry_conn_handshake_end_t *end)
+{
+    return end->step == SMCR_FIGURE_STEP_ACCEPT ? SMCR_FIGURE_ROLE_SERVER
+                                                : SMCR_FIGURE_ROLE_CLIENT;
+}
+
+/* Returns the time from the last CLC message to the end of the handshake, as text. */
+static const char *
+waited_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *end)
+{
+    uint64_t waited = smcr_figure_or_zero(smcr_figure_time_between(end->from_frame, end->frame));
+
+    return smcr_words_duration(finder->scope, waited);
+}
+
+/* Returns the last CLC message with its sender: "the client's CLC Proposal (frame 4)"; "its CLC
+ * Proposal (frame 4)" if the sender is the subject of the sentence. */
+static const char *
+step_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *end)
+{
+    smcr_figure_role_t sender = sender_of_step(end);
+    const char *whose = sender == SMCR_FIGURE_ROLE_CLIENT ? "the client's" : "the server's";
+
+    if (end->by == sender)
+        whose = "its";
+
+    return wmem_strdup_printf(finder->scope, "%s CLC %s (frame %" PRIu32 ")", whose,
+                              smcr_figure_clc_step_words[end->step], end->from_frame.frame);
+}
+
+/* Returns what a server may be that ends the connection at the Proposal, though its SYN-ACK has the
+ * option; "" in all other cases. */
+static const char *
+doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
+{
+    bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER;
+
+    return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
+               ? ": option echoed without SMC, or a firewall"
+               : "";
+}
+
+/* Whether the server of `conn` sends segments of other TCP connections that began after the last
+ * CLC message of `conn` was sent first. */
+static bool
+answers_elsewhere(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    uint64_t since = conn->handshake_end->from_frame.time;
+
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows) {
+        bool answers = smcr_figure_or_zero(flow->down.packets) && flow->first_time > since;
+        if (answers && conn->server.addr && strcmp(flow->dst, conn->server.addr) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns how often the CLC message was sent without an acknowledgement, and what this means. */
+static const char *
+unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
+    const char *meaning = answers_elsewhere(finder, conn)
+                              ? "it answers others: lost on the path"
+                              : "lost on the path, or host gone";
+
+    return wmem_strdup_printf(
+        finder->scope, "the %s never acknowledged %s, sent %" PRIu64 " times in %s: %s",
+        smcr_figure_role_words[end->by], step_text(finder, end), end->sent,
+        waited_text(finder, end), meaning);
+}
+
+/* Returns the rest of the sentence: how the handshake ended. */
+static const char *
+end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
+    const char *by = smcr_figure_role_words[end->by];
+
+    switch (end->kind) {
+    case SMCR_FIGURE_HANDSHAKE_UNACKNOWLEDGED:
+        return unacknowledged_text(finder, conn);
+    case SMCR_FIGURE_HANDSHAKE_OTHER_DATA:
+        return wmem_strdup_printf(finder->scope,
+                                  "the server answered %s with %s: it has no SMC, and its SYN-ACK "
+                                  "only echoes the option",
+                                  step_text(finder, end), end->answer ? end->answer : "other data");
+    default:
+        return wmem_strdup_printf(
+            finder->scope, "the %s %s it %s after %s, %s%s", by,
+            end->kind == SMCR_FIGURE_HANDSHAKE_RESET ? "reset" : "closed",
+            waited_text(finder, end), step_text(finder, end),
+            end->acknowledged == SMCR_FIGURE_YES ? "acknowledged and not answered"
+                                                 : "not acknowledged",
+            doubt_of_server(end));
+    }
+}
+
+/* Returns the group of connections whose handshakes ended in the same way as that of `conn`: kind,
+ * side, last message, and what answered. Makes the group if there is none. */
+static failed_conns_t *
+group_of(const smcr_finder_t *finder, wmem_array_t *groups, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
+    const char *key = wmem_strdup_printf(finder->scope, "%u %u %u %d %s", end->kind, end->by,
+                                         end->step, end->acknowledged,
+                                         end->answer ? end->answer : "");
+
+    for (unsigned i = 0; i < wmem_array_get_count(groups); i++) {
+        failed_conns_t *group = wmem_array_index(groups, i);
+        if (strcmp(group->key, key) == 0)
+            return group;
+    }
+    wmem_array_append_one(groups, ((failed_conns_t){.key = key, .first = conn}));
+    return wmem_array_index(groups, wmem_array_get_count(groups) - 1);
+}
+
+/* Finding: handshakes of CLC that TCP has ended. The connections fail: neither SMC-R nor TCP
+ * carries data. Each way of ending has a finding of its own. */
+static void
+find_failed(smcr_finder_t *finder)
+{
+    wmem_array_t *groups = wmem_array_new(finder->scope, sizeof(failed_conns_t));
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!conn->handshake_end)
+            continue;
+        failed_conns_t *group = group_of(finder, groups, conn);
+        const char *stream =
+            wmem_strdup_printf(finder->scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
+        group->streams = smcr_finder_either(finder, group->streams, stream, group->count++);
+    }
+    for (unsigned i = 0; i < wmem_array_get_count(groups); i++) {
+        const failed_conns_t *group = wmem_array_index(groups, i);
+        smcr_finder_add(
+            finder,
+            &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_HANDSHAKE_FAILED,
+                                   .count = group->count,
+                                   .when = group->first->handshake_end->frame,
+                                   .filter = group->streams ? group->streams : "smcr.clc"},
+            "%s failed: %s%s",
+            smcr_words_connections(finder->scope, group->first, group->count),
+            end_text(finder, group->first),
+            smcr_finder_undelivered(finder, group->first->client.addr, group->first->server.addr));
+    }
+}
+
+/* ---- what a fallback cost ---- */
+
+uint64_t
+smcr_finding_fallback_time(const smcr_entry_connection_t *conn)
+{
+    bool is_known = conn->fallback && conn->fallback->frame.frame;
+
+    if (!is_known || conn->began_before != SMCR_FIGURE_NO)
+        return 0;
+    return smcr_figure_or_zero(
+        smcr_figure_time_between(conn->first_frame, conn->fallback->frame));
+}
+
+const char *
+smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_setup_t *setup = &conn->setup;
+    uint64_t all = smcr_finding_fallback_time(conn);
+    const struct {
+        uint64_t time;       /* time of the step, nanoseconds */
+        const char *name;    /* the step */
+        const char *rest;    /* what comes after the step, if it is the last one */
+    } steps[] = {{setup->tcp_s, "before the CLC Proposal", "after the CLC Proposal"},
+                 {setup->accept_s, "before the CLC Accept", "after the CLC Accept"},
+                 {setup->confirm_s, "before the CLC Confirm", "after the CLC Confirm"}};
+    const char *longest = NULL, *rest_name = NULL;
+    uint64_t time = 0, rest = all;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps) && steps[i].time != SMCR_FIGURE_UNKNOWN; i++) {
+        if (steps[i].time > time)
+            longest = steps[i].name;
+        time = MAX(time, steps[i].time);
+        rest -= MIN(rest, steps[i].time);
+        rest_name = steps[i].rest;
+    }
+    if (!rest_name)
+        return "all of it before CLC";
+    return wmem_strdup_printf(finder->scope, "%s of it %s",
+                              smcr_words_duration(finder->scope, MAX(time, rest)),
+                              rest > time ? rest_name : longest);
+}
+
+/* Finding: both sides declined. Linux sends no Decline after it has read one. So each side had sent
+ * its own before it read the other one, and continues with TCP. The next bytes on TCP are the other
+ * side's Decline: the program reads it as data. */
+static void
+find_two_declines(smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *first = NULL;
+    const char *filter = NULL;
+    uint32_t count = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!conn->fallback || !conn->fallback->crossed_frame.frame)
+            continue;
+        first = first ? first : conn;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
+    }
+    if (!count)
+        return;
+    const smcr_entry_conn_fallback_t *fallback = first->fallback;
+    bool by_client = fallback->by == SMCR_FIGURE_ROLE_CLIENT;
+    uint64_t later = smcr_figure_or_zero(
+        smcr_figure_time_between(fallback->frame, fallback->crossed_frame));
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TWO_DECLINES,
+                               .count = count,
+                               .when = fallback->crossed_frame,
+                               .filter = filter ? filter : "smcr.clc.type == 4"},
+        "%s: the %s declined, and %s later the %s (frame %" PRIu32
+        "): each program gets the other side's Decline as data",
+        smcr_words_connections(finder->scope, first, count), by_client ? "client" : "server",
+        smcr_words_duration(finder->scope, later), by_client ? "server" : "client",
+        fallback->crossed_frame.frame);
+}
+
+/* Maximum number of connections in a link group of Linux (SMC_RMBS_PER_LGR_MAX, smc_core.h). */
+#define CONNS_PER_GROUP 255
+
+/* Whether `other` has the same server as `conn`, and is open when `conn` falls back. */
+static bool
+is_open_at_fallback(const smcr_entry_connection_t *conn, const smcr_entry_connection_t *other)
+{
+    uint32_t frame = conn->fallback->frame.frame;
+    bool is_open = other->first_frame.frame < frame && other->last_frame.frame > frame;
+
+    return is_open && conn->server.addr && other->server.addr &&
+           strcmp(conn->server.addr, other->server.addr) == 0;
+}
+
+/* Whether a link group between the hosts of `conn` is full when `conn` falls back. */
+static bool
+is_group_full(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups) {
+        unsigned open = 0;
+        SMCR_FIGURE_EACH(connection, other, finder->report->connections)
+            open += other->link_group == group->index && is_open_at_fallback(conn, other);
+        if (open >= CONNS_PER_GROUP)
+            return true;
+    }
+    return false;
+}
+
+/* Linux reports an internal error if it cannot create a link group or the first link of one, unless
+ * memory is missing (smc_lgr_create(), net/smc/smc_core.c). */
+const char *
+smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    return is_group_full(finder, conn)
+               ? ", as when no queue pair is left; 255 connections fill the link group"
+               : ", as when no queue pair is left for a new link group";
+}
+
+void
+smcr_finding_on_handshakes(smcr_finder_t *finder)
+{
+    find_failed(finder);
+    find_two_declines(finder);
+}

@@ -1,0 +1,102 @@
+"""
+One connection is one: in a capture of one direction no token joins TCP with RoCE, and in a truncated
+capture CLC names none. The report joins the halves where times and ends agree, says "probably", and
+counts one. Cursors say how many bytes were written, where WRITEs are not known to be of a
+connection.
+"""
+
+import json
+import sys
+
+import pytest
+from bed import TOP
+
+sys.path.insert(0, str(TOP / "tests" / "synth"))
+from smcsynth.capture import Capture  # noqa: E402
+from smcsynth.story import (  # noqa: E402
+    CLIENT,
+    SERVER,
+    Connection,
+    linux_connection,
+    linux_halves,
+)
+
+PORTS, BYTES = (40000, 40017, 40018), (1500, 700, 2200)
+
+
+def three_connections(version, ipv6):
+    """A capture of three connections of one link group, the client writes, and its bytes."""
+    capture = Capture()
+    first = linux_connection(capture, version=version, ipv6=ipv6)
+    first.first_contact()
+    connections = [first]
+    for nth, port in enumerate(PORTS[1:], 2):
+        later = Connection(first.group, *linux_halves(number=nth), sport=port, ipv6=ipv6)
+        later.subsequent_contact()
+        connections.append(later)
+    for connection, length in zip(connections, BYTES):
+        connection.send("client", bytes(length))
+        capture.wait(0.2)
+    for connection in connections:
+        connection.close()
+        capture.wait(0.3)
+    return capture
+
+
+def of_host(capture, host):
+    """The frames that a host has sent."""
+    mac = bytes.fromhex(host.mac.replace(":", ""))
+    capture.frames = [each for each in capture.frames if each[1][6:12] == mac]
+    return capture
+
+
+def report(tshark, scratch, capture):
+    """(JSON, page) of a capture."""
+    path = scratch / "capture.pcap"
+    path.write_bytes(capture.pcap())
+    path.chmod(0o644)
+    page = tshark.show(path, "-2", "-q", "-z", "smcr,report")
+    return json.loads(tshark.show(path, "-2", "-q", "-z", "smcr,json")), page
+
+
+@pytest.mark.parametrize("ipv6", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("version", [1, 2], ids=["v1", "v2"])
+def test_whole_capture_says_the_same(tshark, scratch, version, ipv6):
+    seen, page = report(tshark, scratch, three_connections(version, ipv6))
+    assert [each["client"]["port"] for each in seen["connections"]] == list(PORTS)
+    assert [each["client_to_server"]["bytes"] for each in seen["connections"]] == list(BYTES)
+    assert "probably" not in page and {each["roce_stream"] for each in seen["connections"]} == {None}
+
+
+@pytest.mark.parametrize("ipv6", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("version", [1, 2], ids=["v1", "v2"])
+def test_one_direction(tshark, scratch, version, ipv6):
+    seen, page = report(tshark, scratch, of_host(three_connections(version, ipv6), CLIENT))
+    got = {
+        each["client"]["port"]: (
+            each["client_to_server"]["bytes"],
+            each["client_to_server"]["lacks_bytes"],
+            each["roce_stream"] is not None,
+        )
+        for each in seen["connections"]
+    }
+    assert got == {port: (length, False, True) for port, length in zip(PORTS, BYTES)}
+    assert page.count("probably ") >= 3 and "3 SMC-Rv" in page
+    assert "began" not in page and "lacks the beginning" not in page
+
+
+def test_the_other_direction_has_as_many_connections(tshark, scratch):
+    seen, _ = report(tshark, scratch, of_host(three_connections(2, False), SERVER))
+    assert len(seen["connections"]) == 3
+
+
+def test_connection_of_another_program_is_not_joined(tshark, scratch):
+    """TCP of the second connection is not captured, so nothing is said of its ports."""
+    capture = of_host(three_connections(1, False), CLIENT)
+    port = (PORTS[1]).to_bytes(2, "big")
+    capture.frames = [
+        each for each in capture.frames if each[1][34:36] != port or each[1][23] != 6
+    ]
+    seen, _ = report(tshark, scratch, capture)
+    got = {each["client"]["port"]: each["client_to_server"]["bytes"] for each in seen["connections"]}
+    assert got == {PORTS[0]: BYTES[0], None: BYTES[1], PORTS[2]: BYTES[2]}
