@@ -390,6 +390,136 @@ cut(scene_t *scene)
     scene->report.capture.cut_frames = 12;
 }
 
+/* A request of 4,156 bytes is sent ten times in vain; packets up to 1,084 bytes arrive. */
+static smcr_entry_flow_stuck_t *
+get_stuck(scene_t *scene, pair_t *flows)
+{
+    *flows = pair(scene);
+    lose(flows->data);
+    flows->answers->nak.psn_sequence = 1;
+    flows->data->acked_longest = 1084;
+    flows->data->stuck = wmem_new(scene->scope, smcr_entry_flow_stuck_t);
+    *flows->data->stuck = (smcr_entry_flow_stuck_t){.begin_frame = at(20),
+                                                    .end_frame = at(40),
+                                                    .tries = 10,
+                                                    .length = 4156,
+                                                    .is_refused = SMCR_FIGURE_YES};
+    return flows->data->stuck;
+}
+
+static void
+too_big(scene_t *scene)
+{
+    pair_t flows;
+
+    get_stuck(scene, &flows);
+}
+
+/* No NAK proves that a later request arrives: nothing may pass. */
+static void
+stuck_alone(scene_t *scene)
+{
+    pair_t flows;
+
+    get_stuck(scene, &flows)->is_refused = SMCR_FIGURE_NO;
+}
+
+/* A packet as large has arrived on another queue pair. */
+static void
+large_arrive(scene_t *scene)
+{
+    pair_t flows;
+
+    get_stuck(scene, &flows);
+    pair(scene).data->acked_longest = 4156;
+}
+
+/* The capture lacks the request, and nobody knows the MTU of its link. */
+static void
+stuck_unseen(scene_t *scene)
+{
+    pair_t flows;
+
+    get_stuck(scene, &flows)->length = SMCR_FIGURE_UNKNOWN;
+}
+
+/* A connection that both sides close, `idle` seconds after the last data, and the client `kept`
+ * seconds after the server. */
+static smcr_entry_connection_t *
+close_idle(scene_t *scene, unsigned idle, unsigned kept)
+{
+    smcr_entry_connection_t *conn = connection(scene);
+
+    conn->end = wmem_new(scene->scope, smcr_entry_conn_end_t);
+    *conn->end = (smcr_entry_conn_end_t){.by = SMCR_FIGURE_ROLE_SERVER,
+                                         .idle_frame = at(10),
+                                         .frame = at(10 + idle * 10),
+                                         .other_frame = at(10 + (idle + kept) * 10),
+                                         .written_after = SMCR_FIGURE_NO};
+    return conn;
+}
+
+static void
+idle_close(scene_t *scene)
+{
+    close_idle(scene, 1, 1);
+    connection(scene);
+    connection(scene);
+}
+
+static void
+idle_close_soon(scene_t *scene)
+{
+    close_idle(scene, 1, 0);
+    connection(scene);
+    connection(scene);
+}
+
+/* The server closes half of the connections: a timeout, and the client has no use for them. */
+static void
+idle_closes(scene_t *scene)
+{
+    close_idle(scene, 1, 1);
+    connection(scene);
+}
+
+static void
+client_closes(scene_t *scene)
+{
+    close_idle(scene, 1, 1)->end->by = SMCR_FIGURE_ROLE_CLIENT;
+    connection(scene);
+    connection(scene);
+}
+
+static void
+idle_close_then_data(scene_t *scene)
+{
+    close_idle(scene, 1, 1)->end->written_after = SMCR_FIGURE_YES;
+}
+
+/* Nearly all data were read, and the aborts follow from what cost more time. */
+static void
+hasty_abort(scene_t *scene)
+{
+    smcr_entry_connection_t *conn = connection(scene);
+
+    conn->close = SMCR_FIGURE_CLOSE_ABORT;
+    conn->client_to_server.bytes = 16000;
+    conn->client_to_server.unreported_bytes = 1000;
+    conn->client_to_server.unannounced_bytes = 0;
+    conn->server_to_client.unreported_bytes = conn->server_to_client.unannounced_bytes = 0;
+    wait_for_space(scene, connection(scene), 2 * SECOND, 0);
+}
+
+/* One byte more is unread. */
+static void
+other_abort(scene_t *scene)
+{
+    hasty_abort(scene);
+    ((smcr_entry_connection_t *)scene->report.connections.entries[0])
+        ->client_to_server.unreported_bytes++;
+}
+
 static void
 tcp_marks(scene_t *scene)
 {
@@ -468,6 +598,19 @@ static const scene_case_t cases[] = {
      .found = "warn fallback 2, note no_roce 1"},
     {.name = "cut frames", .play = cut, .found = "info cut_frames 12"},
     {.name = "congestion of TCP", .play = tcp_marks, .found = "note tcp_congestion 7"},
+    {.name = "too big for the path", .play = too_big, .found = "warn path_mtu 10"},
+    {.name = "nothing passes", .play = stuck_alone, .found = "warn loss 30"},
+    {.name = "packets as large pass", .play = large_arrive, .found = "warn loss 30"},
+    {.name = "missing, and no MTU is known", .play = stuck_unseen, .found = "warn loss 30"},
+    {.name = "idle close", .play = idle_close, .found = "note idle_close 1"},
+    {.name = "idle close, and the client closes at once", .play = idle_close_soon, .found = ""},
+    {.name = "idle closes of a timeout", .play = idle_closes, .found = ""},
+    {.name = "the client closes first", .play = client_closes, .found = ""},
+    {.name = "idle close, then data", .play = idle_close_then_data, .found = "note idle_close 1"},
+    {.name = "a wait, and a hasty abort", .play = hasty_abort,
+     .found = "note buffer_full 1, warn abort 1"},
+    {.name = "a wait, and an abort", .play = other_abort,
+     .found = "warn abort 1, note buffer_full 1"},
     {.name = "more than ten", .play = many,
      .found = "warn k 1, note a 1, note b 1, note c 1, note d 1, note e 1, note f 1, "
      "note g 1, note h 1, note i 1"},

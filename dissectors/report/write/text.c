@@ -1,5 +1,5 @@
 /* The report as one page of text. The page has three parts. 1. The capture, and facts that limit
- * the report. 2. The findings, the worst first. 3. From each table the rows that suffered most, and
+ * the report. 2. The findings, in their order. 3. From each table the rows that suffered most, and
  * the rows that carried most. If the text is longer than a page, it is written once more with fewer
  * rows and findings. Widths are in characters, not in bytes.
  *
@@ -227,7 +227,7 @@ write_health(const page_t *page)
         write_others(page, other_packets, has_examined);
 }
 
-/* Writes the findings, the worst first. Writes at most FINDINGS_MORE findings more than a table may
+/* Writes the findings, in their order. Writes at most FINDINGS_MORE findings more than a table may
  * have rows. */
 static void
 write_findings(const page_t *page)
