@@ -242,8 +242,8 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
         smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
 }
 
-/* Whether the host has sent nothing at all since the silence began, for SHORT_SILENCE or longer, and
- * nobody says why. */
+/* Whether the host has sent nothing at all since the silence began, for SHORT_SILENCE or longer,
+ * and nobody says why. */
 static bool
 is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 {
