@@ -78,7 +78,7 @@ def rules: {
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
     "queue_pair": {"gid": "first", "qpn": "first"},
     "link": {"number": "first", "index": "own", "state": ["unconfirmed", "active", "lost", "rejected", "deleted"],
-        "state_frame": "null", "state_time": "own", "mtu_bytes": "first", "client": {"of": "queue_pair"}, "server":
+        "state_frame": "null", "state_time": "latest", "mtu_bytes": "first", "client": {"of": "queue_pair"}, "server":
         {"of": "queue_pair"}, "added_frame": "null", "added_time": "first", "deleted_frame": "null", "deleted_time":
         "last", "lost_frame": "null", "lost_time": "first", "lost_by": "first", "delete_reason": "first",
         "moved_from": "total", "moved_to": "total", "flows": "own"},

@@ -702,10 +702,10 @@ EVERY = [
         (
             FINDINGS,
             "silence-before-its-cause",
-            "dissectors/report/findings/on_links.c",
+            "dissectors/report/findings/on_silence.c",
             "facts/test_findings.py::test_silence_after_a_reset_comes_second",
-            "reset.frame && reset.frame < notice.first.frame;",
-            "reset.frame && reset.frame > notice.first.frame;",
+            "reset.frame && reset.frame < silence->first_repeated_frame.frame;",
+            "reset.frame && reset.frame > silence->first_repeated_frame.frame;",
         ),
         (
             TABLES,

@@ -118,18 +118,62 @@ dead_peer(scene_t *scene)
     pair_t flows = pair(scene);
 
     flows.data->repeated = flows.data->repeated_after.timeout = 900;
-    flows.answers->last_frame = at(20);
+    flows.data->silences = 1;
+    flows.data->silent_repeated = 900;
+    flows.data->longest_silence = wmem_new0(scene->scope, smcr_entry_flow_silence_t);
+    *flows.data->longest_silence = (smcr_entry_flow_silence_t){
+        .begin_frame = {20, SECOND},
+        .end_frame = {60, 31 * SECOND},
+        .first_repeated_frame = {25, SECOND + SECOND / 10},
+        .is_over = SMCR_FIGURE_NO,
+        .attempts = 900,
+        .repeated = 900,
+        .other_link = SMCR_FIGURE_UNKNOWN,
+    };
     notice(scene, "smcr.packet_retransmitted", NOTE, 25);
     notice(scene, "smcr.peer_silent", WARN, 30);
     connection(scene)->close = SMCR_FIGURE_CLOSE_RESET;
 }
 
-/* The peer goes on after the warning: the path was bad. */
+/* Returns the silence of the scene dead_peer(). */
+static smcr_entry_flow_silence_t *
+silence_of_dead_peer(scene_t *scene)
+{
+    dead_peer(scene);
+    return ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->longest_silence;
+}
+
+/* The peer goes on after half a minute: host or path. */
 static void
 peer_heard_again(scene_t *scene)
 {
-    dead_peer(scene);
-    ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[1])->last_frame = at(60);
+    silence_of_dead_peer(scene)->is_over = SMCR_FIGURE_YES;
+}
+
+/* Meanwhile the host answers on another link, over TCP, or other queue pairs: it is alive. */
+static void
+peer_on_other_link(scene_t *scene)
+{
+    silence_of_dead_peer(scene)->other_link_frame = at(50);
+}
+
+static void
+peer_over_tcp(scene_t *scene)
+{
+    silence_of_dead_peer(scene)->tcp_frame = at(50);
+}
+
+static void
+peer_on_other_queue_pair(scene_t *scene)
+{
+    silence_of_dead_peer(scene)->other_queue_pair_frame = at(50);
+}
+
+/* The capture ends soon. */
+static void
+peer_silent_for_a_moment(scene_t *scene)
+{
+    silence_of_dead_peer(scene)->end_frame.time = SECOND + SECOND / 2;
 }
 
 /* A NOTE that Linux brings about does no harm; a WARN of the same name does. */
@@ -558,7 +602,15 @@ static const scene_case_t cases[] = {
     {.name = "dead peer, then a reset", .play = dead_peer,
      .found = "warn dead_peer 1, warn reset 1"},
     {.name = "peer that is heard again", .play = peer_heard_again,
-     .found = "warn reset 1, info timeouts 900"},
+     .found = "warn no_answer 1, warn reset 1"},
+    {.name = "peer that answers on another link", .play = peer_on_other_link,
+     .found = "warn no_answer 1, warn reset 1"},
+    {.name = "peer that answers over TCP", .play = peer_over_tcp,
+     .found = "warn no_answer 1, warn reset 1"},
+    {.name = "peer that answers other queue pairs", .play = peer_on_other_queue_pair,
+     .found = "warn no_answer 1, warn reset 1"},
+    {.name = "peer that is silent when the capture ends", .play = peer_silent_for_a_moment,
+     .found = "warn no_answer 1, warn reset 1"},
     {.name = "what does no harm", .play = harmless, .found = ""},
     {.name = "abort", .play = aborted, .found = "warn abort 1"},
     {.name = "loss, then an abort", .play = loss_aborts, .found = "warn abort 1, warn loss 30"},

@@ -116,10 +116,10 @@ had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
     return !conn && lgr->newest_conn;
 }
 
-/* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A link
- * is lost if a side reports that its path is lost, or if requests on it get no answer for
- * LOST_AFTER or longer, up to the end of the capture. A link that both ends have set up, and that then was
- * rejected after such a report, is lost, too. */
+/* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
+ * link is lost if a side reports that its path is lost, or if requests on it get no answer for
+ * LOST_AFTER or longer, up to the end of the capture. A link that both ends have set up, and that
+ * then was rejected after such a report, is lost, too. */
 static smcr_when_t
 lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
 {
@@ -167,8 +167,8 @@ known_state(const smcr_link_t *link)
 }
 
 /* Fills in the state of the link. If packets that were not captured may have changed the state of
- * an active link, the state is known as of its last use by both ends. A link that both ends use until
- * no packet is missing any more is active until the end. */
+ * an active link, the state is known as of its last use by both ends. A link that both ends use
+ * until no packet is missing any more is active until the end. */
 static void
 fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection)
 {

@@ -178,8 +178,9 @@ typedef struct {
 } failover_t;
 
 /* Returns when the link last worked, nanoseconds since 1970; 0: not known. If requests got no
- * answer at its end, this is the time of the first such request: the link may have been idle before. Else
- * it is the earlier one of two times: the time of the last packet of each of its two flows. */
+ * answer at its end, this is the time of the first such request: the link may have been idle
+ * before. Else it is the earlier one of two times: the time of the last packet of each of its two
+ * flows. */
 static uint64_t
 last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {

@@ -9,7 +9,8 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-/* A silence that ended before this time, in nanoseconds, is a note: applications survive it. */
+/* A silence that ended before this time, in nanoseconds, is a note: applications survive it. A host
+ * that is silent for a shorter time at the end of the capture has not stopped answering. */
 #define SHORT_SILENCE SMCR_TIME_SECOND
 
 /* All flows to one host that got no answer. In a link group a host has one side, whatever its
@@ -222,7 +223,7 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
                                   "; nor from %s at the same time: the host, or all paths to it",
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
-               ? "; nor anything else from it: host or path stood still"
+               ? "; nor anything else from it in that time: host or path"
                : "; nor anything else from it until the end: host or path";
 }
 
@@ -241,14 +242,17 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
         smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
 }
 
-/* Whether the host has sent nothing at all since the silence began, and nobody says why. */
+/* Whether the host has sent nothing at all since the silence began, for SHORT_SILENCE or longer,
+ * and nobody says why. */
 static bool
 is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const smcr_entry_flow_silence_t *silence = host->silence;
     bool is_over = silence->is_over == SMCR_FIGURE_YES;
 
-    return host->is_needed && !is_over && !was_heard(silence) &&
+    if (!host->is_needed || is_over || length_of(silence) < SHORT_SILENCE)
+        return false;
+    return !was_heard(silence) &&
            !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 }
 
