@@ -1,8 +1,8 @@
 """
 One connection is one: in a capture of one direction no token joins TCP with RoCE, and in a
-truncated capture CLC names none. The report joins the halves where times and ends agree, says "probably", and
-counts one. Cursors say how many bytes were written, where WRITEs are not known to be of a
-connection.
+truncated capture CLC names none. The report joins the halves where times and ends agree, says
+"probably", and counts one. Cursors say how many bytes were written, where WRITEs are not known to
+be of a connection.
 """
 
 import json
