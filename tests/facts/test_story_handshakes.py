@@ -222,7 +222,7 @@ STORIES = {
     "client declines first": (
         declines("client", "server"),
         "fallback",
-        "two_declines",
+        "fallback",
         [
             "the client declined after the Confirm",
             "the client declined, and 30 ms later the server (frame 12)",
@@ -233,8 +233,11 @@ STORIES = {
     "server declines first": (
         declines("server", "client"),
         "fallback",
-        "two_declines",
-        ["the server declined after the Confirm", "the server declined, and 30 ms later the client (frame 12"],
+        "fallback",
+        [
+            "the server declined after the Confirm",
+            "the server declined, and 30 ms later the client (frame 12",
+        ],
     ),
     "one declines": (
         declines("server"),

@@ -169,7 +169,8 @@ find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool 
 
 /* Pairs one more half that is known from RoCE, and returns true. Returns false if there is none. A
  * half is paired in two cases. Either its end and that of a candidate come together, and are the
- * nearest for both; or it has one candidate, of which it is the first that may belong to it. */
+ * nearest for both; or it has one candidate, of which it is the first that may belong to it, and
+ * which does not end together with another half. */
 static bool
 pair_one(const pairing_t *pairing)
 {
@@ -182,7 +183,8 @@ pair_one(const pairing_t *pairing)
             continue;
         candidates_t own = find_candidates(pairing, clc.nearest, false);
         bool is_near = clc.distance < CLOSE_TOGETHER && own.nearest == roce;
-        if (!is_near && (clc.count > 1 || own.first != roce))
+        bool is_of_other = own.distance < CLOSE_TOGETHER && own.nearest != roce;
+        if (!is_near && (clc.count > 1 || own.first != roce || is_of_other))
             continue;
         roce->partner = clc.nearest;
         clc.nearest->partner = roce;

@@ -123,8 +123,8 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
     smcr_finding_on_sizes(&finder);
     smcr_finding_on_loss(&finder);
     smcr_finding_on_capture(&finder);
-    smcr_finding_on_handshakes(&finder);
     smcr_finding_on_connections(&finder);
+    smcr_finding_on_handshakes(&finder);
     smcr_finding_on_tcp(&finder);
     smcr_finding_on_times(&finder);
     smcr_finding_on_notices(&finder);

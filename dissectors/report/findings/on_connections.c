@@ -603,8 +603,8 @@ side_of_resets(const smcr_finder_t *finder, property_t *has_property)
     return by[SMCR_FIGURE_ROLE_CLIENT] ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
 }
 
-/* Returns "The server reset X, over TCP, by RST", or "X, over TCP, ended with a TCP reset" if the
- * side is not known. `over`: "" or ", over TCP,". */
+/* Returns "X, over TCP: TCP reset of the server", or "X, over TCP, ended with a TCP reset" if the
+ * side is not known. `over`: "" or ", over TCP". */
 static const char *
 reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_conns_t *group,
            const char *over)
@@ -613,9 +613,10 @@ reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_co
     const char *conns = group->count ? conns_text(finder, group) : "";
 
     if (!by)
-        return wmem_strdup_printf(finder->scope, "%s%s ended with a TCP reset", conns, over);
-    return wmem_strdup_printf(finder->scope, "The %s reset %s%s by TCP", smcr_figure_role_words[by],
-                              conns, over);
+        return wmem_strdup_printf(finder->scope, "%s%s%s ended with a TCP reset", conns, over,
+                                  over[0] ? "," : "");
+    return wmem_strdup_printf(finder->scope, "%s%s: TCP reset of the %s", conns, over,
+                              smcr_figure_role_words[by]);
 }
 
 /* Findings: TCP resets. A reset of a connection over RDMA ends the connection without the close
@@ -634,7 +635,7 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s, not with an end in CDC%s%s", reset_text(finder, is_reset, &group, ""),
+                    "%s, no end in CDC%s%s", reset_text(finder, is_reset, &group, ""),
                     losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "");
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
@@ -643,7 +644,7 @@ find_resets(smcr_finder_t *finder)
                                            .filter = reset_filter(finder, &over_tcp, &notice)},
                     "%s",
                     reset_text(finder, is_tcp_reset, &over_tcp,
-                               gather_conns(finder, is_unsure_reset).count ? "" : ", over TCP,"));
+                               gather_conns(finder, is_unsure_reset).count ? "" : ", over TCP"));
 }
 
 /* ---- handshakes ---- */

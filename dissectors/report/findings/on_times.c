@@ -503,8 +503,8 @@ setup_time(const smcr_entry_connection_t *conn)
     return conn->setup_s == SMCR_FIGURE_UNKNOWN ? sum : conn->setup_s;
 }
 
-/* Whether the connection goes over SMC-R or has fallen back, took SMCR_FINDING_SLOW_SETUP or more to set up, and the
- * path does not explain this. */
+/* Whether the connection goes over SMC-R or has fallen back, took SMCR_FINDING_SLOW_SETUP or more
+ * to set up, and the path does not explain this. */
 static bool
 has_slow_setup(const smcr_entry_connection_t *conn)
 {
