@@ -294,7 +294,8 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Over TCP. `role`: of the sender. Where the handshake's end is absent, data may go another way. */
+/* Over TCP. `role`: of the sender. `may_go_elsewhere`: the end of the handshake may be missing, so
+ * data may go over RDMA, and no figure is known. */
 static void
 fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
@@ -311,8 +312,12 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_s
     bool mixed = conn->roles_unknown || conn->clc_cut ||
                  (conn->fallback.clc_may_be_missing && tcp && tcp->client_known);
 
+    if (may_go_elsewhere) {
+        smcr_entry_forget(entry, &smcr_entry_conn_direction_description);
+        return;
+    }
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
-    if (tcp && !counted->is_smcd && !mixed && !may_go_elsewhere) {
+    if (tcp && !counted->is_smcd && !mixed) {
         entry->bytes = bytes;
         entry->lacks_bytes = tcp->may_lack_bytes_of[way] ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     }
@@ -330,6 +335,17 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
+/* Whether LLC messages of the first contact may be missing: the capture has a gap, or has them in
+ * disorder. */
+static bool
+may_lack_step(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+
+    return !contact->last_request || contact->is_unsure ||
+           smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
+}
+
 /* When the connection could carry data; frame 0: not known. */
 static smcr_when_t
 ready(const smcr_collect_conn_stats_t *counted)
@@ -338,12 +354,43 @@ ready(const smcr_collect_conn_stats_t *counted)
 
     if (counted->conn->accept_frame && !counted->conn->first_contact)
         return contact->ready;
-    bool lacks = !contact->last_request || contact->is_unsure || !is_captured(counted, 0) ||
-                 !is_captured(counted, 1) ||
-                 smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
+    bool lacks =
+        may_lack_step(counted) || !is_captured(counted, 0) || !is_captured(counted, 1);
     bool is_open =
         !counted->on_roce && contact->last_request && !contact->last_request->response_frame;
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;
+}
+
+/* Whether the capture proves that the request of LLC got no answer in time: it goes on long enough,
+ * and has both directions of the link, or the connection has fallen back. */
+static bool
+is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *request)
+{
+    const smcr_state_t *state = smcr_capture_state();
+    const smcr_link_t *link = counted->contact.last_request_link;
+    bool has_both = link && smcr_evidence_has_packets_to(&link->qp[0]) &&
+                    smcr_evidence_has_packets_to(&link->qp[1]);
+
+    return state && (has_both || counted->conn->fallback.kind) &&
+           smcr_evidence_is_unanswered(state, request);
+}
+
+/* The step of LLC that took longest; NULL: not known, because a step may be missing. */
+static const char *
+longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+    const smcr_exchange_t *longest = contact->longest_step_request;
+    bool one_way = counted->on_roce && (!is_captured(counted, 0) || !is_captured(counted, 1));
+
+    if (!longest || one_way || may_lack_step(counted))
+        return NULL;
+    if (!longest->response_frame && !is_unanswered(counted, longest))
+        return NULL;
+    return wmem_strdup_printf(
+        scope, "%s%s on link %u%s", contact->longest_step_after_response ? "what follows " : "",
+        val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
+        longest->response_frame ? "" : ", which got no answer");
 }
 
 static void
@@ -352,19 +399,13 @@ fill_setup(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
 {
     bool known = tcp && tcp->syn.frame && !tcp->is_disordered;
     uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
-    const smcr_collect_contact_t *contact = &counted->contact;
-    const smcr_exchange_t *longest = contact->longest_step_request;
 
     entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
     entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
     entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
     entry->setup.llc_s = step(&from, ready(counted));
     entry->setup_s = step(&syn, ready(counted));
-    if (longest)
-        entry->setup_longest = wmem_strdup_printf(
-            scope, "%s%s on link %u%s", contact->longest_step_after_response ? "what follows " : "",
-            val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"),
-            contact->longest_link, longest->response_frame ? "" : ", which got no answer");
+    entry->setup_longest = longest_step(counted, scope);
 }
 
 /* Whether packets on RoCE are certainly those of the connection, and cursors mean positions: each

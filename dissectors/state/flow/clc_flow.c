@@ -616,6 +616,8 @@ smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *s
     smcr_state_learns(state, syn->when.frame);
     if (syn->option)
         smcr_conn_note_activity(conn, syn->when);
+    if (syn->option && !syn->answer && !conn->option_syn)
+        conn->begin_time = syn->when.time;
     if (!conn->clc_types_received)
         smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
     note_option(conn, syn);
