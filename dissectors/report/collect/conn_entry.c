@@ -147,9 +147,29 @@ stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
            (over && !tcp->may_lack_bytes && all[0] + all[1] <= clc_bytes[0] + clc_bytes[1]);
 }
 
-/* CLC that never began is no fallback: the connection stayed what it was. */
+/* Whether the capture ends before it is certain that the first contact succeeds: CONFIRM LINK has
+ * not confirmed the link so far, and hosts decline the connection if nobody answers CONFIRM LINK
+ * for 5 s (LLC_WAIT_FIRST_TIME, net/smc/smc_llc.h). The time has an allowance of 1 s. `last_time`:
+ * when the capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known. */
+static bool
+may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+                    uint64_t last_time)
+{
+    const uint64_t wait = 6 * SMCR_TIME_SECOND;
+    const smcr_conn_t *conn = counted->conn;
+    const smcr_link_t *link = conn->side[0].link;
+
+    if (!conn->first_contact || last_time == SMCR_FIGURE_UNKNOWN || (link && link->state == SMCR_LINK_ACTIVE))
+        return false;
+    bool is_over = tcp && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame));
+    return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
+}
+
+/* CLC that never began is no fallback: the connection stayed what it was. `last_time`: as in
+ * may_yet_be_declined(). */
 static smcr_figure_outcome_t
-outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
+outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+           uint64_t last_time)
 {
     const smcr_conn_t *conn = counted->conn;
 
@@ -168,10 +188,12 @@ outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
     }
     if (counted->is_smcd)
         return SMCR_FIGURE_OUTCOME_SMCD;
-    if (counted->on_roce || (conn->confirm_frame && !(tcp && tcp->may_lack_bytes)))
+    if (counted->on_roce)
         return SMCR_FIGURE_OUTCOME_SMCR;
-    if (conn->confirm_frame) /* a Decline may be absent */
-        return SMCR_FIGURE_OUTCOME_UNKNOWN;
+    if (conn->confirm_frame) /* a Decline may be missing, or may follow */
+        return (tcp && tcp->may_lack_bytes) || may_yet_be_declined(counted, tcp, last_time)
+                   ? SMCR_FIGURE_OUTCOME_UNKNOWN
+                   : SMCR_FIGURE_OUTCOME_SMCR;
     return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
@@ -547,7 +569,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
         entry->version = smcr_figure_version_of(
             counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,
             smcr_lgr_release(conn->lgr));
-    entry->outcome = outcome_of(counted, tcp);
+    entry->outcome = outcome_of(counted, tcp, collection->capture.last_time);
     fill_fallback(entry, conn, tcp, collection, counted->offered_eids, scope);
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_collect_lgr_number(conn->lgr);
