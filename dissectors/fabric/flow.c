@@ -76,7 +76,7 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->psn_history = (smcr_seen_t){0};
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
-    flow->first_announced = flow->has_acks = false;
+    flow->first_announced = flow->has_acks = flow->has_copy_by_time = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
     begin_at(flow, psn);
@@ -140,7 +140,7 @@ proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
 /* Whether the sender may have had a reason to retransmit the request `seen` within 100 microseconds
  * after `last`, when the request was sent last. Any of three reasons is enough:
  *
- * - A NAK or RNR NAK has come after `last`.
+ * - A NAK or RNR NAK that names the request or an earlier one has come after `last`.
  * - The request is a READ or an atomic, and a response has come after `last`. A sender that gets
  *   the response of a later request knows that the response of its READ is lost.
  * - The request is a READ or an atomic, and the capture has had no response so far. The capture may
@@ -149,20 +149,27 @@ static bool
 may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                           smcr_when_t last)
 {
-    if (flow->last_refusal_frame >= last.frame)
+    if (flow->last_refusal_frame >= last.frame && flow->refused_psn <= seen->psn)
         return true;
     return seen->fetches &&
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* Whether time proves that `packet` is a copy of the request right before it. That request is
- * `seen`. The two have the same PSN and come within 100 microseconds of each other, and the sender
- * has no reason to retransmit so soon. */
+/* Whether time proves that `packet` is a copy of `seen`, an earlier request with the same PSN. The
+ * two come within 100 microseconds of each other, and the sender has no reason to retransmit so
+ * soon. `seen` is the request right before the packet. Or the capture has every packet twice, as a
+ * mirror port of a switch sends it, so that other requests come between the two: then one copy
+ * that came right after its request has been found before. A packet that goes on after the last
+ * request is no copy: a sender that goes back retransmits everything from there on. */
 static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)
 {
-    if (flow->steps.last_request != seen->psn || !seen->had_good_icrc || packet->corrupt)
+    bool may_be_mirrored = flow->has_copy_by_time && seen->psn < flow->steps.last_request;
+
+    if (flow->steps.last_request != seen->psn && !may_be_mirrored)
+        return false;
+    if (!seen->had_good_icrc || packet->corrupt)
         return false;
     smcr_when_t last = smcr_seen_last(seen);
     return !may_be_retransmitted_soon(flow, seen, last) && smcr_seen_is_soon(last, packet->when);
@@ -837,6 +844,7 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
     uint32_t copied = copied_frame(flow, seen, packet);
 
     if (copied) {
+        flow->has_copy_by_time |= !proves_copy_by_id(&flow->ids, packet);
         verdict->order = SMCR_FLOW_IS_COPY;
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
         verdict->first = (smcr_when_t){copied, seen->time};

@@ -123,6 +123,7 @@ typedef struct {
      * the capture misses their packets. */
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
+    bool has_copy_by_time; /* the flow has a copy that only time has proven */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
     uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
                               and packets with a wrong ICRC */

@@ -375,6 +375,7 @@ class Life:
         self.events = []
         self.taker = {}  # {PSN: first request that took it}
         self.twins = Twins()
+        self.is_doubled = False  # a copy was there that only time tells
         self.path_mtu = None
         self.open_reads = []  # READs of which nobody knows yet how many PSNs they take
 
@@ -602,8 +603,11 @@ class Reader:
     @staticmethod
     def judge(life, request):
         before = next((each for each in reversed(life.events) if isinstance(each, Request)), None)
-        adjacent = before and transport(request.header) == RC and before.start == request.start
-        latest = life.twins.latest(request.start) if adjacent else None
+        near = before and (
+            before.start == request.start or (life.is_doubled and request.start < before.start)
+        )
+        near = near and transport(request.header) == RC
+        latest = life.twins.latest(request.start) if near else None
         if request.tells_copies:
             twin = life.twins.find(request.start, request.header.ip_id)
         else:
@@ -617,12 +621,14 @@ class Reader:
                     and each.psn is not None
                     and is_negative(each.header)
                     and each.header.frame > latest.frame
+                    and each.psn <= request.start
                     for each in life.events
                 )
                 else 0
             )
         if twin:
             request.verdict, request.of = "copy", twin
+            life.is_doubled = life.is_doubled or not request.tells_copies
         elif request.start <= request.highest:
             request.first_taker = life.taker.get(request.start)
             request.verdict = "repeat" if request.first_taker else "late"

@@ -169,7 +169,7 @@ note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t 
 {
     odd_t odd = odd_of(requests, record->refuses);
 
-    requests->figures.late_naks += odd == LATE;
+    requests->figures.late_naks += odd == LATE && record->order != SMCR_FLOW_IS_COPY;
     if (odd == DAMAGED)
         set_odd(collection, requests, when.frame, ASKS_FOR_DAMAGED);
 }
