@@ -140,7 +140,8 @@ proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
 /* Whether the sender may have had a reason to retransmit the request `seen` within 100 microseconds
  * after `last`, when the request was sent last. Any of three reasons is enough:
  *
- * - A NAK or RNR NAK that names the request or an earlier one has come after `last`.
+ * - A NAK or RNR NAK that names the request or an earlier one has come after `last`, or several
+ *   that name different requests.
  * - The request is a READ or an atomic, and a response has come after `last`. A sender that gets
  *   the response of a later request knows that the response of its READ is lost.
  * - The request is a READ or an atomic, and the capture has had no response so far. The capture may
@@ -149,7 +150,8 @@ static bool
 may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                           smcr_when_t last)
 {
-    if (flow->last_refusal_frame >= last.frame && flow->refused_psn <= seen->psn)
+    if (flow->last_refusal_frame >= last.frame &&
+        (flow->refused_psn <= seen->psn || flow->other_refusal_frame >= last.frame))
         return true;
     return seen->fetches &&
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
@@ -299,6 +301,8 @@ take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
         if (flow->filled_gaps.list[i].from >= psn)
             flow->filled_gaps.list[i].frame_before = frame;
     prove_discarded(flow, psn, frame);
+    if (psn != flow->refused_psn)
+        flow->other_refusal_frame = flow->last_refusal_frame;
     flow->last_refusal_frame = frame;
     flow->refused_psn = psn;
     flow->discarded_up_to = flow->highest;

@@ -129,6 +129,8 @@ typedef struct {
                               and packets with a wrong ICRC */
     uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow; 0:
                                      none */
+    uint32_t other_refusal_frame; /* frame of the last NAK or RNR NAK that named another PSN than
+                                     `refused_psn`; 0: none */
     uint32_t last_response_frame; /* frame of the last response in the reverse flow; 0: none */
     uint32_t reverse_count_at_silence; /* number of packets of the reverse flow when `peer_silent`
                                           of a verdict was last set; 0: never */

@@ -601,6 +601,20 @@ class Reader:
         return is_fetch(latest) and (not answers or max(answers) > latest.frame)
 
     @staticmethod
+    def is_refused(life, request, latest):
+        """Whether it was refused, or one before it, since it came the last time; or one of several
+        was."""
+        named = {
+            each.psn
+            for each in life.events
+            if isinstance(each, Answer)
+            and each.psn is not None
+            and is_negative(each.header)
+            and each.header.frame > latest.frame
+        }
+        return len(named) > 1 or any(psn <= request.start for psn in named)
+
+    @staticmethod
     def judge(life, request):
         before = next((each for each in reversed(life.events) if isinstance(each, Request)), None)
         near = before and (
@@ -616,14 +630,7 @@ class Reader:
                 if latest
                 and comes_soon(request.header, latest)
                 and not Reader.is_missed(life, latest)
-                and not any(
-                    isinstance(each, Answer)
-                    and each.psn is not None
-                    and is_negative(each.header)
-                    and each.header.frame > latest.frame
-                    and each.psn <= request.start
-                    for each in life.events
-                )
+                and not Reader.is_refused(life, request, latest)
                 else 0
             )
         if twin:
