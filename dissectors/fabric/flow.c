@@ -77,7 +77,7 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->psn_history = (smcr_seen_t){0};
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
-    flow->first_announced = flow->has_acks = false;
+    flow->first_announced = flow->has_acks = flow->has_copy_by_time = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
     begin_at(flow, psn);
@@ -142,7 +142,8 @@ proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
  * history of the request's PSN. `last`: frame and time at which the request was sent last. Any of
  * three reasons is enough:
  *
- * - A NAK or RNR NAK has come after `last`.
+ * - A NAK or RNR NAK that names the request or an earlier one has come after `last`, or several
+ *   that name different requests.
  * - The request is a READ or an atomic, and a response has come after `last`. A sender that gets
  *   the response of a later request knows that the response of its READ is lost.
  * - The request is a READ or an atomic, and no response has come so far. The responses may all be
@@ -151,20 +152,29 @@ static bool
 may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                           smcr_when_t last)
 {
-    if (flow->last_refusal_frame >= last.frame)
+    if (flow->last_refusal_frame >= last.frame &&
+        (flow->refused_psn <= seen->psn || flow->other_refusal_frame >= last.frame))
         return true;
     return seen->fetches &&
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* Whether time proves that `packet` is a copy of the request right before it. `seen` is the history
- * of that request. The proof: both have the same PSN, the time between them is at most 100
- * microseconds, and the sender has no reason to retransmit so soon. */
+/* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is the
+ * history of that request. The two come within 100 microseconds of each other, and the sender has
+ * no reason to retransmit so soon. In addition, one of two conditions holds: 1. the request comes
+ * right before the packet; 2. the capture has every packet twice, as a mirror port of a switch sends
+ * it, so that other requests come between the two. A copy that came right after its request has
+ * shown this before. A packet that goes on after the last request is no copy: a sender that goes
+ * back retransmits everything from there on. */
 static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)
 {
-    if (flow->steps.last_request != seen->psn || !seen->had_good_icrc || packet->corrupt)
+    bool may_be_mirrored = flow->has_copy_by_time && seen->psn < flow->steps.last_request;
+
+    if (flow->steps.last_request != seen->psn && !may_be_mirrored)
+        return false;
+    if (!seen->had_good_icrc || packet->corrupt)
         return false;
     smcr_when_t last = smcr_seen_last(seen);
     return !may_be_retransmitted_soon(flow, seen, last) && smcr_seen_is_soon(last, packet->when);
@@ -295,6 +305,8 @@ take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
         if (flow->filled_gaps.list[i].from >= psn)
             flow->filled_gaps.list[i].frame_before = frame;
     prove_discarded(flow, psn, frame);
+    if (psn != flow->refused_psn)
+        flow->other_refusal_frame = flow->last_refusal_frame;
     flow->last_refusal_frame = frame;
     flow->refused_psn = psn;
     flow->discarded_up_to = flow->highest;
@@ -853,6 +865,7 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
     uint32_t copied = copied_frame(flow, seen, packet);
 
     if (copied) {
+        flow->has_copy_by_time |= !proves_copy_by_id(&flow->ids, packet);
         verdict->order = SMCR_FLOW_IS_COPY;
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
         verdict->first = (smcr_when_t){copied, seen->time};

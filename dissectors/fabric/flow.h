@@ -125,11 +125,14 @@ typedef struct {
      * packets of these PSNs are missing in the capture. */
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
+    bool has_copy_by_time; /* the flow has a copy that only time has proven */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
     uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
                               and packets with a wrong ICRC */
     uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow; 0:
                                      none */
+    uint32_t other_refusal_frame; /* frame of the last NAK or RNR NAK that named another PSN than
+                                     `refused_psn`; 0: none */
     uint32_t last_response_frame; /* frame of the last response in the reverse flow; 0: none */
     uint32_t reverse_count_at_silence; /* number of packets of the reverse flow when `peer_silent`
                                           of a verdict was last set; 0: never */

@@ -37,6 +37,10 @@ SMCR_LAYOUT(smcd_area_v21, "SMC-D area v2.1", SMCR_CLC_SMCD_AREA_LENGTH,
     SHOW(hf_smcr_clc_vendor_oui, 12, 3),
     SHOW(hf_smcr_clc_vendor_options, 15, 5),
     SHOW(hf_smcr_reserved, 20, 20));
+/* The release is not captured: the rest has vendor options, or reserved bytes only. */
+SMCR_LAYOUT(smcd_area_unknown, "SMC-D area of unknown release", SMCR_CLC_SMCD_AREA_LENGTH,
+    SMCD_AREA_ROWS,
+    SHOW(hf_smcr_cut_bytes, 12, 28));
 
 /* struct smc_clc_v2_extension */
 static int *const v2_flags[] = {&hf_smcr_clc_release_f0, &hf_smcr_reserved_0e,
@@ -98,31 +102,32 @@ release_in(tvbuff_t *tvb, unsigned at)
     return smcr_wire_bits(tvb_get_uint8(tvb, (int)at), SMCR_MASK_V2_RELEASE);
 }
 
-/* Whether the SMC-D area has the vendor options of SMCv2.1. This depends on the release, which is
- * in the SMCv2 extension, after the SMC-D area. Returns true if the release is not captured. */
-static bool
-has_vendor_options(const smcr_message_clc_t *message)
+/* The layout of the SMC-D area. In SMCv2.1 the area has vendor options. The release is in the SMCv2
+ * extension, after the SMC-D area, and may not be captured. */
+static const smcr_layout_t *
+area_layout(const smcr_message_clc_t *message)
 {
     tvbuff_t *tvb = message->walk.tvb;
     unsigned captured = tvb_captured_length(tvb);
 
     if (smcr_clc_offered_v2(message) == SMCR_CLC_TYPE_NONE || captured < V2_OFFSET_FROM)
-        return false;
+        return &smcd_area;
     unsigned offset = tvb_get_ntohs(tvb, V2_OFFSET_FROM - 2);
     unsigned release_at = V2_OFFSET_FROM + offset + V2_FLAGS_AT;
-    return offset && (release_at >= captured || release_in(tvb, release_at));
+    if (offset && release_at >= captured)
+        return &smcd_area_unknown;
+    return offset && release_in(tvb, release_at) ? &smcd_area_v21 : &smcd_area;
 }
 
 void
 smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
     const unsigned start = SMCR_CLC_BASE_LENGTH;
-    bool vendor = has_vendor_options(message);
     smcr_layout_walk_t walk =
         smcr_clc_subtree(&message->walk, hf_smcr_clc_smcd_area, ett_smcr_smcd_area, start,
                          SMCR_CLC_SMCD_AREA_LENGTH);
 
-    if (!smcr_clc_walk(message, &walk, vendor ? &smcd_area_v21 : &smcd_area, start, proposal))
+    if (!smcr_clc_walk(message, &walk, area_layout(message), start, proposal))
         return;
     if (smcr_clc_offers_smcd(smcr_clc_offered_v1(message)))
         proto_item_append_text(walk.tree, ": ISM GID 0x%016" PRIx64 ", CHID 0x%04x",
@@ -132,6 +137,9 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
     proto_item *oui = smcr_layout_item(&walk, hf_smcr_clc_vendor_oui);
     if (oui != walk.tree && tvb_get_ntoh24(walk.tvb, (int)start + 12) == 0)
         proto_item_set_text(oui, "Vendor OUI: none (0x000000)");
+    proto_item *rest = smcr_layout_item(&walk, hf_smcr_cut_bytes);
+    if (rest != walk.tree)
+        proto_item_set_text(rest, "Vendor options or reserved: the release is not captured");
 }
 
 /* ---- SMCv2 extension: EIDs ---- */

@@ -366,9 +366,9 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
         smcr_generated_uint(below, hf_smcr_confirm_link_in, link->confirm_frame);
 }
 
-/* Shows the time since the first frame of the connection, and since its last frame before this
- * frame, for filters and columns. Shows nothing if the connection starts mid-connection, because
- * earlier frames of the connection may not be known. */
+/* Shows the time since the SYN of the connection, and since its last frame before this frame, for
+ * filters and columns. The first is not shown if the SYN is not captured. Shows nothing if the
+ * connection starts mid-connection, because earlier frames of the connection may not be known. */
 static void
 show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *record)
 {
@@ -376,7 +376,7 @@ show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *reco
 
     if (smcr_conn_began_before_capture(record->conn) || record->conn_learned_late)
         return;
-    if (now >= begin)
+    if (record->conn->option_syn && now >= begin)
         proto_item_set_hidden(smcr_generated_time(tree, hf_smcr_time_relative, now - begin));
     if (record->conn_idle_time)
         proto_item_set_hidden(

@@ -375,6 +375,7 @@ class Life:
         self.events = []
         self.taker = {}  # {PSN: first request that took it}
         self.twins = Twins()
+        self.is_doubled = False  # a copy was there that only time tells
         self.path_mtu = None
         self.open_reads = []  # READs of which nobody knows yet how many PSNs they take
 
@@ -600,10 +601,27 @@ class Reader:
         return is_fetch(latest) and (not answers or max(answers) > latest.frame)
 
     @staticmethod
+    def is_refused(life, request, latest):
+        """Whether it was refused, or one before it, since it came the last time; or one of several
+        was."""
+        named = {
+            each.psn
+            for each in life.events
+            if isinstance(each, Answer)
+            and each.psn is not None
+            and is_negative(each.header)
+            and each.header.frame > latest.frame
+        }
+        return len(named) > 1 or any(psn <= request.start for psn in named)
+
+    @staticmethod
     def judge(life, request):
         before = next((each for each in reversed(life.events) if isinstance(each, Request)), None)
-        adjacent = before and transport(request.header) == RC and before.start == request.start
-        latest = life.twins.latest(request.start) if adjacent else None
+        near = before and (
+            before.start == request.start or (life.is_doubled and request.start < before.start)
+        )
+        near = near and transport(request.header) == RC
+        latest = life.twins.latest(request.start) if near else None
         if request.tells_copies:
             twin = life.twins.find(request.start, request.header.ip_id)
         else:
@@ -612,17 +630,12 @@ class Reader:
                 if latest
                 and comes_soon(request.header, latest)
                 and not Reader.is_missed(life, latest)
-                and not any(
-                    isinstance(each, Answer)
-                    and each.psn is not None
-                    and is_negative(each.header)
-                    and each.header.frame > latest.frame
-                    for each in life.events
-                )
+                and not Reader.is_refused(life, request, latest)
                 else 0
             )
         if twin:
             request.verdict, request.of = "copy", twin
+            life.is_doubled = life.is_doubled or not request.tells_copies
         elif request.start <= request.highest:
             request.first_taker = life.taker.get(request.start)
             request.verdict = "repeat" if request.first_taker else "late"

@@ -33,6 +33,7 @@ COUNTS = (
     "copies",
 )
 SOON, RECENT = 100_000, 16  # nanoseconds; segments among which the one before a copy is
+TOO_SOON = 3_000_000  # nanoseconds within which no sender learns that a segment is lost
 TIMES = ("rtt_s", "tsval_rtt_s", "ipg_s", "sce_ipg_s")
 
 
@@ -68,7 +69,10 @@ class Way:
         self.acknowledged = (
             self.first_ack
         ) = self.last_ack = None  # of this way's data, by the other end
+        self.first_acked = None  # the first number that was acknowledged
         self.recent, self.identified = collections.deque(maxlen=RECENT), False  # to tell copies
+        self.newest = None  # the segment that ends highest
+        self.seen, self.syns = set(), set()  # pieces of data that came; numbers of SYNs
         self.sacked = set()  # those bytes that were acknowledged selectively, and not otherwise yet
 
     def note(self, name, sample):
@@ -111,11 +115,21 @@ class Way:
         if segment.length > 0:
             self.sent_at[segment.seq] = time
         self.order(segment)
+        if segment.length > 0:
+            self.seen.add((segment.seq, segment.length))
+        if segment.flags & SYN:
+            self.syns.add(segment.seq)
         self.stamp(segment)
         if segment.flags & ACK and not segment.flags & (SYN | FIN) and not self.closed:
             self.marks(segment)
         if segment.flags & FIN:
-            self.closed, self.fin = True, (segment.seq + segment.length) % SEQUENCES
+            fin = (segment.seq + segment.length) % SEQUENCES
+            late = self.fin is None and self.first_acked is not None
+            if late and 0 <= ahead(fin, self.first_acked) < ahead(
+                self.acknowledged, self.first_acked
+            ):
+                self.counts["acked_bytes"] -= 1
+            self.closed, self.fin = True, fin
 
     def stamp(self, segment):
         stamps = timestamps(segment)
@@ -130,11 +144,11 @@ class Way:
 
     def order(self, segment):
         """Is a segment where it was expected? One without sequence numbers repeats nothing, nor
-        does a keep-alive."""
+        does a keep-alive, nor what was sent before the segment that ends highest."""
         taken = segment.length + bool(segment.flags & SYN) + bool(segment.flags & FIN)
         end = (segment.seq + taken) % SEQUENCES
         if self.expected is None:
-            self.expected = end
+            self.expected, self.newest = end, segment
             return
         jump = ahead(segment.seq, self.expected)
         if jump > 0:
@@ -146,10 +160,33 @@ class Way:
             and self.acknowledged is not None
             and ahead(end, self.acknowledged) <= 0
         )
-        if jump < 0 and taken and not keep_alive:
+        if jump < 0 and taken and not keep_alive and self.was_sent_after(segment):
             self.counts["repeated_segments"] += 1
-        if ahead(end, self.expected) > 0:
-            self.expected = end
+        if ahead(end, self.expected) >= 0:
+            self.expected, self.newest = end, segment
+
+    def is_known(self, segment):
+        """Has some of it come before?"""
+        fin = (segment.seq + segment.length) % SEQUENCES
+        return (
+            any(-segment.length < ahead(segment.seq, at) < size for at, size in self.seen)
+            if segment.length
+            else False
+        ) or bool(
+            segment.flags & SYN and segment.seq in self.syns or segment.flags & FIN and fin == self.fin
+        )
+
+    def was_sent_after(self, segment):
+        """Was it sent after the segment that ends highest: is it a retransmission?"""
+        own, other = timestamps(segment), timestamps(self.newest)
+        apart = ahead(own[0], other[0]) if own and other else 0
+        if apart < 0 or self.is_known(segment):
+            return apart >= 0
+        if apart:
+            return True
+        if segment.ip_id and self.newest.ip_id and segment.ip_id != self.newest.ip_id:
+            return (segment.ip_id - self.newest.ip_id) % 65536 < 32768
+        return not 0 <= segment.frame.time - self.newest.frame.time < TOO_SOON
 
     def marks(self, segment):
         for name, present in (
@@ -185,7 +222,7 @@ class Way:
         time, before = segment.frame.time, self.acknowledged
         if before is None:
             self.first_ack = self.last_ack = time
-            self.acknowledged = segment.ack
+            self.acknowledged = self.first_acked = segment.ack
             return 0
         moved, new = ahead(segment.ack, before), 0
         answerer.counts["duplicate_acks"] += moved == 0
@@ -216,16 +253,30 @@ class Way:
         self.counts["sacked_bytes"] += len(fresh)
         return len(fresh)
 
+    def may_have_acked_fin(self):
+        """Is the last number that was acknowledged in no segment, and behind all of them?"""
+        if not self.counts["acked_bytes"] or self.fin is not None:
+            return False
+        last = (self.acknowledged - 1) % SEQUENCES
+        behind = self.expected is None or ahead(self.acknowledged, self.expected) >= 0
+        return behind and not any(0 <= ahead(last, at) < size for at, size in self.seen)
+
     def report(self):
         runs = [*self.runs, self.sce_run] if self.sce_run else self.runs
         elapsed = None if self.first_ack is None else (self.last_ack - self.first_ack) / 1e9
         acked, data = self.counts["acked_bytes"], self.counts["data_segments"]
+        if may_be_fin := self.may_have_acked_fin():
+            acked = 0
         unknown = (
             {"late_segments": None}
             if self.counts["segments"] and self.highest_tsval is None
             else {}
         )
         unknown |= {"copies": None} if self.counts["segments"] and not self.identified else {}
+        unknown |= {"acked_bytes": None} if may_be_fin else {}
+        unknown |= (
+            {"esce_acked_bytes": None} if may_be_fin and self.counts["esce_acked_bytes"] else {}
+        )
         return {
             **self.counts,
             **unknown,
@@ -238,7 +289,7 @@ class Way:
                 "esce_acked_bytes_percent": 100 * self.counts["esce_acked_bytes"] / acked
                 if acked
                 else None,
-                "goodput_bit_s": 8 * acked / elapsed if elapsed else None,
+                "goodput_bit_s": 8 * acked / elapsed if elapsed and not may_be_fin else None,
             },
         }
 

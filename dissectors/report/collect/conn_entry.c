@@ -164,9 +164,29 @@ stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
            (over && !tcp->may_lack_bytes && all[0] + all[1] <= clc_bytes[0] + clc_bytes[1]);
 }
 
-/* CLC that never began is no fallback: the connection stayed what it was. */
+/* Whether the capture ends before it is certain that the first contact succeeds: CONFIRM LINK has
+ * not confirmed the link so far, and hosts decline the connection if nobody answers CONFIRM LINK
+ * for 5 s (LLC_WAIT_FIRST_TIME, net/smc/smc_llc.h). The time has an allowance of 1 s. `last_time`:
+ * when the capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known. */
+static bool
+may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+                    uint64_t last_time)
+{
+    const uint64_t wait = 6 * SMCR_TIME_SECOND;
+    const smcr_conn_t *conn = counted->conn;
+    const smcr_link_t *link = conn->side[0].link;
+
+    if (!conn->first_contact || last_time == SMCR_FIGURE_UNKNOWN || (link && link->state == SMCR_LINK_ACTIVE))
+        return false;
+    bool is_over = tcp && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame));
+    return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
+}
+
+/* CLC that never began is no fallback: the connection stayed what it was. `last_time`: as in
+ * may_yet_be_declined(). */
 static smcr_figure_outcome_t
-outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
+outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+           uint64_t last_time)
 {
     const smcr_conn_t *conn = counted->conn;
 
@@ -185,10 +205,12 @@ outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
     }
     if (counted->is_smcd)
         return SMCR_FIGURE_OUTCOME_SMCD;
-    if (counted->on_roce || (conn->confirm_frame && !(tcp && tcp->may_lack_bytes)))
+    if (counted->on_roce)
         return SMCR_FIGURE_OUTCOME_SMCR;
-    if (conn->confirm_frame) /* a Decline may be absent */
-        return SMCR_FIGURE_OUTCOME_UNKNOWN;
+    if (conn->confirm_frame) /* a Decline may be missing, or may follow */
+        return (tcp && tcp->may_lack_bytes) || may_yet_be_declined(counted, tcp, last_time)
+                   ? SMCR_FIGURE_OUTCOME_UNKNOWN
+                   : SMCR_FIGURE_OUTCOME_SMCR;
     return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
@@ -358,7 +380,8 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Over TCP. `role`: of the sender. Where the handshake's end is absent, data may go another way. */
+/* Over TCP. `role`: of the sender. `may_go_elsewhere`: the end of the handshake may be missing, so
+ * data may go over RDMA, and no figure is known. */
 static void
 fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
@@ -375,8 +398,12 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_s
     bool mixed = conn->roles_unknown || conn->clc_cut ||
                  (conn->fallback.clc_may_be_missing && tcp && tcp->client_known);
 
+    if (may_go_elsewhere) {
+        smcr_entry_forget(entry, &smcr_entry_conn_direction_description);
+        return;
+    }
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
-    if (tcp && !counted->is_smcd && !mixed && !may_go_elsewhere) {
+    if (tcp && !counted->is_smcd && !mixed) {
         entry->bytes = bytes;
         entry->lacks_bytes = tcp->may_lack_bytes_of[way] ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     }
@@ -394,6 +421,17 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
+/* Whether LLC messages of the first contact may be missing: the capture has a gap, or has them in
+ * disorder. */
+static bool
+may_lack_step(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+
+    return !contact->last_request || contact->is_unsure ||
+           smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
+}
+
 /* When the connection could carry data; frame 0: not known. */
 static smcr_when_t
 ready(const smcr_collect_conn_stats_t *counted)
@@ -402,12 +440,43 @@ ready(const smcr_collect_conn_stats_t *counted)
 
     if (counted->conn->accept_frame && !counted->conn->first_contact)
         return contact->ready;
-    bool lacks = !contact->last_request || contact->is_unsure || !is_captured(counted, 0) ||
-                 !is_captured(counted, 1) ||
-                 smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
+    bool lacks =
+        may_lack_step(counted) || !is_captured(counted, 0) || !is_captured(counted, 1);
     bool is_open =
         !counted->on_roce && contact->last_request && !contact->last_request->response_frame;
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;
+}
+
+/* Whether the capture proves that the request of LLC got no answer in time: it goes on long enough,
+ * and has both directions of the link, or the connection has fallen back. */
+static bool
+is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *request)
+{
+    const smcr_state_t *state = smcr_capture_state();
+    const smcr_link_t *link = counted->contact.last_request_link;
+    bool has_both = link && smcr_evidence_has_packets_to(&link->qp[0]) &&
+                    smcr_evidence_has_packets_to(&link->qp[1]);
+
+    return state && (has_both || counted->conn->fallback.kind) &&
+           smcr_evidence_is_unanswered(state, request);
+}
+
+/* The step of LLC that took longest; NULL: not known, because a step may be missing. */
+static const char *
+longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+    const smcr_exchange_t *longest = contact->longest_step_request;
+    bool one_way = counted->on_roce && (!is_captured(counted, 0) || !is_captured(counted, 1));
+
+    if (!longest || one_way || may_lack_step(counted))
+        return NULL;
+    if (!longest->response_frame && !is_unanswered(counted, longest))
+        return NULL;
+    return wmem_strdup_printf(
+        scope, "%s%s on link %u%s", contact->longest_step_after_response ? "what follows " : "",
+        val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
+        longest->response_frame ? "" : ", which got no answer");
 }
 
 static void
@@ -416,19 +485,13 @@ fill_setup(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
 {
     bool known = tcp && tcp->syn.frame && !tcp->is_disordered;
     uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
-    const smcr_collect_contact_t *contact = &counted->contact;
-    const smcr_exchange_t *longest = contact->longest_step_request;
 
     entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
     entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
     entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
     entry->setup.llc_s = step(&from, ready(counted));
     entry->setup_s = step(&syn, ready(counted));
-    if (longest)
-        entry->setup_longest = wmem_strdup_printf(
-            scope, "%s%s on link %u%s", contact->longest_step_after_response ? "what follows " : "",
-            val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"),
-            contact->longest_link, longest->response_frame ? "" : ", which got no answer");
+    entry->setup_longest = longest_step(counted, scope);
 }
 
 /* Whether packets on RoCE are certainly those of the connection, and cursors mean positions: each
@@ -576,8 +639,9 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
             smcr_lgr_release(conn->lgr));
     entry->handshake_end = smcr_collect_handshake_end(
         counted, tcp, smcr_collect_when(collection, conn->fallback.frame), scope);
-    entry->outcome =
-        entry->handshake_end ? SMCR_FIGURE_OUTCOME_FAILED : outcome_of(counted, tcp);
+    entry->outcome = entry->handshake_end
+                         ? SMCR_FIGURE_OUTCOME_FAILED
+                         : outcome_of(counted, tcp, collection->capture.last_time);
     fill_fallback(entry, counted, tcp, collection, scope);
     if (tcp)
         entry->reset_by = tcp->reset_by;

@@ -87,13 +87,14 @@ take_step(smcr_collect_contact_t *contact, smcr_when_t when, const smcr_tap_t *p
 
 /* The durations of the first contact become unsure in two cases:
  * 1. The packet was not decoded completely: the missing part may be an LLC message.
- * 2. The packet has an earlier time than the last step: the clock of the capture went back. */
+ * 2. The packet has an earlier time than the last step: the clock of the capture went back.
+ * A duplicate that the network or the capture has made is no step. */
 void
 smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 {
     smcr_collect_conn_stats_t *counted = find_contact(collection, packet);
 
-    if (!counted)
+    if (!counted || packet->record->order == SMCR_FLOW_IS_COPY)
         return;
     smcr_collect_contact_t *contact = &counted->contact;
     bool is_whole = packet->llc && packet->llc->complete;

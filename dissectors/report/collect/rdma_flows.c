@@ -47,10 +47,10 @@ typedef struct {
     wmem_map_t *odd; /* packets with something odd: number of the frame -> odd_t; NULL: none */
 } followed_t;
 
-/* What is odd about a packet. LATE: the packet came out of order. DAMAGED: the packet has a wrong
- * ICRC. ASKS_FOR_DAMAGED: the packet is a NAK of the reverse flow that asks for a damaged
+/* What is odd about a packet. LATE: the packet came out of order. LATE_AND_ASKED_FOR: so it did, and
+ * a NAK that asks for it has been counted. DAMAGED: the packet has a wrong ICRC. ASKS_FOR_DAMAGED: the packet is a NAK of the reverse flow that asks for a damaged
  * packet. */
-typedef enum { NOT_ODD, LATE, DAMAGED, ASKS_FOR_DAMAGED } odd_t;
+typedef enum { NOT_ODD, LATE, LATE_AND_ASKED_FOR, DAMAGED, ASKS_FOR_DAMAGED } odd_t;
 
 /* ---- finding ---- */
 
@@ -174,7 +174,11 @@ note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t 
 {
     odd_t odd = odd_of(requests, record->refuses);
 
-    requests->figures.late_naks += odd == LATE;
+    if (odd == LATE) {
+        requests->figures.late_naks++; /* another NAK for the packet is a duplicate: a receiver asks
+                                          once (InfiniBand vol. 1, 9.7.5.2.8) */
+        set_odd(collection, requests, record->refuses, LATE_AND_ASKED_FOR);
+    }
     if (odd == DAMAGED)
         set_odd(collection, requests, when.frame, ASKS_FOR_DAMAGED);
 }

@@ -86,6 +86,14 @@ typedef struct {
                           segment; 0: there is no such hash, so duplicates cannot be found */
 } smcr_congestion_tcp_recent_t;
 
+/* The segment with the highest sequence number of a direction. */
+typedef struct {
+    uint64_t time;   /* time of the segment, nanoseconds since 1970 */
+    uint32_t tsval;  /* TSval of the segment; only valid if `timestamps` */
+    int32_t ip_id;   /* identification in the IPv4 header; -1: not known */
+    bool timestamps; /* the segment has the time stamps option */
+} smcr_congestion_tcp_newest_t;
+
 /* One direction of a TCP connection: the data of one sender, and the peer's acknowledgements of
  * these data. Sequence numbers and time stamps are unwrapped to 64 bits, so that each number occurs
  * once in a connection; 0: none yet. All zeros: no segment has come. */
@@ -99,7 +107,9 @@ typedef struct {
     uint64_t next_seq;            /* highest sequence number that was sent, plus 1 */
     bool newest_missing;          /* the bytes right before `next_seq` were not captured; a FIN may
                                      have been there */
+    smcr_congestion_tcp_newest_t newest_segment; /* segment that ends at `next_seq` */
     uint64_t acked;               /* highest acknowledgement number that the peer has sent */
+    uint64_t first_acked;         /* first acknowledgement number that the peer has sent */
     uint64_t tsval;               /* highest TSval that was sent in this direction */
     uint64_t echoed;              /* the highest TSval that the peer has echoed */
     smcr_ranges_t captured;       /* sequence numbers of bytes that were captured */

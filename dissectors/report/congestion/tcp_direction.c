@@ -153,12 +153,60 @@ continues_stream(const smcr_congestion_tcp_direction_t *direction, segment_place
     return direction->next_seq && !are_far(direction->next_seq, place.from);
 }
 
+/* Whether data, SYN or FIN of the segment were captured before in another segment. */
+static bool
+was_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_t place,
+             const smcr_congestion_tcp_segment_t *segment)
+{
+    const uint16_t flags = segment->flags;
+    uint64_t end = place.data + segment->length;
+
+    return (segment->length && smcr_ranges_find(&direction->captured, place.data, end)) ||
+           (flags & SMCR_CONGESTION_TCP_SYN && direction->syn == place.from) ||
+           (flags & SMCR_CONGESTION_TCP_FIN && direction->fin && direction->fin == end);
+}
+
+/* Whether the segment was sent before the newest segment, though it was captured after. Three signs
+ * show it, and the first one that exists decides:
+ * 1. the time stamps (TSval) of the two segments differ: they never decrease;
+ * 2. both have an identification of IPv4, and Linux counts it up for each segment of a connection;
+ * 3. the segment comes within 3 ms of the newest segment: no sender has learned of a loss so
+ *    soon. Wireshark has the same limit. */
+static bool
+was_sent_earlier(const smcr_congestion_tcp_newest_t *newest,
+                 const smcr_congestion_tcp_segment_t *segment)
+{
+    const uint64_t soon = 3000000; /* nanoseconds */
+
+    if (segment->timestamps && newest->timestamps && segment->tsval != newest->tsval)
+        return (int32_t)(segment->tsval - newest->tsval) < 0;
+    if (segment->ip_id > 0 && newest->ip_id > 0 && segment->ip_id != newest->ip_id)
+        return (int16_t)(segment->ip_id - newest->ip_id) < 0;
+    return segment->time >= newest->time && segment->time - newest->time < soon;
+}
+
+/* Whether the segment was sent before, or fills a gap because its sender has sent it again. The
+ * capture may not have the first transmission. A keep-alive is no retransmission, nor is a segment
+ * that came out of order. `is_known`: was_captured() of the segment. */
+static bool
+is_retransmission(const smcr_congestion_tcp_direction_t *direction, segment_place_t place,
+                  const smcr_congestion_tcp_segment_t *segment, bool is_known)
+{
+    const smcr_congestion_tcp_newest_t *newest = &direction->newest_segment;
+    bool is_older = segment->timestamps && newest->timestamps &&
+                    (int32_t)(segment->tsval - newest->tsval) < 0;
+
+    if (place.to == place.from || is_keep_alive(direction, place))
+        return false;
+    return is_known ? !is_older : !was_sent_earlier(newest, segment);
+}
+
 /* Counts a segment in three figures. `gaps`: segments that begin above the highest sequence number
  * so far. `gap_bytes`: number of bytes from this sequence number to the segment.
- * `repeated_segments`: segments with data, SYN or FIN that begin below this sequence number, except
- * keep-alives. `repeated_segments` also includes segments that came out of order. */
+ * `repeated_segments`: segments below this sequence number that were retransmitted. */
 static void
-count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place)
+count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
+               const smcr_congestion_tcp_segment_t *segment, bool is_known)
 {
     int64_t ahead = distance(direction->next_seq, place.from);
 
@@ -166,27 +214,31 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
         direction->counts.gaps++;
         direction->counts.gap_bytes += (uint64_t)ahead;
     }
-    if (ahead < 0 && place.to > place.from && !is_keep_alive(direction, place))
+    if (ahead < 0 && is_retransmission(direction, place, segment, is_known))
         direction->counts.repeated_segments++;
 }
 
 /* Moves the highest sequence number to the end of the segment. If a segment without data begins
  * above the highest sequence number, bytes before the segment were not captured. These are the
- * newest bytes of the stream, so `newest_missing` is set. */
+ * newest bytes of the stream, so `newest_missing` is set. `is_known`: was_captured() of the
+ * segment. */
 static void
-take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place, bool no_length)
+take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
+              const smcr_congestion_tcp_segment_t *segment, bool is_known)
 {
     int64_t ahead = distance(direction->next_seq, place.from);
     bool continues = continues_stream(direction, place);
     bool is_empty = place.to == place.from;
 
     if (continues)
-        count_disorder(direction, place);
+        count_disorder(direction, place, segment, is_known);
     if (continues && place.to < direction->next_seq)
         return;
     direction->newest_missing = is_empty && (direction->newest_missing || ahead > 0);
     direction->next_seq = place.to;
-    direction->next_unknown = no_length;
+    direction->next_unknown = segment->no_length;
+    direction->newest_segment = (smcr_congestion_tcp_newest_t){
+        segment->time, segment->tsval, segment->ip_id, segment->timestamps};
 }
 
 /* Counts the data of a segment in `payload`: bytes of data, each byte of the stream once. Keeps the
@@ -268,7 +320,7 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
     ack = data->acked ? unwrap(data->acked, segment->ack) : unwrap_seq(data, segment->ack);
     if (!data->acked || are_far(data->acked, ack)) {
         data->first_ack_time = data->acked ? data->first_ack_time : segment->time;
-        data->acked = ack;
+        data->acked = data->first_acked = ack;
         data->sacked.count = 0;
         take_sacks(data, scope, segment); /* the SACK blocks of the first ACK are kept, and count in
                                              no figure */
@@ -411,14 +463,18 @@ can_have_marks(const smcr_congestion_tcp_direction_t *direction, uint16_t flags)
     return (flags & SMCR_CONGESTION_TCP_ACK) && !(flags & takes_a_number) && !direction->fin;
 }
 
-/* Keeps the sequence numbers of SYN and FIN. */
+/* Keeps the sequence numbers of SYN and FIN. A FIN that is captured after its acknowledgement has
+ * counted in `acked_bytes` as a byte: that byte is taken off. */
 static void
 note_ends(smcr_congestion_tcp_direction_t *direction, uint16_t flags, segment_place_t place)
 {
     if (flags & SMCR_CONGESTION_TCP_SYN)
         direction->syn = place.from;
-    if (flags & SMCR_CONGESTION_TCP_FIN)
-        direction->fin = place.to - 1;
+    if (!(flags & SMCR_CONGESTION_TCP_FIN))
+        return;
+    if (!direction->fin && is_between(place.to - 1, direction->first_acked, direction->acked))
+        direction->counts.acked_bytes = less(direction->counts.acked_bytes, 1);
+    direction->fin = place.to - 1;
 }
 
 /* Counts each segment in `packets` and `ip_bytes`. A segment with RST, and a duplicate, counts in
@@ -446,8 +502,9 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
     count_segment(direction, segment);
     if (segment->timestamps)
         take_timestamps(direction, reverse, scope, segment);
+    bool is_known = was_captured(direction, place, segment);
     take_data(direction, scope, place, segment);
-    take_sequence(direction, place, segment->no_length);
+    take_sequence(direction, place, segment, is_known);
     note_ends(direction, flags, place);
     if (flags & SMCR_CONGESTION_TCP_ACK)
         acknowledged = take_ack(direction, reverse, scope, segment);
@@ -478,12 +535,29 @@ smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t
 static double
 percent(uint64_t part, uint64_t whole)
 {
-    return part == SMCR_FIGURE_UNKNOWN || !whole ? NAN : 100.0 * (double)part / (double)whole;
+    bool is_known = part != SMCR_FIGURE_UNKNOWN && whole != SMCR_FIGURE_UNKNOWN;
+
+    return is_known && whole ? 100.0 * (double)part / (double)whole : NAN;
+}
+
+/* Whether the last acknowledged number may be that of a FIN that was not captured. Then one of
+ * `acked_bytes` may be no byte. The number is a byte for sure if a segment with it was captured, or
+ * if the sender has sent a higher number. */
+static bool
+may_have_acked_fin(const smcr_congestion_tcp_direction_t *direction)
+{
+    uint64_t last = direction->acked - 1;
+
+    if (!direction->counts.acked_bytes || direction->fin)
+        return false;
+    return direction->acked >= direction->next_seq &&
+           !smcr_ranges_find(&direction->captured, last, direction->acked);
 }
 
 /* Sets figures to not known if no segment could show them: ECN marks if no IP header was found,
  * late segments without time stamps, duplicates if no segment has an identity, the time of
- * acknowledgements if there is no acknowledgement. */
+ * acknowledgements if there is no acknowledgement, acknowledged bytes if one of them may be a
+ * FIN. */
 static void
 mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_direction_t *entry)
 {
@@ -495,13 +569,19 @@ mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_di
         entry->copies = SMCR_FIGURE_UNKNOWN;
     if (!direction->acked)
         entry->ack_elapsed_s = SMCR_FIGURE_UNKNOWN;
+    if (!may_have_acked_fin(direction))
+        return;
+    entry->acked_bytes = SMCR_FIGURE_UNKNOWN;
+    if (entry->esce_acked_bytes)
+        entry->esce_acked_bytes = SMCR_FIGURE_UNKNOWN;
 }
 
 void
 smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
                                      smcr_entry_tcp_direction_t *entry)
 {
-    bool moves = direction->acked && direction->counts.ack_elapsed_s > 0;
+    bool moves = direction->acked && direction->counts.ack_elapsed_s > 0 &&
+                 !may_have_acked_fin(direction);
 
     *entry = direction->counts;
     if (direction->sce_run)

@@ -33,11 +33,7 @@ typedef struct {
 static void
 add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
 {
-    uint64_t repeated = smcr_figure_or_zero(direction->repeated_segments);
-
-    /* A segment whose time stamp is older than the highest one came out of order: it is no
-     * retransmission. */
-    sum->retransmitted += repeated - MIN(repeated, smcr_figure_or_zero(direction->late_segments));
+    sum->retransmitted += smcr_figure_or_zero(direction->repeated_segments);
     sum->segments += smcr_figure_or_zero(direction->data_segments);
 }
 

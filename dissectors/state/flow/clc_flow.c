@@ -81,13 +81,16 @@ is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
            !smcr_doubt_conn(arrival, before).kind;
 }
 
-/* Gives the RMB element of the side `owner` to the connection. */
+/* Gives the RMB element of the side `owner` to the connection. If TCP and RoCE have times of two
+ * clocks, the end of the connection before means nothing: data may be of either one. */
 static void
 give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 {
     smcr_conn_side_t *side = &conn->side[owner];
     smcr_conn_t *before = smcr_rmb_conn(side->rmb, side->rmb_index);
 
+    if (conn->lgr->clocks_differ)
+        side->element_shared |= side->rmb->first != side->rmb || (before && before != conn);
     if (is_given_twice(arrival, conn, before, owner))
         side->element_shared = before->side[owner].element_shared = true;
     smcr_rmb_set_conn(arrival->state, side->rmb, side->rmb_index, conn);
@@ -188,6 +191,23 @@ take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     give_element(arrival, conn, qp->side);
 }
 
+/* Whether a message of CLC shows that TCP and RoCE have times of two clocks. Both sides set up the
+ * first link before the server accepts another connection of the group (RFC 7609, 3.5.1), and after
+ * the Confirm of the first contact. So the order is impossible in two cases:
+ * 1. a later contact has come, and the first link has not carried a packet so far;
+ * 2. the Confirm of the first contact comes after more packets of the link than the setup of a link
+ *    has: a capture that is a little out of order has fewer. */
+static bool
+shows_two_clocks(const smcr_conn_t *conn, const smcr_link_t *link, uint8_t type)
+{
+    const uint32_t most = 16; /* packets of a setup: two LLC exchanges, and acknowledgements */
+    bool is_idle = link->state == SMCR_LINK_ANNOUNCED && link->packet_count == 0;
+
+    if (!conn->first_contact)
+        return is_idle && link->is_announced && link->lgr->first_contact_captured;
+    return type == SMCR_CLC_CONFIRM && link->packet_count > most;
+}
+
 /* Takes in what an Accept or Confirm says of its sender. A peer ID that changes within the group,
  * as a rule has found, is not believed. (A.2.3, A.2.4) */
 static void
@@ -198,6 +218,7 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     smcr_conn_side_t *side = &conn->side[qp->side];
 
     smcr_conn_join(conn, lgr);
+    lgr->clocks_differ |= shows_two_clocks(conn, qp->link, clc->header.type);
     if (!smcr_record_has_event(arrival->record, SMCR_EVENT_clc_peer_changed))
         memcpy(lgr->peer_id[qp->side], accept->peer_id, SMCR_WIRE_PEER_ID_LENGTH);
     take_in_extension(lgr, clc);
@@ -616,6 +637,8 @@ smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *s
     smcr_state_learns(state, syn->when.frame);
     if (syn->option)
         smcr_conn_note_activity(conn, syn->when);
+    if (syn->option && !syn->answer && !conn->option_syn)
+        conn->begin_time = syn->when.time;
     if (!conn->clc_types_received)
         smcr_evidence_tcp_begins(conn, syn->answer, syn->first);
     note_option(conn, syn);

@@ -413,7 +413,8 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_
         assign_rmb(write, entry);
         return;
     }
-    write->conn = find_sure_owner(arrival, &target);
+    write->conn =
+        arrival->qp->link->lgr->clocks_differ ? NULL : find_sure_owner(arrival, &target);
     smcr_rules_check_write(SMCR_RULES_ARRIVES, arrival, &(smcr_rules_write_t){
                          .rtoken = entry, .conn = user, .is_certain_owner = write->conn != NULL});
     if (!target.alive)

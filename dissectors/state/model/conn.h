@@ -154,8 +154,9 @@ struct smcr_conn {
 
     /* ---- its place in the capture ---- */
     uint32_t index;          /* number of the connection in the capture, from 0 (smcr.stream) */
-    uint64_t begin_time;     /* time of the connection's first frame, nanoseconds since the epoch;
-                                0: none yet */
+    uint64_t begin_time;     /* time of the connection's first SYN with the option; if no such SYN
+                                was captured, of its first frame. Nanoseconds since the epoch; 0:
+                                none yet */
     smcr_when_t last_activity; /* frame and time of the connection's last frame so far
                                   (smcr_conn_note_activity()) */
 

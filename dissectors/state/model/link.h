@@ -230,6 +230,8 @@ struct smcr_lgr {
 
     /* ---- its first contact ---- */
     bool first_contact_captured; /* the first contact is in the capture */
+    bool clocks_differ;   /* TCP and RoCE have times of two clocks: their packets are in an order in
+                             which no host sends them */
     bool has_release;     /* `release` is known */
     uint8_t release;      /* release of SMC version 2; see `has_release` */
     uint8_t version;      /* version of SMC, 1 or 2; 0: not known */

@@ -183,7 +183,7 @@ has_never_moved(const smcr_conn_t *conn)
 static bool
 has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_first)
 {
-    if (!has_never_moved(conn) || smcr_doubt_conn(arrival, conn).kind)
+    if (!has_never_moved(conn) || conn->lgr->clocks_differ || smcr_doubt_conn(arrival, conn).kind)
         return false;
     return !is_first || !smcr_doubt_place(arrival).kind;
 }

@@ -1,0 +1,224 @@
+"""
+What a report and the fields say of altered captures: the same as of the whole capture, or nothing.
+Each test has a kind of alteration that once made something false of a true capture.
+"""
+
+import functools
+
+import alterations
+import pcapng
+import pytest
+import report_reader
+import report_runs
+import wire
+from bed import captures
+
+FIN = 1
+PROPOSAL, ACCEPT, CONFIRM = 1, 2, 3
+CLOSED = ("6.1-v2-t-different-tokens", "6.1-v1-c-three-conns", "6.1-v1-b-first-contact-ipv6")
+IPV6 = ("6.1-v1-b-first-contact-ipv6", "6.1-v1-a-first-contact-ipv4", "6.1-v2-v-vlan")
+DECLINED_LATE = ("6.1-v1-f6-decline-confirm-link-timeout", "6.1-v2-f6-decline-confirm-link-timeout")
+REUSED = ("6.1-v2-j-http11", "6.1-v2-c-three-conns")
+MICROSECONDS = 10**6  # timestamps a second
+DIRECTIONS = ("client_to_server", "server_to_client")
+
+
+@functools.cache
+def path_of(name):
+    return captures("real")[name]
+
+
+def write(scratch, name, frames):
+    path = scratch / f"{name}.pcapng"
+    pcapng.write(path, pcapng.read(path_of(name))[0], frames)
+    return path
+
+
+def report(tshark, path):
+    return report_runs.parse(report_runs.print_json(tshark, path))
+
+
+def frames_of(name):
+    return pcapng.read(path_of(name))[1]
+
+
+def clc_frames(name, *types):
+    """Frames of CLC messages of these types, of the last connection that has all of them."""
+    found = {}
+    for message in wire.clc_messages(path_of(name)):
+        found[message.data[4]] = message.frame
+    return {found[each] for each in types}
+
+
+def flows(found):
+    """By connection: a number of the initiator is kept, whatever comes first in the file."""
+    return {
+        tuple(sorted((flow["src_port"], flow["dst_port"]))): {
+            flow["src_port"]: flow["up"],
+            flow["dst_port"]: flow["down"],
+        }
+        for flow in found["tcp_flows"]
+    }
+
+
+def by_ports(found):
+    return {
+        (conn["client"]["port"], conn["server"]["port"]): conn
+        for conn in found["connections"]
+        if conn["client"]["port"]
+    }
+
+
+# ---- TCP ----
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_fin_that_is_missing_is_no_byte(tshark, scratch, name):
+    fins = [
+        segment.frame.number
+        for segment in report_reader.segments(path_of(name))
+        if segment.flags & FIN
+    ]
+    whole = flows(report(tshark, path_of(name)))
+    for fin in fins[:2]:
+        frames = alterations.left_out(frames_of(name), {fin})
+        altered = flows(report(tshark, write(scratch, name, frames)))
+        figures = [
+            (altered[ports][port]["acked_bytes"], whole[ports][port]["acked_bytes"])
+            for ports in whole
+            for port in ports
+        ]
+        assert all(after in (before, None) for after, before in figures)
+        assert sum(after is None for after, _ in figures) == 1
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_segments_out_of_order_are_not_retransmitted(tshark, scratch, name):
+    for seed in range(4):
+        frames = alterations.delayed(frames_of(name), seed)
+        altered = report(tshark, write(scratch, name, frames))
+        assert not any(
+            way["repeated_segments"] for each in flows(altered).values() for way in each.values()
+        )
+        assert "tcp_loss" not in {finding["kind"] for finding in altered["findings"]}
+
+
+# ---- copies ----
+
+
+def doubled(frames, delay):
+    """Each frame again, so many microseconds later."""
+    every = [
+        (pcapng.time(frame) + late, 2 * at + (late > 0), frame)
+        for at, frame in enumerate(frames)
+        for late in (0, delay)
+    ]
+    return [
+        pcapng.at_time(frame, time) for time, _, frame in sorted(every, key=lambda each: each[:2])
+    ]
+
+
+@pytest.mark.parametrize("delay", (3, 50, 90))
+@pytest.mark.parametrize("name", IPV6)
+def test_copies_of_a_mirror_port_are_no_retransmissions(tshark, scratch, name, delay):
+    whole = report(tshark, path_of(name))
+    altered = report(tshark, write(scratch, name, doubled(frames_of(name), delay)))
+    assert [flow["repeated"] for flow in altered["rdma_flows"]] == [
+        flow["repeated"] for flow in whole["rdma_flows"]
+    ]
+    assert [conn["setup_s"] for conn in altered["connections"]] == [
+        conn["setup_s"] for conn in whole["connections"]
+    ]
+
+
+@pytest.mark.parametrize("name", ("6.1-v1-n-lossy", "6.1-v2-n-lossy"))
+def test_naks_of_a_mirror_port_count_once(tshark, scratch, name):
+    whole = report(tshark, path_of(name))
+    altered = report(tshark, write(scratch, name, doubled(frames_of(name), 5)))
+    late = [flow["late_naks"] for flow in whole["rdma_flows"]]
+    assert [flow["late_naks"] for flow in altered["rdma_flows"]] == late and any(late)
+
+
+# ---- handshakes ----
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_time_counts_from_the_syn_alone(tshark, scratch, name):
+    def times(path):
+        text = tshark.show(
+            path, "-T", "fields", "-e", "frame.time_epoch", "-e", "smcr.time_relative"
+        )
+        return dict(line.split("\t") for line in text.splitlines())
+
+    whole = times(path_of(name))
+    assert any(whole.values())
+    for size in (1, 2, 3):
+        altered = times(write(scratch, name, frames_of(name)[size:]))
+        assert all(after in ("", whole[when]) for when, after in altered.items())
+
+
+@pytest.mark.parametrize("name", ("6.1-v2-j-http11", "6.1-v2-t-different-tokens"))
+def test_a_release_that_is_cut_is_not_guessed(tshark, scratch, name):
+    for size in range(116, 172, 8):
+        path = write(scratch, name, alterations.snapped(frames_of(name), size))
+        shown = tshark.show(path, "-Y", "smcr.clc.vendor_oui || smcr.clc.vendor_options")
+        first = {frame for frame in clc_frames(name, PROPOSAL)}
+        assert not {int(line.split()[0]) for line in shown.splitlines()} & first
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_direction_that_is_not_captured_has_answered(tshark, scratch, name):
+    whole = by_ports(report(tshark, path_of(name)))
+    for case in alterations.one_host(captured(name)):
+        altered = by_ports(report(tshark, write(scratch, name, case.alter(frames_of(name)))))
+        for ports, conn in altered.items():
+            assert conn["setup_longest"] in (None, whole[ports]["setup_longest"]), case.label
+
+
+def captured(name):
+    """What kinds of alterations ask for of a capture."""
+    return alterations.collections.namedtuple("Captured", "path frames")(
+        path_of(name), frames_of(name)
+    )
+
+
+@pytest.mark.parametrize("name", REUSED)
+def test_writes_of_an_unknown_handshake_are_unknown(tshark, scratch, name):
+    frames = alterations.left_out(frames_of(name), clc_frames(name, ACCEPT, CONFIRM))
+    altered = report(tshark, write(scratch, name, frames))
+    unknown = [conn for conn in altered["connections"] if conn["outcome"] == "unknown"]
+    assert unknown
+    for conn in unknown:
+        assert all(
+            conn[way][figure] is None for way in DIRECTIONS for figure in ("bytes", "writes", "cdc")
+        )
+
+
+@pytest.mark.parametrize("name", DECLINED_LATE)
+def test_a_first_contact_is_open_until_confirm_link_is_answered(tshark, scratch, name):
+    whole = frames_of(name)
+    (confirm,) = clc_frames(name, CONFIRM)
+    altered = report(tshark, write(scratch, name, whole[:confirm]))
+    assert [conn["outcome"] for conn in altered["connections"]] == ["unknown"]
+    assert report(tshark, path_of(name))["connections"][0]["outcome"] == "fallback"
+
+
+# ---- two clocks ----
+
+
+@pytest.mark.parametrize("late", (-2, 1, 2))
+@pytest.mark.parametrize("name", REUSED)
+def test_nobody_is_blamed_for_two_clocks(tshark, scratch, name, late):
+    """The clock of the interface that captures RoCE is so many seconds late."""
+    roce = {packet.frame for packet in wire.roce(path_of(name))}
+    moved = [
+        pcapng.at_time(frame, pcapng.time(frame) + late * MICROSECONDS * (frame.number in roce))
+        for frame in frames_of(name)
+    ]
+    moved.sort(key=pcapng.time)
+    whole = by_ports(report(tshark, path_of(name)))
+    altered = report(tshark, write(scratch, name, moved))
+    assert not altered["breaches"]
+    for ports, conn in by_ports(altered).items():
+        for way in DIRECTIONS:
+            assert conn[way]["bytes"] in (None, whole[ports][way]["bytes"])
