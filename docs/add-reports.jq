@@ -76,7 +76,7 @@ def rules: {
         "reset_by": "first", "client_to_server": "own", "server_to_client": "own"},
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
-    "queue_pair": {"gid": "first", "qpn": "first"},
+    "queue_pair": {"gid": "first", "mac": "first", "qpn": "first"},
     "link": {"number": "first", "index": "own", "state": ["unconfirmed", "active", "lost", "rejected", "deleted"],
         "state_frame": "null", "state_time": "latest", "mtu_bytes": "first", "client": {"of": "queue_pair"}, "server":
         {"of": "queue_pair"}, "added_frame": "null", "added_time": "first", "deleted_frame": "null", "deleted_time":
@@ -99,9 +99,10 @@ def rules: {
         "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
-        "silent_s": "total", "silences": "total", "silent_repeated": "total", "late_naks": "total", "copies": "total",
-        "gaps": "total", "missing": "total", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
-        "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
+        "silent_s": "total", "silences": "total", "silent_repeated": "total", "acked_longest": "first", "late_naks":
+        "total", "copies": "total", "gaps": "total", "missing": "total", "not_captured": "total",
+        "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total",
+        "completion_time_s": "total", "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
@@ -109,7 +110,7 @@ def rules: {
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
         "rdma_flows": "own", "tcp_flows": "own"}
 };
-def left_out: ["derived", "end", "longest_silence", "longest_waits", "states", "stuck"];
+def left_out: ["derived", "end", "handshake_end", "longest_silence", "longest_waits", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.
