@@ -603,7 +603,7 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s ended with a TCP reset, not with an end in CDC%s%s",
+                    "%s ended with a TCP reset, not by CDC%s%s",
                     conns_text(finder, &group), losses_text(finder, is_reset),
                     group.count ? icmp_text(finder, &group) : "");
     smcr_finder_add(finder,
