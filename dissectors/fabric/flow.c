@@ -159,13 +159,13 @@ may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *see
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is the
- * history of that request. The two come within 100 microseconds of each other, and the sender has
- * no reason to retransmit so soon. In addition, one of two conditions holds: 1. the request comes
- * right before the packet; 2. the capture has every packet twice, as a mirror port of a switch sends
- * it, so that other requests come between the two. A copy that came right after its request has
- * shown this before. A packet that goes on after the last request is no copy: a sender that goes
- * back retransmits everything from there on. */
+/* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is
+ * the history of that request. The two come within 100 microseconds of each other, and the sender
+ * has no reason to retransmit so soon. In addition, one of two conditions holds: 1. the request
+ * comes right before the packet; 2. the capture has every packet twice, as a mirror port of a
+ * switch sends it, so that other requests come between the two. A copy that came right after its
+ * request has shown this before. A packet that goes on after the last request is no copy: a sender
+ * that goes back retransmits everything from there on. */
 static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)

@@ -279,8 +279,8 @@ typedef struct {
                            little-endian */
     bool big_endian;    /* version 2: the length field has the right value only if read as
                            big-endian */
-    bool complete;      /* the whole message was captured, but for reserved bytes at its end, and its
-                           length is right */
+    bool complete;      /* the whole message was captured, but for reserved bytes at its end, and
+                           its length is right */
     bool lacks_response_flag; /* the state has found that the message is a response, although its
                                  response flag is not set */
     union {

@@ -526,7 +526,7 @@ typedef struct {
 } smcr_collect_moves_t;
 
 /* Fills in the entry of a connection from its figures `counted`. Memory is allocated in `scope`.
- * `tcp`: facts of the TCP connection; NULL: not known. `collection`: has the gaps of the capture. */
+ * `tcp`: facts of the TCP connection; NULL: not known. `collection` has the gaps of the capture. */
 void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp,

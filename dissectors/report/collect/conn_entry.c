@@ -175,8 +175,9 @@ may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect
     const uint64_t wait = 6 * SMCR_TIME_SECOND;
     const smcr_conn_t *conn = counted->conn;
     const smcr_link_t *link = conn->side[0].link;
+    bool is_confirmed = link && link->state == SMCR_LINK_ACTIVE;
 
-    if (!conn->first_contact || last_time == SMCR_FIGURE_UNKNOWN || (link && link->state == SMCR_LINK_ACTIVE))
+    if (!conn->first_contact || last_time == SMCR_FIGURE_UNKNOWN || is_confirmed)
         return false;
     bool is_over = tcp && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame));
     return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;

@@ -161,9 +161,11 @@ was_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_t p
     const uint16_t flags = segment->flags;
     uint64_t end = place.data + segment->length;
 
-    return (segment->length && smcr_ranges_find(&direction->captured, place.data, end)) ||
-           (flags & SMCR_CONGESTION_TCP_SYN && direction->syn == place.from) ||
-           (flags & SMCR_CONGESTION_TCP_FIN && direction->fin && direction->fin == end);
+    if (segment->length && smcr_ranges_find(&direction->captured, place.data, end))
+        return true;
+    if (flags & SMCR_CONGESTION_TCP_SYN && direction->syn == place.from)
+        return true;
+    return flags & SMCR_CONGESTION_TCP_FIN && direction->fin && direction->fin == end;
 }
 
 /* Whether the segment was sent before the newest segment, though it was captured after. Three signs

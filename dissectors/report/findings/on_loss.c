@@ -17,6 +17,7 @@ is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
 {
     return smcr_finding_flow_is_damaged(finder, flow) ||
            smcr_finding_flow_is_dead_end(finder, flow) ||
+           smcr_finding_flow_is_too_big(finder, flow) ||
            smcr_finding_flow_is_unheard(finder, flow);
 }
 
