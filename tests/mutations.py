@@ -642,8 +642,8 @@ EVERY = [
             "keep-alives-are-repeats",
             "dissectors/report/congestion/tcp_direction.c",
             "unit/test_tcp_way.c",
-            "place.to > place.from && !is_keep_alive(direction, place))",
-            "place.to > place.from)",
+            "if (place.to == place.from || is_keep_alive(direction, place))",
+            "if (place.to == place.from)",
         ),
         (
             FIGURES,
@@ -696,8 +696,8 @@ EVERY = [
             "mildest-first",
             "dissectors/report/findings/findings.c",
             "unit/test_findings.c",
-            "return a->entry.severity > b->entry.severity ? -1 : 1;",
-            "return a->entry.severity < b->entry.severity ? -1 : 1;",
+            "compare(b->entry.severity, a->entry.severity),",
+            "compare(a->entry.severity, b->entry.severity),",
         ),
         (
             FINDINGS,

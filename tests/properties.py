@@ -126,6 +126,8 @@ PROPERTIES = [
             "facts/test_report_live.py",
             "facts/test_lasting.py",
             "facts/test_extent.py",
+            "facts/test_one_connection.py",
+            "facts/test_altered_report.py",
         ],
     ),
     (
@@ -137,6 +139,8 @@ PROPERTIES = [
         [
             "facts/test_findings.py",
             "facts/test_stories.py",
+            "facts/test_story_links.py",
+            "facts/test_story_handshakes.py",
             "facts/test_causes.py",
             "facts/test_causes_made.py",
             "facts/test_times.py",

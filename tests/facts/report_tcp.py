@@ -173,7 +173,10 @@ class Way:
             if segment.length
             else False
         ) or bool(
-            segment.flags & SYN and segment.seq in self.syns or segment.flags & FIN and fin == self.fin
+            segment.flags & SYN
+            and segment.seq in self.syns
+            or segment.flags & FIN
+            and fin == self.fin
         )
 
     def was_sent_after(self, segment):
