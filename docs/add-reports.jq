@@ -66,13 +66,13 @@ def rules: {
         "answer_time_s": "total", "slow_answers": "total", "slow_answers_s": "total", "urgent_count": "total",
         "unreported_bytes": "tail", "unannounced_bytes": "tail"},
     "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first"},
-    "connection": {"stream": "own", "tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "tokens": {"of":
-        "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first", "outcome":
-        ["unknown", "no-connection", "failed", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own", "link_group":
-        "own", "links": "own", "setup_s": "first", "setup": {"of": "conn_setup"}, "setup_longest": "first",
-        "buffer_bytes": {"of": "size_pair"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null",
-        "last_time": "latest", "began_before": "head", "ends": "own", "named_by": "first", "named_frame": "null",
-        "named_time": "first", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"],
+    "connection": {"stream": "own", "tcp_stream": "own", "roce_stream": "own", "tcp_isn": {"of": "number_pair"},
+        "tokens": {"of": "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first",
+        "outcome": ["unknown", "no-connection", "failed", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own",
+        "link_group": "own", "links": "own", "setup_s": "first", "setup": {"of": "conn_setup"}, "setup_longest":
+        "first", "buffer_bytes": {"of": "size_pair"}, "first_frame": "null", "first_time": "earliest", "last_frame":
+        "null", "last_time": "latest", "began_before": "head", "ends": "own", "named_by": "first", "named_frame":
+        "null", "named_time": "first", "goes_on": "tail", "close": ["unknown", "open", "normal", "reset", "abort"],
         "reset_by": "first", "client_to_server": "own", "server_to_client": "own"},
     "peer": {"peer_id": "first", "host_name": "first", "system": "first"},
     "peers": {"client": {"of": "peer"}, "server": {"of": "peer"}},
@@ -201,6 +201,7 @@ def turned_connection:
     | .tcp_isn |= turned
     | .tokens |= turned
     | (if .fallback then .fallback.by |= other_side else . end)
+    | .reset_by |= other_side
     | .client_to_server as $there | .client_to_server = .server_to_client | .server_to_client = $there;
 
 def turned_tcp:
@@ -364,7 +365,8 @@ def longest_waits:
 def connection($number; $tcp):
     combined("connection")
     + {stream: $number, tcp_stream: map($tcp[name_of(.tcp_stream) // ""]) | first_known,
-       fallback: map(.fallback) | first_known | (if . then .frame = null else . end),
+       roce_stream: null,
+       fallback: (map(.fallback) | first_known | (if . then .frame = null | .crossed_frame = null else . end)),
        link_group: map(.group) | first_known, links: links_of_connection, ends: ends,
        longest_waits: longest_waits,
        client_to_server: direction(.client_to_server), server_to_client: direction(.server_to_client)};

@@ -19,7 +19,8 @@ SAMPLE = sorted(CAPTURES)[::5]  # each takes three runs of tshark
 # ---- hand-made reports ----
 
 CLIENT, SERVER = {"addr": "10.0.0.1", "port": 40000}, {"addr": "10.0.0.2", "port": 80}
-QP_A, QP_B = {"gid": "fe80::a", "qpn": 17}, {"gid": "fe80::b", "qpn": 1235}
+QP_A = {"gid": "fe80::a", "mac": None, "qpn": 17}
+QP_B = {"gid": "fe80::b", "mac": None, "qpn": 1235}
 
 
 def at(seconds):
