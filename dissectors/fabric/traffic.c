@@ -153,6 +153,18 @@ complete_messages(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t
                        completed_fetch(&requests->flow, packet->opcode, psn));
 }
 
+/* Frame and time of the request that an acknowledgement of `psn` acknowledges. If it is proven that
+ * the receiver has discarded the first packet with the PSN, that is the last one. `seen`: the
+ * history of the PSN; NULL: there is none. */
+static smcr_when_t
+acked_request(const smcr_flow_t *flow, smcr_psn_t psn, const smcr_seen_packet_t *seen)
+{
+    bool is_discarded = seen && seen->psn == psn && seen->rare && seen->rare->discard_proof &&
+                        *seen->rare->discard_proof;
+
+    return is_discarded ? smcr_seen_last(seen) : request_time(flow, psn);
+}
+
 smcr_traffic_answer_t
 smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet)
 {
@@ -167,7 +179,7 @@ smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const sm
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, read ? read : said.psn);
     answer.was_retransmitted = was_retransmitted(seen);
     if (said.kind == SMCR_IB_SYNDROME_ACK)
-        answer.acked_request = request_time(flow, said.psn);
+        answer.acked_request = acked_request(flow, said.psn, seen);
     else
         answer.refused_request = request_time(flow, said.psn);
     if (packet->when.time < answer.acked_request.time)

@@ -159,7 +159,9 @@ may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect
     const smcr_conn_t *conn = counted->conn;
     const smcr_link_t *link = conn->side[0].link;
 
-    if (!conn->first_contact || last_time == SMCR_FIGURE_UNKNOWN || (link && link->state == SMCR_LINK_ACTIVE))
+    if (!conn->first_contact || last_time == SMCR_FIGURE_UNKNOWN)
+        return false;
+    if (link && link->state == SMCR_LINK_ACTIVE)
         return false;
     bool is_over = tcp && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame));
     return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
