@@ -168,16 +168,12 @@ class Way:
     def is_known(self, segment):
         """Has some of it come before?"""
         fin = (segment.seq + segment.length) % SEQUENCES
-        return (
-            any(-segment.length < ahead(segment.seq, at) < size for at, size in self.seen)
-            if segment.length
-            else False
-        ) or bool(
-            segment.flags & SYN
-            and segment.seq in self.syns
-            or segment.flags & FIN
-            and fin == self.fin
-        )
+        if segment.length and any(
+            -segment.length < ahead(segment.seq, at) < size for at, size in self.seen
+        ):
+            return True
+        syn = segment.flags & SYN and segment.seq in self.syns
+        return bool(syn or (segment.flags & FIN and fin == self.fin))
 
     def was_sent_after(self, segment):
         """Was it sent after the segment that ends highest: is it a retransmission?"""

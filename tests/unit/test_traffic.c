@@ -78,7 +78,7 @@ static const struct {
      {{FIRST, 5}, {MIDDLE, 8}, {LAST, 9}, {.what = ACK, .psn = 9, .acks = 3}}},
     {"the middle is lost on the wire, and retransmitted",
      {{ACK, 4}, {FIRST, 5}, {LAST, 7}, {NAK, 6, .refuses = 0}, {MIDDLE, 6}, {LAST, 7},
-      {.what = ACK, .psn = 7, .acks = 3, .completes = {2}}}},
+      {.what = ACK, .psn = 7, .acks = 6, .completes = {2}}}},
     {"a repeat does not begin anew",
      {{SEND, 5}, {FIRST, 6}, {LAST, 7}, {SEND, 5}, {FIRST, 6}, {LAST, 7},
       {.what = ACK, .psn = 7, .acks = 3, .completes = {1, 2}}}},

@@ -47,9 +47,10 @@ typedef struct {
     wmem_map_t *odd; /* packets with something odd: number of the frame -> odd_t; NULL: none */
 } followed_t;
 
-/* What is odd about a packet. LATE: the packet came out of order. LATE_AND_ASKED_FOR: the packet came
- * out of order, and a NAK that asks for the packet has been counted. DAMAGED: the packet has a wrong
- * ICRC. ASKS_FOR_DAMAGED: the packet is a NAK of the reverse flow that asks for a damaged packet. */
+/* What is odd about a packet. LATE: the packet came out of order. LATE_AND_ASKED_FOR: the packet
+ * came out of order, and a NAK that asks for the packet has been counted. DAMAGED: the packet has a
+ * wrong ICRC. ASKS_FOR_DAMAGED: the packet is a NAK of the reverse flow that asks for a damaged
+ * packet. */
 typedef enum { NOT_ODD, LATE, LATE_AND_ASKED_FOR, DAMAGED, ASKS_FOR_DAMAGED } odd_t;
 
 /* ---- finding ---- */

@@ -158,14 +158,12 @@ static bool
 was_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_t place,
              const smcr_congestion_tcp_segment_t *segment)
 {
-    const uint16_t flags = segment->flags;
     uint64_t end = place.data + segment->length;
+    bool has_syn = place.data > place.from, has_fin = place.to > end;
 
     if (segment->length && smcr_ranges_find(&direction->captured, place.data, end))
         return true;
-    if (flags & SMCR_CONGESTION_TCP_SYN && direction->syn == place.from)
-        return true;
-    return flags & SMCR_CONGESTION_TCP_FIN && direction->fin && direction->fin == end;
+    return (has_syn && direction->syn == place.from) || (has_fin && direction->fin == end);
 }
 
 /* Whether the segment was sent before the newest segment, though it was captured after. Three signs
