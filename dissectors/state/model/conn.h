@@ -146,8 +146,8 @@ struct smcr_conn {
 
     /* ---- its place in the capture ---- */
     uint32_t index;          /* number of the connection in the capture, from 0 (smcr.stream) */
-    uint64_t begin_time;     /* time of its first SYN with the option; if none has come, of its first
-                                frame. Nanoseconds since the epoch; 0: none yet */
+    uint64_t begin_time;     /* time of its first SYN with the option; if none has come, of its
+                                first frame. Nanoseconds since the epoch; 0: none yet */
     smcr_when_t last_activity; /* frame and time of its last frame so far
                                   (smcr_conn_note_activity()) */
 
