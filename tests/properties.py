@@ -33,7 +33,10 @@ PROPERTIES = [
         ],
     ),
     ("Nothing gets a wrong owner, whatever a capture lacks", ["facts/test_state_altered.py"]),
-    ("What is said of a part of a capture is true of all of it", ["facts/test_truths.py"]),
+    (
+        "What is said of a part of a capture is true of all of it",
+        ["facts/test_truths.py", "facts/test_altered_report.py"],
+    ),
     (
         "Nobody is blamed for what a capture lacks",
         ["facts/test_removal.py", "facts/test_lacking.py"],
