@@ -150,7 +150,8 @@ add_write(analysis_t *analysis, const smcr_record_t *record)
     if (smcr_evidence_hears_reader(record, analysis->pinfo->num))
         add_number(analysis, hf_smcr_window_written, place->element_fill);
     add_number(analysis, hf_smcr_announced_in, place->is_unannounced ? 0 : place->announced_in);
-    if (place->acked) {
+    bool is_discarded = record->discard_proof_frame && *record->discard_proof_frame;
+    if (place->acked && !is_discarded) { /* else its retransmission was acknowledged */
         uint64_t sent = smcr_capture_when(analysis->pinfo).time;
         smcr_record_wait_t acked = wait_for(place->acked->frame, sent, place->acked->time);
         add_wait(analysis, hf_smcr_write_acked_in, hf_smcr_write_ack_time, &acked);

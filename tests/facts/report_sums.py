@@ -38,6 +38,7 @@ NO_COUNTS = {
     "frame",
     "delete_reason",
     "derived",
+    "acked_longest",
 }
 SAMPLES = ("setup_s",)  # one sample of a distribution in each entry
 

@@ -29,7 +29,7 @@ STORY = {
     ),
     "s02b-fw-roce-60s": (
         [r"[Nn]othing came back|no packet came back", r"10\.0\.0\.2", r"31\.\d s|30\.\d s"],
-        [r"ended with a TCP reset", r"fell back to TCP"],
+        [r"TCP reset", r"fell back to TCP"],
         [DEAD_HOST, r"86\.5 s"],
     ),
     "s04-pmtu": (
@@ -132,7 +132,6 @@ STORY = {
 
 # Stories that the page does not tell rightly yet.
 OPEN = {
-    "s06e-corrupt",
     "s10c-slow-sub-late-late",
     "s10c-slow-sub-late-late-netlink",
 }

@@ -615,7 +615,7 @@ reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_co
     if (!by)
         return wmem_strdup_printf(finder->scope, "%s%s%s ended with a TCP reset", conns, over,
                                   over[0] ? "," : "");
-    return wmem_strdup_printf(finder->scope, "%s%s: TCP reset of the %s", conns, over,
+    return wmem_strdup_printf(finder->scope, "%s%s: TCP reset by the %s", conns, over,
                               smcr_figure_role_words[by]);
 }
 
@@ -635,7 +635,7 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s, no end in CDC%s%s", reset_text(finder, is_reset, &group, ""),
+                    "%s, without a close%s%s", reset_text(finder, is_reset, &group, ""),
                     losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "");
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
