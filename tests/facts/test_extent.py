@@ -36,6 +36,7 @@ THREE, LINKS, GONE = (
     "6.1-v1-h1-two-links-second-fails",
     "6.1-v2-a2-same-qpn",
 )
+HTTP = "6.1-v2-j-http11"
 ROWS = [
     Row("a WRITE of another connection", THREE, without(230), 58152, SERVER, 0, 0),
     Row("a WRITE of another connection", THREE, without(230), 58158, SERVER, 0, 0),
@@ -55,6 +56,8 @@ ROWS = [
         0.33,
         0.35,
     ),
+    Row("packets after both have closed", HTTP, without(94), 46464, CLIENT, 0, 0),
+    Row("packets after both have closed", HTTP, without(94), 46464, SERVER, 0, 0),
 ]
 
 
@@ -77,3 +80,24 @@ def test_extent(tshark, scratch, row):
     for name in PARTS:
         upper = part[name.replace("_s", "_most_s")]
         assert part[name] - TOLERANCE <= whole[name] <= upper + TOLERANCE, name
+
+
+def direction_of(tshark, path, side):
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))
+    return found["connections"][0][side]
+
+
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_after_both_have_closed(tshark, scratch, side):
+    """Nobody sends data after both closes are acknowledged: what is missing there changes nothing."""
+    whole = direction_of(tshark, altered(tshark, scratch, HTTP, list), side)
+    part = direction_of(tshark, altered(tshark, scratch, HTTP, without(94)), side)
+    for name in ("unannounced_bytes", "unreported_bytes"):
+        assert part[name] == whole[name] == 0
+
+
+def test_message_after_a_gap(tshark, scratch):
+    """A CDC message that comes after missing packets says what it means, once it is acknowledged."""
+    path = altered(tshark, scratch, THREE, without(230))
+    printed = tshark.show(path, "-2", "-Y", "smcr.behind_gap && smcr.cdc", "-V", "-O", "smcr")
+    assert "[End of announced data: " in printed or "[End of data reported as read: " in printed
