@@ -89,7 +89,7 @@ def direction_of(tshark, path, side):
 
 @pytest.mark.parametrize("side", [CLIENT, SERVER])
 def test_after_both_have_closed(tshark, scratch, side):
-    """Nobody sends data after both closes are acknowledged: what is missing there changes nothing."""
+    """Nobody sends data after both closes are acknowledged: a gap there changes nothing."""
     whole = direction_of(tshark, altered(tshark, scratch, HTTP, list), side)
     part = direction_of(tshark, altered(tshark, scratch, HTTP, without(94)), side)
     for name in ("unannounced_bytes", "unreported_bytes"):
@@ -97,7 +97,7 @@ def test_after_both_have_closed(tshark, scratch, side):
 
 
 def test_message_after_a_gap(tshark, scratch):
-    """A CDC message that comes after missing packets says what it means, once it is acknowledged."""
+    """A CDC message after missing packets says what it means, once it is acknowledged."""
     path = altered(tshark, scratch, THREE, without(230))
     printed = tshark.show(path, "-2", "-Y", "smcr.behind_gap && smcr.cdc", "-V", "-O", "smcr")
     assert "[End of announced data: " in printed or "[End of data reported as read: " in printed
