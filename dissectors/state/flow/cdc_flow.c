@@ -113,9 +113,9 @@ add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
         smcr_list_keep(lgr->one_direction_conns, conn, HALVES_MAX);
 }
 
-/* Joins `conn`, of which only this direction is known, with its other direction, if the cursors of
- * the message show which connection that is. Returns the connection of both directions, or
- * `conn`. */
+/* Joins `conn`, of which only the direction of the message is known, with its other direction, if
+ * the cursors of the message show which direction this is. Returns the connection of both
+ * directions, or `conn`. */
 static smcr_conn_t *
 join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -206,8 +206,8 @@ may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor
 }
 
 /* Whether the message announces bytes: it is the first message of its sender, or its producer
- * cursor differs from that of the message before. If not, the WRITE before the message is of
- * another connection. */
+ * cursor differs from the producer cursor of the sender's last message. If not, the WRITE before
+ * the message is of another connection. */
 static bool
 has_moved(const smcr_conn_side_t *writer, smcr_cursor_t prod)
 {
@@ -301,7 +301,7 @@ derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
 }
 
 /* Whether the receiver had taken in the message before this packet came: the packet is a
- * retransmission or a duplicate, or the capture has it too late. */
+ * retransmission or a duplicate, or is captured out of order. */
 static bool
 was_taken_in_before(const smcr_arrival_t *arrival)
 {
@@ -585,7 +585,8 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
     smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
 }
 
-/* Free space in the sender's own element, into which its peer writes; SMCR_RECORD_NOT_KNOWN. */
+/* Free space in the sender's own element, into which its peer writes, bytes; SMCR_RECORD_NOT_KNOWN:
+ * not known. */
 static uint32_t
 offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 {
@@ -595,8 +596,8 @@ offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 }
 
 /* Completes the analysis of the message with the positions of both streams. A sender that has moved
- * to another link sends old messages once more: their cursors are older than those that are known.
- * Such a message does not give the positions of the streams. */
+ * to another link sends old messages once more: their cursors are before the known cursors. Such a
+ * message does not give the positions of the streams. */
 static void
 complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {
@@ -630,8 +631,8 @@ locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
     reader->last_positioned_write = smcr_point_at(arrival->qp, arrival->psn);
 }
 
-/* Gives WRITEs a position by the producer cursor, before the message is analysed: those right
- * before the message whose position is not known end at the cursor. */
+/* Gives WRITEs a position by the producer cursor, before the message is analysed: WRITEs without a
+ * position that come right before the message end at the cursor. */
 static void
 take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
 {
@@ -655,7 +656,7 @@ is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, cons
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
     if (!view || !view->has_announced_bytes || !view->has_unread_bytes)
-        return false; /* not known for sure */
+        return false; /* it is not known what the message announces */
     return view->announced_bytes == 0 && !record->ends_exchange &&
            cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
 }
@@ -670,9 +671,9 @@ reading_before(const smcr_stream_t *in)
                                    .free_before = smcr_stream_free(in)};
 }
 
-/* Notes the producer cursor for the WRITEs of the connection that came before the message. Its
- * position is not known, but these WRITEs end there. A host may report later which position that
- * is. */
+/* Notes the producer cursor for the WRITEs of the connection that came before the message. The
+ * position of the cursor in the stream is not known, but these WRITEs end at the cursor. A host may
+ * report the position later. */
 static void
 announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
@@ -782,7 +783,7 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
     receiver->in.may_rewrite |= after_move;
-    if (after_move) /* so that the move counts as later than this message */
+    if (after_move) /* the move has to count as later than this message */
         sender->moved_frame = arrival->when.frame + 1;
     receiver->last_cdc_received = smcr_point_at(arrival->qp, arrival->psn);
     sender->cdc_flags = cdc->flags;

@@ -280,7 +280,7 @@ crosses_server(const smcr_exchange_message_t *message)
 }
 
 /* Whether two requests of these types must not be open at the same time: RKeys must not change
- * while links do (3.5.5.3). */
+ * while links change (3.5.5.3). */
 static bool
 exclude_each_other(uint8_t one, uint8_t other)
 {
@@ -396,8 +396,8 @@ came_after_response(const smcr_exchange_message_t *message)
 
 /* ---- requests ---- */
 
-/* Makes responses unknown that were paired with requests of the same type sent after this one. The
- * message is a request that the capture has out of order, so such a response may belong to it. */
+/* Makes responses unknown that were paired with later requests of the same type. The message is a
+ * request that is captured out of order, so such a response may answer this request. */
 static void
 doubt_answers(const smcr_exchange_message_t *message)
 {
@@ -437,8 +437,8 @@ needs_no_response(const smcr_exchange_message_t *message)
     return ends_group || message->type == SMCR_LLC_REQ_ADD_LINK || is_link_wish(message);
 }
 
-/* Opens an exchange. The responder may have sent all requests up to its highest PSN so far before
- * it has seen this request; `responder_at` is this point. */
+/* Opens an exchange. The point `responder_at` is the highest PSN that the responder has sent so
+ * far: packets up to this point may be sent before the responder has seen the request. */
 static smcr_exchange_request_t *
 new_request(const smcr_exchange_message_t *message)
 {

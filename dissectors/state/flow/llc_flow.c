@@ -132,7 +132,7 @@ report_type(const smcr_exchange_message_t *message)
                        single_device_text(lgr));
 }
 
-/* Activates the link: CONFIRM LINK is answered. */
+/* Activates the link: the response to CONFIRM LINK has come. */
 static void
 activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -378,7 +378,7 @@ take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
 
 /* Takes in ADD LINK. The server offers a link with a request, and the client agrees or rejects with
  * the response. A client's request has queue pair number 0: it is a wish for a link, and announces
- * none. (3.5.5.1.1, A.3.2) */
+ * no queue pair. (3.5.5.1.1, A.3.2) */
 static void
 take_in_add_link(const smcr_exchange_message_t *message)
 {
@@ -435,11 +435,11 @@ end_group(const smcr_exchange_message_t *message)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* Notes that the end of the named links is uncertain: a client has asked for it, or a response
- * shows that the server has requested something. Only the server's request is certain, and it may
- * be missing. A link whose number is not known may be meant, too. `lacks_link`: the group has no
- * link with the number. Then the link may be in another group that began before the capture, since
- * the two may be one group. */
+/* Notes that the end of the named links is uncertain: a client has asked for the end, or a response
+ * shows that the server has sent a request. Only the server's request proves the end, and this
+ * request may be missing. A link whose number is not known may be meant, too. `lacks_link`: the
+ * group has no link with the number. Then the link may be in another group that began before the
+ * capture, since the two may be one group. */
 static void
 doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 {
@@ -470,9 +470,9 @@ leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *lin
     return by_client || !link;
 }
 
-/* Whether DELETE LINK announces the end of links, or asks for it. Every request does. A response of
- * the server does, too, since it follows a client's request. If the reason is that the sender does
- * not know the link or group, the message ends nothing. (A.3.4) */
+/* Whether DELETE LINK announces the end of links, or asks for the end. Every request does so. A
+ * response of the server does so, too, since this response follows a client's request. If the
+ * reason is that the sender does not know the link or group, the message ends nothing. (A.3.4) */
 static bool
 ends_links(const smcr_exchange_message_t *message)
 {
@@ -485,8 +485,8 @@ ends_links(const smcr_exchange_message_t *message)
     return !message->response || (message->by_server && message->lgr->first_contact_captured);
 }
 
-/* Takes in DELETE LINK for all links: the server's ends the group, and a client's asks for the
- * end. */
+/* Takes in DELETE LINK for all links: the server's message ends the group, and a client's message
+ * asks for the end of the group. */
 static void
 take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
 {
@@ -515,8 +515,8 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->delete_reason = reason;
 }
 
-/* Takes in DELETE LINK for one link: the server's ends the link, and a client's asks for the end.
- * `link`: NULL: the group has no link with this number. */
+/* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message
+ * asks for the end of the link. `link`: NULL: the group has no link with this number. */
 static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {

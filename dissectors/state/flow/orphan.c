@@ -60,7 +60,7 @@ full_qp_key(const uint8_t address[4], uint32_t qpn)
     uint32_t tail;
 
     memcpy(&tail, address, sizeof tail);
-    return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
+    return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* the result is never 0 */
 }
 
 /* Index in `full_unknown_qps` at which this number is kept. */

@@ -246,7 +246,8 @@ take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *t
 }
 
 /* The lowest consumer cursor that the reader can have had when `writer` sent its last message: one
- * round before the producer cursor. `base`: offset of the first byte of data in the element. */
+ * round before the writer's producer cursor. `base`: offset of the first byte of data in the
+ * element. */
 static smcr_cursor_t
 earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
 {
@@ -481,8 +482,10 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
 
 /* Keeps the report of a socket. If an earlier socket has the same token, there are three cases:
  *
- * - Both are in one dump: nobody knows which socket has the token, so neither is believed.
- * - One of them is from a file: the file is of another time, so that one is not believed.
+ * - Both reports are in one dump: it is not known which socket has the token, so neither report is
+ *   believed.
+ * - One report is from a file: the file is of another time, so the report from the file is not
+ *   believed.
  * - Otherwise the token has moved to the new socket. */
 static smcr_socket_t *
 keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint64_t dump)
@@ -828,8 +831,8 @@ is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, con
 }
 
 /* Stops believing a line of a file that contradicts the connection. If another line is the only
- * source of the group's roles, and the two lines contradict each other, nobody knows which line is
- * right, so neither is believed. `host`: side of the line's host. `is_other`: the line has named
+ * source of the group's roles, and the two lines contradict each other, it is not known which line
+ * is right, so neither is believed. `host`: side of the line's host. `is_other`: the line has named
  * another connection before, so it stays believed for that one. */
 static void
 disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int host,

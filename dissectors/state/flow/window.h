@@ -9,10 +9,10 @@
 
 #include "state/evidence/evidence.h"
 
-/* ---- who waits for whom ----
+/* ---- waits of the writer and of the reader ----
  *
- * The writer waits for free space, the reader for data. The functions are called with the bytes of
- * one byte stream that are written, announced and read. */
+ * The writer waits for free space in the element, the reader for data. The functions are called
+ * when bytes of one byte stream are written, announced or read. */
 
 /* Takes in that the bytes of a WRITE packet are in the stream: `place` waits for the CDC message
  * that announces the packet. */
@@ -29,7 +29,7 @@ typedef struct {
     uint64_t consumed_before; /* position up to which the reader had read before */
     uint64_t free_before;     /* free space of the writer before, bytes; 0: none, or the size of the
                                  element is not known */
-    bool is_mere_update;      /* the message has no news but its consumer cursor */
+    bool is_mere_update;      /* only the consumer cursor of the message is new */
     bool writer_is_complete;  /* the capture has all messages of the writer that precede the
                                  message */
 } smcr_window_reading_t;

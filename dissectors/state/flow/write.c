@@ -9,7 +9,7 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define WRITES_KEPT 64 /* last requests of a queue pair that are kept */
+#define WRITES_KEPT 64 /* number of last requests of a queue pair that are kept */
 
 /* ---- requests ---- */
 
@@ -20,7 +20,7 @@ smcr_write_recent(const smcr_qp_t *qp, unsigned back)
                ? &qp->writes[(qp->write_count - back) % WRITES_KEPT] : NULL;
 }
 
-/* The request that has the packet with this PSN; NULL: none that is kept. */
+/* The kept request of `qp` that has the packet with this PSN; NULL: there is none. */
 static smcr_write_t *
 find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -245,9 +245,9 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
 }
 
 /* Notes that data may be written once more after a move. A connection writes on one link until a
- * failover validation moves it (RFC 7609 4.6.1). If a WRITE is taken in on another link without a
- * validation, the validation is not captured. Bytes that were not acknowledged on the old link may
- * then be written once more. */
+ * failover validation moves the connection (RFC 7609 4.6.1). If a WRITE is taken in on another link
+ * without a validation, the validation is not captured. Bytes that were not acknowledged on the old
+ * link may then be written once more. */
 static void
 note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *stream)
 {
@@ -363,7 +363,7 @@ locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
     locate_request(arrival, write, entry, conn);
 }
 
-/* The request writes to the RMB that `entry` names. */
+/* Sets the RMB of the request to the RMB that `entry` names. */
 static void
 assign_rmb(smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
 {
@@ -486,7 +486,7 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     return write;
 }
 
-/* Whether the packet is the first packet of the request, sent once more. `write`: NULL gives
+/* Whether the packet is a retransmission of the first packet of the request. `write`: NULL gives
  * false. */
 static bool
 is_first_packet_of(const smcr_write_t *write, const smcr_arrival_t *arrival)
@@ -626,10 +626,10 @@ announces_request(const smcr_stream_t *stream, smcr_cursor_t prod, const smcr_wr
            (write->position > begin && write->position + write->length <= end);
 }
 
-/* Whether the connection whose CDC message arrives has sent the request. A connection that has not
- * ended has. Linux may report in CDC that it has closed before it sends its last data. So if the
- * connection has ended, the message has to announce the whole request, or bytes that begin with the
- * request. */
+/* Whether the connection whose CDC message arrives has sent the request. This is so for a
+ * connection that has not ended. Linux may report in CDC that it has closed before it sends its
+ * last data. So if the connection has ended, the message has to announce the whole request, or
+ * bytes that begin with the request. */
 static bool
 has_sent_request(const smcr_arrival_t *arrival, const smcr_write_t *write,
                  const smcr_conn_t *conn, smcr_cursor_t prod)
