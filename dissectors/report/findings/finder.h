@@ -22,9 +22,9 @@
 
 /* Ranks of findings. A rank is named for the trouble that its findings report. The ranks form four
  * classes (smcr_finding_class_t): the first rank of each class is marked. Within a class, a cause
- * comes before what follows from it. */
+ * comes before its consequences. */
 typedef enum {
-    /* ---- what failed ---- */
+    /* ---- failures ---- */
     SMCR_FINDING_BY_ICRC,           /* packets with a wrong ICRC: damaged */
     SMCR_FINDING_FIRST_FAILED = SMCR_FINDING_BY_ICRC,
     SMCR_FINDING_BY_FORMAT,         /* messages that break their format */
@@ -73,7 +73,7 @@ typedef enum {
     SMCR_FINDING_BY_NOTICE,         /* an expert item that no other finding explains */
     SMCR_FINDING_BY_ICRC_DOUBTED,   /* ICRCs whose check does not show whether packets are
                                        damaged */
-    SMCR_FINDING_BY_SILENCE,        /* connections that go silent */
+    SMCR_FINDING_BY_SILENCE,        /* open connections without packets at the end of the capture */
     SMCR_FINDING_BY_CUT,            /* frames are truncated by snaplen */
     SMCR_FINDING_BY_APPLICATION,    /* the application's protocol reports errors */
     SMCR_FINDING_BY_COST,           /* cost that could be avoided, but no harm */
@@ -85,8 +85,8 @@ typedef enum {
 typedef enum {
     SMCR_FINDING_FAILED, /* something failed: a connection, a link, a packet */
     SMCR_FINDING_COSTS,  /* programs waited */
-    SMCR_FINDING_RISK,   /* nothing has failed yet, and nobody waited for it */
-    SMCR_FINDING_REMARK  /* what else a reader should know */
+    SMCR_FINDING_RISK,   /* nothing has failed yet, and no program waited */
+    SMCR_FINDING_REMARK  /* other facts that a reader should know */
 } smcr_finding_class_t;
 
 /* Returns the class of a rank. */
@@ -224,8 +224,9 @@ bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_
  * packet. The link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether the flow sends a request in vain that is larger than all packets which arrive at the
- * destination host: the path MTU may be too small for it (docs/report.md). */
+/* Whether the flow retransmits a request that is never acknowledged, and that is larger than all
+ * packets which arrive at the destination host: the path MTU may be too small for this request
+ * (docs/report.md). */
 bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
@@ -234,7 +235,7 @@ bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_
 
 /* ---- texts about handshakes, for findings of fallbacks ---- */
 
-/* Shortest setup that is said, nanoseconds. */
+/* Shortest setup of a connection that a finding reports, nanoseconds. */
 #define SMCR_FINDING_SLOW_SETUP (500 * SMCR_TIME_MILLISECOND)
 
 /* Returns the time from the SYN to the fallback of the connection, nanoseconds; 0: not known, or no
@@ -263,5 +264,6 @@ void smcr_finding_on_loss(smcr_finder_t *finder);
 void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);
 
-/* Adds the expert items that no finding so far explains. Called after all other rules. */
+/* Adds findings for the expert items that no earlier finding explains. Called after all other
+ * rules. */
 void smcr_finding_on_notices(smcr_finder_t *finder);
