@@ -80,8 +80,8 @@ typedef struct {
                                            (SMCR_TIMELINE_ANSWER) */
     uint64_t slow_answers[2];     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
     uint64_t slow_answer_time[2]; /* time that these answers took together, nanoseconds */
-    smcr_when_t ended[2]; /* by sender: first CDC message that closes or aborts the connection;
-                             frame 0: none */
+    smcr_when_t ended[2]; /* first CDC message that closes or aborts the connection; index: side of
+                             the sender; frame 0: none */
     smcr_when_t idle;     /* last RDMA WRITE with data, of either side, before the earlier message
                              of `ended`, or the first packet of the connection; set with `ended` */
 } smcr_collect_times_t;
@@ -89,7 +89,7 @@ typedef struct {
 /* Shortest time of an answer that a user notices, nanoseconds. */
 #define SMCR_COLLECT_SLOW_ANSWER (500 * SMCR_TIME_MILLISECOND)
 
-/* What the capture has missed of a connection up to a certain packet. */
+/* Packets and messages of a connection that are missing before a certain packet. */
 typedef struct {
     const uint32_t *by_sender; /* sequence gaps on the packet's link so far: an array of two counts,
                                   index: side of the sender */
@@ -104,7 +104,7 @@ typedef struct {
     uint64_t ready;      /* time from which the connection can carry data; SMCR_FIGURE_UNKNOWN: not
                             known */
     bool has_syn;        /* the SYN of the connection was captured */
-    smcr_timeline_missing_t missing; /* what the capture may miss of the connection */
+    smcr_timeline_missing_t missing; /* packets of the connection that may be missing */
 } smcr_collect_span_t;
 
 /* Adds the connection's next RoCE packet to the timeline in `times`. `gaps`: what the capture has
@@ -175,11 +175,11 @@ typedef struct {
                                packet, to the last retransmission; frame of the end 0: none */
     smcr_when_t first_repeated; /* first retransmission */
     uint32_t lowest;        /* lowest PSN that was retransmitted, 24 bits */
-    uint64_t attempts;      /* how often the packet with the lowest PSN was retransmitted */
+    uint64_t attempts;      /* number of retransmissions of the packet with the PSN `lowest` */
     uint32_t proven_frame;  /* frame of the second of these retransmissions: a host that sends
                                something after this frame was alive when it should have answered;
                                0: none so far */
-    uint64_t repeated;      /* number of packets that were retransmitted */
+    uint64_t repeated;      /* number of packets that were retransmitted in this time */
     smcr_when_t other_qp;   /* last packet from the peer's address that another queue pair has
                                received */
     smcr_when_t tcp;        /* last TCP segment of the peer */
@@ -272,7 +272,7 @@ typedef struct {
     smcr_when_t end;   /* last captured try */
     uint32_t next;     /* PSN of the expected request, 24 bits; if this request is missing in the
                           capture, PSN of the first captured request after it */
-    uint32_t tries;    /* how often the request with the PSN `next` was captured */
+    uint32_t tries;    /* number of captured transmissions of the request with the PSN `next` */
     uint32_t length;   /* length of the IP packet of the expected request, bytes; 0: the request is
                           missing in the capture */
     uint32_t missing;  /* number of missing PSNs from the expected request on; 0: the expected
@@ -283,7 +283,7 @@ typedef struct {
 
 /* Sizes of the requests of a flow. All zeros: no packet has come. */
 typedef struct {
-    smcr_collect_sent_t sent[SMCR_COLLECT_SENT_KEPT]; /* the last requests; a ring */
+    smcr_collect_sent_t sent[SMCR_COLLECT_SENT_KEPT]; /* the last requests, as a ring buffer */
     unsigned sent_next;       /* index in `sent` for the next request */
     unsigned sent_count;      /* number of members of `sent` that are in use */
     bool is_known;            /* `expected` is known */
@@ -432,9 +432,9 @@ typedef struct {
 
     uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
                                 began in the capture; valid if `figures.cdc` is not 0 */
-    bool has_unowned_writes; /* before the direction's last packet, the sender had sent a WRITE on
-                                the same link whose connection is not known: the WRITE may belong to
-                                this connection */
+    bool has_unowned_writes; /* `figures` may miss a WRITE: before the direction's last packet, the
+                                sender has sent a WRITE on the same link whose connection is not
+                                known */
 } smcr_collect_direction_t;
 
 /* Element of the list of links that a connection has used, in order of time. */
@@ -549,7 +549,8 @@ smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
  * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. */
 void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all);
 
-/* Makes one entry of two halves: `entry` has the figures of RoCE, `clc` those of TCP and CLC. */
+/* Makes one entry of two halves. `entry`: entry of the RoCE half, which gets the result. `clc`:
+ * entry of the half of TCP and CLC. */
 void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc);
 
 /* Returns the number of a link group in the report. The number is the index of the group. A group

@@ -168,9 +168,9 @@ stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
 }
 
 /* Whether the capture ends before it is certain that the first contact succeeds: CONFIRM LINK has
- * not confirmed the link so far, and hosts decline the connection if nobody answers CONFIRM LINK
- * for 5 s (LLC_WAIT_FIRST_TIME, net/smc/smc_llc.h). The time has an allowance of 1 s. `last_time`:
- * when the capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known. */
+ * not confirmed the link so far, and a host declines the connection if CONFIRM LINK gets no
+ * response for 5 s (LLC_WAIT_FIRST_TIME, net/smc/smc_llc.h). The time has an allowance of 1 s.
+ * `last_time`: when the capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known. */
 static bool
 may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
                     uint64_t last_time)
@@ -242,7 +242,7 @@ close_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_
     const smcr_conn_t *conn = counted->conn;
     const smcr_conn_side_t *side = conn->side;
     smcr_figure_close_t below = close_of_tcp(tcp);
-    /* whether data of the connection may have gone over RDMA, captured or not */
+    /* data of the connection may have gone over RDMA, captured or not */
     bool left_tcp =
         counted->on_roce || ((conn->confirm_frame || conn->clc_cut) && !conn->fallback.kind);
 

@@ -10,7 +10,7 @@
 #include "wire/wire.h"
 
 /* Longest time between the close of TCP and the last CDC message of the same connection,
- * nanoseconds: both sides close both at once. */
+ * nanoseconds. Hosts close SMC-R and TCP at almost the same time. */
 #define CLOSE_TOGETHER (100 * SMCR_TIME_MILLISECOND)
 
 /* The data of one attempt to pair halves. */

@@ -94,8 +94,8 @@ write_end(const smcr_conn_t *conn, int side, uint8_t gid[SMCR_GID_LENGTH])
         memcpy(gid, conn->addr.ipv6[role], SMCR_GID_LENGTH);
 }
 
-/* Notes the last TCP segment of the silent host on the connections of its link group. The addresses
- * of the newest connection stand for those of all. */
+/* Notes the last TCP segment of the silent host on the connections of its link group. Only the
+ * addresses of the newest connection are searched. */
 static void
 note_tcp_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
                   smcr_collect_silence_t *silence)

@@ -208,11 +208,10 @@ smcr_finding_is_timeout(uint64_t code)
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 
-/* Returns the longest time in which requests of the flow were retransmitted and nothing came back.
- * Returns NULL in three cases:
- * 1. there is no such time, or the same packet was retransmitted only once or twice in it;
- * 2. the link group had ended before: nobody has to answer then;
- * 3. a display filter of the report may hide the answers. */
+/* Returns the longest time in which requests of the flow were retransmitted and the peer sent
+ * nothing. Returns NULL in three cases: 1. there is no such time, or the same packet was
+ * retransmitted only once or twice in it; 2. the link group had ended before: the peer does not
+ * have to answer then; 3. a display filter of the report may hide the answers. */
 const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *finder,
                                                            const smcr_entry_rdma_t *flow);
 

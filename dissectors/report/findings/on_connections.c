@@ -448,7 +448,7 @@ find_aborted(smcr_finder_t *finder)
         losses_text(finder, is_aborted));
 }
 
-/* ---- a server closes an idle connection, and its client goes on to keep it ---- */
+/* ---- a server closes an idle connection, and its client keeps the connection ---- */
 
 #define LONG_IDLE SMCR_TIME_SECOND /* shortest time without data after which a connection is idle,
                                       and after which a client has not noticed a close */

@@ -546,7 +546,7 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
 }
 
 /* Finding: a link group ends, and its last packets are retransmitted. This is harmless. The peer
- * has destroyed its queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The
+ * has destroyed its queue pair, so the last DELETE LINK of Linux gets no acknowledgement. The
  * finding is made only if the capture has the end of a link group before the first of these
  * retransmissions. */
 static void

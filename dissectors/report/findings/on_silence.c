@@ -64,8 +64,8 @@ had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow
 
 /* ---- gathering the silent hosts ---- */
 
-/* Returns a text that is the same for all flows to one host: link group and side of the host; for
- * flows of no link both addresses. */
+/* Returns a text that identifies the host to which the flow goes. Flow of a link: link group and
+ * side of the host. Flow of no link: both addresses. */
 static const char *
 key_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

@@ -177,7 +177,8 @@ may_be_confirmed(const smcr_link_t *link)
 }
 
 /* Whether a DELETE LINK after `frame` may name this link, although its own link is not known to
- * belong to the same group. The link number decides; a link without a known number may be any. */
+ * belong to the same group. The link number decides. If the number of this link is not known, any
+ * number may name this link. */
 static bool
 may_be_deleted(const smcr_link_t *link, uint32_t frame)
 {
@@ -478,7 +479,7 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     const smcr_qp_t *qp = arrival->qp;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
     const smcr_point_t *heard = &conn->side[qp->side].last_cdc_received;
-    bool replay = sender->moved_frame > sender->last_cdc_frame; /* after a failover (4.6.1) */
+    bool replay = sender->moved_frame > sender->last_cdc_frame; /* failover (4.6.1) */
     bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
     bool ended = smcr_conn_side_has_closed(sender);
     int16_t step = smcr_conn_side_seq_step(sender, cdc->seq);
@@ -603,7 +604,7 @@ place_cursor(smcr_evidence_cursor_t *cursor, const smcr_ring_t *ring, uint64_t p
 
     cursor->known &= smcr_ring_room(ring) || at.wrap == now.wrap;
     cursor->end = position + (uint64_t)MAX(step, 0);
-    bool moves = cursor->known && cursor->end > position; /* not an old cursor */
+    bool moves = cursor->known && cursor->end > position; /* false: an earlier cursor */
     cursor->over = moves && cursor->end > bound ? cursor->end - bound : 0;
 }
 

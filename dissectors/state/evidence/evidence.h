@@ -184,8 +184,8 @@ smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *con
 }
 
 /* Whether a FIN of the role may belong to this connection. `next`: sequence number after the FIN.
- * The FIN of a connection with only CLC bytes is right after these bytes. Another FIN belongs to
- * another connection with the same ports. true also if CLC bytes of the role are missing. */
+ * The FIN has to come right after the CLC bytes of the role; any other FIN belongs to another
+ * connection with the same ports. true also if CLC bytes of the role are missing. */
 static inline bool
 smcr_evidence_tcp_is_end(const smcr_conn_t *conn, unsigned role, uint32_t next)
 {
@@ -315,7 +315,7 @@ typedef struct {
 typedef struct {
     bool follows; /* the sequence number proves that no CDC message is missing after the sender's
                      last message; the cursors of that message are possible */
-    bool same;    /* the sender's last message had the same consumer cursor */
+    bool same;    /* the consumer cursor is equal to that in the sender's last message */
     uint32_t since; /* frame of the first packet after a gap: WRITEs before this frame may be
                        announced by a missing message, or be retransmitted after the sender's move
                        to another link; 0: no such WRITEs */

@@ -50,10 +50,10 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
            smcr_ring_cursors_are_same(writer->prod, cdc->cons);
 }
 
-/* Whether the order of CLC messages allows that `conn` and `half` are one connection. The older of
- * the two, by `index`, has sent CDC messages already. If the handshake of the younger one is
- * captured, it began after those messages, so it is another connection. `conn`: NULL if the
- * direction is new, which is always allowed. */
+/* Whether the order of messages allows that `conn` and `half` are one connection. The connection
+ * with the lower `index` has had CDC messages already. If the handshake of the other connection is
+ * captured, this handshake began after those CDC messages, so the two are different connections.
+ * `conn`: NULL: the direction of the message is new, which gives true. */
 static bool
 may_be_one(const smcr_conn_t *conn, const smcr_conn_t *half)
 {
@@ -104,7 +104,8 @@ find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receive
     return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
 }
 
-/* Adds the connection to those of its group of which only one direction is known. */
+/* Adds the connection to the list of its group for connections of which only one direction is
+ * known. */
 static void
 add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
 {
@@ -135,10 +136,9 @@ join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
 /* Finds or makes the connection of a token that names no connection in the group: its CLC messages
  * are not captured. There are three cases, in this order:
  *
- * 1. A host has reported a socket to which the message belongs. The connection is that of the
- *    socket, if the socket has one in this group.
- * 2. The cursors show that this is the other direction of a known connection.
- * 3. Otherwise the connection is new. */
+ * 1. A host has reported a socket to which the message belongs. The result is the connection of
+ * this socket, if the socket has a connection in this group. 2. The cursors show that the message
+ * is of the other direction of a known connection. 3. Otherwise the connection is new. */
 static smcr_conn_t *
 find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -334,7 +334,7 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return conn->side[!qp->side].has_token ? conn : join_other_direction(arrival, conn, cdc);
 }
 
-/* ---- what it changes ---- */
+/* ---- the changes that a CDC message makes ---- */
 
 /* Adds the event that the connection has moved from the link `from` to the link of the packet.
  * `validated`: the message is a failover validation. */
@@ -453,8 +453,8 @@ asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
  * message of either side answers the request of the other side.
  *
  * `follows`: the capture has the sender's message before this one. If not, an earlier message may
- * be the answer, and the request gets no response. If the capture is out of order, nobody knows
- * which message is the next one, so no request is opened or answered. */
+ * be the answer, and the request gets no response. If the capture is out of order, it is not
+ * known which message is the next one, so no request is opened or answered. */
 static void
 take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
                const smcr_cdc_t *cdc, bool follows)
@@ -489,7 +489,7 @@ typedef struct {
     const smcr_cdc_t *cdc;
     smcr_conn_t *conn;
     streams_t streams;             /* the two streams; `out` is not NULL */
-    smcr_evidence_cursors_t known; /* what the capture proves of the two cursors */
+    smcr_evidence_cursors_t known; /* facts about the two cursors that the capture proves */
     int64_t len;                   /* bytes that the message announces; negative: its producer
                                       cursor goes back */
 } counted_t;
@@ -648,8 +648,8 @@ take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
     begin_view(arrival, counted);
 }
 
-/* Whether the message has no news but its consumer cursor: it announces no bytes, answers no
- * request, and has the same flags and state as the sender's message before. */
+/* Whether only the consumer cursor of the message is new: the message announces no bytes, answers
+ * no request, and has the same flags and state as the sender's last message. */
 static bool
 is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
@@ -830,6 +830,6 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_rules_check_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     if (!after_move)
         place_on_link(arrival, conn, cdc);
-    if (!validation) /* of a validation only the sequence number counts (A.4) */
+    if (!validation) /* a failover validation has only a valid sequence number (A.4) */
         take_in_cursors_and_state(arrival, conn, cdc, after_move);
 }

@@ -99,8 +99,8 @@ give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 }
 
 /* Takes in the size of the RMB's elements, which is one size for all of them. If an earlier CLC
- * message gave another size, nobody knows where elements begin, so no data in this RMB certainly
- * belongs to one connection. The first size stays. */
+ * message gave another size, it is not known where elements begin, so no data in this RMB
+ * certainly belongs to one connection. The first size stays. */
 static void
 take_in_size(smcr_conn_side_t *side)
 {

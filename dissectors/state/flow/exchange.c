@@ -60,7 +60,7 @@ typedef struct {
                             any link */
     uint64_t now;        /* time, nanoseconds since the epoch: requests that Linux has given up at
                             this time do not count; 0: all requests count */
-    unsigned count;      /* how many exchanges match; written by find_open_request() */
+    unsigned count;      /* number of exchanges that match; written by find_open_request() */
 } wanted_request_t;
 
 /* Whether the request is one that the search looks for. */
@@ -152,9 +152,9 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
     return is_only && is_first_answer(message, request) ? request : NULL;
 }
 
-/* Ends the exchange of `request` with the message. For the rules: `what` is how the message ends
- * the exchange. `came` points to a flag that is set if another request of the same response comes
- * later (smcr_lgr_unasked_t); NULL: no such flag. */
+/* Ends the exchange of `request` with the message. Two arguments are for the rules. `what`: the way
+ * in which the message ends the exchange. `came`: flag that becomes true if another request comes
+ * later that the response may answer (smcr_lgr_unasked_t); NULL: no such flag. */
 static void
 end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
              smcr_rules_happening_t what, const bool *came)
@@ -354,9 +354,9 @@ note_request(const smcr_lgr_unasked_t *unasked)
         *unasked->request_came = true;
 }
 
-/* Whether the kept response may answer the request. The response came at most a second before the
- * request; if the capture is out of order, at any time before. Key and link have to be those of the
- * request. */
+/* Whether the kept response may answer the request. Three conditions: 1. the response came at most
+ * a second before the request, or the capture is out of order; 2. the keys are equal; 3. the link
+ * is the one on which the response expects its request. */
 static bool
 may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *message)
 {

@@ -180,7 +180,7 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* Takes in the queue pair that CONFIRM LINK names, which is that of its sender. If CLC or ADD LINK
+/* Takes in the queue pair that CONFIRM LINK names: the queue pair of the sender. If CLC or ADD LINK
  * has announced another queue pair or another device for this end of the link, reports that. An
  * announced number below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts
  * nothing. (A.3.1) */
@@ -285,8 +285,8 @@ link_to_add(const smcr_lgr_t *lgr, uint8_t number)
  * two cases:
  *
  * - The link is announced and not confirmed yet.
- * - The link is active with the queue pair that the message names: the message comes late. If the
- *   first PSN of the message is far from the PSNs of this link (smcr_flow_begins_anew()), the
+ * - The link is active with the queue pair that the message names: the message is captured late. If
+ *   the first PSN of the message is far from the PSNs of this link (smcr_flow_begins_anew()), the
  *   message is about another queue pair with the same number.
  *
  * `link`: NULL gives false. */
@@ -595,8 +595,8 @@ may_have_used(const smcr_conn_t *conn, const void *data)
 
 /* The RMB that CONFIRM RKEY announces. An owner confirms an RMB before CLC names it. So if a
  * connection has used the RMB of this RKey, that RMB is over, and the message announces a new one,
- * even with the same key and address. If no connection has used it, the capture may have CLC before
- * CONFIRM RKEY, and the RMB is the known one. `entry`: key that the RKey stands for so far; NULL:
+ * even with the same key and address. If no connection has used the RMB, the capture may have CLC
+ * before CONFIRM RKEY, and the result is the known RMB. `entry`: entry of the RKey so far; NULL:
  * none. */
 static smcr_rmb_t *
 confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
@@ -611,8 +611,8 @@ confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
                 : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
 }
 
-/* Notes the RMB as that of the owner's last CONFIRM RKEY, to which CONFIRM RKEY CONTINUATION adds
- * keys. */
+/* Notes the RMB of the owner's last CONFIRM RKEY. CONFIRM RKEY CONTINUATION adds keys to this
+ * RMB. */
 static void
 note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb)
 {
@@ -683,7 +683,7 @@ is_refused(const smcr_exchange_message_t *message, unsigned index)
 
 /* Withdraws the RMBs, since the peer of their owner has agreed, except RMBs that the peer refuses
  * to withdraw. An RMB that was announced once more after the request stays. If the request is not
- * captured, nobody knows when it was sent, so every named RMB is withdrawn. */
+ * captured, its time is not known, so every named RMB is withdrawn. */
 static void
 withdraw_rmbs(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_t *named)
 {

@@ -162,10 +162,11 @@ typedef struct {
     content_t content; /* content of the packet; its message and headers point into `copy` */
     smcr_psn_t psn;    /* PSN of the packet, without wrap */
     smcr_when_t when;  /* frame and time of the packet (`when` of smcr_arrival_t) */
-    smcr_when_t sent;  /* when the packet was sent for the first time (`first_sent` of
-                          smcr_arrival_t) */
-    uint8_t order;     /* smcr_flow_order_t of the packet (`order` of smcr_record_t) */
-    const uint32_t *discard_proof; /* `discard_proof_frame` of the packet's record; NULL: none */
+    smcr_when_t sent;  /* frame and time of the packet's first transmission (`first_sent` of
+                          smcr_arrival_t); frame 0: not known */
+    uint8_t order;     /* order of the packet's PSN in its flow, smcr_flow_order_t */
+    const uint32_t *discard_proof; /* in the packet's record: frame which proves that the receiver has
+                                    discarded the packet; NULL: none */
     smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message; NULL: no CDC */
     union {            /* copy of the message or headers that `content` points to */
         smcr_llc_t llc;
@@ -371,8 +372,8 @@ forget_later_reading(const smcr_arrival_t *then, const smcr_conn_t *conn)
 static void
 take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
 {
-    smcr_record_t gone = smcr_record_new(); /* not kept: the packet's own record was kept when the
-                                               packet came */
+    smcr_record_t gone = smcr_record_new(); /* this record is not kept: the packet's own record
+                                               was kept when the packet came */
     smcr_arrival_t then = {
         .state = now->state,
         .qp = qp,
@@ -428,8 +429,8 @@ note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferre
         smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked);
 }
 
-/* Whether it is proven that the receiver has discarded the deferred packet. Then a retransmission
- * with the same PSN, which is deferred as well, brings its content. */
+/* Whether a frame proves that the receiver has discarded the deferred packet. Then the content
+ * comes with a retransmission of the same PSN, which is deferred as well. */
 static bool
 was_discarded(const deferred_t *deferred)
 {

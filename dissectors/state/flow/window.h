@@ -60,7 +60,7 @@ smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
 /* The cost of the end of a link group: the sum over its open connections. */
 smcr_cost_t smcr_cost_of_group(smcr_lgr_t *lgr);
 
-/* Whether the cost is known, and bytes are lost. */
+/* Whether the cost is known, and at least one byte is unread or unannounced. */
 static inline bool
 smcr_cost_is_loss(const smcr_cost_t *cost)
 {

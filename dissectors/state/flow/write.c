@@ -78,9 +78,9 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
     return from / size < SMCR_WIRE_RMB_INDEX_MAX ? (uint8_t)(from / size + 1) : 0;
 }
 
-/* Whether the packet was sent after the last CDC message of the connection's writer. This is so for
- * a packet that the receiver takes in now, or that waits after a PSN gap. For a retransmission it
- * is so if its PSN is higher than that of the message. */
+/* Whether the packet was sent after the last CDC message of the connection's writer. true for a
+ * packet that the receiver takes in now, or that waits after a PSN gap. A retransmission was sent
+ * after the message if its PSN is higher than the PSN of the message. */
 static bool
 follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -349,8 +349,8 @@ find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
     return target;
 }
 
-/* Finds the position of a request of `conn`. If the receiver has refused the same request of the
- * same connection before, the position is that of the refused one. `refused`: the refused request;
+/* Finds the position of a request of `conn`. If the receiver has refused an earlier transmission of
+ * the request, the request gets the position of that transmission. `refused`: the refused request;
  * NULL: none. */
 static void
 locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
@@ -457,10 +457,10 @@ describe_request(const smcr_arrival_t *arrival)
     };
 }
 
-/* Keeps the request that begins with the packet, in place of the oldest kept one of the queue pair.
- * `late`: object that gets what is learned later about the first packet; NULL: not made yet.
- * `refused`: the same request, which came after a PSN gap, so that its receiver discarded it; NULL:
- * none. */
+/* Keeps the request that begins with the packet, in place of the oldest kept request of the queue
+ * pair. `late`: object that gets facts about the first packet that are learned later; NULL: not
+ * made yet. `refused`: the same request, which came after a PSN gap, so that its receiver discarded
+ * it; NULL: none. */
 static smcr_write_t *
 remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
 {
