@@ -43,7 +43,7 @@ typedef enum {
     SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP: RoCE does not pass */
     SMCR_FINDING_BY_NO_CONNECTION,  /* the TCP connection is refused, or gets no answer */
     SMCR_FINDING_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
-    /* ---- what cost time ---- */
+    /* ---- lost time ---- */
     SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
     SMCR_FINDING_FIRST_COST = SMCR_FINDING_BY_RNR,
     SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
@@ -54,7 +54,7 @@ typedef enum {
     SMCR_FINDING_BY_SLOW_READER,
     SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
-    /* ---- what is a risk ---- */
+    /* ---- risks ---- */
     SMCR_FINDING_BY_DECLINE,        /* a connection falls back to TCP, and RoCE is not to blame */
     SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_DECLINE,
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */

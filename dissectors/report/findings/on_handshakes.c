@@ -171,7 +171,7 @@ find_failed(smcr_finder_t *finder)
     }
 }
 
-/* ---- what a fallback cost ---- */
+/* ---- the cost of a fallback ---- */
 
 uint64_t
 smcr_finding_fallback_time(const smcr_entry_connection_t *conn)

@@ -328,7 +328,7 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     };
 }
 
-/* ---- what the two sides of a connection have sent ---- */
+/* ---- packets of the two sides of a connection ---- */
 
 /* Whether a CDC message to the side may be missing. Called if none is captured: the peer may choose
  * any link of the group for its first message. true if a request to the side is missing on a link,
@@ -390,7 +390,8 @@ has_last_to(const smcr_conn_t *conn, int side)
         return true;
     if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
         return smcr_evidence_absent(last, last->qp, after_close) == 0;
-    /* What is acknowledged, but has not come, is missing as well; so is what waits after a gap. */
+    /* Packets that are acknowledged but not captured are missing, too. So are packets for which the
+     * receiver waits after a gap. */
     return smcr_evidence_holds(last) && flow->acked_psn <= flow->highest &&
            flow->expected_psn > flow->highest && last->qp->last_late_psn <= last->psn;
 }
@@ -517,7 +518,8 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     bool again = record->order == SMCR_FLOW_IS_RETRANSMISSION;
     uint32_t since = again ? record->first_frame : frame;
     const smcr_ranges_t *unheard = &link->qp[!side].traffic.flow.lost_later;
-    return !(again && smcr_ranges_count(unheard, frame, frame + 1)) && /* lost itself */
+    /* a retransmission must not have been lost itself after the capture point */
+    return !(again && smcr_ranges_count(unheard, frame, frame + 1)) &&
            is_heard(&link->qp[side].traffic.flow, since, frame) &&
            is_heard(&other->qp[side].traffic.flow, since, frame);
 }
@@ -604,7 +606,8 @@ place_cursor(smcr_evidence_cursor_t *cursor, const smcr_ring_t *ring, uint64_t p
 
     cursor->known &= smcr_ring_room(ring) || at.wrap == now.wrap;
     cursor->end = position + (uint64_t)MAX(step, 0);
-    bool moves = cursor->known && cursor->end > position; /* false: an earlier cursor */
+    /* only a cursor that is after the earlier cursor can exceed `bound` for the first time */
+    bool moves = cursor->known && cursor->end > position;
     cursor->over = moves && cursor->end > bound ? cursor->end - bound : 0;
 }
 

@@ -123,7 +123,7 @@ smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
     return doubt_links(arrival, lgr, NULL);
 }
 
-/* ---- what a host has seen ---- */
+/* ---- messages that a host has seen ---- */
 
 smcr_doubt_t
 smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_ack_t *acked)
@@ -153,8 +153,8 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                          smcr_doubt_group(arrival, conn->lgr));
 }
 
-/* Whether a link of the group was deleted after the last CDC message of the side, or a host has
- * reported the loss of a link. */
+/* Whether the group has lost a link since the last CDC message of the side: a link was deleted
+ * after this message, or LLC has reported the loss of a link that is not deleted. */
 static bool
 has_lost_link(const smcr_conn_t *conn, int side)
 {

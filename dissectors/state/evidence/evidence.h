@@ -11,58 +11,49 @@
 #include "wire/wire.h"
 
 /* What the capture has to prove before the plugin reports a breach or a number. Each row is one
- * condition. The comments of the smcr_doubt_...() functions begin with the word of their
- * condition. "now": the first pass knows the result when the packet comes. "later": only a second
- * pass or a report knows the result.
+ * condition. The comment of a function that checks a condition begins with the word of the
+ * condition and a colon. "now": the first pass knows the result when the packet comes. "later":
+ * only a second pass or a report knows the result. A point (smcr_point_t) is a PSN in the flow to a
+ * queue pair.
  *
- *   word     proven if                              not proven if                         known
- *   message  the receiver took in the packet when   the packet is after a gap, is a       now
- *            it came, and its ICRC is not wrong     retransmission, or is truncated
- *   since    "message", and no packet of the flow   the point is not set, or is in the    now
- *            is missing after a point of the flow   flow of another link
- *   link     "message", and no packet of either     nothing announced the first PSN of a  now
- *            direction of the link is missing       queue pair
- *   group    "link" for each link of the group,     the capture starts later, a link has  now
- *            and its first contact is captured      no packet, or a link is forgotten
- *   conn     "group", and Accept and Confirm of     Accept or Confirm is missing          now
- *            the connection are captured
- *   clc      SYN, SYN-ACK, and all CLC bytes that   sequence numbers of TCP have a gap,   now
- *            the sender has sent or received are    or are not known
- *            captured
- *   place    TCP and RoCE come from one interface,  several interfaces, or a request      now
- *            and the capture is in order            came after its acknowledgement
- *   seen     the sender had seen a message of the   the message was acknowledged less     now
- *            peer: it was acknowledged long enough  than a millisecond or round trip ago,
- *            before                                 or the capture is out of order
- *   later    a message that would make the packet   the flows of the sender end, or       later
- *            right has not come, and the flows of   continue after a gap
- *            its sender continue without a gap
- *   until    such a message has not come when its   the capture ends before that time     later
- *            time is over
+ * word     proven if                              not proven if                         known
+ * message  the receiver took in the packet when   the packet is after a gap, is a       now it
+ * came, and its ICRC is not wrong     retransmission, or is truncated since    "message", and no
+ * packet of the flow   the point is not set, or is in the    now is missing after a point of the
+ * flow   flow of another link link     "message", and no packet of either     nothing announced the
+ * first PSN of a  now direction of the link is missing       queue pair group    "link" for each
+ * link of the group,     the capture starts later, a link has  now and its first contact is
+ * captured      no packet, or a link is forgotten conn     "group", and Accept and Confirm of
+ * Accept or Confirm is missing          now the connection are captured clc      SYN, SYN-ACK, and
+ * all CLC bytes that   sequence numbers of TCP have a gap,   now the sender has sent or received
+ * are    or are not known captured place    TCP and RoCE come from one interface,  several
+ * interfaces, or a request      now and the capture is in order            came after its
+ * acknowledgement seen     the sender had seen a message of the   the message was acknowledged less
+ * now peer: it was acknowledged long enough  than a millisecond or round trip ago, before
+ * or the capture is out of order later    a message that would make the packet   the flows of the
+ * sender end, or       later right has not come, and the flows of   continue after a gap its sender
+ * continue without a gap until    such a message has not come when its   the capture ends before
+ * that time     later time is over
  *
  * A number is known if no missing frame can change it. These functions say whether a number is
  * known:
  *
- *   free space, announced, unread bytes         smcr_evidence_is_current(),
- *                                               smcr_evidence_knows_reader()
- *   bytes and WRITEs that a message announces,  smcr_evidence_of_cursors(): `follows`, `placed`
- *   bytes that a message reports as read
- *   connection and position of a WRITE          smcr_evidence_owns(), smcr_evidence_unseen_bytes()
- *   how long a writer was blocked               smcr_evidence_absent(), since the block began
- *   how a connection ends                       smcr_evidence_has_end()
- *   response, response time, no response        smcr_evidence_is_first_answer(),
- *                                               smcr_evidence_is_unanswered()
- *   which TCP peer is the client                smcr_evidence_tcp_knows_client(),
- *                                               smcr_evidence_clc_knows_client()
- *   which side of a group is the server         smcr_evidence_knows_server()
- *   fallback: which bytes TCP carries, and when smcr_evidence_of_clc()
- *   packets and ECN marks of one direction      smcr_evidence_has_packets_to()
- *   states of links, the type of a group        smcr_evidence_knows_link()
- *   the end of a group                          smcr_doubt_link(), smcr_doubt_group() */
+ * free space, announced, unread bytes         smcr_evidence_is_current(),
+ * smcr_evidence_knows_reader() bytes and WRITEs that a message announces,
+ * smcr_evidence_of_cursors(): `follows`, `placed` bytes that a message reports as read connection
+ * and position of a WRITE          smcr_evidence_owns(), smcr_evidence_unseen_bytes() how long a
+ * writer was blocked               smcr_evidence_absent(), since the block began how a connection
+ * ends                       smcr_evidence_has_end() response, response time, no response
+ * smcr_evidence_is_first_answer(), smcr_evidence_is_unanswered() which TCP peer is the client
+ * smcr_evidence_tcp_knows_client(), smcr_evidence_clc_knows_client() which side of a group is the
+ * server         smcr_evidence_knows_server() fallback: which bytes TCP carries, and when
+ * smcr_evidence_of_clc() packets and ECN marks of one direction      smcr_evidence_has_packets_to()
+ * states of links, the type of a group        smcr_evidence_knows_link() the end of a group
+ * smcr_doubt_link(), smcr_doubt_group() */
 
-/* Why the capture does not prove something. */
+/* The reason for which the capture does not prove that a condition is met. */
 typedef enum {
-    SMCR_DOUBT_NONE,   /* no doubt: the capture proves it */
+    SMCR_DOUBT_NONE,   /* no doubt: the capture proves that the condition is met */
     SMCR_DOUBT_FATE,   /* the receiver did not take in the packet when it came: the packet waits
                           after a gap, was taken in before, or is discarded */
     SMCR_DOUBT_START,  /* the start of the connection or of the link group is not captured */
@@ -81,14 +72,14 @@ struct smcr_doubt_proof {
      * NULL: no message can refute the claim */
     bool (*has_come)(const struct smcr_doubt_proof *claim);
 
-    /* ---- what `has_come` may read ---- */
+    /* ---- members for `has_come` ---- */
     const smcr_state_t *state; /* state of the capture file; set when the claim is kept */
     const void *about; /* object of the claim: its type depends on `has_come` */
     uint32_t key;      /* RKey or number of packets, which depends on `has_come`; 0: not used */
     uint64_t bound;    /* time in nanoseconds since the epoch, or PSN, which depends on `has_come`;
                           0: not used */
 
-    /* ---- when the claim can be decided ---- */
+    /* ---- conditions on time and flows ---- */
     uint64_t deadline; /* time until which the message may come, nanoseconds since the epoch; 0: the
                           message had to come before the claim was made */
     unsigned count;    /* number of entries of `points` */
@@ -97,11 +88,11 @@ struct smcr_doubt_proof {
                              NULL: no flow matters */
 };
 
-/* Whether the capture proves something: now, or with a claim that later packets decide. */
+/* The result of a condition: whether the capture proves that the condition is met. */
 typedef struct {
     smcr_doubt_kind_t kind; /* first reason for doubt; SMCR_DOUBT_NONE: proven, if `claim` holds */
-    const smcr_doubt_proof_t *claim; /* claim that has to hold, too; NULL: later packets change
-                                        nothing */
+    const smcr_doubt_proof_t *claim; /* claim about later packets that has to hold, too; NULL: later
+                                        packets change nothing */
 } smcr_doubt_t;
 
 /* ---- missing packets of a flow ---- */

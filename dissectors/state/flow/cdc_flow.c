@@ -532,8 +532,8 @@ gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
 }
 
 /* Sets `in` to NULL if the consumer cursor is impossible, or gives no position. If the stream
- * became known only after earlier messages of its reader, the cursor of the last one is taken in
- * first. */
+ * became known only after earlier messages of its reader, the consumer cursor of the reader's last
+ * message is taken in first. */
 static void
 drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc,
                  const smcr_evidence_cursors_t *known)

@@ -60,7 +60,7 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
     fallback->roce_missing = smcr_evidence_lacks_roce(conn);
 }
 
-/* ---- what a side has ---- */
+/* ---- the RMB, element and token of a side ---- */
 
 /* Takes in the first PSN with which the queue pair sends. If the message is truncated by snaplen
  * before this field, nothing changes. */
@@ -237,7 +237,7 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 
-/* ---- place it ---- */
+/* ---- the link and group of a CLC message ---- */
 
 /* Makes a link group with one link, of which the queue pair of `side` is known. Returns this queue
  * pair. */
@@ -328,9 +328,10 @@ correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *name
     take_in_side(arrival, conn, smcr_qp_peer(qp), &accept);
 }
 
-/* The client's queue pair on `link`, which the Accept has named. This is the queue pair `key` of
- * the Confirm, if the link's client end is on the same device or not known. `qp`: the known queue
- * pair with this key, or NULL. `qp` is returned instead if it is on another link of the group. */
+/* The client's queue pair on `link`, which the Accept has named. The result is the queue pair with
+ * the key `key`, which the Confirm names, if the link's client end is on the same device or not
+ * known. `qp`: the known queue pair with this key, or NULL. `qp` is returned instead if it is on
+ * another link of the group. */
 static smcr_qp_t *
 client_qp_of_link(smcr_state_t *state, const smcr_conn_t *conn, smcr_link_t *link,
                   const smcr_ib_qp_key_t *key, smcr_qp_t *qp)
@@ -406,7 +407,7 @@ place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     return qp;
 }
 
-/* ---- take it in ---- */
+/* ---- the steps of the handshake, and the changes that a CLC message makes ---- */
 
 /* Takes in a Decline. It ends SMC for the connection: its tokens and RMB elements are free. */
 static void
@@ -597,7 +598,7 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     arrival->record->direction = conn->roles_unknown ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }
 
-/* ---- TCP: the handshake, and what follows CLC ---- */
+/* ---- TCP: the handshake, and the data after CLC ---- */
 
 smcr_conn_t *
 smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)

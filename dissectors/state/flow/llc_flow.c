@@ -580,9 +580,9 @@ has_traffic(const smcr_conn_t *conn)
     return one->last_cdc_frame || other->last_cdc_frame || one->in.written || other->in.written;
 }
 
-/* Whether the connection may have used its RMB before the message. It has carried data or CDC, or
- * packets of the RMB's owner may be missing after CLC announced the RMB. `data`: the message, an
- * smcr_exchange_message_t. */
+/* Whether the connection may have used its RMB before the message. There are two cases: 1. the
+ * connection has carried data or CDC messages; 2. packets of the RMB's owner may be missing after
+ * CLC announced the RMB. `data`: the message, an smcr_exchange_message_t. */
 static bool
 may_have_used(const smcr_conn_t *conn, const void *data)
 {

@@ -21,17 +21,17 @@
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 
-#define DEFERRED_MAX 8192 /* deferred packets of one queue pair: as many as a sender may have
-                             unacknowledged */
+#define DEFERRED_MAX 8192 /* maximum number of deferred packets of one queue pair: a sender has no
+                             more unacknowledged packets */
 #define ABSENT_MAX 131072 /* maximum number of packets that may be missing before the first captured
                              packet of a flow */
 #define PARTS_MAX 64 /* maximum number of packets of one SEND: 8 KiB at an MTU of 256 need 32 */
 
 /* ---- judge: how a packet fared ---- */
 
-/* Reports that the peer has stopped answering: the bytes on their way to the peer are lost. The
- * event is added when this happens. A second pass does not show it if the peer has answered
- * later. */
+/* Reports that the peer has stopped answering: the bytes on their way to the peer may be lost. The
+ * event is added to the retransmission that arrives now. A second pass does not show the event if
+ * the peer has answered later. */
 static void
 report_silence(const smcr_arrival_t *arrival)
 {
@@ -165,7 +165,7 @@ typedef struct {
     smcr_when_t sent;  /* frame and time of the packet's first transmission (`first_sent` of
                           smcr_arrival_t); frame 0: not known */
     uint8_t order;     /* order of the packet's PSN in its flow, smcr_flow_order_t */
-    const uint32_t *discard_proof; /* in the packet's record: frame which proves that the receiver has
+    const uint32_t *discard_proof; /* in the packet's record: frame proving that the receiver has
                                     discarded the packet; NULL: none */
     smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message; NULL: no CDC */
     union {            /* copy of the message or headers that `content` points to */
@@ -911,7 +911,7 @@ smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, b
         smcr_event_add(arrival, SMCR_EVENT_tcp_closed_before, NULL);
 }
 
-/* ---- queue pairs that nobody announced ---- */
+/* ---- queue pairs that no message announced ---- */
 
 /* Whether the packet is the first request of the flow, and has the PSN that its sender
  * announced. */

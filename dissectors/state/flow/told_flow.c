@@ -233,7 +233,7 @@ conn_of_token(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_so
     return smcr_conn_find(state, qp->link->lgr, qp->side, told->token);
 }
 
-/* ---- take it in ---- */
+/* ---- the changes that a report makes ---- */
 
 /* Sets addresses and ports of both ends of the connection, by role: client, server. */
 static void
@@ -408,7 +408,7 @@ has_believed_mirror(const smcr_socket_t *socket)
 
 /* Joins the connection with its other direction, by the report of the other host (the mirror). That
  * report has the token of the other direction. If no known direction has this token, the connection
- * just gets it, unless one of the two reports is from a file: then the token alone is no proof.
+ * gets the token, unless one of the two reports is from a file: then the token alone is no proof.
  * `side`: side of the socket's host. Returns the connection of both directions. */
 static smcr_conn_t *
 join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)

@@ -271,7 +271,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         stalls(arrival->state, stream)->urgent = stream->announced;
     take_in_full(arrival, stream);
-    /* a missing message may have announced the bytes, unless the last WRITE came after the gap */
+    /* the message is the first one that announces its last bytes, if the last of its WRITEs came
+     * after the last sequence gap */
     bool first = known->since ? view->last_write >= known->since : view->has_announced_bytes;
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =

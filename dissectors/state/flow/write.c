@@ -472,7 +472,7 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
     drop_held(state, write);
     if (refused == write)
-        refused = NULL; /* its entry is used for the new request */
+        refused = NULL; /* the entry of the refused request is reused for the new one */
     *write = describe_request(arrival);
     qp->next_write_psn = MAX(qp->next_write_psn, write->first_psn + write->packets);
     find_owner(arrival, write, refused);
@@ -563,7 +563,7 @@ smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_held_insert(&write->buffered_payload, smcr_held_new(arrival, within));
 }
 
-/* ---- what is learned later ---- */
+/* ---- facts that are learned later ---- */
 
 /* Whether WRITE packets without a known position came shortly before the packet with this PSN. They
  * explain a gap in the byte stream before this packet. They get their position when they are
@@ -740,7 +740,7 @@ smcr_write_note_announcement(const smcr_arrival_t *arrival, const smcr_conn_t *c
     }
 }
 
-/* ---- a packet that is taken in ---- */
+/* ---- packets that the receiver takes in ---- */
 
 void
 smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)

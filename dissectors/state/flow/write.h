@@ -75,8 +75,9 @@ bool smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write
                               smcr_cursor_t prod);
 
 /* Takes in a CDC message with the producer cursor `prod`, on a connection whose positions are not
- * known since the capture starts mid-connection. The requests that have come after the last CDC
- * message end at `prod`. */
+ * known since the capture starts mid-connection. The message announces the requests of the
+ * connection that have come since its last announcement: the last one ends at `prod`, the one
+ * before it ends where the last one begins, and so on. */
 void smcr_write_note_announcement(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                                   smcr_cursor_t prod);
 
