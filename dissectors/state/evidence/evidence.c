@@ -362,7 +362,7 @@ smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t 
 
 /* A connection that used an RMB when a message came. */
 typedef struct {
-    const smcr_conn_t *conn; /* the connection */
+    const smcr_conn_t *conn; /* the connection that used the RMB */
     int owner;       /* side of the connection that owns the RMB */
     smcr_point_t at; /* point of the message in its flow; no queue pair: the message came over
                         TCP */

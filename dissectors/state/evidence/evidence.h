@@ -305,7 +305,7 @@ typedef struct {
  * captured CDC message of this connection before this one. */
 typedef struct {
     bool follows; /* the sequence number proves that no CDC message is missing after the sender's
-                     last message; the cursors of that message are possible */
+                     last message; the cursors of the last message are possible */
     bool same;    /* the consumer cursor is equal to that in the sender's last message */
     uint32_t since; /* frame of the first packet after a gap: WRITEs before this frame may be
                        announced by a missing message, or be retransmitted after the sender's move

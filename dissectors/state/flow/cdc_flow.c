@@ -549,8 +549,8 @@ drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_
     streams->read = sender->last_cdc_frame ? sender->cons : streams->in->cons;
 }
 
-/* The analysis of the message, in its record. A message that came after a PSN gap has an analysis
- * that waits for this. */
+/* Returns the analysis in the record of the message, to be filled in. A message that came after a
+ * PSN gap has an empty analysis already; for any other message it is made now. */
 static smcr_record_cdc_t *
 new_view(const smcr_arrival_t *arrival)
 {

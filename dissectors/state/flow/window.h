@@ -44,8 +44,8 @@ void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
 
 typedef struct {
     bool known;           /* no packet is missing that would change the numbers */
-    bool reader_known;    /* cost of one direction only: no message of its reader is missing either,
-                             which `unread` needs */
+    bool reader_known;    /* set by smcr_cost_of_direction() only: no message of the reader is
+                             missing, so `unread` is exact */
     unsigned open_conns;  /* number of connections that neither side has ended */
     uint64_t unread;      /* number of bytes announced and not read, of both directions */
     uint64_t unannounced; /* number of bytes written and not announced, of both directions */
