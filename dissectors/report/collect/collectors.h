@@ -80,8 +80,8 @@ typedef struct {
                                            (SMCR_TIMELINE_ANSWER) */
     uint64_t slow_answers[2];     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
     uint64_t slow_answer_time[2]; /* time that these answers took together, nanoseconds */
-    smcr_when_t ended[2]; /* by sender: first CDC message that closes or aborts the connection;
-                             frame 0: none */
+    smcr_when_t ended[2]; /* first CDC message that closes or aborts the connection; index: side of
+                             the sender; frame 0: none */
     smcr_when_t idle;     /* last RDMA WRITE with data, of either side, before the earlier message
                              of `ended`, or the first packet of the connection; set with `ended` */
 } smcr_collect_times_t;
@@ -89,7 +89,7 @@ typedef struct {
 /* Shortest time of an answer that a user notices, nanoseconds. */
 #define SMCR_COLLECT_SLOW_ANSWER (500 * SMCR_TIME_MILLISECOND)
 
-/* What the capture has missed of a connection up to a certain packet. */
+/* Packets and messages of a connection that are missing before a certain packet. */
 typedef struct {
     const uint32_t *by_sender; /* sequence gaps on the packet's link so far: an array of two counts,
                                   index: side of the sender */
@@ -104,7 +104,7 @@ typedef struct {
     uint64_t ready;      /* time from which the connection can carry data; SMCR_FIGURE_UNKNOWN: not
                             known */
     bool has_syn;        /* the SYN of the connection was captured */
-    smcr_timeline_missing_t missing; /* what the capture may miss of the connection */
+    smcr_timeline_missing_t missing; /* packets of the connection that may be missing */
 } smcr_collect_span_t;
 
 /* Adds the connection's next RoCE packet to the timeline in `times`. `gaps`: what the capture has
@@ -160,7 +160,7 @@ void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_ro
                                   const smcr_timeline_direction_t *direction,
                                   wmem_allocator_t *scope);
 
-/* ---- what one address has heard of another ---- */
+/* ---- last packets from one address to another ---- */
 
 /* The last packets from one address to another. */
 typedef struct {
@@ -175,11 +175,11 @@ typedef struct {
                                packet, to the last retransmission; frame of the end 0: none */
     smcr_when_t first_repeated; /* first retransmission */
     uint32_t lowest;        /* lowest PSN that was retransmitted, 24 bits */
-    uint64_t attempts;      /* how often the packet with the lowest PSN was retransmitted */
+    uint64_t attempts;      /* number of retransmissions of the packet with the PSN `lowest` */
     uint32_t proven_frame;  /* frame of the second of these retransmissions: a host that sends
                                something after this frame was alive when it should have answered;
                                0: none so far */
-    uint64_t repeated;      /* number of packets that were retransmitted */
+    uint64_t repeated;      /* number of packets that were retransmitted in this time */
     smcr_when_t other_qp;   /* last packet from the peer's address that another queue pair has
                                received */
     smcr_when_t tcp;        /* last TCP segment of the peer */
@@ -189,15 +189,15 @@ typedef struct {
     bool is_over;           /* the peer has sent a packet afterwards */
 } smcr_collect_silence_t;
 
-/* Returns what `to` has heard of `from`. Both are GIDs in network byte order; IPv4 addresses are
- * mapped. If there is nothing, an empty entry is made. */
+/* Returns the last packets from the address `from` to the address `to`. Both are GIDs in network
+ * byte order; IPv4 addresses are mapped. If there is no such packet, an empty entry is made. */
 smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
                                             const uint8_t from[SMCR_GID_LENGTH],
                                             const uint8_t to[SMCR_GID_LENGTH]);
 
 /* Notes in `silence` the last packets that the silent host has sent elsewhere, if they came after
- * `proven_frame`. `same_way`: what was heard from the same address. `silent`: its queue pair, if
- * it belongs to a link; else NULL. */
+ * `proven_frame`. `same_way`: last packets from the same address to the same address. `silent`:
+ * queue pair of the silent host, if it belongs to a link; else NULL. */
 void smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
                              const smcr_qp_t *silent, smcr_collect_silence_t *silence);
 
@@ -227,7 +227,7 @@ typedef struct {
                                        there is one; frame of its end 0: none */
     uint64_t long_silences; /* number of long silences that have ended
                                (SMCR_COLLECT_LONG_SILENCE) */
-    uint64_t long_repeated; /* number of packets that were retransmitted in them */
+    uint64_t long_repeated; /* number of packets that were retransmitted in the long silences */
 } smcr_collect_flow_times_t;
 
 /* A silence is long if the same packet was retransmitted at least this number of times. After fewer
@@ -260,27 +260,30 @@ void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_f
 
 /* A request that is not acknowledged. */
 typedef struct {
-    uint32_t psn;    /* its PSN, 24 bits */
-    uint32_t length; /* length of its IP packet, bytes; 0: none is kept here */
+    uint32_t psn;    /* PSN of the request, 24 bits */
+    uint32_t length; /* length of the request's IP packet, bytes; 0: the request is acknowledged, or
+                        this element of the ring is not used */
 } smcr_collect_sent_t;
 
-/* The request that the receiver expects, if it is sent in vain. All zeros but `next`: it was not
- * sent so far. */
+/* The request that the receiver expects, if the sender has sent this request without an
+ * acknowledgement. All zeros except `next`: the request has not been sent so far. */
 typedef struct {
     smcr_when_t begin; /* first captured try; frame 0: none */
     smcr_when_t end;   /* last captured try */
-    uint32_t next;     /* PSN of the expected request or, if that is missing in the capture, of the
-                          first captured one after it */
-    uint32_t tries;    /* how often the request with the PSN `next` was captured */
-    uint32_t length;   /* length of the expected request's IP packet, bytes; 0: it is missing in the
-                          capture */
-    uint32_t missing;  /* number of missing PSNs from the expected request on; 0: it is captured */
-    bool is_refused;   /* the receiver sent a NAK for the expected request: it got a later one */
+    uint32_t next;     /* PSN of the expected request, 24 bits; if this request is missing in the
+                          capture, PSN of the first captured request after it */
+    uint32_t tries;    /* number of captured transmissions of the request with the PSN `next` */
+    uint32_t length;   /* length of the IP packet of the expected request, bytes; 0: the request is
+                          missing in the capture */
+    uint32_t missing;  /* number of missing PSNs from the expected request on; 0: the expected
+                          request is captured */
+    bool is_refused;   /* the receiver sent a NAK for the expected request: it has received a later
+                          request */
 } smcr_collect_stuck_t;
 
 /* Sizes of the requests of a flow. All zeros: no packet has come. */
 typedef struct {
-    smcr_collect_sent_t sent[SMCR_COLLECT_SENT_KEPT]; /* the last requests; a ring */
+    smcr_collect_sent_t sent[SMCR_COLLECT_SENT_KEPT]; /* the last requests, as a ring buffer */
     unsigned sent_next;       /* index in `sent` for the next request */
     unsigned sent_count;      /* number of members of `sent` that are in use */
     bool is_known;            /* `expected` is known */
@@ -328,8 +331,9 @@ smcr_entry_flow_cm_t *smcr_collect_cm_entry(const smcr_cm_conn_t *conn, wmem_all
  * SMCR_FIGURE_UNKNOWN: the report has no such flow. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
 
-/* Returns the silence of the peer that lasts until the capture ends, of the flow that queue pair
- * `to` receives. NULL: it is not silent at the end, or not for a long time. */
+/* Returns the silence that lasts until the capture ends, in the flow that queue pair `to` receives:
+ * the host of `to` is silent. NULL: the host is not silent at the end, or the silence is not long
+ * (SMCR_COLLECT_LONG_SILENCE). */
 const smcr_collect_silence_t *
 smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
 
@@ -341,8 +345,8 @@ smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const
 /* Length of the text of an application's first bytes, with its final zero. */
 #define SMCR_COLLECT_ANSWER_LENGTH 16
 
-/* The newest data segment of one direction, and what came of it. The segment is the newest one if
- * no other data segment of the direction has a higher sequence number. */
+/* The newest data segment of one direction: no other data segment of the direction has a higher
+ * sequence number. */
 typedef struct {
     uint32_t seq;       /* sequence number of the first byte, as on the wire */
     uint64_t end;       /* sequence number after the last byte, unwrapped; 0: no data segment yet */
@@ -362,9 +366,9 @@ typedef struct {
     smcr_figure_role_t reset_by; /* end that sent the first RST; ROLE_NONE: not known, or no RST */
     smcr_when_t fin[2];  /* first FIN; index: 0 of the client, 1 of the server */
     smcr_collect_newest_data_t newest[2]; /* newest data segment; index: 0 `up`, 1 `down` */
-    char answer[2][SMCR_COLLECT_ANSWER_LENGTH]; /* what the first bytes of the application are:
-                                                   "HTTP 400", "TLS alert"; index: 0 `up`, 1 `down`;
-                                                   "": not known */
+    char answer[2][SMCR_COLLECT_ANSWER_LENGTH]; /* name of the application's first bytes: "HTTP
+                                                   400", "TLS alert"; index: 0 `up`, 1 `down`; "":
+                                                   not known */
     bool client_known;   /* a SYN or SYN-ACK was captured; false: the sender of `up` counts as
                             client */
     bool client_is_up;   /* the client sends direction `up`, that of the first captured segment;
@@ -428,9 +432,9 @@ typedef struct {
 
     uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
                                 began in the capture; valid if `figures.cdc` is not 0 */
-    bool has_unowned_writes; /* before the direction's last packet, the sender had sent a WRITE on
-                                the same link whose connection is not known: the WRITE may belong to
-                                this connection */
+    bool has_unowned_writes; /* `figures` may miss a WRITE: before the direction's last packet, the
+                                sender has sent a WRITE on the same link whose connection is not
+                                known */
 } smcr_collect_direction_t;
 
 /* Element of the list of links that a connection has used, in order of time. */
@@ -544,7 +548,8 @@ smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
  * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. */
 void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all);
 
-/* Makes one entry of two halves: `entry` has the figures of RoCE, `clc` those of TCP and CLC. */
+/* Makes one entry of two halves. `entry`: entry of the RoCE half, which gets the result. `clc`:
+ * entry of the half of TCP and CLC. */
 void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc);
 
 /* Returns the number of a link group in the report. The number is the index of the group. A group

@@ -1,4 +1,4 @@
-/* Says of a connection who its ends are, how it came about and how it ended.
+/* Makes the entry of a connection: its ends, its outcome, how it ended, and what it carried.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -77,9 +77,10 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
     }
 }
 
-/* ---- how it came about ---- */
+/* ---- the outcome: SMC-R, TCP, or a fallback ---- */
 
-/* Who is to blame for it. */
+/* The side that caused the fallback; SMCR_FIGURE_ROLE_NONE: neither side is known to have caused
+ * it. */
 static smcr_figure_role_t
 fallback_by(const smcr_fallback_t *fallback)
 {
@@ -96,16 +97,17 @@ fallback_by(const smcr_fallback_t *fallback)
     }
 }
 
-/* Data may follow on TCP because a CLC message says so that the capture lacks: then it is not known
- * whether CLC began. */
+/* Whether the fallback is only a guess: data follows on TCP, but a CLC message that explains this
+ * may be missing. Then it is not known whether CLC began. */
 static bool
 is_guess(const smcr_fallback_t *fallback)
 {
     return fallback->kind == SMCR_FALLBACK_NO_CLC && fallback->clc_may_be_missing;
 }
 
-/* Returns the sign why the SMC-R option is missing: that of the SYN-ACK, if the SYN-ACK has no
- * option, else that of the SYN. TCP Fast Open in the SYN is a sign in both cases. */
+/* Returns the sign that explains why the SMC-R option is missing. If the SYN-ACK has no option,
+ * this is the sign of the SYN-ACK, otherwise the sign of the SYN. TCP Fast Open in the SYN is a
+ * sign in both cases. */
 static smcr_figure_syn_sign_t
 syn_sign_of(const smcr_fallback_t *fallback, const smcr_collect_tcp_facts_t *tcp)
 {
@@ -124,7 +126,7 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_fallback_t *fallback = &conn->fallback;
-    /* without a handshake and without Proposal, Accept and Confirm a Decline may be of any side */
+    /* without a TCP handshake, Proposal, Accept and Confirm, either side may have sent a Decline */
     bool knows_roles = smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 
     if (!fallback->kind || is_guess(fallback) || entry->handshake_end)
@@ -148,7 +150,8 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
             counted->decline[entry->fallback->by == SMCR_FIGURE_ROLE_CLIENT];
 }
 
-/* Whether CLC did not begin, and cannot begin any more: one side has no option, or TCP is over. */
+/* Whether the connection has certainly stayed on TCP: CLC has not begun, and cannot begin any more.
+ * There are two cases: the SYN has no option, or TCP has ended, with no data but CLC. */
 static bool
 stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
@@ -165,9 +168,9 @@ stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
 }
 
 /* Whether the capture ends before it is certain that the first contact succeeds: CONFIRM LINK has
- * not confirmed the link so far, and hosts decline the connection if nobody answers CONFIRM LINK
- * for 5 s (LLC_WAIT_FIRST_TIME, net/smc/smc_llc.h). The time has an allowance of 1 s. `last_time`:
- * when the capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known. */
+ * not confirmed the link so far, and a host declines the connection if CONFIRM LINK gets no
+ * response for 5 s (LLC_WAIT_FIRST_TIME, net/smc/smc_llc.h). The time has an allowance of 1 s.
+ * `last_time`: when the capture ends, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: not known. */
 static bool
 may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
                     uint64_t last_time)
@@ -183,8 +186,8 @@ may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect
     return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
 }
 
-/* CLC that never began is no fallback: the connection stayed what it was. `last_time`: as in
- * may_yet_be_declined(). */
+/* The outcome of the connection. If CLC has never begun, the outcome is TCP, and not a fallback.
+ * `last_time`: as for may_yet_be_declined(). */
 static smcr_figure_outcome_t
 outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
            uint64_t last_time)
@@ -215,8 +218,9 @@ outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_fact
     return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
-/* ---- how it ended ---- */
+/* ---- the end of the connection ---- */
 
+/* How TCP ended; SMCR_FIGURE_CLOSE_UNKNOWN: not known. `tcp` may be NULL. */
 static smcr_figure_close_t
 close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
 {
@@ -229,7 +233,9 @@ close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
     return tcp->may_lack_end ? SMCR_FIGURE_CLOSE_UNKNOWN : SMCR_FIGURE_CLOSE_OPEN;
 }
 
-/* The two ends of SMC-R close by CDC, and then TCP. How TCP ends says nothing of an abort. */
+/* How the connection ended. Both hosts first close SMC-R with CDC messages, and then close TCP. So
+ * if CDC messages of a connection over RDMA may be missing, the end of TCP does not show whether
+ * the connection was aborted. */
 static smcr_figure_close_t
 close_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
          smcr_figure_outcome_t outcome)
@@ -237,7 +243,7 @@ close_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_
     const smcr_conn_t *conn = counted->conn;
     const smcr_conn_side_t *side = conn->side;
     smcr_figure_close_t below = close_of_tcp(tcp);
-    /* whether its data may have gone over RDMA, in the capture or not */
+    /* data of the connection may have gone over RDMA, captured or not */
     bool left_tcp =
         counted->on_roce || ((conn->confirm_frame || conn->clc_cut) && !conn->fallback.kind);
 
@@ -246,22 +252,22 @@ close_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
     bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
-    if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && /* of CLC some may be absent */
+    if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && /* CLC may be missing */
         (open || (tcp && tcp->may_lack_bytes && !conn->fallback.kind)))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     bool silent = smcr_evidence_is_silent(side[0].link) || smcr_evidence_is_silent(side[1].link);
-    bool lacks = below == SMCR_FIGURE_CLOSE_NORMAL || /* CDC has told it before */
-                 (below == SMCR_FIGURE_CLOSE_OPEN && silent) || /* hosts reset TCP then */
+    bool lacks = below == SMCR_FIGURE_CLOSE_NORMAL || /* CDC closed before TCP */
+                 (below == SMCR_FIGURE_CLOSE_OPEN && silent) || /* a RST may be missing */
                  !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1);
     if (left_tcp && (open || lacks))
         return SMCR_FIGURE_CLOSE_UNKNOWN;
     return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
 }
 
-/* ---- what it carried ---- */
+/* ---- bytes and messages of the connection ---- */
 
-/* Whether the capture has packets that the side has sent, on the connection's last link, and they
- * cannot be those of another connection. */
+/* Whether packets of the side `sender` are captured on the connection's last link, and these
+ * packets cannot be of another connection. */
 static bool
 is_captured(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -280,9 +286,10 @@ typedef struct {
     bool is_part_in_time; /* they may be missing before the last captured frame of the connection */
 } ending_t;
 
-/* What may be missing at the end of the connection: its last messages, if its end is not captured,
- * and 1. both ends have closed TCP, or 2. packets of other flows are missing after the last packet
- * of its link. In the second case, nothing is missing before those packets. */
+/* What may be missing at the end of the connection. The last messages may be missing if the end of
+ * the connection is not captured, in two cases: 1. both ends have closed TCP; 2. packets of other
+ * flows are missing after the last packet of the connection's link. In the second case, no message
+ * before that gap is missing. */
 static ending_t
 ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
           uint32_t last_frame, const smcr_collect_gap_list_t *gaps)
@@ -300,9 +307,9 @@ ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts
     return (ending_t){tcp_closed || since != UINT32_MAX, tcp_closed || since <= last_frame};
 }
 
-/* Returns the number of bytes that the sender has announced, as its producer cursor says;
- * SMCR_FIGURE_UNKNOWN: the cursor does not say it. The first CDC message has to be captured: its
- * number is 1, so rounds of the ring are counted from the beginning. */
+/* Returns the number of bytes that the sender has announced, by its producer cursor;
+ * SMCR_FIGURE_UNKNOWN: the cursor does not show the number. The sender's first CDC message, with
+ * sequence number 1, has to be captured: only then is the number of rounds of the element known. */
 static uint64_t
 bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -320,8 +327,8 @@ bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
     return (uint64_t)prod.wrap * smcr_ring_room(&ring) + count;
 }
 
-/* Fills in the bytes that cursors announce, unless more RDMA WRITEs are known to be of the
- * direction. The number is exact if the sender has sent its last message. */
+/* Fills in the bytes that the sender's cursors announce, unless the captured RDMA WRITEs of the
+ * direction have more bytes. The number is exact if the sender has sent its last message. */
 static void
 fill_announced_bytes(smcr_entry_conn_direction_t *entry,
                      const smcr_collect_conn_stats_t *counted, int sender)
@@ -354,10 +361,10 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
     bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !is_part;
 
     *entry = direction->figures;
-    /* its WRITEs would not be recognised, or are not */
+    /* no WRITE of the direction is recognised, so the numbers of WRITEs and bytes are not known */
     if (!entry->writes && (!side[!sender].rmb || in->announced))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
-    /* WRITEs may have come twice */
+    /* after a move, WRITEs without a position may be retransmissions of counted bytes */
     if (direction->bytes.has_unpositioned && side[sender].moved_frame)
         entry->bytes = SMCR_FIGURE_UNKNOWN;
     bool has_ended = smcr_conn_side_has_ended(&side[sender]);
@@ -375,14 +382,15 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
         entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
     fill_announced_bytes(entry, counted, sender);
     smcr_collect_times_fill(&counted->times, sender, entry);
-    if (!in->positions_known && !entry->window_full_count) /* so is what fills the window */
+    if (!in->positions_known && !entry->window_full_count) /* nor is a full window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Over TCP. `role`: of the sender. `may_go_elsewhere`: the end of the handshake may be missing, so
- * data may go over RDMA, and no figure is known. */
+/* Fills in a direction of a connection over TCP. `role`: role of the sender, 0 client, 1 server.
+ * `may_go_elsewhere`: the end of the handshake may be missing. Then data may go over RDMA, and no
+ * figure is known. */
 static void
 fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
@@ -395,7 +403,8 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_s
     uint64_t clc = counted->clc_bytes[role];
     uint64_t bytes = payload > clc ? payload - clc : 0;
 
-    /* what Wireshark has held back of CLC, since it came behind its acknowledgement, is no data */
+    /* CLC bytes may be counted as data: a CLC message is truncated or out of order, or the roles
+     * are not known */
     bool mixed = conn->roles_unknown || conn->clc_cut ||
                  (conn->fallback.clc_may_be_missing && tcp && tcp->client_known);
 
@@ -411,7 +420,9 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_s
     entry->unreported_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
 
-/* What TCP's handshake and CLC took; 0 in `.frame`: the capture lacks one of them. */
+/* Returns the duration of one step of the setup, nanoseconds: from the time `*from` to the packet
+ * `to`. SMCR_FIGURE_UNKNOWN: one of the two is not captured, or the times decrease. `*from` gets
+ * the time of `to`, at which the next step begins. */
 static uint64_t
 step(uint64_t *from, smcr_when_t to)
 {
@@ -422,8 +433,8 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
-/* Whether LLC messages of the first contact may be missing: the capture has a gap, or has them in
- * disorder. */
+/* Whether LLC messages of the first contact may be missing: a packet of the link group is missing,
+ * or the capture is out of order. */
 static bool
 may_lack_step(const smcr_collect_conn_stats_t *counted)
 {
@@ -433,7 +444,7 @@ may_lack_step(const smcr_collect_conn_stats_t *counted)
            smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
 }
 
-/* When the connection could carry data; frame 0: not known. */
+/* The packet from which on the connection could carry data; frame 0: not known. */
 static smcr_when_t
 ready(const smcr_collect_conn_stats_t *counted)
 {
@@ -448,8 +459,9 @@ ready(const smcr_collect_conn_stats_t *counted)
     return lacks || is_open ? (smcr_when_t){0} : contact->ready;
 }
 
-/* Whether the capture proves that the request of LLC got no answer in time: it goes on long enough,
- * and has both directions of the link, or the connection has fallen back. */
+/* Whether the capture proves that the LLC request got no response in time. The capture continues
+ * long enough after the request. Also, both directions of the link are captured, or the connection
+ * has fallen back to TCP. */
 static bool
 is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *request)
 {
@@ -462,7 +474,8 @@ is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *r
            smcr_evidence_is_unanswered(state, request);
 }
 
-/* The step of LLC that took longest; NULL: not known, because a step may be missing. */
+/* Text that names the LLC request of the longest step of the first contact; NULL: not known, since
+ * an LLC message may be missing. */
 static const char *
 longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
 {
@@ -495,8 +508,8 @@ fill_setup(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
     entry->setup_longest = longest_step(counted, scope);
 }
 
-/* Whether packets on RoCE are certainly those of the connection, and cursors mean positions: each
- * direction is captured, both tokens are known, and no cursor is invalid. */
+/* Whether the RoCE packets certainly belong to the connection, and cursors give positions. Three
+ * conditions: both directions are captured, both tokens are known, and no cursor is impossible. */
 static bool
 is_time_known(const smcr_collect_conn_stats_t *counted)
 {
@@ -509,7 +522,8 @@ is_time_known(const smcr_collect_conn_stats_t *counted)
     return true;
 }
 
-/* Whether packets of the connection, or what they mean, may be unknown anywhere. */
+/* Why the time of the connection may not be divided exactly: the capture is out of order, or
+ * packets of the connection may not be recognised, or the positions of a stream are not known. */
 static smcr_timeline_doubt_t
 doubt_of_time(const smcr_conn_t *conn)
 {
@@ -522,9 +536,9 @@ doubt_of_time(const smcr_conn_t *conn)
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
-/* What the capture may miss of the connection. `is_part`: the last messages may be missing. After
- * both ends have closed, only acknowledgements can be missing: nothing else that they do changes
- * how their time is divided. */
+/* Packets of the connection that may be missing. `is_part`: the last messages may be missing. If
+ * both sides have closed, later messages do not change how the time is divided, so only
+ * acknowledgements count as missing. */
 static smcr_timeline_missing_t
 missing_of(const smcr_conn_t *conn, bool is_part)
 {
@@ -541,8 +555,8 @@ missing_of(const smcr_conn_t *conn, bool is_part)
     return missing;
 }
 
-/* Where the time of both directions went. `is_part`: the last messages may be missing. Where
- * packets are missing, the entry has bounds. */
+/* Fills in how the time of both directions is divided. `is_part`: the last messages may be missing.
+ * If packets are missing, the entry has lower and upper bounds. */
 static void
 fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
           const smcr_collect_tcp_facts_t *tcp, bool is_part, wmem_allocator_t *scope)
@@ -606,14 +620,14 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
     entry->first_frame =
         tcp ? smcr_figure_when_earlier(counted->first, tcp->first) : counted->first;
     entry->last_frame = tcp && tcp->last.frame > counted->last.frame ? tcp->last : counted->last;
-    if (has_syn || !later) /* else it may have begun in the capture, which lacks the SYN */
+    if (has_syn || !later) /* otherwise only the SYN may be missing */
         entry->began_before = has_syn ? SMCR_FIGURE_NO : SMCR_FIGURE_YES;
     entry->close = close_of(counted, tcp, entry->outcome);
     bool may_lack_end = smcr_collect_gaps_begin(gaps, entry->last_frame.frame) != UINT32_MAX;
     if (entry->close == SMCR_FIGURE_CLOSE_OPEN && may_lack_end)
-        entry->close = SMCR_FIGURE_CLOSE_UNKNOWN; /* its end may be absent as well */
+        entry->close = SMCR_FIGURE_CLOSE_UNKNOWN; /* the close may be missing, too */
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
-    bool may_have_ended = close == SMCR_FIGURE_CLOSE_OPEN && !entry->close; /* on RoCE */
+    bool may_have_ended = close == SMCR_FIGURE_CLOSE_OPEN && !entry->close; /* over RDMA */
     if (close != SMCR_FIGURE_CLOSE_UNKNOWN && !may_have_ended)
         entry->goes_on = close == SMCR_FIGURE_CLOSE_OPEN ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
 }

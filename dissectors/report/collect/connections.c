@@ -261,8 +261,8 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
         smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
 }
 
-/* `bytes` has the positions of the stream whose bytes were counted. Each position counts once, so
- * retransmissions and rewritten bytes add nothing. */
+/* Counts each position of the stream once, so retransmissions and rewritten bytes add nothing.
+ * `bytes` has the positions that were counted before. */
 uint32_t
 smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                const smcr_record_t *record)

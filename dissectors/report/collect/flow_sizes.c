@@ -1,5 +1,6 @@
-/* Sizes of the packets of an RDMA flow: which are acknowledged, and which never are, however often
- * they are sent. A path whose MTU is too small loses packets above a certain size, and only these.
+/* Sizes of the packets of an RDMA flow: which sizes are acknowledged, and which are never
+ * acknowledged, although the sender retransmits the packets. A path whose MTU is too small loses
+ * packets above a certain size, and only these.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -9,7 +10,8 @@
 
 /* ---- acknowledgements ---- */
 
-/* Takes in that all requests before the PSN `expected` are acknowledged. Their lengths count. */
+/* Takes in that all requests before the PSN `expected` are acknowledged: updates the longest
+ * acknowledged length. */
 static void
 acknowledge(smcr_collect_flow_sizes_t *sizes, uint32_t expected)
 {
@@ -47,9 +49,9 @@ smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_hea
 
 /* ---- requests ---- */
 
-/* Keeps the length of a request until it is acknowledged. If too many are kept, the length of the
- * oldest counts as acknowledged with the next acknowledgement: so no length is taken for one that
- * never arrives. */
+/* Keeps the length of a request until the request is acknowledged. If too many requests are kept,
+ * the oldest one counts as acknowledged with the next acknowledgement. So a size that does arrive
+ * is never taken for a size that does not arrive. */
 static void
 keep_sent(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
 {
@@ -61,10 +63,10 @@ keep_sent(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
     sizes->sent_next = (sizes->sent_next + 1) % SMCR_COLLECT_SENT_KEPT;
 }
 
-/* Takes in a request that is not acknowledged so far. Each time that the expected request is sent,
- * or the first captured one after it, is a try. The sender goes back to the expected request with
- * each try (go-back-N). So the expected request is missing in the capture if the later one comes
- * without it. */
+/* Takes in a request that is not acknowledged so far. A try is a transmission of the expected
+ * request. With each try the sender steps back to the expected request (go-back-N). If only later
+ * requests are captured, the expected request is missing in the capture: then each transmission of
+ * the first captured request after it is a try. */
 static void
 take_try(smcr_collect_flow_sizes_t *sizes, smcr_when_t when, const smcr_ib_headers_t *roce)
 {

@@ -8,7 +8,7 @@
 
 #include <wireshark.h>
 
-#define SMCR_COLLECT_GAPS_MOST 32 /* number of gaps that are kept apart */
+#define SMCR_COLLECT_GAPS_MOST 32 /* maximum number of gaps that are kept separately */
 
 /* A gap: packets are missing after frame `since`, and before frame `until`. */
 typedef struct {
@@ -20,13 +20,13 @@ typedef struct {
 /* The gaps of a capture. All zeros: there is none. If there are more than SMCR_COLLECT_GAPS_MOST,
  * the last entry spans all later gaps. */
 typedef struct {
-    smcr_collect_gap_t list[SMCR_COLLECT_GAPS_MOST];
+    smcr_collect_gap_t list[SMCR_COLLECT_GAPS_MOST]; /* the gaps; see `count` */
     unsigned count; /* number of entries of `list` that are set */
 } smcr_collect_gap_list_t;
 
-/* Adds the gap. */
+/* Adds the gap. If the list is full, the last entry is extended so that it contains the gap. */
 void smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap);
 
-/* Where the gaps begin that end after frame `frame`: the lowest `since` of these gaps. UINT32_MAX:
- * no gap ends after `frame`. */
+/* Returns the lowest member `since` of all gaps that end after frame `frame`. UINT32_MAX: no gap
+ * ends after this frame. */
 uint32_t smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame);

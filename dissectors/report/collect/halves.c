@@ -10,10 +10,10 @@
 #include "wire/wire.h"
 
 /* Longest time between the close of TCP and the last CDC message of the same connection,
- * nanoseconds: both sides close both at once. */
+ * nanoseconds. Hosts close SMC-R and TCP at almost the same time. */
 #define CLOSE_TOGETHER (100 * SMCR_TIME_MILLISECOND)
 
-/* What one attempt to pair looks at. */
+/* The data of one attempt to pair halves. */
 typedef struct {
     smcr_collect_t *collection;
     wmem_array_t *all; /* figures of all connections, as smcr_collect_conn_stats_t * */
@@ -134,7 +134,7 @@ may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
            (roce->first.frame < end.frame && roce->last.time <= end.time + CLOSE_TOGETHER);
 }
 
-/* What a half finds among the halves of the other kind. */
+/* The halves of the other kind that one half may be paired with: its candidates. */
 typedef struct {
     smcr_collect_conn_stats_t *nearest; /* candidate whose end is nearest; NULL: no candidate */
     smcr_collect_conn_stats_t *first;   /* candidate that began first; NULL: no candidate */
@@ -167,10 +167,13 @@ find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool 
     return found;
 }
 
-/* Pairs one more half that is known from RoCE, and returns true. Returns false if there is none. A
- * half is paired in two cases. Either its end and that of a candidate come together, and are the
- * nearest for both; or it has one candidate, of which it is the first that may belong to it, and
- * which does not end together with another half. */
+/* Pairs one more half that is known from RoCE, and returns true. Returns false if no half can be
+ * paired. A half is paired in two cases:
+ *
+ * - The half and a candidate end together (CLOSE_TOGETHER), and each is the nearest one of the
+ *   other.
+ * - The half has only one candidate. Of all halves that this candidate may be paired with, the half
+ *   began first, and the candidate does not end together with another one. */
 static bool
 pair_one(const pairing_t *pairing)
 {

@@ -15,9 +15,9 @@ typedef struct {
     const smcr_conn_t *conn;             /* the connection in the state */
     const smcr_collect_tcp_facts_t *tcp; /* facts of the TCP connection */
     uint8_t step;                        /* type of the last CLC message */
-    unsigned sender;                     /* role of its sender */
+    unsigned sender;                     /* role of the sender of the last CLC message */
     smcr_when_t sent;                    /* the last CLC message */
-    const smcr_collect_newest_data_t *newest; /* newest data segment of its sender */
+    const smcr_collect_newest_data_t *newest; /* newest data segment of `sender` */
 } handshake_t;
 
 /* Returns the index of the direction from `role` in the facts of TCP: 0 `up`, 1 `down`. */
@@ -56,7 +56,7 @@ is_known(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_
     return is_whole && !has_result && !counted->conn->clc_cut;
 }
 
-/* Whether the newest data segment of the role has nothing but CLC. */
+/* Whether the newest data segment of the role contains only CLC bytes. */
 static bool
 has_only_clc(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
              unsigned role)

@@ -15,7 +15,7 @@ typedef struct {
     uint8_t to[SMCR_GID_LENGTH];
 } pair_t;
 
-/* A pair of addresses with the packets that were heard. */
+/* A pair of addresses, and the last packets from the first address to the second. */
 typedef struct {
     pair_t key;
     smcr_collect_heard_t heard;
@@ -60,7 +60,7 @@ smcr_collect_heard_of(smcr_collect_t *collection, const uint8_t from[SMCR_GID_LE
     return &entry->heard;
 }
 
-/* Returns what `to` has heard of `from`; NULL: nothing. */
+/* Returns the last packets from the address `from` to the address `to`; NULL: there are none. */
 static const smcr_collect_heard_t *
 find_heard(const smcr_collect_t *collection, const uint8_t from[SMCR_GID_LENGTH],
            const uint8_t to[SMCR_GID_LENGTH])
@@ -94,8 +94,8 @@ write_end(const smcr_conn_t *conn, int side, uint8_t gid[SMCR_GID_LENGTH])
         memcpy(gid, conn->addr.ipv6[role], SMCR_GID_LENGTH);
 }
 
-/* Notes the last TCP segment of the silent host on the connections of its link group. The addresses
- * of the newest connection stand for those of all. */
+/* Notes the last TCP segment of the silent host on the connections of its link group. Only the
+ * addresses of the newest connection are searched. */
 static void
 note_tcp_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
                   smcr_collect_silence_t *silence)

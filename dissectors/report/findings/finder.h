@@ -22,9 +22,9 @@
 
 /* Ranks of findings. A rank is named for the trouble that its findings report. The ranks form four
  * classes (smcr_finding_class_t): the first rank of each class is marked. Within a class, a cause
- * comes before what follows from it. */
+ * comes before its consequences. */
 typedef enum {
-    /* ---- what failed ---- */
+    /* ---- failures ---- */
     SMCR_FINDING_BY_ICRC,           /* packets with a wrong ICRC: damaged */
     SMCR_FINDING_FIRST_FAILED = SMCR_FINDING_BY_ICRC,
     SMCR_FINDING_BY_FORMAT,         /* messages that break their format */
@@ -43,7 +43,7 @@ typedef enum {
     SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP: RoCE does not pass */
     SMCR_FINDING_BY_NO_CONNECTION,  /* the TCP connection is refused, or gets no answer */
     SMCR_FINDING_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
-    /* ---- what cost time ---- */
+    /* ---- lost time ---- */
     SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
     SMCR_FINDING_FIRST_COST = SMCR_FINDING_BY_RNR,
     SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
@@ -54,7 +54,7 @@ typedef enum {
     SMCR_FINDING_BY_SLOW_READER,
     SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
-    /* ---- what is a risk ---- */
+    /* ---- risks ---- */
     SMCR_FINDING_BY_DECLINE,        /* a connection falls back to TCP, and RoCE is not to blame */
     SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_DECLINE,
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
@@ -73,7 +73,7 @@ typedef enum {
     SMCR_FINDING_BY_NOTICE,         /* an expert item that no other finding explains */
     SMCR_FINDING_BY_ICRC_DOUBTED,   /* ICRCs whose check does not show whether packets are
                                        damaged */
-    SMCR_FINDING_BY_SILENCE,        /* connections that go silent */
+    SMCR_FINDING_BY_SILENCE,        /* open connections without packets at the end of the capture */
     SMCR_FINDING_BY_CUT,            /* frames are truncated by snaplen */
     SMCR_FINDING_BY_APPLICATION,    /* the application's protocol reports errors */
     SMCR_FINDING_BY_COST,           /* cost that could be avoided, but no harm */
@@ -85,8 +85,8 @@ typedef enum {
 typedef enum {
     SMCR_FINDING_FAILED, /* something failed: a connection, a link, a packet */
     SMCR_FINDING_COSTS,  /* programs waited */
-    SMCR_FINDING_RISK,   /* nothing has failed yet, and nobody waited for it */
-    SMCR_FINDING_REMARK  /* what else a reader should know */
+    SMCR_FINDING_RISK,   /* nothing has failed yet, and no program waited */
+    SMCR_FINDING_REMARK  /* other facts that a reader should know */
 } smcr_finding_class_t;
 
 /* Returns the class of a rank. */
@@ -208,11 +208,10 @@ smcr_finding_is_timeout(uint64_t code)
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
                                                 const smcr_entry_rdma_t *flow);
 
-/* Returns the longest time in which requests of the flow were retransmitted and nothing came back.
- * Returns NULL in three cases:
- * 1. there is no such time, or the same packet was retransmitted only once or twice in it;
- * 2. the link group had ended before: nobody has to answer then;
- * 3. a display filter of the report may hide the answers. */
+/* Returns the longest time in which requests of the flow were retransmitted and the peer sent
+ * nothing. Returns NULL in three cases: 1. there is no such time, or the same packet was
+ * retransmitted only once or twice in it; 2. the link group had ended before: the peer does not
+ * have to answer then; 3. a display filter of the report may hide the answers. */
 const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *finder,
                                                            const smcr_entry_rdma_t *flow);
 
@@ -224,8 +223,9 @@ bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_
  * packet. The link was announced in the capture, and never became active. */
 bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
-/* Whether the flow sends a request in vain that is larger than all packets which arrive at the
- * destination host: the path MTU may be too small for it (docs/report.md). */
+/* Whether the flow retransmits a request that is never acknowledged, and that is larger than all
+ * packets which arrive at the destination host: the path MTU may be too small for this request
+ * (docs/report.md). */
 bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
@@ -234,7 +234,7 @@ bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_
 
 /* ---- texts about handshakes, for findings of fallbacks ---- */
 
-/* Shortest setup that is said, nanoseconds. */
+/* Shortest setup of a connection that a finding reports, nanoseconds. */
 #define SMCR_FINDING_SLOW_SETUP (500 * SMCR_TIME_MILLISECOND)
 
 /* Returns the time from the SYN to the fallback of the connection, nanoseconds; 0: not known, or no
@@ -263,5 +263,6 @@ void smcr_finding_on_loss(smcr_finder_t *finder);
 void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);
 
-/* Adds the expert items that no finding so far explains. Called after all other rules. */
+/* Adds findings for the expert items that no earlier finding explains. Called after all other
+ * rules. */
 void smcr_finding_on_notices(smcr_finder_t *finder);

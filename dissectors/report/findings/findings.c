@@ -33,8 +33,8 @@ compare(uint64_t one, uint64_t other)
 
 /* Compares two findings for sorting. Within a class, the finding that cost more time comes first,
  * then the more severe one, then the one of the lower rank, then the one that was made earlier.
- * Time counts only among findings of what cost time. Returns a negative number if `one` comes
- * first. */
+ * Time counts only in the class of findings about lost time (SMCR_FINDING_COSTS). Returns a
+ * negative number if `one` comes first. */
 static int
 compare_found(const void *one, const void *other)
 {

@@ -335,8 +335,8 @@ losses_text(const smcr_finder_t *finder, property_t *has_property)
 }
 
 /* Whether the connection was aborted, and its readers had read all but a small part of the data: a
- * sixteenth or less was lost. A program that stops a transfer ends its connections so, and one that
- * dies as well. */
+ * sixteenth or less was lost. A program that stops a transfer ends its connections in this way. So
+ * does a program that crashes. */
 static bool
 is_hasty_abort(const smcr_entry_connection_t *conn)
 {
@@ -423,8 +423,8 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
 /* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
  * may have lost data. The finding names the side that aborted first if no packet is missing in the
  * capture: a missing packet may be an earlier abort by the other side. If every abort left a small
- * part of the data unread (is_hasty_abort()), the finding counts as a second of lost time: what
- * cost more time comes first. Otherwise it is a failure. */
+ * part of the data unread (is_hasty_abort()), the finding counts as a second of lost time: it
+ * comes before findings that cost less time. Otherwise the finding is a failure. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
@@ -448,13 +448,13 @@ find_aborted(smcr_finder_t *finder)
         losses_text(finder, is_aborted));
 }
 
-/* ---- a server closes an idle connection, and its client goes on to keep it ---- */
+/* ---- a server closes an idle connection, and its client keeps the connection ---- */
 
 #define LONG_IDLE SMCR_TIME_SECOND /* shortest time without data after which a connection is idle,
                                       and after which a client has not noticed a close */
 
-#define MOST_EXAMINED 100 /* number of connections whose pools are examined: each takes a look at
-                             all connections */
+#define MOST_EXAMINED 100 /* maximum number of connections whose pools are examined: each pool
+                             needs a loop over all connections */
 
 /* Returns how long the client kept the connection open after the server had closed it, nanoseconds:
  * up to the client's close, or to the end of the capture. Returns 0 if the server was not the first
@@ -472,7 +472,7 @@ kept_after_close(const smcr_finder_t *finder, const smcr_entry_connection_t *con
     return until != SMCR_FIGURE_UNKNOWN && until > end->frame.time ? until - end->frame.time : 0;
 }
 
-/* Returns for how long nobody had written before the first close, nanoseconds. */
+/* Returns how long neither side had written before the first close, nanoseconds. */
 static uint64_t
 idle_time(const smcr_entry_connection_t *conn)
 {
@@ -490,11 +490,13 @@ is_closed_while_idle(const smcr_finder_t *finder, const smcr_entry_connection_t 
            idle_time(conn) >= LONG_IDLE;
 }
 
-/* Connections between the hosts of one connection, to the same port of the server. */
+/* A pool of a connection that the server has closed: all connections between the same hosts, to the
+ * same port of the server. The closed connection is one of them. */
 typedef struct {
-    uint32_t open;   /* number of connections that were open when the server closed the one */
-    uint32_t closed; /* number of them that the server closed while they were idle */
-    uint32_t later;  /* number of them that were used after the client gave the one up */
+    uint32_t open;   /* number of connections of the pool that were open at the close */
+    uint32_t closed; /* number of these open connections that the server closed while idle */
+    uint32_t later;  /* number of these open connections that were used after the client closed
+                        the connection */
 } pool_t;
 
 /* Whether both connections have the same client host, server host and server port. */
@@ -506,7 +508,7 @@ have_same_ends(const smcr_entry_connection_t *one, const smcr_entry_connection_t
            g_strcmp0(one->client.addr, other->client.addr) == 0;
 }
 
-/* Returns the connections beside `conn`, which the server has closed. `conn` is one of them. */
+/* Returns the pool of `conn`, which the server has closed. */
 static pool_t
 pool_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -525,10 +527,10 @@ pool_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return pool;
 }
 
-/* Whether the close has cost the client a connection that it wanted to use. There are two signs:
- * 1. The client wrote to the connection after the close.
- * 2. The client gave the connection up, and went on with others to the same server. The server had
- *    closed less than half of them. */
+/* Whether the client still wanted to use the connection that the server closed. There are two
+ * signs: 1. The client wrote to the connection after the close. 2. The client closed the
+ * connection, and then used other connections to the same server. The server had closed less than
+ * half of these. */
 static bool
 is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -540,8 +542,8 @@ is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return pool.later && pool.closed * 2 < pool.open;
 }
 
-/* Finding: the server closes an idle connection, for example after a timeout or because somebody
- * ends its session. The client, which keeps connections in a pool, notices when it uses the
+/* Finding: the server closes an idle connection, for example after a timeout or because a user ends
+ * the session. The client, which keeps connections in a pool, notices the close when it uses the
  * connection: the request fails. The finding names the connection that the client kept longest. */
 static void
 find_idle_closes(smcr_finder_t *finder)

@@ -52,8 +52,8 @@ step_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *en
                               smcr_figure_clc_step_words[end->step], end->from_frame.frame);
 }
 
-/* Returns what a server may be that ends the connection at the Proposal, though its SYN-ACK has the
- * option; "" in all other cases. */
+/* Returns text about the possible kind of a server that ends the connection after the Proposal,
+ * although its SYN-ACK has the option; "" in all other cases. */
 static const char *
 doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
 {
@@ -64,8 +64,8 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
                : "";
 }
 
-/* Whether the server of `conn` sends segments of other TCP connections that began after the last
- * CLC message of `conn` was sent first. */
+/* Whether the server of `conn` sends segments on a TCP connection that began after the first
+ * transmission of the last CLC message of `conn`. */
 static bool
 answers_elsewhere(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -79,7 +79,8 @@ answers_elsewhere(const smcr_finder_t *finder, const smcr_entry_connection_t *co
     return false;
 }
 
-/* Returns how often the CLC message was sent without an acknowledgement, and what this means. */
+/* Returns text that says how often the CLC message was sent without an acknowledgement, and which
+ * cause this shows. */
 static const char *
 unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -120,8 +121,9 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     }
 }
 
-/* Returns the group of connections whose handshakes ended in the same way as that of `conn`: kind,
- * side, last message, and what answered. Makes the group if there is none. */
+/* Returns the group of connections whose handshakes ended in the same way as the handshake of
+ * `conn`: equal kind of end, side, last CLC message and answer. Makes the group if there is
+ * none. */
 static failed_conns_t *
 group_of(const smcr_finder_t *finder, wmem_array_t *groups, const smcr_entry_connection_t *conn)
 {
@@ -169,7 +171,7 @@ find_failed(smcr_finder_t *finder)
     }
 }
 
-/* ---- what a fallback cost ---- */
+/* ---- the cost of a fallback ---- */
 
 uint64_t
 smcr_finding_fallback_time(const smcr_entry_connection_t *conn)
@@ -190,7 +192,7 @@ smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_
     const struct {
         uint64_t time;       /* time of the step, nanoseconds */
         const char *name;    /* the step */
-        const char *rest;    /* what comes after the step, if it is the last one */
+        const char *rest;    /* name of the time after the step, if it is the last step */
     } steps[] = {{setup->tcp_s, "before the CLC Proposal", "after the CLC Proposal"},
                  {setup->accept_s, "before the CLC Accept", "after the CLC Accept"},
                  {setup->confirm_s, "before the CLC Confirm", "after the CLC Confirm"}};
@@ -211,9 +213,9 @@ smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_
                               rest > time ? rest_name : longest);
 }
 
-/* Finding: both sides declined. Linux sends no Decline after it has read one. So each side had sent
- * its own before it read the other one, and continues with TCP. The next bytes on TCP are the other
- * side's Decline: the program reads it as data. */
+/* Finding: both sides declined. Linux sends no Decline after it has read one. So each side sent its
+ * Decline before it read the peer's Decline, and continues with TCP. The next bytes on TCP are the
+ * other side's Decline: the program reads it as data. */
 static void
 find_two_declines(smcr_finder_t *finder)
 {

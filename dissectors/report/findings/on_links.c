@@ -50,8 +50,8 @@ path_text(const link_place_t *place)
                               link->server.gid);
 }
 
-/* Returns who first reported that the path is lost: ", as the client reports"; "" if nobody
- * did. */
+/* Returns text about the side that first reported that the path is lost: ", as the client reports";
+ * "" if no side has reported this. */
 static const char *
 reporter_text(const link_place_t *place)
 {
@@ -83,8 +83,8 @@ has_failed(const smcr_entry_link_t *link)
            (is_over && smcr_words_link_was_set_up(link) && !was_active(link));
 }
 
-/* Whether an earlier link of the group has failed on the same path. Its finding has this link,
- * too. */
+/* Whether an earlier link of the group has failed on the same path. The finding of the earlier link
+ * includes this link. */
 static bool
 is_told_before(const link_place_t *place)
 {
@@ -114,7 +114,8 @@ same_path_text(const link_place_t *place)
 
 /* ---- redundancy ---- */
 
-/* Whether the link was active in the frame; also if it is not known since when. */
+/* Whether the link was active in the frame. true also if it is not known when the link became
+ * active. */
 static bool
 was_active_in(const smcr_entry_link_t *link, uint32_t frame)
 {
@@ -233,8 +234,8 @@ gather_moves(const link_place_t *place)
             if (from->number == place->link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
-        failover.moved = MIN(failover.moved, before + 1); /* a connection counts once, however often
-                                                             it moved */
+        failover.moved = MIN(failover.moved, before + 1); /* a connection counts once, even if it
+                                                             moved several times */
     }
     return failover;
 }
@@ -295,8 +296,8 @@ find_left_link(const link_place_t *place)
 }
 
 /* Returns ", 12,000 bytes rewritten"; "" if there are none. A byte is rewritten if a connection has
- * written it a second time at the same position, on whatever link. After a move the writer repeats
- * data whose arrival is not proven. */
+ * written it a second time at the same position, on any link. After a move the writer writes data
+ * once more if its arrival is not proven. */
 static const char *
 rewritten_text(const smcr_finder_t *finder)
 {
@@ -379,9 +380,9 @@ dead_end_flow(const link_place_t *place)
     return NULL;
 }
 
-/* Finding: a link never came up, and one side tried. This side retransmits its CONFIRM LINK (RFC
- * 7609, A.3.1), and the capture has no packet of the other side on this link. So the path between
- * the RNICs of the link does not carry packets. */
+/* Finding: a link never came up, although one side has sent packets on the link. This side
+ * retransmits its CONFIRM LINK (RFC 7609, A.3.1), and the capture has no packet of the other side
+ * on this link. So the path between the RNICs of the link does not carry packets. */
 static void
 find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
 {
@@ -405,7 +406,8 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                     redundancy_text(place, flow->first_frame.frame));
 }
 
-/* Returns how the attempt to set up a link ended: who gave up, and how long after ADD LINK. */
+/* Returns text about the end of the attempt to set up a link: the side that ended the attempt, and
+ * the time since ADD LINK. */
 static const char *
 attempt_text(const link_place_t *place)
 {
@@ -544,7 +546,7 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
 }
 
 /* Finding: a link group ends, and its last packets are retransmitted. This is harmless. The peer
- * has destroyed its queue pair, so nobody acknowledges the last DELETE LINK that Linux sends. The
+ * has destroyed its queue pair, so the last DELETE LINK of Linux gets no acknowledgement. The
  * finding is made only if the capture has the end of a link group before the first of these
  * retransmissions. */
 static void

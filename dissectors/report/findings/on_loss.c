@@ -21,8 +21,8 @@ is_explained_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
            smcr_finding_flow_is_unheard(finder, flow);
 }
 
-/* Returns the number of retransmissions of the flow by a timer or for an unknown cause. Those that
- * the finding of a silent peer has (on_silence.c) are not among them. */
+/* Returns the number of retransmissions of the flow by a timer or for an unknown cause. The
+ * retransmissions that the finding of a silent peer counts (on_silence.c) are not included. */
 static uint64_t
 unproven_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -60,12 +60,12 @@ add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
     uint64_t slowest = trouble->slowest;
 
     smcr_finding_trouble_add(trouble, flow, lost_packets_of(finder, flow), 0);
-    if (smcr_finding_flow_silence(finder, flow)) /* the slowest message is slow by the silence */
+    if (smcr_finding_flow_silence(finder, flow)) /* the silence delays the slowest message */
         trouble->slowest = slowest;
 }
 
-/* Takes the retransmissions that the finding of a silent peer has from the causes: from timeouts
- * first, since most are of this cause. */
+/* Subtracts from `causes` the retransmissions that the finding of a silent peer counts, `silent` in
+ * number. They are subtracted from timeouts first, since most of them have this cause. */
 static void
 subtract_silent(smcr_entry_causes_t *causes, uint64_t silent)
 {
@@ -159,9 +159,9 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
     return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
 }
 
-/* Returns why packets were retransmitted, if no loss is proven (is_proven()). An IPv4 header has an
- * identification, which distinguishes duplicates from retransmissions. IPv6 has no identification,
- * so the text says that the packets may be captured twice. */
+/* Returns text about the cause of the retransmissions, if no loss is proven (is_proven()). An IPv4
+ * header has an identification, which distinguishes duplicates from retransmissions. IPv6 has no
+ * identification, so the text says that the packets may be captured twice. */
 static const char *
 unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
 {
@@ -331,9 +331,10 @@ may_be_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
            smcr_finding_flow_is_damaged(finder, flow);
 }
 
-/* Adds the packets of the flow that are missing in the capture, and that the network has not lost:
- * those that the receiver acknowledged and nobody retransmitted; or all of them, if neither sender
- * nor receiver reacts (may_be_lost()). For a flow of UC, all missing packets are added. */
+/* Adds the packets of the flow that are missing in the capture, and that the network has not lost.
+ * These are the missing packets that the receiver acknowledged and the sender did not retransmit.
+ * If neither sender nor receiver reacts (may_be_lost()), and for a flow of UC, these are all
+ * missing packets. */
 static void
 add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)

@@ -83,7 +83,7 @@ is_explained(const smcr_finder_t *finder, const char *name)
     return false;
 }
 
-/* Returns the severity that a finding of the notice has: that of the expert item. */
+/* Returns the severity of a finding about the notice: the severity of the expert item. */
 static smcr_figure_severity_t
 severity_of(const smcr_figure_notice_t *notice)
 {

@@ -13,8 +13,8 @@
  * that is silent for a shorter time at the end of the capture has not stopped answering. */
 #define SHORT_SILENCE SMCR_TIME_SECOND
 
-/* All flows to one host that got no answer. In a link group a host has one side, whatever its
- * addresses are. */
+/* All flows to one host that got no answer. The side of a link group counts as one host, even if it
+ * has several addresses. */
 typedef struct {
     const smcr_entry_rdma_t *flow;            /* the flow that got no answer for the longest
                                                  time */
@@ -64,8 +64,8 @@ had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow
 
 /* ---- gathering the silent hosts ---- */
 
-/* Returns a text that is the same for all flows to one host: link group and side of the host; for
- * flows of no link both addresses. */
+/* Returns a text that identifies the host to which the flow goes. Flow of a link: link group and
+ * side of the host. Flow of no link: both addresses. */
 static const char *
 key_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -86,8 +86,9 @@ overlap(const smcr_entry_flow_silence_t *one, const smcr_entry_flow_silence_t *o
            MIN(one->end_frame.time, other->end_frame.time);
 }
 
-/* Adds a flow with its longest silence to those of its host. The longest one, of a flow that is
- * needed, is the one that the sentence describes. */
+/* Adds a flow to its silent host. The host keeps the longest silence of all its flows, which the
+ * sentence of the finding describes. `silence`: longest silence of the flow. `is_needed`: an open
+ * connection of the flow's link group waits for an answer. */
 static void
 add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
          const smcr_entry_flow_silence_t *silence, bool is_needed)
@@ -130,8 +131,8 @@ gather_hosts(const smcr_finder_t *finder)
     return hosts;
 }
 
-/* Compares two silent hosts for sorting: those that connections need come first, then the longest
- * silence. */
+/* Compares two silent hosts for sorting: hosts that open connections need come first, then the host
+ * with the longer silence. */
 static int
 compare_hosts(const void *one, const void *other)
 {
@@ -159,7 +160,8 @@ link_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return wmem_strdup_printf(finder->scope, " (link %" PRIu64 "%s)", owner.link->number, group);
 }
 
-/* Returns where else the host was heard, and the frame; frame 0: nowhere. `*way`: how. */
+/* Returns the last packet that the silent host has sent elsewhere; frame 0: there is none. `*way`
+ * gets the text that says where: another queue pair, TCP, or another link. */
 static smcr_when_t
 heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence,
                 const char **way)
@@ -176,9 +178,10 @@ heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *si
     return silence->other_link_frame;
 }
 
-/* Returns where else the host was heard, and what follows. Packets from the same address to another
- * queue pair, sent during the silence, prove that host and path are alive. TCP and other links
- * prove the host. A packet after the silence proves that the host is alive then. */
+/* Returns text about packets that the silent host has sent elsewhere, and what they prove. Packets
+ * from the same address to another queue pair, sent during the silence, prove that host and path
+ * are alive. TCP and other links prove the host. A packet after the silence proves that the host is
+ * alive then. */
 static const char *
 elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence)
 {
@@ -197,7 +200,7 @@ elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *sil
                               when.frame, cause);
 }
 
-/* Whether the host was heard elsewhere, during the silence or after it. */
+/* Whether the silent host has sent a packet elsewhere, during the silence or after the silence. */
 static bool
 was_heard(const smcr_entry_flow_silence_t *silence)
 {
@@ -205,8 +208,8 @@ was_heard(const smcr_entry_flow_silence_t *silence)
            silence->other_link_frame.frame;
 }
 
-/* Returns the end of the sentence: what else the capture has of the silent host, and which causes
- * are therefore left. */
+/* Returns the end of the sentence: other packets of the silent host, and the causes of the silence
+ * that remain possible. */
 static const char *
 cause_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -242,8 +245,9 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
         smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
 }
 
-/* Whether the host has sent nothing at all since the silence began, for SHORT_SILENCE or longer,
- * and nobody says why. */
+/* Whether the host has probably failed: an open connection needs the host, and the host has sent no
+ * packet at all since the silence began, for SHORT_SILENCE or longer. No ICMP error explains the
+ * silence. */
 static bool
 is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 {

@@ -31,8 +31,8 @@ link_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return link ? smcr_figure_or_zero(link->mtu_bytes) : 0;
 }
 
-/* Whether smaller requests of the same host arrived while the request of `flow` was sent in vain:
- * a NAK asks for the request, so a later one arrived. */
+/* A NAK asks for the request that is never acknowledged, so a later request of the same host has
+ * arrived. The path drops only requests above a certain size. */
 bool
 smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -50,8 +50,8 @@ smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_
     return link_mtu(finder, flow) > arrived;
 }
 
-/* Returns what does not arrive: "packets of 4,156 bytes do not arrive"; if the capture lacks them:
- * "16 packets before frame 74 do not arrive". */
+/* Returns the beginning of the sentence: "packets of 4,156 bytes do not arrive". If these packets
+ * are missing in the capture: "16 packets before frame 74 do not arrive". */
 static const char *
 subject_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
 {
@@ -75,8 +75,8 @@ question_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               smcr_words_number(finder->scope, mtu));
 }
 
-/* Finding: only packets above a certain size are lost. The sender retransmits one request again and
- * again. A NAK of the receiver proves that a later, smaller request arrived. No packet as large as
+/* Finding: only packets above a certain size are lost. The sender retransmits one request many
+ * times. A NAK of the receiver proves that a later, smaller request arrived. No packet as large as
  * the request has ever been acknowledged between the two hosts in this direction. */
 static void
 find_too_big(smcr_finder_t *finder, const smcr_entry_rdma_t *flow)

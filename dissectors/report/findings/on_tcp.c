@@ -21,8 +21,8 @@ typedef struct {
     uint64_t retransmitted;                  /* segments that were retransmitted */
     uint64_t marked;                         /* segments marked CE */
     uint64_t echoed;                         /* segments with the echo of a mark (ECE) */
-    unsigned congested_directions;           /* directions of connections with marks or echoes */
-    unsigned lossy_flows;                    /* connections with retransmissions */
+    unsigned congested_directions;           /* number of directions with marks or echoes */
+    unsigned lossy_flows;                    /* number of connections with retransmissions */
     smcr_entry_tcp_t first_congested; /* connection whose `src` sends in the first direction with
                                          marks or echoes; set with `congested_directions` */
     const smcr_entry_tcp_t *first_lossy;     /* first connection with retransmissions; NULL:

@@ -15,8 +15,8 @@
 #define LONG_SETUP SMCR_TIME_SECOND
 #define MANY_WRITES 100
 #define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)
-#define ENOUGH_ACKS 16   /* number of acknowledgements whose times say how the path is */
-#define ENOUGH_ANSWERS 4 /* number of answers whose mean says what is usual */
+#define ENOUGH_ACKS 16   /* minimum number of acknowledgements from which the path is judged */
+#define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
 
 /* The waits of one direction of a connection. All times are in nanoseconds. */
 typedef struct {
@@ -113,8 +113,8 @@ is_noticed(const wait_t *wait)
            (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
 }
 
-/* Whether a user notices the wait although no single wait lasts long: they last half a second in
- * all, or one of them a tenth of a second. Shorter waits count as no cost. */
+/* Whether the waits of the direction count as cost: all waits together last half a second, or one
+ * wait lasts a tenth of a second. Shorter waits are no cost. */
 static bool
 is_felt(const wait_t *wait)
 {
@@ -349,8 +349,8 @@ find_long_answer(const smcr_entry_connection_t *conn)
 typedef struct {
     uint64_t conns;   /* number of connections with a slow answer */
     uint64_t answers; /* number of slow answers */
-    uint64_t time;    /* time that they took together, nanoseconds */
-    uint64_t cost;    /* the same, as far as it counts (cost_of_answers()), nanoseconds */
+    uint64_t time;    /* sum of the times of these answers, nanoseconds */
+    uint64_t cost;    /* part of `time` that counts as cost (cost_of_answers()), nanoseconds */
     const smcr_entry_connection_t *worst;  /* connection with the longest answer; NULL: none */
     const smcr_entry_conn_wait_t *longest; /* the longest answer; NULL: none */
     const char *filter; /* display filter of the connections; NULL: too many connections for one
@@ -371,9 +371,9 @@ usual_answer(const smcr_entry_conn_direction_t *asked)
 }
 
 /* Returns how much of the time of the connection's slow answers counts as cost, nanoseconds. An
- * answer that takes ten times as long as the usual ones counts as it is: the program was stopped,
- * or waited for something. Otherwise the request may have asked for long work, which is nobody's
- * fault: a twentieth counts. */
+ * answer that takes ten times as long as the usual ones counts with its whole time: the program was
+ * stopped, or waited for something. Otherwise the request may have asked for long work, which is no
+ * fault: a twentieth of the time counts. */
 static uint64_t
 cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
 {
@@ -406,8 +406,8 @@ sum_slow_answers(const smcr_finder_t *finder)
     return sum;
 }
 
-/* Returns "; 2 answers took half a second or more, 6.17 s in all; others 34 ms on average", as far
- * as it is so. */
+/* Returns "; 2 answers took half a second or more, 6.17 s in all; others 34 ms on average". Parts
+ * that do not apply are left out. */
 static const char *
 other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
 {
@@ -487,9 +487,9 @@ is_setup_slow_by_path(uint64_t setup, uint64_t handshake)
     return handshake < LONG_SETUP && setup < 10 * handshake;
 }
 
-/* Returns the time that the setup took, nanoseconds: to where the connection can carry data or, if
- * that is not known, the sum of the known steps from the SYN on. Of a fallback, the time from the
- * SYN to the fallback. */
+/* Returns the time that the setup took, nanoseconds: from the SYN until the connection can carry
+ * data. If this time is not known: the sum of the known steps from the SYN on. For a fallback: the
+ * time from the SYN to the fallback. */
 static uint64_t
 setup_time(const smcr_entry_connection_t *conn)
 {

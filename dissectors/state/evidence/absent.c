@@ -1,4 +1,5 @@
-/* What the capture lacks of a flow, of CLC on TCP, and of what the two sides of a connection sent.
+/* Packets that may be missing: in a flow, in the CLC messages on TCP, and of the two sides of a
+ * connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -14,7 +15,7 @@ smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
 {
     if (!point->qp || point->qp != qp)
         return UINT64_MAX;
-    /* before the first packet of the capture */
+    /* the point is before the first captured packet, and the first PSN is not known */
     if (!point->psn && !qp->traffic.flow.first_announced)
         return UINT64_MAX;
     return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn) +
@@ -37,8 +38,9 @@ smcr_evidence_holds(const smcr_point_t *point)
            smcr_evidence_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
 }
 
-/* From the point on, which is in the flow of another link, and on the link of `qp`, the capture has
- * all requests. */
+/* Whether no request is missing after the point, which is in the flow of another link, and none is
+ * missing in the flow to `qp`. So no packet is missing between the point and the newest packet of
+ * `qp`. */
 static bool
 joins(const smcr_point_t *point, const smcr_qp_t *qp)
 {
@@ -81,6 +83,8 @@ smcr_evidence_pass_over(const smcr_arrival_t *arrival)
 
 /* ---- states of links ---- */
 
+/* Whether one of the ranges was missing at a time between the frames `from` and `to`: the range
+ * begins before `to` and ends after `from`. */
 static bool
 lie_between(const smcr_ranges_t *ranges, uint32_t from, uint32_t to)
 {
@@ -90,7 +94,9 @@ lie_between(const smcr_ranges_t *ranges, uint32_t from, uint32_t to)
     return false;
 }
 
-/* Whether the flow lacks a request between two frames, or around one. */
+/* Whether a request of the flow is missing between the frames `from` and `to`. A request that is
+ * acknowledged but not captured counts, if it may be before `to`. So does a request that the
+ * receiver waits for, if `to` is UINT32_MAX: the end of the capture. */
 static bool
 lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
 {
@@ -101,8 +107,9 @@ lacks_between(const smcr_flow_t *flow, uint32_t from, uint32_t to)
            (waits && to == UINT32_MAX);
 }
 
-/* Whether the capture may lack what was sent to the side of the group between two frames; `first`:
- * or before the first request of a flow. */
+/* Whether a packet to the side of the group may be missing between the frames `from` and `to`.
+ * `first`: a packet before the first captured request of a flow counts, too. true also if no packet
+ * to the side is captured. */
 static bool
 group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool first)
 {
@@ -110,7 +117,7 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
 
     for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link)) {
         const smcr_qp_t *qp = &link->qp[side];
-        bool late = qp->last_late_frame && qp->last_late_frame >= from; /* or cut */
+        bool late = qp->last_late_frame && qp->last_late_frame >= from; /* or truncated */
         const smcr_flow_t *flow = &qp->traffic.flow;
         bool begun = first && flow->first && !flow->first_announced;
         bool unseen = !link->packet_count && link->state == SMCR_LINK_ANNOUNCED &&
@@ -122,14 +129,16 @@ group_lacks(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to, bool fi
     return !seen;
 }
 
-/* Whether the capture lacked a request then: what comes later may have been sent before, too. */
+/* Whether a request of the flow was missing at some time between the frames `since` and `frame`,
+ * even if the request came later. */
 static bool
 lacked(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
 {
     return lacks_between(flow, since, frame) || lie_between(&flow->filled_gaps, since, frame);
 }
 
-/* Whether that is so on a link of which the capture has packets. */
+/* Whether a request to the side was missing between the frames `from` and `to` on any link of the
+ * group. Requests that came later count, too (lacked()). */
 static bool
 links_lack(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
 {
@@ -155,7 +164,8 @@ smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
                                              group_lacks(lgr, 1, 0, UINT32_MAX, false)));
 }
 
-/* Whether the receiver of CONFIRM LINK has taken it in, and has sent nothing on the link since. */
+/* Whether the response to CONFIRM LINK may be missing: the receiver of CONFIRM LINK has
+ * acknowledged this request, and no later request of the receiver on the link is captured. */
 static bool
 may_be_confirmed(const smcr_link_t *link)
 {
@@ -166,8 +176,9 @@ may_be_confirmed(const smcr_link_t *link)
            MIN(flow->highest_frame, other->highest_frame) < link->confirm_frame;
 }
 
-/* Whether a DELETE LINK behind the frame may be about the link, though it was sent on one of which
- * nobody knows that it has the same group. */
+/* Whether a DELETE LINK after `frame` may name this link, although its own link is not known to
+ * belong to the same group. The link number decides. If the number of this link is not known, any
+ * number may name this link. */
 static bool
 may_be_deleted(const smcr_link_t *link, uint32_t frame)
 {
@@ -197,7 +208,7 @@ smcr_evidence_knows_link(const smcr_link_t *link)
         return false;
     if (guess && !lgr->first_contact_captured &&
         (link->index == lgr->first_link_index || !link->has_number))
-        return false; /* CLC names it, but late */
+        return false; /* CLC names the link, but CLC came after the link's first packets */
     if (link->state == SMCR_LINK_ANNOUNCED && !lgr->link_never_confirmed && may_be_confirmed(link))
         return false;
     bool lacks = group_lacks(lgr, 0, from, to, guess) || group_lacks(lgr, 1, from, to, guess);
@@ -250,7 +261,7 @@ smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t 
 bool
 smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange)
 {
-    const uint64_t wait = UINT64_C(5000000000); /* of a first contact, the longest (smc_llc.h) */
+    const uint64_t wait = UINT64_C(5000000000); /* longest wait of Linux, ns (smc_llc.h) */
 
     return !exchange->response_frame && !exchange->response_unknowable && !exchange->is_optional &&
            state->last_time > exchange->request_time + wait;
@@ -272,8 +283,8 @@ smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
     const smcr_arrival_span_t *span = arrival->span;
     unsigned role = smcr_arrival_role(arrival);
 
-    /* A Proposal is the first message of all: where the capture lacks the SYN or the SYN-ACK,
-     * nothing of CLC is before it. */
+    /* A Proposal is the first CLC message of a connection. So even if the SYN or SYN-ACK is
+     * missing, no CLC bytes can be missing before the Proposal. */
     if (span && role == 0 && conn->clc_types_received == 1U << SMCR_CLC_PROPOSAL) {
         conn->clc_next_seq[0] = conn->clc_complete & 1 ? conn->clc_next_seq[0] : span->first;
         conn->clc_next_seq[1] = conn->clc_complete & 2 ? conn->clc_next_seq[1] : span->acked_seq;
@@ -317,9 +328,11 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     };
 }
 
-/* ---- what the two sides of a connection have sent ---- */
+/* ---- packets of the two sides of a connection ---- */
 
-/* Whether the side may have heard of its peer, who may choose any link of the group at first. */
+/* Whether a CDC message to the side may be missing. Called if none is captured: the peer may choose
+ * any link of the group for its first message. true if a request to the side is missing on a link,
+ * or if the first contact of the group is not captured. */
 static bool
 may_hear(const smcr_conn_t *conn, int side)
 {
@@ -377,7 +390,8 @@ has_last_to(const smcr_conn_t *conn, int side)
         return true;
     if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
         return smcr_evidence_absent(last, last->qp, after_close) == 0;
-    /* What is acknowledged, but has not come, is missing as well; so is what waits after a gap. */
+    /* Packets that are acknowledged but not captured are missing, too. So are packets for which the
+     * receiver waits after a gap. */
     return smcr_evidence_holds(last) && flow->acked_psn <= flow->highest &&
            flow->expected_psn > flow->highest && last->qp->last_late_psn <= last->psn;
 }
@@ -390,10 +404,10 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     const smcr_conn_side_t *sender = &conn->side[!side];
 
     if (!flow || (!sender->last_cdc_frame && may_hear(conn, side)))
-        return false; /* it may have chosen a link that is absent for its messages */
+        return false; /* the sender may use a link whose packets are missing */
     if (last->qp->link->state == SMCR_LINK_DELETED &&
         links_lack(conn->lgr, side, sender->last_cdc_frame, UINT32_MAX))
-        return false; /* or has chosen another one since */
+        return false; /* the sender may have moved to another link */
     bool means_something =
         !smcr_conn_side_has_invalid_cursor(sender) && !conn->lgr->immediate &&
         !conn->side[side].token_shared;
@@ -401,7 +415,8 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
            !sender->last_cdc_missing;
 }
 
-/* Whether the capture has all requests to the queue pair since it began. */
+/* Whether no request to the queue pair is missing after its first captured request, and the
+ * receiver took in each request when it came. */
 static bool
 is_seamless(const smcr_qp_t *qp)
 {
@@ -411,7 +426,7 @@ is_seamless(const smcr_qp_t *qp)
            flow->expected_psn > flow->highest && !qp->last_late_psn;
 }
 
-/* Whether a connection of which one direction is known, that to the side, has ended. */
+/* Whether the group has a closed connection of which only the direction to the side is known. */
 static bool
 has_ended_half(const smcr_lgr_t *lgr, int side)
 {
@@ -453,7 +468,7 @@ smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
     const smcr_link_t *link = conn->side[side].link;
 
     return conn->side[side].in.positions_known && smcr_evidence_is_current(conn, side) &&
-           /* it may have read what is absent */
+           /* after an impossible cursor it is not known what the side has read */
            !smcr_conn_side_has_invalid_cursor(&conn->side[side]) &&
            (smcr_conn_has_closed(conn) || !link || smcr_evidence_knows_link(link)) &&
            conn->side[0].has_token && conn->side[1].has_token;
@@ -465,7 +480,7 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     const smcr_qp_t *qp = arrival->qp;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
     const smcr_point_t *heard = &conn->side[qp->side].last_cdc_received;
-    bool replay = sender->moved_frame > sender->last_cdc_frame; /* after a failover (4.6.1) */
+    bool replay = sender->moved_frame > sender->last_cdc_frame; /* failover (4.6.1) */
     bool final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
     bool ended = smcr_conn_side_has_closed(sender);
     int16_t step = smcr_conn_side_seq_step(sender, cdc->seq);
@@ -476,11 +491,12 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     if (ended && !final && (absent || step != 1))
         return true;
     if (conn->lgr->unfinished_clc_conns == 0 && conn->accept_frame && conn->confirm_frame)
-        return false; /* no CLC has given the token to another one */
+        return false; /* CLC has given the token to no other connection */
     return absent && (step <= 0 || (heard->qp == qp && (uint64_t)step > arrival->psn - heard->psn));
 }
 
-/* Whether the capture has all of the flow then, and nothing of it was lost on its way. */
+/* Whether no request of the flow was missing between the frames `since` and `frame`, and no
+ * captured packet of the flow was lost after the capture point in these frames. */
 static bool
 is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
 {
@@ -497,19 +513,21 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
         return true;
     const smcr_conn_side_t *reader = record->conn ? &record->conn->side[!side] : NULL;
     if (reader && reader->moved_frame && links_lack(link->lgr, side, frame, frame))
-        return false; /* it may have been on any link */
+        return false; /* the reader's messages may have been on any link */
     const smcr_link_t *other = reader && reader->link ? reader->link : link;
     bool again = record->order == SMCR_FLOW_IS_RETRANSMISSION;
     uint32_t since = again ? record->first_frame : frame;
     const smcr_ranges_t *unheard = &link->qp[!side].traffic.flow.lost_later;
-    return !(again && smcr_ranges_count(unheard, frame, frame + 1)) && /* it was lost itself */
+    /* a retransmission must not have been lost itself after the capture point */
+    return !(again && smcr_ranges_count(unheard, frame, frame + 1)) &&
            is_heard(&link->qp[side].traffic.flow, since, frame) &&
            is_heard(&other->qp[side].traffic.flow, since, frame);
 }
 
-/* The first frame behind the last request that is absent, or came too late, between the point and
- * `psn` of the flow to `qp`; 0: none is. UINT32_MAX: the point is in another flow, and something
- * may be absent there. Without a point, of all that the capture has of the flow. */
+/* First frame after the last gap between the point and `psn` in the flow to `qp`. A request whose
+ * content is not known (`last_late_psn`) counts as a gap. 0: no gap. UINT32_MAX: the point is in
+ * another flow, and a request may be missing there. If the point is not set: the last gap before
+ * `psn`. */
 static uint32_t
 last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -540,10 +558,17 @@ smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                    : begins && joins(last, arrival->qp);
 }
 
-/* ---- what a CDC message may say ---- */
+/* ---- cursors of a CDC message ---- */
 
-/* The cursor, for data in the element of `owner`, comes behind `before`, or what the message before
- * `said`; `next`: nothing is absent in between. What comes behind a move may come again. */
+/* Compares a cursor of a CDC message with the sender's earlier cursor of the same kind. Sets
+ * `fault`, `believed`, `told` and `known` of the result. After a move to another link the sender
+ * may send earlier cursors once more, so a cursor that goes back is no fault.
+ *
+ * - `owner`: side in whose element the cursor points.
+ * - `before`: the sender's last possible cursor of this kind.
+ * - `said`: the cursor in the sender's last impossible message, possible or not.
+ * - `now`: the cursor in this message.
+ * - `next`: no packet is missing after the sender's last message. */
 static smcr_evidence_cursor_t
 judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
              smcr_cursor_t before, smcr_cursor_t said, smcr_cursor_t now, bool next)
@@ -570,7 +595,9 @@ judge_cursor(const smcr_conn_t *conn, int owner, const smcr_conn_side_t *sender,
     return cursor;
 }
 
-/* Of one that is known: where in its stream it is, and how far behind `bound`. */
+/* Sets `end` and `over` of a cursor, and clears `known` if the size of the element is not known and
+ * the cursor has another wrap. `position`: stream position of the earlier cursor `at`. `now`: the
+ * cursor. `bound`: stream position that the cursor must not exceed. */
 static void
 place_cursor(smcr_evidence_cursor_t *cursor, const smcr_ring_t *ring, uint64_t position,
              smcr_cursor_t at, smcr_cursor_t now, uint64_t bound)
@@ -579,7 +606,8 @@ place_cursor(smcr_evidence_cursor_t *cursor, const smcr_ring_t *ring, uint64_t p
 
     cursor->known &= smcr_ring_room(ring) || at.wrap == now.wrap;
     cursor->end = position + (uint64_t)MAX(step, 0);
-    bool moves = cursor->known && cursor->end > position; /* else it was believed before */
+    /* only a cursor that is after the earlier cursor can exceed `bound` for the first time */
+    bool moves = cursor->known && cursor->end > position;
     cursor->over = moves && cursor->end > bound ? cursor->end - bound : 0;
 }
 
@@ -652,10 +680,10 @@ smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,
     const smcr_conn_side_t *writer = &conn->side[!qp->side];
     uint64_t absent = smcr_evidence_absent(&reader->last_confirmed_use, qp, psn);
 
-    /* who has not sent yet may choose any link of the group */
+    /* a writer that has sent no CDC message yet may choose any link of the group */
     if (!writer->last_cdc_frame && reader->last_confirmed_use.qp != qp)
         return joins(&reader->last_confirmed_use, qp);
-    if (psn <= reader->last_confirmed_use.psn) /* sent before that */
+    if (psn <= reader->last_confirmed_use.psn) /* an earlier PSN */
         return reader->last_confirmed_use.qp == qp &&
                smcr_point_is_before(&reader->valid_from, qp, psn);
     if (absent == 0)

@@ -1,4 +1,5 @@
-/* Asks the flows of a link group what the capture lacks of them.
+/* Conditions that packets have to meet, and claims that later packets decide: both ask the flows of
+ * a link group whether packets are missing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,6 +8,7 @@
 
 #include "state/model/store.h"
 
+/* The result of a condition without a claim: no doubt if `certain`, otherwise a doubt of `kind`. */
 static smcr_doubt_t
 doubt_unless(bool certain, smcr_doubt_kind_t kind)
 {
@@ -15,14 +17,15 @@ doubt_unless(bool certain, smcr_doubt_kind_t kind)
 
 /* ---- one flow ---- */
 
-/* Whether the capture has all requests to `qp` behind `psn`, and they were taken in as they came.
- * What is acknowledged, but has not come, is absent as well. */
+/* Whether the capture has all requests to `qp` after `psn`, and the receiver took in each of them
+ * when it came. Acknowledged PSNs without a captured packet count as missing, too. `psn` 0: before
+ * all requests of the flow. */
 static bool
 is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
-    /* the capture has the request behind `psn`, or what is behind that is not known; 0 is before
-     * all of them */
+    /* the first request of the flow is captured, or is at or before `psn`, so that no request
+     * between `psn` and the first captured one can be missing */
     bool begins = flow->first && (psn >= flow->first ||
                                   (flow->first_announced && (!psn || psn + 1 == flow->first)));
 
@@ -31,7 +34,7 @@ is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
            smcr_ranges_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
 }
 
-/* Whether the capture has all requests to the queue pair. */
+/* Whether the capture has all requests to the queue pair, from the announced first PSN on. */
 static bool
 has_all(const smcr_qp_t *qp)
 {
@@ -97,7 +100,8 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt);
 }
 
-/* `added`: a link that has carried nothing yet; NULL: there is none. */
+/* The condition "group" without the link `added`, which has no packets yet; NULL: all links of the
+ * group count. The first contact has to be captured, and no link may be forgotten. */
 static smcr_doubt_t
 doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
@@ -119,7 +123,7 @@ smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
     return doubt_links(arrival, lgr, NULL);
 }
 
-/* ---- what a host has seen ---- */
+/* ---- messages that a host has seen ---- */
 
 smcr_doubt_t
 smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_ack_t *acked)
@@ -149,7 +153,8 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                          smcr_doubt_group(arrival, conn->lgr));
 }
 
-/* Whether the group has lost a link since the side has sent its last CDC message. */
+/* Whether the group has lost a link since the last CDC message of the side: a link was deleted
+ * after this message, or LLC has reported the loss of a link that is not deleted. */
 static bool
 has_lost_link(const smcr_conn_t *conn, int side)
 {
@@ -176,9 +181,11 @@ smcr_doubt_place(const smcr_arrival_t *arrival)
     return doubt_unless(!doubtful, SMCR_DOUBT_PLACE);
 }
 
-/* ---- what may come later ---- */
+/* ---- messages that may come later ---- */
 
-/* A copy that lives as long as the capture, with room for points; NULL: nobody will be told. */
+/* Copies the claim into memory that lives as long as the capture file. `points`: number of entries
+ * to allocate for the claim's `points`; only if there is no doubt. NULL: later packets cannot
+ * remove the doubt, so the claim is not needed. */
 static smcr_doubt_proof_t *
 keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t claim,
            unsigned points)
@@ -193,8 +200,9 @@ keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t
     return kept;
 }
 
-/* With the claim, which asks the group's flows to `sides`, a bit each, but for those of the link
- * `but`. Where something is absent, it asks no flow. */
+/* Adds the claim to `doubt`. The claim holds only if the flows of the group continue. `sides`: bit
+ * 0: the flows to side 0; bit 1: the flows to side 1. `but`: link whose flows do not matter; NULL:
+ * none. If packets are missing already, the claim depends on no flow. */
 static smcr_doubt_t
 claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, unsigned sides,
             const smcr_link_t *but, smcr_doubt_proof_t claim)
@@ -239,7 +247,8 @@ smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int se
     return smcr_doubt_later(arrival, conn->lgr, sender, claim);
 }
 
-/* The claim asks the flow to one queue pair. */
+/* Adds the claim to `doubt`. The claim holds only if the flow to the queue pair continues. If
+ * packets are missing already, the claim depends on no flow. */
 static smcr_doubt_t
 claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp,
            smcr_doubt_proof_t claim)
@@ -265,6 +274,7 @@ smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_d
     return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
 }
 
+/* Whether the event whose time is `*when` has happened up to the time `bound` of the claim. */
 SMCR_DOUBT_CLAIM(has_happened, const uint64_t *when, *when && *when <= claim->bound)
 
 smcr_doubt_proof_t
@@ -293,8 +303,9 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim)
     return doubt;
 }
 
-/* Who goes on behind a packet that was retransmitted before has its acknowledgement, though the
- * capture lacks that. */
+/* Whether the receiver has sent a packet after the claim was made, or the sender has got an
+ * acknowledgement. If the sender steps back to a PSN after the retransmitted packet, it has
+ * received an acknowledgement of that packet, even if the acknowledgement is not captured. */
 SMCR_DOUBT_CLAIM(is_heard, const smcr_qp_t *qp,
                  qp->link->qp[!qp->side].traffic.flow.packet_count > claim->key ||
                      qp->traffic.flow.steps.first > claim->bound)
@@ -310,7 +321,8 @@ smcr_doubt_heard(const smcr_arrival_t *arrival)
     return keep_claim(arrival, (smcr_doubt_t){0}, claim, 0);
 }
 
-/* Whether the flow goes on behind the point: without a gap right there, or without any. */
+/* Whether the flow continues after the point, and no packet is missing right after the point.
+ * `all_of_it`: no packet of the flow may be missing after the point at all. */
 static bool
 goes_on(const smcr_point_t *point, bool all_of_it)
 {
@@ -334,7 +346,8 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
 
 /* ---- RMBs ---- */
 
-/* Whether the RKey is known by now, or a connection whose beginning the capture lacks. */
+/* Whether the RKey of the claim has been announced, or the group has a connection with incomplete
+ * CLC messages, which may have announced the RKey. */
 SMCR_DOUBT_CLAIM(rkey_has_come, const smcr_qp_t *owner,
                  smcr_rmb_find(claim->state, owner, claim->key) ||
                  owner->link->lgr->unfinished_clc_conns)
@@ -347,16 +360,21 @@ smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t 
     return smcr_doubt_later(arrival, owner->link->lgr, owner->side, claim);
 }
 
-/* That a connection used an RMB when a message came. */
+/* A connection that used an RMB when a message came. */
 typedef struct {
-    const smcr_conn_t *conn;
-    int owner;       /* side */
-    smcr_point_t at; /* the message, in the flow from the owner; none: it came over TCP */
+    const smcr_conn_t *conn; /* the connection that used the RMB */
+    int owner;       /* side of the connection that owns the RMB */
+    smcr_point_t at; /* point of the message in its flow; no queue pair: the message came over
+                        TCP */
 } use_t;
 
-/* Whether the connection may have ended before the message, though the capture has that behind it.
- * Only what its owner sends behind the message, on the same link, was certainly sent later. What
- * its owner never uses may not have begun. */
+/* Whether the connection may have ended before the message, although the capture has the end after
+ * the message. There are two cases:
+ *
+ * - The owner of the RMB has closed. The close came certainly after the message only if the owner's
+ *   last CDC message is after the message in the same flow.
+ * - The owner has sent no CDC message, or the peer has closed, or a Decline has come. If the owner
+ *   has sent nothing, the connection may not have begun. */
 static bool
 has_ended(const smcr_doubt_proof_t *claim)
 {

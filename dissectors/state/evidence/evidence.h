@@ -1,5 +1,6 @@
-/* Knows what a capture may lack, and what it therefore proves of two peers, now or when more of it
- * has come. Does not know any rule or event. Called by all that must be certain.
+/* Knows which packets a capture may miss, and what the capture therefore proves about two peers:
+ * when a packet comes, or after later packets. Does not know any rule or event. Called by all rooms
+ * that report only what the capture proves.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,126 +10,151 @@
 #include "state/model/record.h"
 #include "wire/wire.h"
 
-/* What has to be certain, before it is said. A comment below begins with the word of its condition.
- * What is not known in the first pass, a second one shows, and the report of a single one.
+/* What the capture has to prove before the plugin reports a breach or a number. Each row is one
+ * condition. The comment of a function that checks a condition begins with the word of the
+ * condition and a colon. "now": the first pass knows the result when the packet comes. "later":
+ * only a second pass or a report knows the result. A point (smcr_point_t) is a PSN in the flow to a
+ * queue pair.
  *
- *   word     certain where                              unknown where                     known
- *   message  its receiver took the packet in as it      it is behind a gap, was sent      now
- *            came, and its ICRC is not wrong            before, or is cut
- *   since    message, and no request of its sender is   the point is none, or in the      now
- *            absent behind a point of the flow          flow of another link
- *   link     message, and since the link began no       no message announced the first    now
- *            request of either side is absent           PSN of a queue pair
- *   group    link, for each link, and the first         the capture begins later, a link  now
- *            contact                                    has no packet, or is forgotten
- *   conn     group, and Accept and Confirm of the       the capture lacks one of them     now
- *            connection
- *   clc      SYN, SYN-ACK, and all bytes of CLC that    TCP numbers skip bytes, or are    now
- *            the sender had sent or taken in            not known
- *   place    TCP and RoCE came from one interface, and  they came from several, or one    now
- *            no request behind its acknowledgement      did
- *   seen     the sender had seen what it ignores: that  it was acknowledged less than a   now
- *            was acknowledged before                    millisecond or round trip before,
- *                                                       or a request came behind its
- *                                                       acknowledgement
- *   later    what would make it right has not come on   the flow ends, or goes on behind  later
- *            the flows of its sender, which go on       a gap
- *   until    it has not come until its time was over    the capture ends before           later
+ * word     proven if                              not proven if                         known
+ * message  the receiver took in the packet when   the packet is after a gap, is a       now it
+ * came, and its ICRC is not wrong     retransmission, or is truncated since    "message", and no
+ * packet of the flow   the point is not set, or is in the    now is missing after a point of the
+ * flow   flow of another link link     "message", and no packet of either     nothing announced the
+ * first PSN of a  now direction of the link is missing       queue pair group    "link" for each
+ * link of the group,     the capture starts later, a link has  now and its first contact is
+ * captured      no packet, or a link is forgotten conn     "group", and Accept and Confirm of
+ * Accept or Confirm is missing          now the connection are captured clc      SYN, SYN-ACK, and
+ * all CLC bytes that   sequence numbers of TCP have a gap,   now the sender has sent or received
+ * are    or are not known captured place    TCP and RoCE come from one interface,  several
+ * interfaces, or a request      now and the capture is in order            came after its
+ * acknowledgement seen     the sender had seen a message of the   the message was acknowledged less
+ * now peer: it was acknowledged long enough  than a millisecond or round trip ago, before
+ * or the capture is out of order later    a message that would make the packet   the flows of the
+ * sender end, or       later right has not come, and the flows of   continue after a gap its sender
+ * continue without a gap until    such a message has not come when its   the capture ends before
+ * that time     later time is over
  *
- * A figure is known where a frame that the capture lacks cannot change it. Whom to ask:
+ * A number is known if no missing frame can change it. These functions say whether a number is
+ * known:
  *
- *   free space, offered, unread, unannounced    smcr_evidence_is_current(), _knows_reader()
- *   bytes and WRITEs that a message announces,  smcr_evidence_of_cursors(): `follows`, `placed`
- *   bytes that it says were read
- *   a WRITE's connection, its place             smcr_evidence_owns(), _unseen_bytes()
- *   how long somebody was blocked               smcr_evidence_absent(), since that began
- *   how a connection ends                       smcr_evidence_has_end()
- *   a response, its time, that there is none    smcr_evidence_is_first_answer(), _is_unanswered()
- *   who is client, and declined, or fell silent smcr_evidence_tcp_knows_client(), _clc_, _server()
- *   fallback: what TCP carries, and when        smcr_evidence_of_clc()
- *   one direction's counts: packets, ECN marks  smcr_evidence_has_packets_to()
- *   states of links, the type of a group        smcr_evidence_knows_link()
- *   the end of a group                          smcr_doubt_link(), smcr_doubt_group() */
+ * free space, announced, unread bytes         smcr_evidence_is_current(),
+ * smcr_evidence_knows_reader() bytes and WRITEs that a message announces,
+ * smcr_evidence_of_cursors(): `follows`, `placed` bytes that a message reports as read connection
+ * and position of a WRITE          smcr_evidence_owns(), smcr_evidence_unseen_bytes() how long a
+ * writer was blocked               smcr_evidence_absent(), since the block began how a connection
+ * ends                       smcr_evidence_has_end() response, response time, no response
+ * smcr_evidence_is_first_answer(), smcr_evidence_is_unanswered() which TCP peer is the client
+ * smcr_evidence_tcp_knows_client(), smcr_evidence_clc_knows_client() which side of a group is the
+ * server         smcr_evidence_knows_server() fallback: which bytes TCP carries, and when
+ * smcr_evidence_of_clc() packets and ECN marks of one direction      smcr_evidence_has_packets_to()
+ * states of links, the type of a group        smcr_evidence_knows_link() the end of a group
+ * smcr_doubt_link(), smcr_doubt_group() */
 
+/* The reason for which the capture does not prove that a condition is met. */
 typedef enum {
-    SMCR_DOUBT_NONE,   /* the capture proves it */
-    SMCR_DOUBT_FATE,   /* the packet was not taken in when it came: it waits, or came before */
-    SMCR_DOUBT_START,  /* the capture lacks the beginning */
-    SMCR_DOUBT_ABSENT, /* requests are absent, or came too late to count in their order */
-    SMCR_DOUBT_PLACE,  /* TCP and RoCE may come from two places: their order means nothing */
-    SMCR_DOUBT_UNSEEN, /* the sender may not have seen yet what it ignores */
+    SMCR_DOUBT_NONE,   /* no doubt: the capture proves that the condition is met */
+    SMCR_DOUBT_FATE,   /* the receiver did not take in the packet when it came: the packet waits
+                          after a gap, was taken in before, or is discarded */
+    SMCR_DOUBT_START,  /* the start of the connection or of the link group is not captured */
+    SMCR_DOUBT_ABSENT, /* requests of a flow are missing, or came out of order */
+    SMCR_DOUBT_PLACE,  /* the order of packets of different hosts means nothing: TCP and RoCE may be
+                          captured at two places, or the capture is out of order */
+    SMCR_DOUBT_UNSEEN, /* the sender may not yet have seen a message of its peer when it sent the
+                          packet */
 } smcr_doubt_kind_t;
 
-/* Something that has not come, though it may be on its way: what each flow of a group had carried
- * by then. That the capture lacks it shows only when the flow goes on. */
+/* A claim: a certain message has not come before this moment, so a rule is broken. The message may
+ * have been sent, and still be on its way to the capture point. The claim is checked later, with
+ * smcr_doubt_proof_holds(). */
 struct smcr_doubt_proof {
-    /* by now; NULL: it cannot have */
+    /* returns whether the message has come by the time of the call. If so, the claim is refuted.
+     * NULL: no message can refute the claim */
     bool (*has_come)(const struct smcr_doubt_proof *claim);
-    /* for `has_come` */
-    const smcr_state_t *state; /* filled in where the claim is kept */
-    const void *about;
-    uint32_t key;
-    uint64_t bound; /* a time, nanoseconds since the epoch, or a position */
-    /* of the claim */
-    uint64_t deadline; /* by which it had to come, nanoseconds since the epoch; 0: before now */
-    unsigned count;    /* of points */
-    smcr_point_t *points;
+
+    /* ---- members for `has_come` ---- */
+    const smcr_state_t *state; /* state of the capture file; set when the claim is kept */
+    const void *about; /* object of the claim: its type depends on `has_come` */
+    uint32_t key;      /* RKey or number of packets, which depends on `has_come`; 0: not used */
+    uint64_t bound;    /* time in nanoseconds since the epoch, or PSN, which depends on `has_come`;
+                          0: not used */
+
+    /* ---- conditions on time and flows ---- */
+    uint64_t deadline; /* time until which the message may come, nanoseconds since the epoch; 0: the
+                          message had to come before the claim was made */
+    unsigned count;    /* number of entries of `points` */
+    smcr_point_t *points; /* last packet of each flow that may bring the message, when the claim was
+                             made: the claim holds only if each flow continues without a gap.
+                             NULL: no flow matters */
 };
 
+/* The result of a condition: whether the capture proves that the condition is met. */
 typedef struct {
-    smcr_doubt_kind_t kind;
-    const smcr_doubt_proof_t *claim; /* NULL: nothing that comes later tells more */
+    smcr_doubt_kind_t kind; /* first reason for doubt; SMCR_DOUBT_NONE: proven, if `claim` holds */
+    const smcr_doubt_proof_t *claim; /* claim about later packets that has to hold, too; NULL: later
+                                        packets change nothing */
 } smcr_doubt_t;
 
-/* ---- what a flow lacks ---- */
+/* ---- missing packets of a flow ---- */
 
-/* How many requests are absent between the point and `psn` of the same flow; those that came too
- * late count as one. UINT64_MAX when the point is none, or of another flow. */
+/* Number of PSNs without a captured packet between the point and `psn`, both of the flow to `qp`.
+ * Requests in between whose content is not known (`last_late_psn`) add one. UINT64_MAX: not known,
+ * since the point is not set, is in another flow, or is before an unknown first PSN. */
 uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
-/* The RMB whose RTokens a continuation of CONFIRM RKEY lists; NULL: not known for sure (A.3.5). */
+/* The RMB whose RTokens a CONFIRM RKEY CONTINUATION lists: the RMB of the sender's last CONFIRM
+ * RKEY. `arrival`: the continuation. NULL: a packet is missing between the two messages, or there
+ * was no CONFIRM RKEY (A.3.5). */
 smcr_rmb_t *smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
 
-/* Whether no request has been absent from the flow since the point. */
+/* Whether no request is missing in the flow of the point after the point. false also if the point
+ * is not set. */
 bool smcr_evidence_holds(const smcr_point_t *point);
 
-/* At most so many bytes may have been written between the point and `psn` of the flow to `qp`, and
- * are in no place; UINT64_MAX: no bound is known. */
+/* Upper bound of the bytes that WRITEs between the point and `psn` of the flow to `qp` have written
+ * without a known position in a stream: WRITEs that are missing, and captured WRITEs without a
+ * position. UINT64_MAX: no bound is known. */
 uint64_t smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
-/* Whether the capture has packets to the queue pair: the direction is not left out. */
+/* Whether the capture has at least one packet to the queue pair. If false, this direction is
+ * perhaps not captured at all, so its counts mean nothing. */
 static inline bool
 smcr_evidence_has_packets_to(const smcr_qp_t *qp)
 {
     return qp->traffic.flow.packet_count > 0;
 }
 
-/* When the packet was sent for the first time; 0 in `.frame`: it fills a gap, and may repeat one
- * that the capture lacks. */
+/* Frame and time at which the packet was sent for the first time. Frame 0: not known, since the
+ * packet fills a gap and may be the retransmission of a missing packet. */
 smcr_when_t smcr_evidence_sent(const smcr_arrival_t *arrival);
 
-/* Nobody knows what the packet says, or when it was taken in: it counts as absent. */
+/* Makes the packet count as missing in smcr_evidence_absent(). Called for a packet whose content,
+ * or whose place in the order of its flow, is not known. */
 void smcr_evidence_pass_over(const smcr_arrival_t *arrival);
 
-/* ---- what answers a request ---- */
+/* ---- responses to a request ---- */
 
-/* Whether what arrives can be nothing but the answer to a request: no packet of its sender is
- * absent since `asked`, so the capture has its first answer. */
+/* Whether the arriving message is the first response of its sender to a request. This is so if no
+ * packet of the sender is missing after `asked`. `asked`: last packet of the sender before the
+ * request. */
 bool smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t *asked);
 
-/* Whether nobody has answered the request in the time after which Linux gives up. That is not known
- * when the capture ends before. */
+/* Whether the request has no response, although the capture continues for 5 seconds after it: then
+ * Linux has given up. false also if the response is optional or cannot be known. */
 bool smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange);
 
-/* ---- CLC on TCP: sequence numbers; roles are 0, the client, and 1 ---- */
+/* ---- sequence numbers of CLC on TCP; role 0 is the client, role 1 the server ---- */
 
-/* The handshake of TCP: `first` is the number of the role's first byte. */
+/* Learns from the SYN or SYN-ACK of the role where its CLC bytes begin. `first`: relative sequence
+ * number of the role's first byte of data. */
 void smcr_evidence_tcp_begins(smcr_conn_t *conn, unsigned role, uint32_t first);
 
-/* A CLC message has come: the next byte is the one behind it. */
+/* Learns that a CLC message has come: updates `clc_next_seq` and `clc_complete` of the
+ * connection. */
 void smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn);
 
-/* Whether the capture has all bytes of CLC so far, and what the sender had taken in of them. */
+/* Whether the capture has all CLC bytes of both roles before the arriving message, and all bytes
+ * that the sender of the message had acknowledged. false also if sequence numbers are not known. */
 static inline bool
 smcr_evidence_tcp_precedes(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -139,7 +165,8 @@ smcr_evidence_tcp_precedes(const smcr_arrival_t *arrival, const smcr_conn_t *con
            (int32_t)(next + span->has_fin - span->acked_seq) >= 0;
 }
 
-/* The same where the message or data that has arrived has been taken. */
+/* Whether smcr_evidence_tcp_precedes() is true, and the arriving message or data has been learned:
+ * `clc_next_seq` of its sender is at its end or beyond. */
 static inline bool
 smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -147,46 +174,51 @@ smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *con
            (int32_t)(conn->clc_next_seq[smcr_arrival_role(arrival)] - arrival->span->end) >= 0;
 }
 
-/* Whether the role's FIN may be the byte before `next`: right behind CLC. Another one is a copy, of
- * a connection before on the same ports. */
+/* Whether a FIN of the role may belong to this connection. `next`: sequence number after the FIN.
+ * The FIN has to come right after the CLC bytes of the role; any other FIN belongs to another
+ * connection with the same ports. true also if CLC bytes of the role are missing. */
 static inline bool
 smcr_evidence_tcp_is_end(const smcr_conn_t *conn, unsigned role, uint32_t next)
 {
     return !(conn->clc_complete & 1U << role) || next == conn->clc_next_seq[role] + 1;
 }
 
-/* Whether data of the role may be a part of a CLC message: no more bytes than a message has are
- * absent before it, and the other side has not answered the last part, which had no trailer.
- * `ends_message`: it ends with a trailer, or the capture has cut it. */
+/* Whether the bytes `span` of the role may be a part of a CLC message. Not a part: 1. bytes that
+ * acknowledge an earlier part of the other role; 2. bytes right after complete CLC messages; 3.
+ * bytes after a gap that is longer than a CLC message. If true, also stores the end of the bytes in
+ * the connection. `ends_message`: the bytes end with a trailer, or are truncated by snaplen. */
 bool smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_span_t *span,
                                bool ends_message);
 
-/* Whether the handshake tells who is the client; whether messages of CLC do, which a Decline does
- * not. */
+/* Whether the SYN or SYN-ACK shows which TCP peer is the client. */
 static inline bool
 smcr_evidence_tcp_knows_client(const smcr_conn_t *conn)
 {
     return conn->knows_client;
 }
 
+/* Whether CLC messages show which TCP peer is the client. A Decline does not show this. */
 static inline bool
 smcr_evidence_clc_knows_client(const smcr_conn_t *conn)
 {
     return conn->proposal_frame || conn->accept_frame || conn->confirm_frame;
 }
 
-/* What is proven of a CLC message, or of the first bytes of the application, that arrives. */
+/* What the sequence numbers prove about an arriving CLC message, or about the first bytes of the
+ * application. All false: the sequence numbers are not known. */
 typedef struct {
-    bool is_next;      /* clc: the capture has all bytes of CLC that its sender had sent, or taken
-                          in, before; and it comes for the first time */
-    bool is_repeat;    /* TCP retransmits the bytes */
-    bool is_overtaken; /* the sender had not taken in yet what has come from the other side: it was
-                          sent before that, though the capture has it behind */
+    bool is_next;      /* clc: the message is new, and the capture has all CLC bytes that its sender
+                          had sent or received before */
+    bool is_repeat;    /* the bytes are a retransmission of TCP */
+    bool is_overtaken; /* the sender had not yet received all CLC bytes of the other role that are
+                          earlier in the capture */
 } smcr_evidence_clc_t;
 
+/* What the sequence numbers of the arriving message prove. Called before
+ * smcr_evidence_tcp_take(). */
 smcr_evidence_clc_t smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-/* Whether the two have agreed on a link of which the capture has nothing so far. */
+/* Whether Confirm has come, but the capture has no packet of the connection's link so far. */
 static inline bool
 smcr_evidence_lacks_roce(const smcr_conn_t *conn)
 {
@@ -195,20 +227,21 @@ smcr_evidence_lacks_roce(const smcr_conn_t *conn)
     return link && link->packet_count == 0;
 }
 
-/* Whether the capture lacks a request on a link of the group that may have come before `frame`, or
- * has requests in disorder. */
+/* Whether a request on a link of the group was missing at some time before `frame`, or the capture
+ * is out of order. If false, the order of the group's messages before `frame` is certain. */
 bool smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame);
 
-/* ---- what the two sides of a connection have sent ---- */
+/* ---- links, and the two sides of a connection ---- */
 
-/* Whether the group may have a link of which the capture does not show that it is the group's: both
- * ADD LINK and its response may be absent. */
+/* Whether the group may have a link that the plugin does not know as a link of this group. This is
+ * so if both ADD LINK and its response may be missing. */
 bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
 
-/* Whether the state of the link is certain: what confirms, rejects or deletes it may be absent. */
+/* Whether the state of the link is certain. false: a message that confirms, rejects or deletes the
+ * link may be missing. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);
 
-/* Whether that is so of all links that the group may have. */
+/* Whether all links of the group are known, and the state of each link is certain. */
 bool smcr_evidence_knows_links(const smcr_lgr_t *lgr);
 
 /* Whether a link that was in use in `frame` is active until the end of the capture: no packet is
@@ -222,152 +255,189 @@ smcr_evidence_knows_server(const smcr_lgr_t *lgr)
     return lgr && lgr->server != SMCR_LGR_SIDE_UNKNOWN;
 }
 
-/* Whether the capture tells all that `side` has read, and all that it may read: it has all messages
- * to it, and the tokens of both directions. */
+/* Whether the unread bytes of `side` are known. true if all CDC messages to the side are captured,
+ * its stream positions are known, and the tokens of both sides are known. */
 bool smcr_evidence_knows_reader(const smcr_conn_t *conn, int side);
 
-/* The last CDC message to the side, or where the connection began. */
+/* The point of the last CDC message to the side. Before the first message: the point at which the
+ * connection began. */
 static inline const smcr_point_t *
 smcr_evidence_last_to(const smcr_conn_side_t *receiver)
 {
     return receiver->last_cdc_received.qp ? &receiver->last_cdc_received : &receiver->valid_from;
 }
 
-/* Packets after the close of a side, among which Linux sends the data that waited
- * (smc_tx_pending()). */
+/* Number of PSNs after the close of a side that may still belong to the connection: Linux sends
+ * waiting data after the closing message (smc_tx_pending()). */
 #define SMCR_EVIDENCE_AFTER_CLOSE 64
 
-/* Whether the capture has all CDC messages to `side` so far: what they tell is known. */
+/* Whether no CDC message of the connection to `side` is missing so far. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
-/* Whether the capture has the end of what `side` has sent on the connection, if that has one. The
- * messages of that direction may be those of another connection, of which nothing else is known. */
+/* Whether it is known if `side` has closed the connection. true: the close is captured, or no CDC
+ * message from the side can be missing. If the token of the other side is not known, the side's
+ * messages may be listed as another connection; then true only if the group's links miss no packet,
+ * and no such connection has ended. */
 bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
 
-/* Whether a side of the link has stopped answering, and is silent since. NULL: there is none. */
+/* Whether a side of the link has stopped answering, and has sent nothing afterwards. `link`: NULL
+ * gives false. */
 bool smcr_evidence_is_silent(const smcr_link_t *link);
 
-/* Whether the sender of a CDC message or an RDMA WRITE in `frame` knew no more of its reader than
- * the capture does, as far as is known now: nothing that the reader had sent by then is absent. */
+/* Whether all packets of the reader before `frame` are captured and have reached the writer. Then
+ * the writer knew as much about the reader as the capture shows. `record`: record of a CDC message
+ * or RDMA WRITE of the writer, in `frame`. The result may change with later packets. */
 bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 
-/* A cursor of a CDC message, held against what was known before. */
+/* A cursor of a CDC message, compared with the earlier cursors and the WRITEs of the connection. */
 typedef struct {
-    smcr_ring_fault_t fault;
-    bool believed; /* it can be */
-    bool told;     /* nothing bears out what it goes on from: nobody is blamed */
-    bool known;    /* so are: */
-    uint64_t end;  /* its position in the stream */
-    uint64_t over; /* so many bytes beyond what was written, or, of a consumer cursor, announced */
+    smcr_ring_fault_t fault; /* why the cursor is impossible; SMCR_RING_FAULT_NONE: it is not */
+    bool believed; /* the cursor can be right, so the state uses it */
+    bool told;     /* the cursor may be right although `fault` is set: the earlier cursor is not
+                      proven. No breach is reported */
+    bool known;    /* `end` and `over` are known */
+    uint64_t end;  /* position of the cursor in the stream, bytes; not set if `known` is false */
+    uint64_t over; /* bytes by which a producer cursor is after the written bytes, or a consumer
+                      cursor is after the announced bytes; 0: none. Not set if `known` is false */
 } smcr_evidence_cursor_t;
 
-/* What is known of the cursors of the message before, and of the peer's. */
+/* What is known about the two cursors of a CDC message. The sender's last message is its last
+ * captured CDC message of this connection before this one. */
 typedef struct {
-    bool follows; /* the capture has the message before this one */
-    bool same;    /* which had the same consumer cursor */
-    uint32_t since; /* WRITEs of frames before this one may have been announced by a message that
-                       the capture lacks, or sent for the first time before a move; 0: none */
-    uint32_t left;  /* frame in which the sender has moved since its last message; 0: it has not */
-    bool current; /* it has all of the peer's so far */
-    bool placed;  /* it is known where all RDMA WRITEs go that came since the last message */
-    bool whole;   /* and none is absent */
-    uint16_t seq; /* the number that the message has to have: another one is not believed */
-    smcr_evidence_cursor_t prod, cons;
+    bool follows; /* the sequence number proves that no CDC message is missing after the sender's
+                     last message; the cursors of the last message are possible */
+    bool same;    /* the consumer cursor is equal to that in the sender's last message */
+    uint32_t since; /* frame of the first packet after a gap: WRITEs before this frame may be
+                       announced by a missing message, or be retransmitted after the sender's move
+                       to another link; 0: no such WRITEs */
+    uint32_t left;  /* frame in which the sender has moved to another link after its last message;
+                       0: it has not moved */
+    bool current; /* no CDC message from the receiver to the sender is missing */
+    bool placed;  /* the positions of all captured WRITEs after the sender's last message are
+                     known */
+    bool whole;   /* no packet is missing after the sender's last message */
+    uint16_t seq; /* sequence number that the message must have; if not known, the message's own
+                     number */
+    smcr_evidence_cursor_t prod, cons; /* the producer cursor, and the consumer cursor */
 } smcr_evidence_cursors_t;
 
-/* Whether the CDC message is the next one of its sender: nothing is absent since the one before, or
- * since CLC, and nothing that was sent on another link may come again. */
+/* Whether no packet is missing between the sender's last CDC message and the arriving one. For the
+ * first CDC message of the sender: after CLC has announced its element. false also if the sender
+ * has moved to another link after its last message: then it may send earlier messages once more. */
 bool smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
+/* What is known about the cursors of the arriving CDC message `cdc` of the connection. Called
+ * before the state takes in the message. */
 smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,
                                                  const smcr_conn_t *conn, const smcr_cdc_t *cdc);
 
-/* Whether the request goes to a place where none can go: it has `skipped` so many bytes since the
- * last one, and at most `unseen` can have been written that are in no place. */
+/* Whether the arriving WRITE certainly leaves a gap in the stream, which a correct writer never
+ * does. `skipped`: bytes between the end of the last WRITE with a position and this WRITE.
+ * `unseen`: upper bound of the bytes of WRITEs without a position (smcr_evidence_unseen_bytes()).
+ * false also if the last WRITE, a move of the writer, or the RMB is not certain. */
 bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                              uint64_t skipped, uint64_t unseen);
 
-/* Whether the token is in use again, and the capture lacks the CLC messages that say so. While
- * nothing is absent since the last CDC message, it is not. Else it is where the sender was done
- * with the connection, where the sequence number does not go on, or where it goes on by more
- * messages than there have been packets. */
+/* Whether the alert token in the CDC message names a newer connection, whose CLC messages are
+ * missing. There are two cases:
+ *
+ * - The sender had closed `conn`, and the message is no closing message. Packets are missing after
+ *   the sender's last message, or the sequence number is not the next one.
+ * - Packets are missing after the sender's last message. The sequence number did not grow, or grew
+ *   by more than the PSN.
+ *
+ * false if `conn` has no CDC message of the sender, and after a move to another link. The second
+ * case needs a connection of the group whose CLC messages are not complete. */
 bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                            const smcr_cdc_t *cdc);
 
-/* Whether the request can be no other connection's. The connection has been sure to use the element
- * at some point of the flow. While no packet is absent behind it, it still does. Behind one or two
- * absent packets it does where the request goes on in the stream; at the beginning of the element
- * it may be the first one of the next connection. More may hide that the connection has closed,
- * that its RMB was withdrawn and announced again, and the begin of the next one. */
+/* Whether a WRITE into the element of `conn` can belong to no other connection. `psn`: PSN of the
+ * WRITE in the flow to `qp`. `offset`: offset of the WRITE in the RMB, bytes. At the point
+ * `last_confirmed_use` the element certainly belonged to `conn`.
+ *
+ * - No packet is missing after this point: the element still belongs to `conn`.
+ * - One or two packets are missing: the element belongs to `conn` if the WRITE continues its
+ *   stream. A WRITE at the start of the element may be the first one of a later connection.
+ * - More packets are missing: not known. `conn` may have closed, and a later connection may use the
+ *   element. */
 bool smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,
                         uint32_t offset);
 
 /* ---- one packet ---- */
 
-/* message: the packet itself was taken in as it came. */
+/* message: whether the receiver took in the arriving packet when it came. */
 smcr_doubt_t smcr_doubt_message(const smcr_arrival_t *arrival);
 
-/* Whether the packet was not sent before: a repeat may have been taken in before it is here. */
+/* Whether the packet is the next one of its flow: new, in order, and not after a gap. A
+ * retransmission may have been taken in before. */
 bool smcr_doubt_is_in_time(const smcr_arrival_t *arrival);
 
-/* Whether the request is sent for the first time, as far as the capture shows: none behind it has
- * been there before. What is retransmitted may be older than what came in between. */
+/* Whether the request is captured for the first time, and no request with a higher PSN has come.
+ * false for a retransmission: its content may be older than packets of the other direction. */
 bool smcr_doubt_is_new(const smcr_arrival_t *arrival);
 
 /* ---- flows ---- */
 
-/* since: and no request is absent from the flow of the point behind it. */
+/* since: message, and whether no request is missing after the point in the flow of the point. */
 smcr_doubt_t smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
-/* The same since the beginning of the flow that has brought the packet. */
+/* since: message, and whether no request is missing from the first PSN of the packet's flow on. */
 smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
 
-/* link: and no request of either side since the link began. */
+/* link: message, and whether no request of either side of the link is missing. */
 smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
 
-/* group: and the capture has the first contact of the group and all requests on all its links. A
- * link without packets counts as absent, unless it was rejected. */
+/* group: link for each link of the group, and whether the first contact of the group is captured. A
+ * link without packets gives SMCR_DOUBT_ABSENT. Rejected links do not count. */
 smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
-/* ---- what a host has seen ---- */
+/* ---- messages that a host has seen ---- */
 
-/* seen: its sender has seen the message that was sent at `sent` (nanoseconds since the epoch). An
- * acknowledgement shows that the sender's adapter had it; the software sees it a moment later. One
- * that was acknowledged more than a millisecond or one round trip before, whichever is longer, had
- * been seen. Once a request has come behind its acknowledgement, times prove nothing. `acked`: when
- * it was; NULL: it has not been. */
+/* seen: whether the sender of the arriving packet had seen an earlier message of its peer. `sent`:
+ * time of that message, nanoseconds since the epoch. `acked`: acknowledgement of that message;
+ * NULL: not acknowledged.
+ *
+ * An acknowledgement proves only that the host's adapter had the message; the software sees it a
+ * little later. The message counts as seen when a millisecond and one round trip have passed after
+ * the acknowledgement. If the capture is out of order, times prove nothing. */
 smcr_doubt_t smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent,
                              const smcr_ack_t *acked);
 
-/* As smcr_doubt_seen(), for a request: it must be new, too. */
+/* seen: smcr_doubt_seen() for `message`, if the arriving packet is new (smcr_doubt_is_new()). */
 smcr_doubt_t smcr_doubt_seen_new(const smcr_arrival_t *arrival,
                                  const smcr_link_sent_message_t *message);
 
 /* ---- connections ---- */
 
-/* conn: the group, and Accept and Confirm of the connection, so that both its tokens are known. */
+/* conn: group, and whether Accept and Confirm of the connection are captured, which name both
+ * tokens. */
 smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-/* Whether the connection is open for sure, and `side` may be held to that: the capture has both
- * messages that began it and no end of it. What the loss of a link has done to it is known only
- * when that side has sent a CDC message since. */
+/* Whether the connection is certainly open for `side`: Accept and Confirm are captured, and neither
+ * a Decline, nor a fallback, nor a close has come. After the loss of a link of the group: only if
+ * the side has sent a CDC message after the loss. */
 bool smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side);
 
-/* place: TCP and RoCE were captured at one place and in order, so that what comes first was sent
- * first. */
+/* place: whether all packets come from one interface and in order, so that the order of TCP
+ * segments and RoCE packets in the capture is the order in which they were sent. */
 smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
-/* ---- what may come later ---- */
+/* ---- messages that may come later ---- */
 
-/* later: group, and what breaks the rule unless `sender`, a side, has sent something else before.
- * The capture may lack just that: each of the sender's flows has to go on without a gap, and it
- * must not have come by then. `claim` has `has_come`, and what that asks. Shown in a second pass.
- * With a `deadline` nothing may be absent from those flows at all, and the capture goes on after
- * the deadline. */
+/* later: group, and a claim that `sender` has not sent a certain message before the arriving
+ * packet. `sender`: side of the group. `claim`: its `has_come`, and the members that `has_come`
+ * reads. Only a second pass knows the result. The claim holds under two conditions:
+ *
+ * - Each flow from the sender continues, and no packet is missing right after its last packet of
+ *   now. If `claim` has a `deadline`: no packet of the flow is missing at all, and the capture
+ *   continues after the deadline.
+ * - `has_come` returns false. */
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                               smcr_doubt_proof_t claim);
 
-/* Defines `name` for a `has_come`: what the claim is about, as `about_` declares it, says. */
+/* Defines the function `name` for the member `has_come` of a claim. `about_`: declaration of a
+ * variable that gets the member `about`. `says`: expression with this variable that the function
+ * returns. */
 #define SMCR_DOUBT_CLAIM(name, about_, says) \
     static bool name(const smcr_doubt_proof_t *claim) \
     { \
@@ -375,59 +445,69 @@ smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, in
         return says; \
     }
 
-/* The same where either side may have sent it: each flow goes on, but for those of the link `but`,
- * which carries nothing any more; NULL: none. */
+/* later: smcr_doubt_later() for a message that either side may have sent. All flows of the group
+ * have to continue, except those of the link `but`, which carries no packets any more. `but`: NULL:
+ * no link is excepted. */
 smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                       const smcr_link_t *but, smcr_doubt_proof_t claim);
 
-/* As smcr_doubt_later_of_both(), but ignores `added`, a link being added that has no traffic yet;
- * NULL: none. */
+/* later: smcr_doubt_later_of_both() without the link `added`, which is being added and has no
+ * packets yet. `added`: NULL: no link is being added. */
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                      const smcr_link_t *added, smcr_doubt_proof_t claim);
 
-/* later, on one link: what breaks the rule unless `sender`, a side, has sent something else on this
- * link before. The capture has all requests on the link, and the sender's flow goes on. `claim` as
- * in smcr_doubt_later(). */
+/* later: link, and a claim that `sender` has not sent a certain message on this link before the
+ * arriving packet. `sender`: side of the link. `claim`: as for smcr_doubt_later(). The claim holds
+ * if the sender's flow continues without a gap, and `has_come` returns false. */
 smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
                                  smcr_doubt_proof_t claim);
 
-/* An answer of `sender`, a side, that is due at the deadline of the claim: conn, and later. Where
- * something is absent, that may be the answer: then nothing is to be said. */
+/* later: conn, and a claim that `sender` has not sent a response before the deadline of the claim.
+ * `sender`: side of the connection. If a packet of the group is missing, it may be the response:
+ * then the result is SMCR_DOUBT_UNSEEN without a claim. */
 smcr_doubt_t smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
                                smcr_doubt_proof_t claim);
 
-/* later, on the flow of the point: nothing is absent behind the point, nor right before the next
- * request of that flow. `claim` as in smcr_doubt_later(). */
+/* later: since, and a claim on the flow of the point. No packet is missing after the point, nor
+ * right before the next request of this flow. `claim`: as for smcr_doubt_later(). */
 smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point,
                              smcr_doubt_proof_t claim);
 
-/* As smcr_doubt_next(), of what the other side of the connection ought to have sent before this
- * packet: its next message comes without a gap, and what makes it right does not come a moment
- * later. `*when`: when that comes, nanoseconds since the epoch; 0: not yet. */
+/* later: smcr_doubt_next() for an event that the receiver of the packet should have caused with a
+ * CDC message before the packet. The claim is refuted if the event comes within SMCR_TIME_DISORDER
+ * after the packet: then the capture may have the two in the wrong order. `*when`: time of the
+ * event, nanoseconds since the epoch; 0: not yet. */
 smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                               const uint64_t *when);
 
-/* The claim that something has not happened until `by`. `*when`: when it does; 0: not yet. Both are
- * nanoseconds since the epoch. */
+/* Makes the claim that an event does not happen until the time `by`. `*when`: time of the event,
+ * which is read when the claim is checked; 0: not yet. Both are nanoseconds since the epoch. */
 smcr_doubt_proof_t smcr_doubt_not_by(const uint64_t *when, uint64_t by);
 
-/* until: message, and `has_come` stays false until the deadline of the claim; asks no flow. */
+/* until: message, and a claim that `has_come` stays false. The capture has to continue after the
+ * deadline of the claim, if it has one. Gaps in flows do not matter. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);
 
-/* The claim that the receiver of the packet sends no packet, and acknowledges none, from now on. */
+/* Makes the claim that the receiver of the packet sends nothing any more: no packet of the receiver
+ * comes, and the sender does not step back to a higher PSN, which would prove an
+ * acknowledgement. */
 const smcr_doubt_proof_t *smcr_doubt_heard(const smcr_arrival_t *arrival);
 
-/* later: whether the capture may lack that the owner of `owner`, one of its queue pairs, has
- * announced the RKey on that link. */
+/* later: group, and a claim that the RKey `rkey` was not announced by the side with the queue pair
+ * `owner` for the link of `owner`. An announcement that comes later refutes the claim. */
 smcr_doubt_t smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey);
 
-/* later: the message that arrives breaks a rule if the connection uses the RMB of `owner`, a side,
- * still: whether the capture may lack its end. `added`: as in smcr_doubt_later_adding(). */
+/* later: group, and a claim that the connection still used the RMB of the side `owner` when the
+ * arriving message was sent. The message breaks a rule then. The claim is refuted if the connection
+ * may have ended before. `added`: as for smcr_doubt_later_adding(). */
 smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
                             const smcr_link_t *added);
 
-/* Whether what has come since bears the claim out, as far as is known now. */
+/* Whether the claim holds, with all packets up to the time of the call: its deadline is over, its
+ * flows continue without a gap, and `has_come` returns false. */
 bool smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *claim);
 
-/* Both: the first doubt that there is, and the claim of either. */
+/* Joins two conditions that both have to be proven. The result has the kind of `first` if `first`
+ * is in doubt, otherwise the kind of `second`; and the claim of `first`, or, if NULL, of
+ * `second`. */
 smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);

@@ -50,10 +50,10 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
            smcr_ring_cursors_are_same(writer->prod, cdc->cons);
 }
 
-/* Whether the order of CLC messages allows that `conn` and `half` are one connection. The older of
- * the two, by `index`, has sent CDC messages already. If the handshake of the younger one is
- * captured, it began after those messages, so it is another connection. `conn`: NULL if the
- * direction is new, which is always allowed. */
+/* Whether the order of messages allows that `conn` and `half` are one connection. The connection
+ * with the lower `index` has had CDC messages already. If the handshake of the other connection is
+ * captured, this handshake began after those CDC messages, so the two are different connections.
+ * `conn`: NULL: the direction of the message is new, which gives true. */
 static bool
 may_be_one(const smcr_conn_t *conn, const smcr_conn_t *half)
 {
@@ -104,7 +104,8 @@ find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receive
     return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
 }
 
-/* Adds the connection to those of its group of which only one direction is known. */
+/* Adds the connection to the list of its group for connections of which only one direction is
+ * known. */
 static void
 add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
 {
@@ -113,9 +114,9 @@ add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
         smcr_list_keep(lgr->one_direction_conns, conn, HALVES_MAX);
 }
 
-/* Joins `conn`, of which only this direction is known, with its other direction, if the cursors of
- * the message show which connection that is. Returns the connection of both directions, or
- * `conn`. */
+/* Joins `conn`, of which only the direction of the message is known, with its other direction, if
+ * the cursors of the message show which direction this is. Returns the connection of both
+ * directions, or `conn`. */
 static smcr_conn_t *
 join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -135,10 +136,9 @@ join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
 /* Finds or makes the connection of a token that names no connection in the group: its CLC messages
  * are not captured. There are three cases, in this order:
  *
- * 1. A host has reported a socket to which the message belongs. The connection is that of the
- *    socket, if the socket has one in this group.
- * 2. The cursors show that this is the other direction of a known connection.
- * 3. Otherwise the connection is new. */
+ * 1. A host has reported a socket to which the message belongs. The result is the connection of
+ * this socket, if the socket has a connection in this group. 2. The cursors show that the message
+ * is of the other direction of a known connection. 3. Otherwise the connection is new. */
 static smcr_conn_t *
 find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -206,8 +206,8 @@ may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor
 }
 
 /* Whether the message announces bytes: it is the first message of its sender, or its producer
- * cursor differs from that of the message before. If not, the WRITE before the message is of
- * another connection. */
+ * cursor differs from the producer cursor of the sender's last message. If not, the WRITE before
+ * the message is of another connection. */
 static bool
 has_moved(const smcr_conn_side_t *writer, smcr_cursor_t prod)
 {
@@ -301,7 +301,7 @@ derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
 }
 
 /* Whether the receiver had taken in the message before this packet came: the packet is a
- * retransmission or a duplicate, or the capture has it too late. */
+ * retransmission or a duplicate, or is captured out of order. */
 static bool
 was_taken_in_before(const smcr_arrival_t *arrival)
 {
@@ -334,7 +334,7 @@ smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return conn->side[!qp->side].has_token ? conn : join_other_direction(arrival, conn, cdc);
 }
 
-/* ---- what it changes ---- */
+/* ---- the changes that a CDC message makes ---- */
 
 /* Adds the event that the connection has moved from the link `from` to the link of the packet.
  * `validated`: the message is a failover validation. */
@@ -453,8 +453,8 @@ asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
  * message of either side answers the request of the other side.
  *
  * `follows`: the capture has the sender's message before this one. If not, an earlier message may
- * be the answer, and the request gets no response. If the capture is out of order, nobody knows
- * which message is the next one, so no request is opened or answered. */
+ * be the answer, and the request gets no response. If the capture is out of order, it is not
+ * known which message is the next one, so no request is opened or answered. */
 static void
 take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
                const smcr_cdc_t *cdc, bool follows)
@@ -489,7 +489,7 @@ typedef struct {
     const smcr_cdc_t *cdc;
     smcr_conn_t *conn;
     streams_t streams;             /* the two streams; `out` is not NULL */
-    smcr_evidence_cursors_t known; /* what the capture proves of the two cursors */
+    smcr_evidence_cursors_t known; /* facts about the two cursors that the capture proves */
     int64_t len;                   /* bytes that the message announces; negative: its producer
                                       cursor goes back */
 } counted_t;
@@ -532,8 +532,8 @@ gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
 }
 
 /* Sets `in` to NULL if the consumer cursor is impossible, or gives no position. If the stream
- * became known only after earlier messages of its reader, the cursor of the last one is taken in
- * first. */
+ * became known only after earlier messages of its reader, the consumer cursor of the reader's last
+ * message is taken in first. */
 static void
 drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc,
                  const smcr_evidence_cursors_t *known)
@@ -549,8 +549,8 @@ drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_
     streams->read = sender->last_cdc_frame ? sender->cons : streams->in->cons;
 }
 
-/* The analysis of the message, in its record. A message that came after a PSN gap has an analysis
- * that waits for this. */
+/* Returns the analysis in the record of the message, to be filled in. A message that came after a
+ * PSN gap has an empty analysis already; for any other message it is made now. */
 static smcr_record_cdc_t *
 new_view(const smcr_arrival_t *arrival)
 {
@@ -585,7 +585,8 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
     smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
 }
 
-/* Free space in the sender's own element, into which its peer writes; SMCR_RECORD_NOT_KNOWN. */
+/* Free space in the sender's own element, into which its peer writes, bytes; SMCR_RECORD_NOT_KNOWN:
+ * not known. */
 static uint32_t
 offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 {
@@ -595,8 +596,8 @@ offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 }
 
 /* Completes the analysis of the message with the positions of both streams. A sender that has moved
- * to another link sends old messages once more: their cursors are older than those that are known.
- * Such a message does not give the positions of the streams. */
+ * to another link sends old messages once more: their cursors are before the known cursors. Such a
+ * message does not give the positions of the streams. */
 static void
 complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {
@@ -630,8 +631,8 @@ locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
     reader->last_positioned_write = smcr_point_at(arrival->qp, arrival->psn);
 }
 
-/* Gives WRITEs a position by the producer cursor, before the message is analysed: those right
- * before the message whose position is not known end at the cursor. */
+/* Gives WRITEs a position by the producer cursor, before the message is analysed: WRITEs without a
+ * position that come right before the message end at the cursor. */
 static void
 take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
 {
@@ -647,15 +648,15 @@ take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
     begin_view(arrival, counted);
 }
 
-/* Whether the message has no news but its consumer cursor: it announces no bytes, answers no
- * request, and has the same flags and state as the sender's message before. */
+/* Whether only the consumer cursor of the message is new: the message announces no bytes, answers
+ * no request, and has the same flags and state as the sender's last message. */
 static bool
 is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 {
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
     if (!view || !view->has_announced_bytes || !view->has_unread_bytes)
-        return false; /* not known for sure */
+        return false; /* it is not known what the message announces */
     return view->announced_bytes == 0 && !record->ends_exchange &&
            cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
 }
@@ -670,9 +671,9 @@ reading_before(const smcr_stream_t *in)
                                    .free_before = smcr_stream_free(in)};
 }
 
-/* Notes the producer cursor for the WRITEs of the connection that came before the message. Its
- * position is not known, but these WRITEs end there. A host may report later which position that
- * is. */
+/* Notes the producer cursor for the WRITEs of the connection that came before the message. The
+ * position of the cursor in the stream is not known, but these WRITEs end at the cursor. A host may
+ * report the position later. */
 static void
 announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
@@ -782,7 +783,7 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
     receiver->in.may_rewrite |= after_move;
-    if (after_move) /* so that the move counts as later than this message */
+    if (after_move) /* the move has to count as later than this message */
         sender->moved_frame = arrival->when.frame + 1;
     receiver->last_cdc_received = smcr_point_at(arrival->qp, arrival->psn);
     sender->cdc_flags = cdc->flags;
@@ -829,6 +830,6 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     smcr_rules_check_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     if (!after_move)
         place_on_link(arrival, conn, cdc);
-    if (!validation) /* of a validation only the sequence number counts (A.4) */
+    if (!validation) /* a failover validation has only a valid sequence number (A.4) */
         take_in_cursors_and_state(arrival, conn, cdc, after_move);
 }

@@ -27,7 +27,8 @@ last_clc_step(const smcr_conn_t *conn)
     return conn->proposal_frame ? SMCR_CLC_PROPOSAL : 0;
 }
 
-/* Notes that the connection does not use SMC-R. `kind` is the reason, and `frame` proves it. */
+/* Notes that the connection does not use SMC-R. `kind`: the reason. `frame`: frame that proves the
+ * reason. */
 static void
 fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
 {
@@ -59,7 +60,7 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
     fallback->roce_missing = smcr_evidence_lacks_roce(conn);
 }
 
-/* ---- what a side has ---- */
+/* ---- the RMB, element and token of a side ---- */
 
 /* Takes in the first PSN with which the queue pair sends. If the message is truncated by snaplen
  * before this field, nothing changes. */
@@ -82,7 +83,8 @@ is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
 }
 
 /* Gives the RMB element of the side `owner` to the connection. If TCP and RoCE have times of two
- * clocks, the end of the connection before means nothing: data may be of either one. */
+ * clocks, the end of the element's last connection means nothing: data may be of either
+ * connection. */
 static void
 give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 {
@@ -97,8 +99,8 @@ give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 }
 
 /* Takes in the size of the RMB's elements, which is one size for all of them. If an earlier CLC
- * message gave another size, nobody knows where elements begin, so no data in this RMB certainly
- * belongs to one connection. The first size stays. */
+ * message gave another size, it is not known where elements begin, so no data in this RMB
+ * certainly belongs to one connection. The first size stays. */
 static void
 take_in_size(smcr_conn_side_t *side)
 {
@@ -235,7 +237,7 @@ take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, co
     smcr_record_set_link(arrival->record, qp->link, qp->side);
 }
 
-/* ---- place it ---- */
+/* ---- the link and group of a CLC message ---- */
 
 /* Makes a link group with one link, of which the queue pair of `side` is known. Returns this queue
  * pair. */
@@ -272,9 +274,9 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     return qp;
 }
 
-/* The client's queue pair, if the Accept is missing: that of a known link, or else of a new group.
- * A known link must have the RMB that the Confirm names. If the link does not, CONFIRM RKEY of that
- * RMB is missing, and the queue pair may be of a newer link. NULL: not known. */
+/* The client's queue pair, if the Accept is missing: the client's end of a known link, or of a new
+ * group. A known link must have the RMB that the Confirm names. If the link does not have this RMB,
+ * its CONFIRM RKEY is missing, and the queue pair may be of a newer link. NULL: not known. */
 static smcr_qp_t *
 client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc_t *clc)
 {
@@ -326,9 +328,10 @@ correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *name
     take_in_side(arrival, conn, smcr_qp_peer(qp), &accept);
 }
 
-/* The client's queue pair on `link`, which the Accept has named. This is the queue pair `key` of
- * the Confirm, if the link's client end is on the same device or not known. `qp`: the known queue
- * pair with this key, or NULL. `qp` is returned instead if it is on another link of the group. */
+/* The client's queue pair on `link`, which the Accept has named. The result is the queue pair with
+ * the key `key`, which the Confirm names, if the link's client end is on the same device or not
+ * known. `qp`: the known queue pair with this key, or NULL. `qp` is returned instead if it is on
+ * another link of the group. */
 static smcr_qp_t *
 client_qp_of_link(smcr_state_t *state, const smcr_conn_t *conn, smcr_link_t *link,
                   const smcr_ib_qp_key_t *key, smcr_qp_t *qp)
@@ -404,7 +407,7 @@ place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     return qp;
 }
 
-/* ---- take it in ---- */
+/* ---- the steps of the handshake, and the changes that a CLC message makes ---- */
 
 /* Takes in a Decline. It ends SMC for the connection: its tokens and RMB elements are free. */
 static void
@@ -496,8 +499,8 @@ next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                                               : SMCR_CLC_PROPOSAL;
 }
 
-/* Whether it is the sender's turn: the message before its next one (next_clc_type()) has come, and
- * its next one has not. */
+/* Whether it is the sender's turn in the handshake: the sender's next message (next_clc_type()) has
+ * not come, and the message of the peer before that message has come. */
 static bool
 is_turn_of_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -516,9 +519,9 @@ names_qp_of_peer(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
     return other && smcr_evidence_knows_server(other->link->lgr);
 }
 
-/* Whether an Accept of the client, or a Confirm of the server, is right but for its type. It is the
- * turn of its sender, which has to send the other type, and the message does not name a queue pair
- * of its peer. */
+/* Whether only the type of an Accept of the client, or of a Confirm of the server, is wrong. Then
+ * it is the turn of the sender, which has to send the other type, and the message does not name a
+ * queue pair of the peer. */
 static bool
 has_only_wrong_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -591,11 +594,11 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     take_in_message(arrival, conn, &message);
     if (message.qp)
         smcr_rules_check_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
-    /* taken from TCP, even if the roles of the link group differ */
+    /* the direction is that of TCP, even if the roles of the link group differ */
     arrival->record->direction = conn->roles_unknown ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }
 
-/* ---- TCP: the handshake, and what follows CLC ---- */
+/* ---- TCP: the handshake, and the data after CLC ---- */
 
 smcr_conn_t *
 smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
@@ -626,7 +629,7 @@ may_use_smcr(const smcr_conn_t *conn)
     return conn->option_syn && !conn->fallback.kind;
 }
 
-/* The first SYN-ACK decides. If it has no option, though the SYN had the option, the server refuses
+/* The first SYN-ACK decides. If the SYN has the option and the SYN-ACK has not, the server refuses
  * SMC. If CLC messages come before a SYN or SYN-ACK, the segment belongs to an earlier TCP
  * connection, so its numbers are not used. */
 void

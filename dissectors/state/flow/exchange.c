@@ -60,7 +60,7 @@ typedef struct {
                             any link */
     uint64_t now;        /* time, nanoseconds since the epoch: requests that Linux has given up at
                             this time do not count; 0: all requests count */
-    unsigned count;      /* how many exchanges match; written by find_open_request() */
+    unsigned count;      /* number of exchanges that match; written by find_open_request() */
 } wanted_request_t;
 
 /* Whether the request is one that the search looks for. */
@@ -152,9 +152,9 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
     return is_only && is_first_answer(message, request) ? request : NULL;
 }
 
-/* Ends the exchange of `request` with the message. For the rules: `what` is how the message ends
- * the exchange. `came` points to a flag that is set if another request of the same response comes
- * later (smcr_lgr_unasked_t); NULL: no such flag. */
+/* Ends the exchange of `request` with the message. Two arguments are for the rules. `what`: the way
+ * in which the message ends the exchange. `came`: flag that becomes true if another request comes
+ * later that the response may answer (smcr_lgr_unasked_t); NULL: no such flag. */
 static void
 end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
              smcr_rules_happening_t what, const bool *came)
@@ -280,7 +280,7 @@ crosses_server(const smcr_exchange_message_t *message)
 }
 
 /* Whether two requests of these types must not be open at the same time: RKeys must not change
- * while links do (3.5.5.3). */
+ * while links change (3.5.5.3). */
 static bool
 exclude_each_other(uint8_t one, uint8_t other)
 {
@@ -354,9 +354,9 @@ note_request(const smcr_lgr_unasked_t *unasked)
         *unasked->request_came = true;
 }
 
-/* Whether the kept response may answer the request. The response came at most a second before the
- * request; if the capture is out of order, at any time before. Key and link have to be those of the
- * request. */
+/* Whether the kept response may answer the request. Three conditions: 1. the response came at most
+ * a second before the request, or the capture is out of order; 2. the keys are equal; 3. the link
+ * is the one on which the response expects its request. */
 static bool
 may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *message)
 {
@@ -396,8 +396,8 @@ came_after_response(const smcr_exchange_message_t *message)
 
 /* ---- requests ---- */
 
-/* Makes responses unknown that were paired with requests of the same type sent after this one. The
- * message is a request that the capture has out of order, so such a response may belong to it. */
+/* Makes responses unknown that were paired with later requests of the same type. The message is a
+ * request that is captured out of order, so such a response may answer this request. */
 static void
 doubt_answers(const smcr_exchange_message_t *message)
 {
@@ -437,8 +437,8 @@ needs_no_response(const smcr_exchange_message_t *message)
     return ends_group || message->type == SMCR_LLC_REQ_ADD_LINK || is_link_wish(message);
 }
 
-/* Opens an exchange. The responder may have sent all requests up to its highest PSN so far before
- * it has seen this request; `responder_at` is this point. */
+/* Opens an exchange. The point `responder_at` is the highest PSN that the responder has sent so
+ * far: packets up to this point may be sent before the responder has seen the request. */
 static smcr_exchange_request_t *
 new_request(const smcr_exchange_message_t *message)
 {

@@ -132,7 +132,7 @@ report_type(const smcr_exchange_message_t *message)
                        single_device_text(lgr));
 }
 
-/* Activates the link: CONFIRM LINK is answered. */
+/* Activates the link: the response to CONFIRM LINK has come. */
 static void
 activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -180,7 +180,7 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* Takes in the queue pair that CONFIRM LINK names, which is that of its sender. If CLC or ADD LINK
+/* Takes in the queue pair that CONFIRM LINK names: the queue pair of the sender. If CLC or ADD LINK
  * has announced another queue pair or another device for this end of the link, reports that. An
  * announced number below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts
  * nothing. (A.3.1) */
@@ -285,8 +285,8 @@ link_to_add(const smcr_lgr_t *lgr, uint8_t number)
  * two cases:
  *
  * - The link is announced and not confirmed yet.
- * - The link is active with the queue pair that the message names: the message comes late. If the
- *   first PSN of the message is far from the PSNs of this link (smcr_flow_begins_anew()), the
+ * - The link is active with the queue pair that the message names: the message is captured late. If
+ *   the first PSN of the message is far from the PSNs of this link (smcr_flow_begins_anew()), the
  *   message is about another queue pair with the same number.
  *
  * `link`: NULL gives false. */
@@ -378,7 +378,7 @@ take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
 
 /* Takes in ADD LINK. The server offers a link with a request, and the client agrees or rejects with
  * the response. A client's request has queue pair number 0: it is a wish for a link, and announces
- * none. (3.5.5.1.1, A.3.2) */
+ * no queue pair. (3.5.5.1.1, A.3.2) */
 static void
 take_in_add_link(const smcr_exchange_message_t *message)
 {
@@ -435,11 +435,11 @@ end_group(const smcr_exchange_message_t *message)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* Notes that the end of the named links is uncertain: a client has asked for it, or a response
- * shows that the server has requested something. Only the server's request is certain, and it may
- * be missing. A link whose number is not known may be meant, too. `lacks_link`: the group has no
- * link with the number. Then the link may be in another group that began before the capture, since
- * the two may be one group. */
+/* Notes that the end of the named links is uncertain: a client has asked for the end, or a response
+ * shows that the server has sent a request. Only the server's request proves the end, and this
+ * request may be missing. A link whose number is not known may be meant, too. `lacks_link`: the
+ * group has no link with the number. Then the link may be in another group that began before the
+ * capture, since the two may be one group. */
 static void
 doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 {
@@ -470,9 +470,9 @@ leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *lin
     return by_client || !link;
 }
 
-/* Whether DELETE LINK announces the end of links, or asks for it. Every request does. A response of
- * the server does, too, since it follows a client's request. If the reason is that the sender does
- * not know the link or group, the message ends nothing. (A.3.4) */
+/* Whether DELETE LINK announces the end of links, or asks for the end. Every request does so. A
+ * response of the server does so, too, since this response follows a client's request. If the
+ * reason is that the sender does not know the link or group, the message ends nothing. (A.3.4) */
 static bool
 ends_links(const smcr_exchange_message_t *message)
 {
@@ -485,8 +485,8 @@ ends_links(const smcr_exchange_message_t *message)
     return !message->response || (message->by_server && message->lgr->first_contact_captured);
 }
 
-/* Takes in DELETE LINK for all links: the server's ends the group, and a client's asks for the
- * end. */
+/* Takes in DELETE LINK for all links: the server's message ends the group, and a client's message
+ * asks for the end of the group. */
 static void
 take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
 {
@@ -515,8 +515,8 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
     link->delete_reason = reason;
 }
 
-/* Takes in DELETE LINK for one link: the server's ends the link, and a client's asks for the end.
- * `link`: NULL: the group has no link with this number. */
+/* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message
+ * asks for the end of the link. `link`: NULL: the group has no link with this number. */
 static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {
@@ -580,9 +580,9 @@ has_traffic(const smcr_conn_t *conn)
     return one->last_cdc_frame || other->last_cdc_frame || one->in.written || other->in.written;
 }
 
-/* Whether the connection may have used its RMB before the message. It has carried data or CDC, or
- * packets of the RMB's owner may be missing after CLC announced the RMB. `data`: the message, an
- * smcr_exchange_message_t. */
+/* Whether the connection may have used its RMB before the message. There are two cases: 1. the
+ * connection has carried data or CDC messages; 2. packets of the RMB's owner may be missing after
+ * CLC announced the RMB. `data`: the message, an smcr_exchange_message_t. */
 static bool
 may_have_used(const smcr_conn_t *conn, const void *data)
 {
@@ -595,8 +595,8 @@ may_have_used(const smcr_conn_t *conn, const void *data)
 
 /* The RMB that CONFIRM RKEY announces. An owner confirms an RMB before CLC names it. So if a
  * connection has used the RMB of this RKey, that RMB is over, and the message announces a new one,
- * even with the same key and address. If no connection has used it, the capture may have CLC before
- * CONFIRM RKEY, and the RMB is the known one. `entry`: key that the RKey stands for so far; NULL:
+ * even with the same key and address. If no connection has used the RMB, the capture may have CLC
+ * before CONFIRM RKEY, and the result is the known RMB. `entry`: entry of the RKey so far; NULL:
  * none. */
 static smcr_rmb_t *
 confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
@@ -611,8 +611,8 @@ confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
                 : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
 }
 
-/* Notes the RMB as that of the owner's last CONFIRM RKEY, to which CONFIRM RKEY CONTINUATION adds
- * keys. */
+/* Notes the RMB of the owner's last CONFIRM RKEY. CONFIRM RKEY CONTINUATION adds keys to this
+ * RMB. */
 static void
 note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb)
 {
@@ -683,7 +683,7 @@ is_refused(const smcr_exchange_message_t *message, unsigned index)
 
 /* Withdraws the RMBs, since the peer of their owner has agreed, except RMBs that the peer refuses
  * to withdraw. An RMB that was announced once more after the request stays. If the request is not
- * captured, nobody knows when it was sent, so every named RMB is withdrawn. */
+ * captured, its time is not known, so every named RMB is withdrawn. */
 static void
 withdraw_rmbs(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_t *named)
 {

@@ -60,7 +60,7 @@ full_qp_key(const uint8_t address[4], uint32_t qpn)
     uint32_t tail;
 
     memcpy(&tail, address, sizeof tail);
-    return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* never 0 */
+    return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* the result is never 0 */
 }
 
 /* Index in `full_unknown_qps` at which this number is kept. */
@@ -209,10 +209,10 @@ smcr_orphan_confirm_owner(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr
     }
 }
 
-/* Finds a request whose first packet is missing: orphans that precede `psn` without a sequence gap,
- * the last of which is a WRITE LAST. Returns the first of these orphans; NULL: there is none.
- * `*length` gets the number of bytes that they carry. If two orphans have one PSN, the one that
- * came first is left out. */
+/* Finds a request whose first packet is missing. Its packets are the orphans that precede `psn`
+ * without a sequence gap; the last one is a WRITE LAST. Returns the first of these orphans; NULL:
+ * there is none. `*length` gets the number of bytes in these orphans. If two orphans have one PSN,
+ * the earlier one is left out. */
 static wmem_list_frame_t *
 find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
 {

@@ -126,7 +126,8 @@ smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_tr
 
 /* ---- not SMC-R ---- */
 
-/* What is known of RDMA traffic that is not SMC-R; made when first needed. */
+/* Flows and connections of RDMA that is not SMC-R, as far as known; makes the object at the first
+ * call. */
 static smcr_rdma_t *
 rdma_of(smcr_state_t *state)
 {

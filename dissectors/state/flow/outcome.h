@@ -8,7 +8,8 @@
 #include "state/model/record.h"
 
 /* Learns a response, ACK or NAK, to requests of `requests`; NULL: the requests are not known.
- * Returns what the response acknowledges, refuses and completes, and writes this into the record.
+ * Returns the requests that the response acknowledges, refuses and completes. Writes them into the
+ * record, too.
  * Has to be called before smcr_outcome_judge(). (InfiniBand Architecture Specification, volume 1,
  * 9.7.5) */
 smcr_traffic_answer_t smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests);

@@ -21,17 +21,17 @@
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 
-#define DEFERRED_MAX 8192 /* deferred packets of one queue pair: as many as a sender may have
-                             unacknowledged */
+#define DEFERRED_MAX 8192 /* maximum number of deferred packets of one queue pair: a sender has no
+                             more unacknowledged packets */
 #define ABSENT_MAX 131072 /* maximum number of packets that may be missing before the first captured
                              packet of a flow */
 #define PARTS_MAX 64 /* maximum number of packets of one SEND: 8 KiB at an MTU of 256 need 32 */
 
 /* ---- judge: how a packet fared ---- */
 
-/* Reports that the peer has stopped answering: the bytes on their way to the peer are lost. The
- * event is added when this happens. A second pass does not show it if the peer has answered
- * later. */
+/* Reports that the peer has stopped answering: the bytes on their way to the peer may be lost. The
+ * event is added to the retransmission that arrives now. A second pass does not show the event if
+ * the peer has answered later. */
 static void
 report_silence(const smcr_arrival_t *arrival)
 {
@@ -60,8 +60,8 @@ report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
-    /* if the state of the link is not certain, the peer may have ended the group by a message that
-     * is missing */
+    /* if the state of the link is not certain, a missing message of the peer may have ended the
+     * group */
     if (verdict->peer_silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
         report_silence(arrival);
 }
@@ -73,7 +73,7 @@ report_above_mtu(const smcr_arrival_t *arrival)
     smcr_qp_t *qp = arrival->qp;
     int mtu = smcr_link_mtu(qp->link);
 
-    /* not after the end of the link: its queue pairs may be used by another connection then */
+    /* not after the end of the link: another connection may use its queue pairs then */
     if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)
         smcr_event_add(arrival, SMCR_EVENT_above_mtu,
                        "The packet has %d bytes, but the MTU of the link is %d",
@@ -97,8 +97,8 @@ report_initial_psn(const smcr_arrival_t *arrival)
                        arrival->roce->psn, announced);
 }
 
-/* Judges a request by its PSN, and reports what is wrong. Returns what its receiver does with the
- * request. */
+/* Judges a request by its PSN. Reports a retransmission, a silent peer, a payload above the MTU and
+ * a wrong first PSN. Returns what the receiver does with the request. */
 static smcr_flow_receiver_action_t
 judge_request(smcr_arrival_t *arrival)
 {
@@ -120,8 +120,8 @@ judge_request(smcr_arrival_t *arrival)
 }
 
 /* Changes the verdict of a retransmitted WRITE packet that the receiver discards, if the connection
- * of its first transmission was not known when that one came. The bytes of the first transmission
- * may have no position, so this packet counts as taken in before (SMCR_FLOW_RECEIVER_HAD_IT). */
+ * was not known when the first transmission came. The bytes of the first transmission may have no
+ * position, so the retransmission counts as taken in before (SMCR_FLOW_RECEIVER_HAD_IT). */
 static void
 judge_retransmitted_write(const smcr_arrival_t *arrival)
 {
@@ -162,10 +162,11 @@ typedef struct {
     content_t content; /* content of the packet; its message and headers point into `copy` */
     smcr_psn_t psn;    /* PSN of the packet, without wrap */
     smcr_when_t when;  /* frame and time of the packet (`when` of smcr_arrival_t) */
-    smcr_when_t sent;  /* when the packet was sent for the first time (`first_sent` of
-                          smcr_arrival_t) */
-    uint8_t order;     /* smcr_flow_order_t of the packet (`order` of smcr_record_t) */
-    const uint32_t *discard_proof; /* `discard_proof_frame` of the packet's record; NULL: none */
+    smcr_when_t sent;  /* frame and time of the packet's first transmission (`first_sent` of
+                          smcr_arrival_t); frame 0: not known */
+    uint8_t order;     /* order of the packet's PSN in its flow, smcr_flow_order_t */
+    const uint32_t *discard_proof; /* in the packet's record: frame proving that the receiver has
+                                    discarded the packet; NULL: none */
     smcr_record_cdc_t *analysis; /* analysis in the record of the CDC message; NULL: no CDC */
     union {            /* copy of the message or headers that `content` points to */
         smcr_llc_t llc;
@@ -289,7 +290,7 @@ take_in_content(const smcr_arrival_t *arrival, const content_t *content)
 {
     smcr_stream_t *stream;
 
-    if (!content->conn && !content->llc) /* its connection is not known for sure */
+    if (!content->conn && !content->llc) /* the connection of `cdc` or `place` is not certain */
         return;
     if (content->cdc)
         smcr_state_cdc_take_in(arrival, content->conn, content->cdc);
@@ -328,8 +329,8 @@ place_in_request(const smcr_arrival_t *then)
 }
 
 /* Gives a WRITE packet that came after a PSN gap its connection and its place. The packets before
- * it have come now, so its request may have both. Returns false if it has not. `then`: the packet
- * as it arrived. */
+ * this WRITE packet have come now, so the connection and the place of its request may be known.
+ * Returns false if one of them is not known. `then`: the packet as it arrived. */
 static bool
 place_deferred_write(smcr_arrival_t *then, content_t *content)
 {
@@ -338,7 +339,7 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
 
     record->write_location = content->place;
     content->conn = late ? late->conn : NULL;
-    if (content->place->has_position && content->conn) /* its request has given both */
+    if (content->place->has_position && content->conn) /* connection and position are known */
         return true;
     then->roce = content->roce;
     if (!place_in_request(then))
@@ -371,8 +372,8 @@ forget_later_reading(const smcr_arrival_t *then, const smcr_conn_t *conn)
 static void
 take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
 {
-    smcr_record_t gone = smcr_record_new(); /* not kept: the packet's own record was kept when the
-                                               packet came */
+    smcr_record_t gone = smcr_record_new(); /* this record is not kept: the packet's own record
+                                               was kept when the packet came */
     smcr_arrival_t then = {
         .state = now->state,
         .qp = qp,
@@ -392,7 +393,7 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
         return;
     }
     content->conn = smcr_conn_merged(content->conn);
-    then.roce = NULL; /* as for every message whose packet came before (smcr_arrival_t) */
+    then.roce = NULL; /* headers are not kept (smcr_arrival_t) */
     gone.write_location = NULL;
     gone.conn = NULL;
     gone.cdc_analysis = deferred->analysis;
@@ -404,8 +405,8 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
                           !qp->side);
 }
 
-/* Where the acknowledgement of the deferred packet is kept; NULL: nowhere, since nobody asks for
- * it. */
+/* Address of the pointer that gets the acknowledgement of the deferred packet. NULL: nothing needs
+ * the acknowledgement. */
 static const smcr_ack_t **
 acked_of(const deferred_t *deferred)
 {
@@ -428,8 +429,8 @@ note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferre
         smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked);
 }
 
-/* Whether it is proven that the receiver has discarded the deferred packet. Then a retransmission
- * with the same PSN, which is deferred as well, brings its content. */
+/* Whether a frame proves that the receiver has discarded the deferred packet. Then the content
+ * comes with a retransmission of the same PSN, which is deferred as well. */
 static bool
 was_discarded(const deferred_t *deferred)
 {
@@ -624,7 +625,7 @@ take_in_request(smcr_arrival_t *arrival)
     }
     smcr_rules_check_request(arrival);
     if (smcr_ib_fetches_data(arrival->roce->opcode))
-        smcr_evidence_pass_over(arrival); /* its opcode may be wrong, and the packet a WRITE */
+        smcr_evidence_pass_over(arrival); /* the opcode may be wrong: a WRITE */
     if (smcr_ib_is_write(arrival->roce->opcode))
         place_write(arrival);
     else
@@ -721,8 +722,8 @@ may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return is_ack && (!qp || !smcr_qp_peer(qp)->number_known);
 }
 
-/* Whether the packet comes from another host than the peer of its receiver. Then the receiver is
- * another queue pair with the same number. */
+/* Whether the packet comes from another host than `peer`, the known peer of the queue pair with the
+ * receiver's number. Then the receiver is another queue pair with the same number. */
 static bool
 is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {
@@ -784,7 +785,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
 /* ---- messages ---- */
 
 /* Whether the message has come before: the packet is a duplicate made by the network, or a
- * retransmission. A retransmission counts as new if all packets with its PSN before had a wrong
+ * retransmission. A retransmission counts as new if all earlier packets with its PSN had a wrong
  * ICRC (`replaces_corrupt`). */
 static bool
 is_known_message(const smcr_arrival_t *arrival)
@@ -814,9 +815,9 @@ note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
         arrival->state->uncertain_deletions[0] = arrival->when.frame;
 }
 
-/* Takes in an LLC message of which the capture has only the beginning: its content counts as
- * missing. Only a response to CONFIRM LINK shows who is the server, whatever its content: the
- * client sends it. (RFC 7609 3.5.1) */
+/* Takes in an LLC message that is truncated by snaplen: its content counts as missing. But a
+ * response to CONFIRM LINK shows which side is the server, whatever its content: the client sends
+ * such a response. (RFC 7609 3.5.1) */
 static void
 take_in_cut_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -880,8 +881,8 @@ closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
            !smcr_evidence_lacks_before(qp->link->lgr, arrival->when.frame);
 }
 
-/* Notes that the last CDC message of the reader is missing: the reader has closed TCP, which it
- * does after its last CDC message. So nobody knows how far it has read. */
+/* Notes that the last CDC message of the reader is missing: the reader has closed TCP, which a host
+ * does after its last CDC message. So it is not known how far the reader has read. */
 static void
 note_missing_end(const smcr_arrival_t *arrival)
 {
@@ -910,7 +911,7 @@ smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, b
         smcr_event_add(arrival, SMCR_EVENT_tcp_closed_before, NULL);
 }
 
-/* ---- queue pairs that nobody announced ---- */
+/* ---- queue pairs that no message announced ---- */
 
 /* Whether the packet is the first request of the flow, and has the PSN that its sender
  * announced. */
@@ -952,9 +953,9 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
     smcr_qp_forget_announced(arrival->state, wrong);
 }
 
-/* Sets the missing queue pair of the sender's link to the queue pair that receives its CONFIRM
- * LINK. Returns false if this is not possible: the sender is not known, its peer is known, or the
- * receiver is. */
+/* Sets the missing queue pair of the sender's link to the queue pair that receives the sender's
+ * CONFIRM LINK. Returns false in three cases: the sender is not known, the sender's peer is known,
+ * or the receiver is known. */
 static bool
 completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {

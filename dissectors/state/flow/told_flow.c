@@ -43,8 +43,9 @@ told_stream(const smcr_told_socket_t *told, bool to_host)
 
 /* Whether the report may be older than the last message of `sender`. Netlink and RoCE may be
  * captured at different places, so a message less than SMCR_TIME_DISORDER before the report may be
- * missing in the report. Earlier messages have to be included. `sender` has two of them, its marks
- * (`mark_prod`): the reported producer cursor, `told`, must not be before either. */
+ * missing in the report. The report has to include earlier messages. The sender's marks
+ * (`mark_prod`) are the producer cursors of two such earlier messages. The reported producer
+ * cursor, `told`, must not be before either mark. */
 static bool
 may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t told,
              const smcr_conn_side_t *sender)
@@ -232,7 +233,7 @@ conn_of_token(const smcr_state_t *state, const smcr_qp_t *qp, const smcr_told_so
     return smcr_conn_find(state, qp->link->lgr, qp->side, told->token);
 }
 
-/* ---- take it in ---- */
+/* ---- the changes that a report makes ---- */
 
 /* Sets addresses and ports of both ends of the connection, by role: client, server. */
 static void
@@ -246,7 +247,8 @@ take_in_ends(smcr_state_t *state, smcr_conn_t *conn, const smcr_told_socket_t *t
 }
 
 /* The lowest consumer cursor that the reader can have had when `writer` sent its last message: one
- * round before the producer cursor. `base`: offset of the first byte of data in the element. */
+ * round before the writer's producer cursor. `base`: offset of the first byte of data in the
+ * element. */
 static smcr_cursor_t
 earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
 {
@@ -332,7 +334,8 @@ take_in_role(smcr_socket_t *socket, smcr_lgr_t *lgr, int side)
     lgr->server = socket->reported.is_server ? side : !side;
 }
 
-/* Takes in that the connection is that of the socket. `side`: side of the reporting host. */
+/* Connects the connection with the reported socket, and takes in the report. `side`: side of the
+ * reporting host. */
 static void
 take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -405,7 +408,7 @@ has_believed_mirror(const smcr_socket_t *socket)
 
 /* Joins the connection with its other direction, by the report of the other host (the mirror). That
  * report has the token of the other direction. If no known direction has this token, the connection
- * just gets it, unless one of the two reports is from a file: then the token alone is no proof.
+ * gets the token, unless one of the two reports is from a file: then the token alone is no proof.
  * `side`: side of the socket's host. Returns the connection of both directions. */
 static smcr_conn_t *
 join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
@@ -421,8 +424,8 @@ join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn,
     return conn;
 }
 
-/* Takes in that the connection is that of the socket: first the report of the other host, then that
- * of the socket. `side`: side of the socket's host. */
+/* Names the connection by the socket: takes in the other host's report of the connection, if there
+ * is one, and then the report of the socket. `side`: side of the socket's host. */
 static void
 name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -446,8 +449,8 @@ report_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *t
                    socket->reported.is_from_file ? "The smcss file is not believed. " : "", text);
 }
 
-/* Whether the connection has its name from the report of the socket, or from that of the other
- * host. Lines of a file are not compared with each other. */
+/* Whether the connection has its name from the report of the socket, or from the report of the
+ * other host. Lines of a file are not compared with each other. */
 static bool
 is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
 {
@@ -481,8 +484,10 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
 
 /* Keeps the report of a socket. If an earlier socket has the same token, there are three cases:
  *
- * - Both are in one dump: nobody knows which socket has the token, so neither is believed.
- * - One of them is from a file: the file is of another time, so that one is not believed.
+ * - Both reports are in one dump: it is not known which socket has the token, so neither report is
+ *   believed.
+ * - One report is from a file: the file is of another time, so the report from the file is not
+ *   believed.
  * - Otherwise the token has moved to the new socket. */
 static smcr_socket_t *
 keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint64_t dump)
@@ -499,9 +504,9 @@ keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint6
     return socket;
 }
 
-/* Judges the cursors of a socket whose ends and role are those of the connection. If they agree,
- * the connection gets the name of the socket. If they contradict each other, the report is not
- * believed. Otherwise the next message decides. */
+/* Compares the cursors of a socket and of a connection that have equal addresses, ports and roles.
+ * If the cursors agree, the connection gets the name of the socket. If the cursors contradict each
+ * other, the report is not believed. Otherwise the next message decides. */
 static void
 judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -588,9 +593,10 @@ mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
     }
 }
 
-/* Finds the only direction whose last producer cursor is the one that the socket reports. If the
- * socket has a connection, the direction is joined with it. If not, the direction gets the socket's
- * token and name. If another direction has this token, the next message decides. */
+/* Finds the only direction whose last producer cursor is equal to the cursor that the socket
+ * reports. If the socket has a connection, the direction is joined with it. If not, the direction
+ * gets the socket's token and name. If another direction has this token, the next message
+ * decides. */
 static void
 name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
@@ -610,8 +616,8 @@ name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     }
 }
 
-/* Takes in the end of a dump: all sockets of the host are known now, so it is known whether a
- * cursor is that of one socket only. */
+/* Takes in the end of a dump: all sockets of the host are known now, so it is known whether only
+ * one socket has a certain cursor. */
 static void
 end_dump(const smcr_arrival_t *arrival, uint64_t dump)
 {
@@ -687,10 +693,11 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
            has_role(qp->link->lgr, told, qp->side);
 }
 
-/* Whether the message is the next one that the host of the socket sends on its connection. It
- * announces what the host had written at the time of the report, plus the RDMA WRITEs right before
- * the message whose connection is not known. Example: at the time of the report the host had
- * written up to 1000; then a WRITE of 200 bytes and a CDC message with the cursor 1200 follow. */
+/* Whether the message is the next one that the host of the socket sends on the socket's connection.
+ * The message then announces the bytes that the host had written at the time of the report, plus
+ * the bytes of the RDMA WRITEs right before the message whose connection is not known. Example: at
+ * the time of the report the host had written up to 1000; then a WRITE of 200 bytes and a CDC
+ * message with the cursor 1200 follow. */
 static bool
 is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
 {
@@ -752,9 +759,9 @@ may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
     return is_like(&socket->reported, &none, side);
 }
 
-/* A socket with the token of the message is that of the receiver. If the socket has a connection
- * already, that connection has ended, and so has the socket. If no socket has the token, the
- * message may belong to a socket of the sender. */
+/* A socket with the token of the message is the socket of the receiver. If this socket has a
+ * connection already, both the connection and the socket have ended. If no socket has the token,
+ * the message may belong to a socket of the sender. */
 smcr_socket_t *
 smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
 {
@@ -817,8 +824,8 @@ smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known)
     conn->merged_into = known;
 }
 
-/* Whether the line of a file is that of the host that receives the message. If the connection has a
- * name, the roles of the group say so; otherwise the GID does. */
+/* Whether the host that receives the message has written this line of a file of smcss. If the
+ * connection has a name, the roles of the group decide; otherwise the GID of the host decides. */
 static bool
 is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, const smcr_qp_t *qp)
 {
@@ -828,8 +835,8 @@ is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, con
 }
 
 /* Stops believing a line of a file that contradicts the connection. If another line is the only
- * source of the group's roles, and the two lines contradict each other, nobody knows which line is
- * right, so neither is believed. `host`: side of the line's host. `is_other`: the line has named
+ * source of the group's roles, and the two lines contradict each other, it is not known which line
+ * is right, so neither is believed. `host`: side of the line's host. `is_other`: the line has named
  * another connection before, so it stays believed for that one. */
 static void
 disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int host,
@@ -853,10 +860,11 @@ mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
     return !mirror || mirror == conn || are_two_directions(conn, mirror, host, &socket->reported);
 }
 
-/* Compares a connection with the line of a file that has its token, after a message. A file has no
- * time, so its cursors do not prove the connection. The token does, if only one connection has it
- * and nothing contradicts the line. If the line of the other end has named the other direction,
- * this direction gets its name when both are joined. */
+/* Compares a connection with the line of a file of smcss that has the token of the connection,
+ * after a CDC message. A file has no time, so its cursors do not prove the connection. The token
+ * proves the connection if no other connection has this token and nothing contradicts the line. If
+ * the line of the other end has named the other direction, this direction gets its name when both
+ * are joined. */
 static void
 compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
 {

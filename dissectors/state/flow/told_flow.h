@@ -26,8 +26,8 @@ smcr_socket_t *smcr_state_report_socket(const smcr_arrival_t *arrival, const smc
  * the message and does not know the token of this direction yet. NULL: otherwise. */
 smcr_conn_t *smcr_state_report_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket);
 
-/* Takes in that the connection is that of the socket, whose host has `side`. The connection gets
- * the socket's token, addresses, ports, roles, sizes and positions. */
+/* Connects the connection with the reported socket. `side`: side of the socket's host. The
+ * connection gets the socket's token, addresses, ports, roles, sizes and positions. */
 void smcr_state_report_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
                             int side);
 

@@ -1,5 +1,5 @@
-/* Keeps what is under way: written and not announced, announced and not read. A connection that
- * ends abnormally loses that.
+/* Keeps the bytes of a stream that are under way: written and not announced, or announced and not
+ * read. A connection that ends abnormally loses these bytes. Also finds waits of writer and reader.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,40 +10,46 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define LATE (500 * SMCR_TIME_MILLISECOND) /* for a reader whose writer is blocked */
-#define SMALL 10 /* what is less than this part of the element is not worth a message (4.5.1) */
+#define LATE (500 * SMCR_TIME_MILLISECOND) /* a cursor update that frees space this long
+                                              after the writer was blocked is late, ns */
+#define SMALL 10 /* less than a tenth of the element is a small number of bytes (4.5.1) */
 
-/* What a CDC message announced, until it is read. */
+/* Bytes that one CDC message has announced, kept until they are read. */
 struct smcr_stream_announcement {
-    smcr_stream_announcement_t *next; /* after the last one, the first */
-    uint64_t end;              /* position in the stream */
-    smcr_when_t when;
-    uint64_t begin;            /* UINT64_MAX: a message that is absent may have announced a part */
+    smcr_stream_announcement_t *next; /* next announcement of the circular list: the
+                                         newest one points to the oldest one */
+    uint64_t end;              /* position after the last announced byte */
+    smcr_when_t when;          /* frame and time at which the message was sent for the first time;
+                                  frame 0: not known */
+    uint64_t begin;            /* position of the first announced byte; UINT64_MAX: a missing
+                                  message may have announced a part of the bytes */
 };
 
 /* ---- the writer ---- */
 
+/* Whether `bytes` is less than a tenth of the stream's element (SMALL). */
 static bool
 is_small(const smcr_stream_t *stream, uint64_t bytes)
 {
     return bytes * SMALL < smcr_ring_room(&stream->ring);
 }
 
+/* Copy of the stream's rarely set members; all zeros if the stream has none. */
 static smcr_stream_stalls_t
 stalls_of(const smcr_stream_t *stream)
 {
     return stream->stalls ? *stream->stalls : (smcr_stream_stalls_t){0};
 }
 
-/* To be changed. */
+/* The stream's rarely set members, to be changed; makes them if the stream has none. */
 static smcr_stream_stalls_t *
 stalls(smcr_state_t *state, smcr_stream_t *stream)
 {
     return SMCR_STATE_MADE(state, &stream->stalls);
 }
 
-/* How long somebody has waited since `from`, until what was sent at `to`. It is not known where the
- * capture lacks the packet that began it. */
+/* The wait that began with the packet at `from` and ended with the packet at `to`. All zeros: not
+ * known, since one of the two packets is missing, or the times decrease. */
 static smcr_record_wait_t
 waited(smcr_when_t from, smcr_when_t to)
 {
@@ -52,7 +58,8 @@ waited(smcr_when_t from, smcr_when_t to)
     return (smcr_record_wait_t){.frame = from.frame, .time = to.time - from.time};
 }
 
-/* Whether the message announces the last bytes that the element has room for. */
+/* Whether the message announces bytes, and leaves no free space in the element. `view`: analysis of
+ * the message. */
 static bool
 fills(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
 {
@@ -60,7 +67,8 @@ fills(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
            smcr_stream_free(stream) == 0;
 }
 
-/* Whether a wait is over: the writer has gone on, or its host knows of space. */
+/* Whether the writer's wait is over in `frame`: the writer has continued, or its host has
+ * acknowledged a cursor update that frees space in an earlier frame. */
 static bool
 is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
@@ -68,8 +76,9 @@ is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
            (wait->space_freed && *wait->space_freed && (*wait->space_freed)->frame < frame);
 }
 
-/* The writer waits for space from this message on, unless it does so already. It is not known since
- * when where a message that is absent may have said it, or where the message itself came late. */
+/* Notes that the writer waits for free space from this CDC message on. Nothing changes if the
+ * writer waits already. The time since which it waits stays unset in two cases: 1. an earlier
+ * message, which is missing, may have begun the wait; 2. the message is a retransmission. */
 static void
 begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -88,7 +97,8 @@ begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         now->wait_at[1] = smcr_point_now(smcr_qp_peer(arrival->qp));
 }
 
-/* The writer goes on with this packet. */
+/* Notes that the writer continues with this packet: its wait ends. If packets of the writer may be
+ * missing since the wait began, the time since which it waits is set to not known. */
 static void
 go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -102,7 +112,9 @@ go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         now->wait->waits_since.frame = 0;
 }
 
-/* The reader frees space, for the first time since the wait began. */
+/* Notes that this CDC message of the reader frees space, for the first time since the writer's wait
+ * began. If packets of the reader may be missing since then, the time since which the writer waits
+ * is set to not known. */
 static void
 free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -132,12 +144,12 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
         if (stream->stalls)
             stream->stalls->is_blocked = false;
     }
-    if (arrival->record->write_location == place) /* else its frame has gone by */
+    if (arrival->record->write_location == place) /* the packet arrives now, not a kept one */
         place->element_fill = current && !stream->may_rewrite && stream->written > stream->consumed
                           ? (uint32_t)(stream->written - stream->consumed) : 0;
     const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].last_cdc_received : NULL;
     if (heard && heard->qp == arrival->qp && arrival->psn < heard->psn)
-        return; /* a message that has been taken in has announced it: the capture has it too late */
+        return; /* the bytes were announced already: the packet is out of order */
     if (arrival->record->order == SMCR_FLOW_IS_LATE)
         smcr_place_make_rare(arrival->state, place)->fills_gap = true;
     smcr_place_t *last = smcr_slab_entry(&arrival->state->entries, stream->unannounced);
@@ -149,9 +161,14 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     stream->unannounced = number;
 }
 
-/* The WRITE packets that a CDC message announces learn of it, and it of them. Those before frame
- * `known->since` may have been announced by another message; so may those before `known->left` that
- * this one does not announce: if not, they are written again. */
+/* Connects a CDC message with the WRITE packets that the message announces: each packet gets the
+ * frame of the message (`announced_in`), and `view` counts the packets. A packet gets frame 0 in
+ * two cases:
+ *
+ * - Another message may have announced the packet: the packet is before frame `known->since`, or it
+ *   fills a gap.
+ * - The packet is before the sender's move to another link (`known->left`), and the message does
+ *   not announce it. Its bytes may be written once more. */
 static void
 take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view,
               const smcr_evidence_cursors_t *known)
@@ -171,12 +188,12 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
             stream->unannounced = 0;
         place->is_unannounced = false;
         const smcr_place_rare_t *more = smcr_place_rare(place);
-        /* by a message of which it was not known how much it announces */
+        /* an earlier message, whose announced bytes were not known, has announced the packet */
         bool earlier = view->has_announced_bytes &&
                        end + view->announced_bytes <= stream->announced &&
                        !(more && more->rewritten);
         bool before = known->since && (place->frame < known->since || (more && more->fills_gap) ||
-                                       place->frame > arrival->when.frame); /* sent again */
+                                       place->frame > arrival->when.frame); /* sent later */
         place->announced_in = before || earlier || ahead ? 0 : arrival->when.frame;
         if (earlier || ahead)
             continue;
@@ -186,9 +203,10 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
     }
 }
 
-/* Whether the message leaves no space, and whether there was no more than a little before. That may
- * happen once, when the reader's cursor came along with data of its own; when it goes on, the two
- * have got into the silly window syndrome (4.5.1). */
+/* Reports a message after which the element is full, and the silly window syndrome (4.5.1): the
+ * element was full, the reader freed a little space, and the message fills it. This may happen
+ * once, if a data message of the reader carries the cursor update. Only if it happens twice in a
+ * row, it is reported. */
 static void
 take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -199,7 +217,7 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_stream_stalls_t *now = stalls(arrival->state, stream);
         now->is_full = true;
         now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-        /* else a message before it, which is missing, may have filled the buffer */
+        /* otherwise an earlier message, which is missing, may have filled the element */
         if (arrival->first_sent.frame && view->has_announced_bytes)
             smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
     }
@@ -211,6 +229,8 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     stream->was_full = filled;
 }
 
+/* Takes in whether the writer reports that it is blocked (`blocked`), or has filled the element:
+ * its wait begins or ends. */
 static void
 take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
 {
@@ -223,12 +243,12 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
     if (blocked != before)
         stalls(arrival->state, stream)->is_blocked = blocked;
     if (blocked && !before) {
-        /* else one that is absent may have said it */
+        /* otherwise a missing message may have reported the block before */
         bool known = arrival->record->cdc_analysis->has_announced_bytes;
         stream->stalls->blocked = known ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
         bool may_fill =
             smcr_ring_room(&stream->ring) && !arrival->record->cdc_analysis->has_unread_bytes;
-        /* which take_in_full() tells */
+        /* take_in_full() reports a message that fills the element */
         if (!may_fill && !fills(arrival->record->cdc_analysis, stream))
             smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
     }
@@ -241,7 +261,7 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     smcr_record_cdc_t *view = arrival->record->cdc_analysis;
 
     take_in_writes(arrival, stream, view, known);
-    if (!known->placed || !known->whole) /* there may be more */
+    if (!known->placed || !known->whole) /* the message may announce missing WRITEs */
         view->writes = 0;
     take_in_blocked(arrival, stream, (flags & SMCR_CDC_FLAG_BLOCKED) != 0);
     if (!view->has_announced_bytes)
@@ -251,7 +271,8 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         stalls(arrival->state, stream)->urgent = stream->announced;
     take_in_full(arrival, stream);
-    /* a message that is absent may have announced it, unless it was written behind that */
+    /* the message is the first one that announces its last bytes, if the last of its WRITEs came
+     * after the last sequence gap */
     bool first = known->since ? view->last_write >= known->since : view->has_announced_bytes;
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =
@@ -267,9 +288,12 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
 
 /* ---- the reader ---- */
 
-/* The latest message whose bytes have all been read; 0 in `.frame` when none has, or when a later
- * one may have been that the capture lacks: none can where the reader has come to the end of this
- * one, or, if the capture lacks nothing so far (`current`), where more has been announced. */
+/* Removes the announcements whose bytes have all been read. Returns when the latest one of them was
+ * sent. Frame 0 in two cases: none was removed, or a later announcement that is missing may have
+ * been read. No such announcement is possible in two cases:
+ *
+ * - The reader has read exactly up to the end of the returned announcement.
+ * - No message of the writer is missing (`current`), and the next announcement begins there. */
 static smcr_when_t
 take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
 {
@@ -292,9 +316,13 @@ take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
     return end != stream->consumed && !next ? (smcr_when_t){0} : last;
 }
 
-/* A message for a few bytes only, or while half of the element is free: not worth it, unless a
- * blocked writer waits for every byte. That urgent data has been read is told at once.
- * (R-4.5.1-1) */
+/* Reports a consumer cursor update that was not worth a message of its own. Two kinds are reported
+ * (R-4.5.1-1):
+ *
+ * - The update frees less than a tenth of the element.
+ * - Half of the element was free before, and the writer is not blocked.
+ *
+ * Not reported: an update that may report urgent data as read, which must be sent at once. */
 static void
 tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
                   const smcr_window_reading_t *reading)
@@ -313,6 +341,8 @@ tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
                    now.is_blocked ? "Less than a tenth is freed, and the writer is blocked" : NULL);
 }
 
+/* Reports that the reader has freed space in a full element, and whether this came late: the writer
+ * was blocked for more than LATE. */
 static void
 take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -321,7 +351,7 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     stream->stalls->is_full = false;
     if (!arrival->first_sent.frame ||
         smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
-        return; /* it was before, or another message may have done so */
+        return; /* an earlier message, which is missing, may have freed the space */
     smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
     if (before.is_blocked && waited(before.blocked, smcr_evidence_sent(arrival)).time > LATE)
         smcr_event_add(arrival, SMCR_EVENT_window_late_update, NULL);
@@ -347,7 +377,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
         take_in_opened(arrival, stream);
 }
 
-/* ---- what an end costs ---- */
+/* ---- the cost of an end ---- */
 
 smcr_cost_t
 smcr_cost_of_direction(const smcr_conn_t *conn, int side)
@@ -362,6 +392,7 @@ smcr_cost_of_direction(const smcr_conn_t *conn, int side)
     };
 }
 
+/* Adds the bytes of `cost` to the sum. The sum is known only if both are known. */
 static void
 add_cost(smcr_cost_t *sum, smcr_cost_t cost)
 {

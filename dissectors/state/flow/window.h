@@ -9,10 +9,10 @@
 
 #include "state/evidence/evidence.h"
 
-/* ---- who waits for whom ----
+/* ---- waits of the writer and of the reader ----
  *
- * The writer waits for free space, the reader for data. The functions are called with the bytes of
- * one byte stream that are written, announced and read. */
+ * The writer waits for free space in the element, the reader for data. The functions are called
+ * when bytes of one byte stream are written, announced or read. */
 
 /* Takes in that the bytes of a WRITE packet are in the stream: `place` waits for the CDC message
  * that announces the packet. */
@@ -29,7 +29,7 @@ typedef struct {
     uint64_t consumed_before; /* position up to which the reader had read before */
     uint64_t free_before;     /* free space of the writer before, bytes; 0: none, or the size of the
                                  element is not known */
-    bool is_mere_update;      /* the message has no news but its consumer cursor */
+    bool is_mere_update;      /* only the consumer cursor of the message is new */
     bool writer_is_complete;  /* the capture has all messages of the writer that precede the
                                  message */
 } smcr_window_reading_t;
@@ -44,8 +44,8 @@ void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
 
 typedef struct {
     bool known;           /* no packet is missing that would change the numbers */
-    bool reader_known;    /* cost of one direction only: no message of its reader is missing either,
-                             which `unread` needs */
+    bool reader_known;    /* set by smcr_cost_of_direction() only: no message of the reader is
+                             missing, so `unread` is exact */
     unsigned open_conns;  /* number of connections that neither side has ended */
     uint64_t unread;      /* number of bytes announced and not read, of both directions */
     uint64_t unannounced; /* number of bytes written and not announced, of both directions */
@@ -60,7 +60,7 @@ smcr_cost_t smcr_cost_of_conn(const smcr_conn_t *conn);
 /* The cost of the end of a link group: the sum over its open connections. */
 smcr_cost_t smcr_cost_of_group(smcr_lgr_t *lgr);
 
-/* Whether the cost is known, and bytes are lost. */
+/* Whether the cost is known, and at least one byte is unread or unannounced. */
 static inline bool
 smcr_cost_is_loss(const smcr_cost_t *cost)
 {

@@ -9,7 +9,7 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define WRITES_KEPT 64 /* last requests of a queue pair that are kept */
+#define WRITES_KEPT 64 /* number of last requests of a queue pair that are kept */
 
 /* ---- requests ---- */
 
@@ -20,7 +20,7 @@ smcr_write_recent(const smcr_qp_t *qp, unsigned back)
                ? &qp->writes[(qp->write_count - back) % WRITES_KEPT] : NULL;
 }
 
-/* The request that has the packet with this PSN; NULL: none that is kept. */
+/* The kept request of `qp` that has the packet with this PSN; NULL: there is none. */
 static smcr_write_t *
 find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -78,9 +78,9 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
     return from / size < SMCR_WIRE_RMB_INDEX_MAX ? (uint8_t)(from / size + 1) : 0;
 }
 
-/* Whether the packet was sent after the last CDC message of the connection's writer. This is so for
- * a packet that the receiver takes in now, or that waits after a PSN gap. For a retransmission it
- * is so if its PSN is higher than that of the message. */
+/* Whether the packet was sent after the last CDC message of the connection's writer. true for a
+ * packet that the receiver takes in now, or that waits after a PSN gap. A retransmission was sent
+ * after the message if its PSN is higher than the PSN of the message. */
 static bool
 follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -245,9 +245,9 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
 }
 
 /* Notes that data may be written once more after a move. A connection writes on one link until a
- * failover validation moves it (RFC 7609 4.6.1). If a WRITE is taken in on another link without a
- * validation, the validation is not captured. Bytes that were not acknowledged on the old link may
- * then be written once more. */
+ * failover validation moves the connection (RFC 7609 4.6.1). If a WRITE is taken in on another link
+ * without a validation, the validation is not captured. Bytes that were not acknowledged on the old
+ * link may then be written once more. */
 static void
 note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *stream)
 {
@@ -349,8 +349,8 @@ find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
     return target;
 }
 
-/* Finds the position of a request of `conn`. If the receiver has refused the same request of the
- * same connection before, the position is that of the refused one. `refused`: the refused request;
+/* Finds the position of a request of `conn`. If the receiver has refused an earlier transmission of
+ * the request, the request gets the position of that transmission. `refused`: the refused request;
  * NULL: none. */
 static void
 locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
@@ -363,7 +363,7 @@ locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
     locate_request(arrival, write, entry, conn);
 }
 
-/* The request writes to the RMB that `entry` names. */
+/* Sets the RMB of the request to the RMB that `entry` names. */
 static void
 assign_rmb(smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
 {
@@ -457,10 +457,10 @@ describe_request(const smcr_arrival_t *arrival)
     };
 }
 
-/* Keeps the request that begins with the packet, in place of the oldest kept one of the queue pair.
- * `late`: object that gets what is learned later about the first packet; NULL: not made yet.
- * `refused`: the same request, which came after a PSN gap, so that its receiver discarded it; NULL:
- * none. */
+/* Keeps the request that begins with the packet, in place of the oldest kept request of the queue
+ * pair. `late`: object that gets facts about the first packet that are learned later; NULL: not
+ * made yet. `refused`: the same request, which came after a PSN gap, so that its receiver discarded
+ * it; NULL: none. */
 static smcr_write_t *
 remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
 {
@@ -472,7 +472,7 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
     drop_held(state, write);
     if (refused == write)
-        refused = NULL; /* its entry is used for the new request */
+        refused = NULL; /* the entry of the refused request is reused for the new one */
     *write = describe_request(arrival);
     qp->next_write_psn = MAX(qp->next_write_psn, write->first_psn + write->packets);
     find_owner(arrival, write, refused);
@@ -486,7 +486,7 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     return write;
 }
 
-/* Whether the packet is the first packet of the request, sent once more. `write`: NULL gives
+/* Whether the packet is a retransmission of the first packet of the request. `write`: NULL gives
  * false. */
 static bool
 is_first_packet_of(const smcr_write_t *write, const smcr_arrival_t *arrival)
@@ -563,7 +563,7 @@ smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_held_insert(&write->buffered_payload, smcr_held_new(arrival, within));
 }
 
-/* ---- what is learned later ---- */
+/* ---- facts that are learned later ---- */
 
 /* Whether WRITE packets without a known position came shortly before the packet with this PSN. They
  * explain a gap in the byte stream before this packet. They get their position when they are
@@ -626,10 +626,10 @@ announces_request(const smcr_stream_t *stream, smcr_cursor_t prod, const smcr_wr
            (write->position > begin && write->position + write->length <= end);
 }
 
-/* Whether the connection whose CDC message arrives has sent the request. A connection that has not
- * ended has. Linux may report in CDC that it has closed before it sends its last data. So if the
- * connection has ended, the message has to announce the whole request, or bytes that begin with the
- * request. */
+/* Whether the connection whose CDC message arrives has sent the request. This is so for a
+ * connection that has not ended. Linux may report in CDC that it has closed before it sends its
+ * last data. So if the connection has ended, the message has to announce the whole request, or
+ * bytes that begin with the request. */
 static bool
 has_sent_request(const smcr_arrival_t *arrival, const smcr_write_t *write,
                  const smcr_conn_t *conn, smcr_cursor_t prod)
@@ -740,7 +740,7 @@ smcr_write_note_announcement(const smcr_arrival_t *arrival, const smcr_conn_t *c
     }
 }
 
-/* ---- a packet that is taken in ---- */
+/* ---- packets that the receiver takes in ---- */
 
 void
 smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)

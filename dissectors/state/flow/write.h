@@ -36,8 +36,8 @@ struct smcr_write {
     /* likely connection: the last one that used its element, which may have ended; NULL: none, or
      * `conn` is known */
     smcr_conn_t *likely_conn;
-    smcr_place_late_t *deferred_place; /* gets what is learned later; NULL: all was known when the
-                                          request came */
+    smcr_place_late_t *deferred_place; /* object that gets facts which are learned later; NULL: all
+                                          was known when the request came */
     /* packets of the request whose bytes are kept until `conn` and `positioned` are set, the last
      * packet first; NULL: none */
     smcr_held_t *buffered_payload;
@@ -75,14 +75,16 @@ bool smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write
                               smcr_cursor_t prod);
 
 /* Takes in a CDC message with the producer cursor `prod`, on a connection whose positions are not
- * known since the capture starts mid-connection. The requests that have come after the last CDC
- * message end at `prod`. */
+ * known since the capture starts mid-connection. The message announces the requests of the
+ * connection that have come since its last announcement: the last one ends at `prod`, the one
+ * before it ends where the last one begins, and so on. */
 void smcr_write_note_announcement(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                                   smcr_cursor_t prod);
 
 /* Takes in that a CDC message announces `stream` up to stream->announced. Requests of `conn`
- * without a position that came right before the message end at this position: the last one at the
- * cursor, the one before it where the last one begins, and so on, as long as the addresses fit. */
+ * without a position that came right before the message end at this position: the last request ends
+ * at the cursor, the request before it ends where the last one begins, and so on, as long as the
+ * addresses fit. */
 void smcr_write_position_before_cursor(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                        smcr_stream_t *stream);
 
