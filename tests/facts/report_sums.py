@@ -39,6 +39,9 @@ NO_COUNTS = {
     "delete_reason",
     "derived",
     "acked_longest",
+    "longest_silence",
+    "stuck",
+    "handshake_end",
 }
 SAMPLES = ("setup_s",)  # one sample of a distribution in each entry
 

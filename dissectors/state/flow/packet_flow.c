@@ -429,12 +429,25 @@ note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferre
         smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked);
 }
 
-/* Whether a frame proves that the receiver has discarded the deferred packet. Then the content
- * comes with a retransmission of the same PSN, which is deferred as well. */
+/* Whether a frame proves that the receiver has discarded the deferred packet. The content of the
+ * packet counts nevertheless if the retransmission, which brought it, is not captured. */
 static bool
 was_discarded(const deferred_t *deferred)
 {
     return deferred->discard_proof && *deferred->discard_proof;
+}
+
+/* Whether another packet with the same PSN brings the content of the deferred packet. Two cases: 1.
+ * the packet was discarded, and its retransmission is deferred, too; 2. a packet with this PSN was
+ * taken in right before. `taken`: PSN of the packet that was taken in last; 0: none. */
+static bool
+is_repeated(const smcr_qp_t *qp, const deferred_t *deferred, smcr_psn_t taken)
+{
+    wmem_list_frame_t *next = wmem_list_head(qp->deferred);
+    const deferred_t *after = next ? wmem_list_frame_data(next) : NULL;
+
+    return deferred->psn == taken ||
+           (was_discarded(deferred) && after && after->psn == deferred->psn);
 }
 
 /* Takes in a deferred packet of the receiver `qp`. `ack`: see note_ack(). */
@@ -442,7 +455,10 @@ static void
 take_in_received(const smcr_arrival_t *arrival, smcr_qp_t *qp, deferred_t *deferred,
                  const smcr_ack_t *ack)
 {
-    note_ack(arrival, qp, deferred, ack);
+    if (was_discarded(deferred))
+        deferred->analysis = NULL; /* the acknowledged packet is the retransmission */
+    else
+        note_ack(arrival, qp, deferred, ack);
     take_in_after_gap(arrival, qp, deferred);
 }
 
@@ -455,6 +471,7 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
     bool is_ack = arrival->record->kind == SMCR_RECORD_ACK;
     deferred_t *deferred;
     smcr_ack_t *kept = NULL;
+    smcr_psn_t taken = 0;
 
     while ((deferred = take_next_deferred(qp, end)) != NULL) {
         bool is_covered = is_ack && deferred->psn <= qp->traffic.flow.acked_psn;
@@ -462,8 +479,10 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
             kept = smcr_state_alloc0(arrival->state, sizeof *kept);
             *kept = (smcr_ack_t){arrival->when.frame, arrival->roce->psn, arrival->when.time};
         }
-        if (!was_discarded(deferred))
+        if (!is_repeated(qp, deferred, taken)) {
+            taken = deferred->psn;
             take_in_received(arrival, qp, deferred, is_covered ? kept : NULL);
+        }
         free_deferred(arrival->state, deferred);
     }
 }
