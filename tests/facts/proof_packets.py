@@ -442,23 +442,25 @@ def is_acknowledgement(event):
 
 def right_of_acknowledgements(capture, life, right):
     """
-    An acknowledgement means the highest PSN that it covers; it points at the first packet with it.
-    That packet was acknowledged when the first acknowledgement covered it: what comes again says
-    nothing new.
+    An acknowledgement means the highest PSN that it covers; it points at the first packet with it,
+    or at the last one, if the receiver discarded the first. That packet was acknowledged when the
+    first acknowledgement covered it: what comes again says nothing new.
     """
-    taker, covered, again = {}, -rc_reader.PSNS, collections.defaultdict(list)
+    taker, last, covered, again = {}, {}, -rc_reader.PSNS, collections.defaultdict(list)
     for frame, of in capture.copies.items():
         again[of].append(frame)
     for event in life.events:
         if isinstance(event, rc_reader.Request):
             taker.setdefault(event.start, event.header)
+            last[event.start] = event.header
         elif event.psn is not None:
             if is_acknowledgement(event) and event.covers in taker:
-                frame, meant = event.header.frame, taker[event.covers]
-                for each in [frame, *again[frame]]:
-                    right.allow("smcr.acks", each, meant.frame)
-                if event.covers > covered:
-                    right.allow("smcr.ack_time", frame, event.header.time - meant.time)
+                frame = event.header.frame
+                for meant in (taker[event.covers], last[event.covers]):
+                    for each in [frame, *again[frame]]:
+                        right.allow("smcr.acks", each, meant.frame)
+                    if event.covers > covered:
+                        right.allow("smcr.ack_time", frame, event.header.time - meant.time)
             covered = max(covered, event.covers)
 
 

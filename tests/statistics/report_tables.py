@@ -193,7 +193,8 @@ def links(report):
                 "EID": text(group["eid"]),
                 "#Conns": text(conns),
                 "Linkid": text(link["number"]),
-                "Link-State": STATES.get(link["state"], NOT_KNOWN),
+                "Link-State": STATES.get(link["state"], NOT_KNOWN)
+                + (f" to frame {link['state_frame']}" if link["state_frame"] else ""),
             }
             for side in ("client", "server"):
                 row |= {

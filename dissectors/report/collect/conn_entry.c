@@ -328,7 +328,8 @@ bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
 }
 
 /* Fills in the bytes that the sender's cursors announce, unless the captured RDMA WRITEs of the
- * direction have more bytes. The number is exact if the sender has sent its last message. */
+ * direction have more bytes. The number is exact if the sender has sent its last message, and no
+ * later message can be missing: Linux may announce data after a close. */
 static void
 fill_announced_bytes(smcr_entry_conn_direction_t *entry,
                      const smcr_collect_conn_stats_t *counted, int sender)
@@ -338,7 +339,9 @@ fill_announced_bytes(smcr_entry_conn_direction_t *entry,
 
     if (announced == SMCR_FIGURE_UNKNOWN || (is_known && entry->bytes > announced))
         return;
-    if (smcr_conn_side_has_ended(&counted->conn->side[sender]))
+    bool has_last_message = smcr_conn_side_has_ended(&counted->conn->side[sender]) &&
+                            smcr_evidence_is_current(counted->conn, !sender);
+    if (has_last_message)
         entry->lacks_bytes = SMCR_FIGURE_NO;
     else if (!is_known || entry->bytes < announced)
         entry->lacks_bytes = SMCR_FIGURE_YES;

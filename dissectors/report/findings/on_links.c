@@ -478,12 +478,40 @@ has_room_for(const smcr_finder_t *finder, smcr_figure_severity_t severity)
     return finder->rank_count[severity][SMCR_FINDING_BY_LINK_LOST] < SMCR_FINDINGS_MOST;
 }
 
-/* Whether the capture shows that the link was not used. Returns false under a display filter of the
- * report, which may hide packets of the link. */
+/* Whether the capture has all packets of the link, as far as sequence numbers show it: both
+ * directions of the link have packets, and no gap. */
+static bool
+is_captured_whole(const smcr_finder_t *finder, const smcr_entry_link_t *link)
+{
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+
+    for (uint32_t i = 0; i < link->flows.length; i++) {
+        uint64_t index = link->flows.numbers[i];
+        const smcr_entry_rdma_t *flow = index < flows->length ? flows->entries[index] : NULL;
+        if (!flow || smcr_figure_or_zero(flow->missing))
+            return false;
+    }
+    return link->flows.length == 2;
+}
+
+/* Whether the capture shows that the link was not used. The packets of the link would have passed
+ * where those of the group's other links passed: one of these has to be captured whole, and none in
+ * part. Returns false under a display filter of the report, which may hide packets of the link. */
 static bool
 was_never_used(const link_place_t *place)
 {
-    return smcr_words_link_is_unused(place->link) && !smcr_finder_is_filtered(place->finder);
+    bool has_other = false;
+
+    if (!smcr_words_link_is_unused(place->link) || smcr_finder_is_filtered(place->finder))
+        return false;
+    SMCR_FIGURE_EACH(link, other, place->group->links) {
+        if (!other->flows.length)
+            continue;
+        if (!is_captured_whole(place->finder, other))
+            return false;
+        has_other = true;
+    }
+    return has_other;
 }
 
 /* Makes at most one finding about a link. The rules are tried in a fixed order: a rule whose

@@ -22,7 +22,6 @@ typedef struct {
     const smcr_entry_rdma_t *other;           /* another flow, to another address of the host, that
                                                  got no answer at the same time; NULL: none */
     uint64_t count;                           /* number of long silences, of all flows */
-    bool is_needed;                           /* a connection of the link group is open */
 } silent_host_t;
 
 /* Returns how long the silence lasted, nanoseconds. */
@@ -87,11 +86,10 @@ overlap(const smcr_entry_flow_silence_t *one, const smcr_entry_flow_silence_t *o
 }
 
 /* Adds a flow to its silent host. The host keeps the longest silence of all its flows, which the
- * sentence of the finding describes. `silence`: longest silence of the flow. `is_needed`: an open
- * connection of the flow's link group waits for an answer. */
+ * sentence of the finding describes. `silence`: longest silence of the flow. */
 static void
 add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
-         const smcr_entry_flow_silence_t *silence, bool is_needed)
+         const smcr_entry_flow_silence_t *silence)
 {
     bool is_same_time = host->silence && overlap(host->silence, silence);
     bool is_other_address = host->flow && g_strcmp0(host->flow->dst, flow->dst) != 0;
@@ -104,10 +102,10 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     } else if (is_same_time && is_other_address) {
         host->other = flow;
     }
-    host->is_needed |= is_needed;
 }
 
-/* Returns all silent hosts: an array of silent_host_t. */
+/* Returns all silent hosts: an array of silent_host_t. A silence after the end of all connections of
+ * its link group is harmless, and is left out. */
 static wmem_array_t *
 gather_hosts(const smcr_finder_t *finder)
 {
@@ -116,7 +114,7 @@ gather_hosts(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         const smcr_entry_flow_silence_t *silence = smcr_finding_flow_silence(finder, flow);
-        if (!silence)
+        if (!silence || had_connections_ended(finder, flow, silence->begin_frame.frame))
             continue;
         const char *key = key_of(finder, flow);
         uintptr_t place = (uintptr_t)wmem_map_lookup(by_key, key);
@@ -125,21 +123,17 @@ gather_hosts(const smcr_finder_t *finder)
             place = wmem_array_get_count(hosts);
             wmem_map_insert(by_key, key, (void *)place);
         }
-        add_flow(wmem_array_index(hosts, (unsigned)place - 1), flow, silence,
-                 !had_connections_ended(finder, flow, silence->begin_frame.frame));
+        add_flow(wmem_array_index(hosts, (unsigned)place - 1), flow, silence);
     }
     return hosts;
 }
 
-/* Compares two silent hosts for sorting: hosts that open connections need come first, then the host
- * with the longer silence. */
+/* Compares two silent hosts for sorting: the host with the longer silence comes first. */
 static int
 compare_hosts(const void *one, const void *other)
 {
     const silent_host_t *a = one, *b = other;
 
-    if (a->is_needed != b->is_needed)
-        return a->is_needed ? -1 : 1;
     return length_of(a->silence) > length_of(b->silence) ? -1 : 1;
 }
 
@@ -215,8 +209,6 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const char *icmp = smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 
-    if (!host->is_needed)
-        return "; the connections had ended before";
     if (*icmp)
         return icmp;
     if (was_heard(host->silence))
@@ -245,16 +237,15 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
         smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
 }
 
-/* Whether the host has probably failed: an open connection needs the host, and the host has sent no
- * packet at all since the silence began, for SHORT_SILENCE or longer. No ICMP error explains the
- * silence. */
+/* Whether the host has probably failed: it has sent no packet at all since the silence began, for
+ * SHORT_SILENCE or longer. No ICMP error explains the silence. */
 static bool
 is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const smcr_entry_flow_silence_t *silence = host->silence;
     bool is_over = silence->is_over == SMCR_FIGURE_YES;
 
-    if (!host->is_needed || is_over || length_of(silence) < SHORT_SILENCE)
+    if (is_over || length_of(silence) < SHORT_SILENCE)
         return false;
     return !was_heard(silence) &&
            !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
@@ -286,8 +277,6 @@ severity_of(const silent_host_t *host)
     bool is_short = host->silence->is_over == SMCR_FIGURE_YES &&
                     length_of(host->silence) < SHORT_SILENCE;
 
-    if (!host->is_needed)
-        return SMCR_FIGURE_INFO;
     return is_short ? SMCR_FIGURE_NOTE : SMCR_FIGURE_WARN;
 }
 
