@@ -46,7 +46,9 @@ EARLY = "|".join(
         "rule-cdc-after-end",
     ]
 )
-FLOW = r"packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect"
+FLOW = (
+    r"acked_longest|packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect"
+)
 MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),
     (

@@ -699,6 +699,11 @@ def by_rkeys(group):
     return {key: rmbs[0] for key, rmbs in found.items() if len(rmbs) == 1}
 
 
+def is_lost(whole_link, link):
+    """A link whose path is lost is deleted afterwards, if the capture has DELETE LINK."""
+    return link["state"] == "lost" and bool(whole_link["lost_frame"])
+
+
 def of_groups(before, after, numbers):
     truth, found, groups = whole_links(before), whole_links(after), {}
     # a connection whose CLC is absent may be two entries, one of each direction
@@ -707,14 +712,11 @@ def of_groups(before, after, numbers):
         (whole_group, whole_link), (group, link) = truth[key], found[key]
         # a link whose group has no frame behind DELETE LINK is what it was before
         is_open = (whole_link["deleted_frame"] or 0) > last_frame(after, group, numbers)
+        may_differ = is_open or link["state_frame"] or is_lost(whole_link, link)
         yield from same(
             whole_link,
             link,
-            [
-                name
-                for name in SAME["link"]
-                if name != "state" or not (is_open or link["state_frame"])
-            ],
+            [name for name in SAME["link"] if name != "state" or not may_differ],
             "link.",
         )
         yield from no_more(whole_link, link, "link.", times)

@@ -104,8 +104,8 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 /* Shortest silence at the end of the capture, in nanoseconds, after which a link counts as lost. */
 #define LOST_AFTER SMCR_TIME_SECOND
 
-/* Whether the group has connections, and all of them were closed before `frame`. Linux ends an idle
- * group after some minutes, and its last requests may get no answer. */
+/* Whether all known connections of the group were closed before `frame`. Linux ends an idle group
+ * after some minutes, and its last requests may get no answer. */
 static bool
 had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
 {
@@ -113,7 +113,7 @@ had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
 
     while (conn && smcr_conn_has_closed(conn) && conn->last_activity.frame < frame)
         conn = conn->older_in_group;
-    return !conn && lgr->newest_conn;
+    return !conn;
 }
 
 /* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
@@ -167,8 +167,7 @@ known_state(const smcr_link_t *link)
 }
 
 /* Fills in the state of the link. If packets that were not captured may have changed the state of
- * an active link, the state is known as of its last use by both ends. A link that both ends use
- * until no packet is missing any more is active until the end. */
+ * an active link, the state is known as of its last use by both ends. */
 static void
 fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection)
 {
@@ -179,8 +178,7 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
         entry->state = SMCR_FIGURE_STATUS_LOST;
     } else if (!entry->state && link->state == SMCR_LINK_ACTIVE && used.frame) {
         entry->state = SMCR_FIGURE_STATUS_ACTIVE;
-        if (!smcr_evidence_link_lasts(link, used.frame))
-            entry->state_frame = used;
+        entry->state_frame = used;
     }
     if (!link->lost_frame)
         return;

@@ -43,22 +43,20 @@ had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
            conn->last_frame.frame < frame;
 }
 
-/* Whether the flow's link group has connections, and all these connections were closed before
- * `frame`. Then no program waits for an answer on the flow. */
+/* Whether all known connections of the flow's link group were closed before `frame`. Then no
+ * program is known to wait for an answer on the flow. False for a flow of no link group. */
 static bool
 had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
 {
     const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
-    unsigned ended = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!group || conn->link_group != group->index)
             continue;
         if (!had_ended(conn, frame))
             return false;
-        ended++;
     }
-    return ended != 0;
+    return group != NULL;
 }
 
 /* ---- gathering the silent hosts ---- */
@@ -104,8 +102,8 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     }
 }
 
-/* Returns all silent hosts: an array of silent_host_t. A silence after the end of all connections of
- * its link group is harmless, and is left out. */
+/* Returns all silent hosts: an array of silent_host_t. A silence after the end of all connections
+ * of its link group is harmless, and is left out. */
 static wmem_array_t *
 gather_hosts(const smcr_finder_t *finder)
 {

@@ -216,26 +216,6 @@ smcr_evidence_knows_link(const smcr_link_t *link)
            (!lacks && !(guess && lgr->state->is_out_of_order));
 }
 
-/* Whether a packet to the queue pair is missing after `frame`, as far as the capture shows. */
-static bool
-lacks_after(const smcr_qp_t *qp, uint32_t frame)
-{
-    const smcr_flow_t *flow = &qp->traffic.flow;
-
-    return lie_between(&flow->gaps, frame, UINT32_MAX) || flow->acked_psn > flow->highest ||
-           (flow->expected_psn <= flow->highest && flow->highest_frame > frame);
-}
-
-bool
-smcr_evidence_link_lasts(const smcr_link_t *link, uint32_t frame)
-{
-    const smcr_link_t *other = link->lgr->newest_link;
-
-    while (other && !lacks_after(&other->qp[0], frame) && !lacks_after(&other->qp[1], frame))
-        other = smcr_link_older(other);
-    return !other && link->possible_end_frame <= frame && !may_be_deleted(link, frame);
-}
-
 bool
 smcr_evidence_knows_links(const smcr_lgr_t *lgr)
 {

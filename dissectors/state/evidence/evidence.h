@@ -244,10 +244,6 @@ bool smcr_evidence_knows_link(const smcr_link_t *link);
 /* Whether all links of the group are known, and the state of each link is certain. */
 bool smcr_evidence_knows_links(const smcr_lgr_t *lgr);
 
-/* Whether a link that was in use in `frame` is active until the end of the capture: no packet is
- * missing afterwards that may have ended the link. */
-bool smcr_evidence_link_lasts(const smcr_link_t *link, uint32_t frame);
-
 /* Whether it is known which side of the group is its server. `lgr` may be NULL. */
 static inline bool
 smcr_evidence_knows_server(const smcr_lgr_t *lgr)

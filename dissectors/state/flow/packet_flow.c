@@ -359,8 +359,9 @@ static void
 forget_later_reading(const smcr_arrival_t *then, const smcr_conn_t *conn)
 {
     smcr_record_cdc_t *analysis = then->record->cdc_analysis;
+    bool is_made = analysis && !analysis->is_deferred;
 
-    if (!analysis || analysis->is_deferred || conn->side[then->qp->side].last_cdc_frame < then->when.frame)
+    if (!is_made || conn->side[then->qp->side].last_cdc_frame < then->when.frame)
         return;
     analysis->has_unread_bytes = false;
     analysis->own_free_bytes = SMCR_RECORD_NOT_KNOWN;
