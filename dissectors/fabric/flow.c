@@ -608,7 +608,7 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     if (!verdict->acked_before && awaits_proof(seen))
         *more->discard_proof = packet->when.frame; /* proof: a sender retransmits packets that the
                                                       receiver has discarded */
-    verdict->first_discarded = more->discard_proof && *more->discard_proof;
+    verdict->first_discarded = smcr_seen_was_discarded(seen);
     verdict->first_good = !seen->had_good_icrc && !packet->corrupt;
     if (!packet->corrupt) {
         seen->had_good_icrc = true;

@@ -164,6 +164,14 @@ typedef struct {
     smcr_responses_t *responses; /* the responses of this flow; NULL: there has been none */
 } smcr_flow_t;
 
+/* Whether the capture has the last packets of the flow, as far as it shows: every acknowledged PSN
+ * has been captured, and the receiver waits for no packet after a gap. Gaps before do not count. */
+static inline bool
+smcr_flow_has_last(const smcr_flow_t *flow)
+{
+    return flow->acked_psn <= flow->highest && flow->expected_psn > flow->highest;
+}
+
 /* Packets that the receiver has acknowledged, and that the capture does not have. */
 typedef struct {
     bool is_known;    /* the members below are known */

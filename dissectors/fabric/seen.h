@@ -65,6 +65,16 @@ smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
  * packet. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
+/* Whether it is proven that the receiver has discarded the first packet with the PSN, which came
+ * after a gap. */
+static inline bool
+smcr_seen_was_discarded(const smcr_seen_packet_t *packet)
+{
+    const smcr_seen_rare_t *rare = packet->rare;
+
+    return rare && rare->discard_proof && *rare->discard_proof;
+}
+
 /* Returns time and frame of the last packet with the PSN and a right ICRC. If no packet with the
  * PSN had a right ICRC, returns time and frame of the first packet with the PSN. */
 smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);

@@ -6,20 +6,6 @@
 
 #include "traffic.h"
 
-/* Frame and time of the first packet of the request that a response with `psn` answers. If `psn` is
- * one of the PSNs that a READ takes, the request is the READ. Frame 0: not known. */
-static smcr_when_t
-request_time(const smcr_flow_t *flow, smcr_psn_t psn)
-{
-    smcr_psn_t read = smcr_reads_find(flow->reads, psn);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, read ? read : psn);
-    smcr_when_t sent = smcr_reads_sent(flow->reads, read);
-
-    if (sent.frame || !seen)
-        return sent;
-    return (smcr_when_t){seen->frame, seen->time};
-}
-
 /* Whether the PSN was sent more than once. `packet`: the history of the PSN; NULL: there is
  * none. */
 static bool
@@ -28,18 +14,44 @@ was_retransmitted(const smcr_seen_packet_t *packet)
     return packet && smcr_seen_last(packet).frame != packet->frame;
 }
 
+/* The request that a response answers: the one with the PSN of the response or, if that PSN is one
+ * of those that a READ takes, the READ. */
+typedef struct {
+    smcr_psn_t read; /* PSN of the READ; 0: the request is no READ, or not known as one */
+    const smcr_seen_packet_t *seen; /* history of the request's PSN; NULL: none */
+} answered_t;
+
+/* Finds the request that a response with `psn` answers. */
+static answered_t
+find_answered(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    smcr_psn_t read = smcr_reads_find(flow->reads, psn);
+
+    return (answered_t){read, smcr_seen_find(&flow->psn_history, read ? read : psn)};
+}
+
+/* Frame and time of the first packet of the request. Frame 0: not known. */
+static smcr_when_t
+request_time(const smcr_flow_t *flow, const answered_t *request)
+{
+    smcr_when_t sent = smcr_reads_sent(flow->reads, request->read);
+
+    if (sent.frame || !request->seen)
+        return sent;
+    return (smcr_when_t){request->seen->frame, request->seen->time};
+}
+
 /* Frame and time of the packet that a response acknowledges with `psn`: the first packet of the
  * request (request_time()). If the receiver has discarded that packet for certain, since it came
  * after a gap, it is the last packet with this PSN. */
 static smcr_when_t
-acked_time(const smcr_flow_t *flow, smcr_psn_t psn)
+acked_time(const smcr_flow_t *flow, smcr_psn_t psn, const answered_t *request)
 {
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, psn);
-    const smcr_seen_rare_t *rare = seen ? seen->rare : NULL;
-    bool was_discarded = rare && rare->discard_proof && *rare->discard_proof;
+    const smcr_seen_packet_t *seen = request->seen;
+    bool is_of_psn = seen && seen->psn == psn;
 
-    return was_discarded && was_retransmitted(seen) ? smcr_seen_last(seen)
-                                                    : request_time(flow, psn);
+    return is_of_psn && smcr_seen_was_discarded(seen) && was_retransmitted(seen)
+               ? smcr_seen_last(seen) : request_time(flow, request);
 }
 
 /* Whether `packet` is certainly not part of the message to which the packet with the next PSN
@@ -177,13 +189,12 @@ smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const sm
     if (!said.psn)
         return answer;
     answer.acked_before = said.acked_psn <= flow->acked_psn;
-    smcr_psn_t read = smcr_reads_find(flow->reads, said.psn);
-    const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, read ? read : said.psn);
-    answer.was_retransmitted = was_retransmitted(seen);
+    answered_t request = find_answered(flow, said.psn);
+    answer.was_retransmitted = was_retransmitted(request.seen);
     if (said.kind == SMCR_IB_SYNDROME_ACK)
-        answer.acked_request = acked_time(flow, said.psn);
+        answer.acked_request = acked_time(flow, said.psn, &request);
     else
-        answer.refused_request = request_time(flow, said.psn);
+        answer.refused_request = request_time(flow, &request);
     if (packet->when.time < answer.acked_request.time)
         answer.acked_request = (smcr_when_t){0, 0};
     answer.completes = complete_messages(requests, slab, packet, said.psn, said.acked_psn);

@@ -194,7 +194,7 @@ look_for_missing_ack(const step_t *step, const in_flight_t *sent, const smcr_ack
                      smcr_when_t end)
 {
     bool is_named = ack && ack->psn == sent->psn;
-    bool is_link_lost = sent->link->reported_lost || sent->link->deleted_frame;
+    bool is_link_lost = sent->link->lost_frame || sent->link->deleted_frame;
     uint64_t time = smcr_interval_length((smcr_interval_t){sent->when, end});
     bool is_overdue = sent->acked && !sent->is_retransmitted && time > RETRANSMISSION_TIMEOUT;
 

@@ -339,17 +339,15 @@ end_frame(const smcr_conn_t *conn)
     return frame;
 }
 
-/* Whether packets of the connection to `side` may be missing after the last CDC message to `side`,
- * `last`, although both sides have closed: a gap lies before the end of the connection. */
+/* Whether packets of a connection may be missing after its last CDC message to one side, `last`: a
+ * gap begins before the frame `end`, after which the connection has no packets. */
 static bool
-lacks_before_end(const smcr_conn_t *conn, const smcr_point_t *last)
+lacks_up_to(const smcr_point_t *last, uint32_t end)
 {
     const smcr_flow_t *flow = &last->qp->traffic.flow;
-    uint32_t end = end_frame(conn);
     const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, last->psn + 1, UINT64_MAX);
-    bool lacks_tail = flow->acked_psn > flow->highest || flow->expected_psn <= flow->highest;
 
-    if (gap ? gap->frame_before <= end : lacks_tail && flow->highest_frame <= end)
+    if (gap ? gap->frame_before <= end : !smcr_flow_has_last(flow) && flow->highest_frame <= end)
         return true;
     return last->qp->last_late_psn > last->psn && last->qp->last_late_frame <= end;
 }
@@ -363,17 +361,18 @@ has_last_to(const smcr_conn_t *conn, int side)
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
     smcr_psn_t after_close = last->psn + SMCR_EVIDENCE_AFTER_CLOSE;
     const smcr_conn_side_t *sender = &conn->side[!side];
+    uint32_t end = end_frame(conn);
 
     if (!flow)
         return false;
-    if (end_frame(conn) != UINT32_MAX && !lacks_before_end(conn, last))
+    if (end != UINT32_MAX && !lacks_up_to(last, end))
         return true;
     if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
         return smcr_evidence_absent(last, last->qp, after_close) == 0;
     /* Packets that are acknowledged but not captured are missing, too. So are packets for which the
      * receiver waits after a gap. */
-    return smcr_evidence_holds(last) && flow->acked_psn <= flow->highest &&
-           flow->expected_psn > flow->highest && last->qp->last_late_psn <= last->psn;
+    return smcr_evidence_holds(last) && smcr_flow_has_last(flow) &&
+           last->qp->last_late_psn <= last->psn;
 }
 
 bool
@@ -402,8 +401,8 @@ is_seamless(const smcr_qp_t *qp)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
 
-    return flow->packet_count > 0 && !flow->gaps.count && flow->acked_psn <= flow->highest &&
-           flow->expected_psn > flow->highest && !qp->last_late_psn;
+    return flow->packet_count > 0 && !flow->gaps.count && smcr_flow_has_last(flow) &&
+           !qp->last_late_psn;
 }
 
 /* Whether the group has a closed connection of which only the direction to the side is known. */

@@ -29,8 +29,7 @@ is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
     bool begins = flow->first && (psn >= flow->first ||
                                   (flow->first_announced && (!psn || psn + 1 == flow->first)));
 
-    return begins && qp->last_late_psn <= psn && flow->expected_psn > flow->highest &&
-           flow->acked_psn <= flow->highest &&
+    return begins && qp->last_late_psn <= psn && smcr_flow_has_last(flow) &&
            smcr_ranges_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
 }
 
@@ -161,7 +160,7 @@ has_lost_link(const smcr_conn_t *conn, int side)
     const smcr_link_t *link = conn->lgr->newest_link;
     uint32_t last = conn->side[side].last_cdc_frame;
 
-    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->reported_lost))
+    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost_frame))
         link = smcr_link_older(link);
     return link != NULL;
 }

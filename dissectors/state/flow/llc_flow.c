@@ -503,16 +503,14 @@ static void
 take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
     uint32_t reason = message->llc->u.delete_link.reason;
-    bool lost = reason == SMCR_LLC_DELETE_LOST_PATH;
 
-    if (lost && !link->reported_lost && link->state == SMCR_LINK_ACTIVE)
-        smcr_event_add(message->arrival, SMCR_EVENT_link_lost, "Link %u is lost", link->number);
-    if (lost && !link->reported_lost) {
-        link->lost_frame = message->arrival->when.frame;
-        link->lost_by_server = message->by_server;
-    }
-    link->reported_lost |= lost;
     link->delete_reason = reason;
+    if (reason != SMCR_LLC_DELETE_LOST_PATH || link->lost_frame)
+        return;
+    if (link->state == SMCR_LINK_ACTIVE)
+        smcr_event_add(message->arrival, SMCR_EVENT_link_lost, "Link %u is lost", link->number);
+    link->lost_frame = message->arrival->when.frame;
+    link->lost_by_server = message->by_server;
 }
 
 /* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message

@@ -134,9 +134,9 @@ struct smcr_link {
      * link after this frame prove that the link was not deleted */
     uint32_t possible_end_frame;
     uint32_t state_frame;   /* frame of the message that set `state`; 0: none */
-    bool reported_lost;     /* a side has reported the reason "lost path" (A.3.4) */
+    uint32_t lost_frame;    /* frame of the first report with the reason "lost path" (A.3.4); 0: no
+                               side has reported it */
     bool lost_by_server;    /* the server was the first to report it; only set if `lost_frame` is */
-    uint32_t lost_frame;    /* frame of the first such report; 0: none */
     uint32_t packet_count;  /* number of captured packets, of both directions */
     uint32_t added_frame;   /* frame that announced the link, or that first proved that it exists */
     bool is_announced;      /* `added_frame` has the first message that announces the link */

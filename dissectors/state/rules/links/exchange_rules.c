@@ -255,7 +255,7 @@ is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_requ
     const smcr_link_t *link = request->asked_at.qp->link;
     bool is_recent = arrival->when.time < request->exchange.request_time + GIVEN_UP;
 
-    return request->acked && is_recent && !link->reported_lost && !link->deleted_frame;
+    return request->acked && is_recent && !link->lost_frame && !link->deleted_frame;
 }
 
 /* A response flows over the link of its request (R-3.3-7). A response on another link breaks the

@@ -32,7 +32,7 @@ was_active_at(const smcr_link_t *link, uint64_t until)
     bool has_ends = link->qp[0].number_known && link->qp[1].number_known;
     bool stays = link->state == SMCR_LINK_ACTIVE || memory->end_of_use.sent > until;
 
-    return was_confirmed && has_ends && stays && !link->reported_lost;
+    return was_confirmed && has_ends && stays && !link->lost_frame;
 }
 
 /* Adds the link to the list `links`, if it shares no device with a link that is already in the

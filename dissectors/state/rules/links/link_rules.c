@@ -444,7 +444,7 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
 /* True if the report of expect_confirmation() has to be withdrawn later: the accepted link is
  * confirmed, rejected or in use, or is going to be deleted. */
 SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
-                 link->state != SMCR_LINK_ANNOUNCED || link->reported_lost || link->delete_reason ||
+                 link->state != SMCR_LINK_ANNOUNCED || link->lost_frame || link->delete_reason ||
                  smcr_rules_of_link(link)->has_rtokens)
 
 /* After the client has accepted ADD LINK, CONFIRM LINK follows on the new link. If CONFIRM LINK

@@ -197,7 +197,7 @@ mark_links(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool named[NUMB
 static bool
 needs_rtoken(const smcr_link_t *link)
 {
-    return link->state == SMCR_LINK_ACTIVE && link->has_number && !link->reported_lost;
+    return link->state == SMCR_LINK_ACTIVE && link->has_number && !link->lost_frame;
 }
 
 /* Returns an active link that needs an RToken (needs_rtoken()) and is not marked in `named`; NULL:

@@ -457,7 +457,7 @@ static bool
 is_deleted_by_server(const smcr_link_t *link)
 {
     const smcr_rules_link_t *memory = smcr_rules_of_link(link);
-    bool was_in_use = memory->was_active && !link->reported_lost;
+    bool was_in_use = memory->was_active && !link->lost_frame;
 
     return link->deleted_frame && !memory->end_of_use.sent && was_in_use &&
            !memory->delete_asked_time;
