@@ -175,8 +175,12 @@ play_step(capture_t *capture, smcr_conn_t *const *conns, const step_t *step)
     };
 
     memcpy(message.gid, key.gid, SMCR_GID_LENGTH);
+    smcr_qp_t *qp = smcr_qp_find(capture->state, &key);
+    bool is_of_server = qp && qp->side == qp->link->lgr->server;
+    if (step->type == ACCEPT && !step->first && is_of_server && !qp->link->deleted_frame)
+        smcr_link_activate(qp->link); /* as CONFIRM LINK does, before a later contact uses it */
     if (step->type == DELETE)
-        smcr_link_delete(smcr_qp_find(capture->state, &key)->link, capture->frame);
+        smcr_link_delete(qp->link, capture->frame);
     else
         play_clc(capture, conns[step->conn], (uint8_t)step->type, step->first, &message);
 }

@@ -20,8 +20,8 @@ nothing(scene_t *scene)
 static void
 fallback(scene_t *scene)
 {
-    fall_back(scene, 0x03030002, 6);
-    fall_back(scene, 0x03030002, 6);
+    fall_back(scene, 0x03030002, 5); /* less than half a second after the SYN */
+    fall_back(scene, 0x03030002, 5);
     notice(scene, "smcr.clc.declined", NOTE, 6);
     notice(scene, "smcr.fallback", NOTE, 6);
 }
@@ -327,9 +327,23 @@ failed_link(scene_t *scene)
     notice(scene, "smcr.no_response", NOTE, 31);
 }
 
+/* Link 1 of the group, and its two flows. */
+static pair_t
+first_link(scene_t *scene)
+{
+    pair_t flows = pair(scene);
+    smcr_entry_link_t *link = link_of_group(scene, 1);
+
+    smcr_figure_numbers_add(&link->flows, scene->scope, flows.data->index);
+    smcr_figure_numbers_add(&link->flows, scene->scope, flows.answers->index);
+    return flows;
+}
+
 static void
 unused_link(scene_t *scene)
 {
+    if (!scene->report.link_groups.length)
+        first_link(scene);
     smcr_entry_link_t *link = link_of_group(scene, 2);
 
     link->state = SMCR_FIGURE_STATUS_DELETED;
@@ -337,6 +351,14 @@ unused_link(scene_t *scene)
     link->deleted_frame = at(36);
     notice(scene, "smcr.link.delete_asked", NOTE, 36);
     notice(scene, "smcr.llc.second_answer", NOTE, 38);
+}
+
+/* Packets of link 2 may be missing, too. */
+static void
+unused_link_beside_a_gap(scene_t *scene)
+{
+    first_link(scene).data->missing = 3;
+    unused_link(scene);
 }
 
 static void
@@ -397,7 +419,7 @@ many_reasons(scene_t *scene)
     static const uint64_t codes[] = {0x03000000, 0x03010000, 0x03020000, TIMEOUT, 0x03030000};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(codes); i++)
-        fall_back(scene, codes[i], 6 + i);
+        fall_back(scene, codes[i], 1 + i);
 }
 
 static void
@@ -634,6 +656,8 @@ static const scene_case_t cases[] = {
      .found = "note handshake_unfinished 1"},
     {.name = "link that never comes up", .play = failed_link, .found = "warn link_failed 39"},
     {.name = "link that is given up unused", .play = unused_link, .found = "note link_failed 1"},
+    {.name = "link that is given up beside a gap", .play = unused_link_beside_a_gap,
+     .found = "note not_captured 3, note llc_second_answer 1"},
     {.name = "repeats after the end of a link group", .play = sent_to_nobody, .found = ""},
     {.name = "timer that ran out too early", .play = early_timer, .found = "info timeouts 6"},
     {.name = "timer that ran out, message late", .play = late_message, .found = "warn timeouts 6"},

@@ -235,11 +235,11 @@ test_write(gconstpointer data)
     accept.psn = cases[i].first_psn;
     play_accept(&capture, conns[0], true, &accept);
     play_confirm(&capture, conns[0], &confirm);
+    smcr_link_activate(conns[0]->side[SERVER].link); /* as CONFIRM LINK does, before it is used */
     play_accept(&capture, conns[1], false, &accept);
     confirm.rmb_index = 2;
     confirm.token++;
     play_confirm(&capture, conns[1], &confirm);
-    smcr_link_activate(conns[0]->side[SERVER].link);
 
     for (const step_t *step = cases[i].steps; step->type != END; step++) {
         play_step(&capture, cases[i].first_psn, step);
