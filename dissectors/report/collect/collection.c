@@ -213,8 +213,8 @@ fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char 
     capture->filter = filter;
     capture->wireshark = epan_get_version();
     capture->plugin = SMCR_VERSION;
-    capture->smcr_roce = smcr_preferences.roce ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
-    capture->check_icrc = smcr_preferences.check_icrc ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    capture->smcr_roce = smcr_figure_truth(smcr_preferences.roce);
+    capture->check_icrc = smcr_figure_truth(smcr_preferences.check_icrc);
     report->ip = all->ip;
 }
 

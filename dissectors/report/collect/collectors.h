@@ -66,24 +66,28 @@ typedef struct smcr_collection {
 
 /* ---- where the time of a connection went (docs/report.md, "Where the time went") ---- */
 
-/* The timeline of a connection, and distributions of times that the intervals of the timeline do
- * not show. Index of each array: side of the writer. */
+/* Times of one direction of a connection that the intervals of the timeline do not show. */
 typedef struct {
-    smcr_timeline_t timeline;           /* intervals of both directions of the connection */
-    smcr_distribution_t ack_time[2];    /* times from a WRITE to its acknowledgement
-                                           (SMCR_TIMELINE_ACK) */
-    smcr_distribution_t reader_time[2]; /* times from a full receive buffer to the reader's cursor
-                                           update (SMCR_TIMELINE_READER) */
-    smcr_distribution_t drain_time[2];  /* times from a full receive buffer to a half-empty one
-                                           (SMCR_TIMELINE_DRAIN) */
-    smcr_distribution_t answer_time[2]; /* times in which the peer's program answered
-                                           (SMCR_TIMELINE_ANSWER) */
-    uint64_t slow_answers[2];     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
-    uint64_t slow_answer_time[2]; /* time that these answers took together, nanoseconds */
-    smcr_when_t ended[2]; /* first CDC message that closes or aborts the connection; index: side of
-                             the sender; frame 0: none */
-    smcr_when_t idle;     /* last RDMA WRITE with data, of either side, before the earlier message
-                             of `ended`, or the first packet of the connection; set with `ended` */
+    smcr_distribution_t ack_time;    /* times from a WRITE to its acknowledgement
+                                        (SMCR_TIMELINE_ACK) */
+    smcr_distribution_t reader_time; /* times from a full receive buffer to the reader's cursor
+                                        update (SMCR_TIMELINE_READER) */
+    smcr_distribution_t drain_time;  /* times from a full receive buffer to a half-empty one
+                                        (SMCR_TIMELINE_DRAIN) */
+    smcr_distribution_t answer_time; /* times in which the peer's program answered
+                                        (SMCR_TIMELINE_ANSWER) */
+    uint64_t slow_answers;     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
+    uint64_t slow_answer_time; /* time that these answers took together, nanoseconds */
+    smcr_when_t ended; /* first CDC message of the writer that closes or aborts the connection;
+                          frame 0: none */
+} smcr_collect_writer_times_t;
+
+/* The timeline of a connection, and what it does not show. */
+typedef struct {
+    smcr_timeline_t timeline; /* intervals of both directions of the connection */
+    smcr_collect_writer_times_t of[2]; /* index: side of the writer */
+    smcr_when_t idle; /* last RDMA WRITE with data, of either side, before the earlier message of
+                         `ended`, or the first packet of the connection; set with `ended` */
 } smcr_collect_times_t;
 
 /* Shortest time of an answer that a user notices, nanoseconds. */
@@ -233,6 +237,13 @@ typedef struct {
 /* A silence is long if the same packet was retransmitted at least this number of times. After fewer
  * retransmissions, one of them or its acknowledgement may just be lost. */
 #define SMCR_COLLECT_LONG_SILENCE 3
+
+/* Whether the silence is long: no loss of single packets explains it. */
+static inline bool
+smcr_collect_silence_is_long(const smcr_collect_silence_t *silence)
+{
+    return silence->attempts >= SMCR_COLLECT_LONG_SILENCE;
+}
 
 /* Takes the next packet of the flow that `times` belongs to. Memory is allocated in `scope`. */
 void smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
@@ -545,8 +556,10 @@ smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
                            wmem_allocator_t *scope);
 
 /* Finds for connections that are known from RoCE alone the TCP connections that they probably are:
- * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. */
-void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all);
+ * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. Memory
+ * is allocated in `scope`. */
+void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all,
+                              wmem_allocator_t *scope);
 
 /* Makes one entry of two halves. `entry`: entry of the RoCE half, which gets the result. `clc`:
  * entry of the half of TCP and CLC. */

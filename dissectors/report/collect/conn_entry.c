@@ -86,12 +86,11 @@ fallback_by(const smcr_fallback_t *fallback)
 {
     switch (fallback->kind) {
     case SMCR_FALLBACK_DECLINED:
-        return fallback->by_server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+        return smcr_figure_role(fallback->by_server);
     case SMCR_FALLBACK_NO_OPTION:
         return SMCR_FIGURE_ROLE_SERVER;
     case SMCR_FALLBACK_NO_ANSWER:
-        return fallback->step == SMCR_CLC_ACCEPT ? SMCR_FIGURE_ROLE_CLIENT
-                                                 : SMCR_FIGURE_ROLE_SERVER;
+        return smcr_figure_role(fallback->step != SMCR_CLC_ACCEPT);
     default:
         return SMCR_FIGURE_ROLE_NONE;
     }
@@ -382,7 +381,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
                                         last->psn + SMCR_EVIDENCE_AFTER_CLOSE) != 0
                             : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
-        entry->lacks_bytes = lacks ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+        entry->lacks_bytes = smcr_figure_truth(lacks);
     fill_announced_bytes(entry, counted, sender);
     smcr_collect_times_fill(&counted->times, sender, entry);
     if (!in->positions_known && !entry->window_full_count) /* nor is a full window */
@@ -418,7 +417,7 @@ fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_s
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
     if (tcp && !counted->is_smcd && !mixed) {
         entry->bytes = bytes;
-        entry->lacks_bytes = tcp->may_lack_bytes_of[way] ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+        entry->lacks_bytes = smcr_figure_truth(tcp->may_lack_bytes_of[way]);
     }
     entry->unreported_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
 }
@@ -584,7 +583,7 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         *(role ? &entry->server_to_client.time : &entry->client_to_server.time) =
             smcr_collect_times_entry(&counted->times, &span, &direction, scope);
         smcr_collect_times_add_waits(
-            entry, role ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT, &direction, scope);
+            entry, smcr_figure_role(role), &direction, scope);
     }
 }
 
@@ -632,7 +631,7 @@ fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
     smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
     bool may_have_ended = close == SMCR_FIGURE_CLOSE_OPEN && !entry->close; /* over RDMA */
     if (close != SMCR_FIGURE_CLOSE_UNKNOWN && !may_have_ended)
-        entry->goes_on = close == SMCR_FIGURE_CLOSE_OPEN ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+        entry->goes_on = smcr_figure_truth(close == SMCR_FIGURE_CLOSE_OPEN);
 }
 
 void

@@ -15,18 +15,19 @@ static void
 take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
 {
     smcr_collect_times_t *times = data;
-    smcr_distribution_t *of[] = {
-        [SMCR_TIMELINE_ACK] = times->ack_time,
-        [SMCR_TIMELINE_READER] = times->reader_time,
-        [SMCR_TIMELINE_DRAIN] = times->drain_time,
-        [SMCR_TIMELINE_ANSWER] = times->answer_time,
+    smcr_collect_writer_times_t *of = &times->of[writer];
+    smcr_distribution_t *samples[] = {
+        [SMCR_TIMELINE_ACK] = &of->ack_time,
+        [SMCR_TIMELINE_READER] = &of->reader_time,
+        [SMCR_TIMELINE_DRAIN] = &of->drain_time,
+        [SMCR_TIMELINE_ANSWER] = &of->answer_time,
     };
 
-    smcr_distribution_add(&of[sample][writer], time);
+    smcr_distribution_add(samples[sample], time);
     if (sample != SMCR_TIMELINE_ANSWER || time < SMCR_COLLECT_SLOW_ANSWER)
         return;
-    times->slow_answers[writer]++;
-    times->slow_answer_time[writer] += time;
+    of->slow_answers++;
+    of->slow_answer_time += time;
 }
 
 /* Notes the first CDC message of each side that closes or aborts the connection, and since when
@@ -39,10 +40,10 @@ note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet
     int sender = packet->record->sender;
     bool ends = packet->cdc && packet->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT);
 
-    if (!ends || times->ended[sender].frame)
+    if (!ends || times->of[sender].ended.frame)
         return;
-    times->ended[sender] = when;
-    if (times->ended[!sender].frame)
+    times->of[sender].ended = when;
+    if (times->of[!sender].ended.frame)
         return;
     times->idle = times->timeline.begun;
     for (int side = 0; side < 2; side++)
@@ -86,85 +87,53 @@ smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
     smcr_timeline_advance(&times->timeline, scope, now, &sink);
 }
 
-/* Swaps two numbers. */
-static void
-swap_numbers(uint64_t *of)
-{
-    uint64_t first = of[0];
-
-    of[0] = of[1];
-    of[1] = first;
-}
-
-/* Swaps the distributions of side 0 and side 1. */
-static void
-swap_distributions(smcr_distribution_t *of)
-{
-    smcr_distribution_t first = of[0];
-
-    of[0] = of[1];
-    of[1] = first;
-}
-
 void
 smcr_collect_times_flip(smcr_collect_times_t *times)
 {
+    smcr_collect_writer_times_t first = times->of[0];
+
     smcr_timeline_flip(&times->timeline);
-    swap_distributions(times->ack_time);
-    swap_distributions(times->reader_time);
-    swap_distributions(times->drain_time);
-    swap_distributions(times->answer_time);
-    swap_numbers(times->slow_answers);
-    swap_numbers(times->slow_answer_time);
-    smcr_when_t first = times->ended[0];
-    times->ended[0] = times->ended[1];
-    times->ended[1] = first;
+    times->of[0] = times->of[1];
+    times->of[1] = first;
 }
 
 void
 smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t *half, int side)
 {
     times->timeline.writer[side] = half->timeline.writer[side];
-    times->ack_time[side] = half->ack_time[side];
-    times->reader_time[side] = half->reader_time[side];
-    times->drain_time[side] = half->drain_time[side];
-    times->answer_time[side] = half->answer_time[side];
-    times->slow_answers[side] = half->slow_answers[side];
-    times->slow_answer_time[side] = half->slow_answer_time[side];
-    times->ended[side] = half->ended[side];
+    times->of[side] = half->of[side];
 }
 
 void
 smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
                         smcr_entry_conn_direction_t *entry)
 {
-    entry->ack_time_s = times->ack_time[writer];
-    entry->reader_time_s = times->reader_time[writer];
-    entry->drain_time_s = times->drain_time[writer];
-    entry->answer_time_s = times->answer_time[writer];
-    entry->slow_answers = times->slow_answers[writer];
-    entry->slow_answers_s = times->slow_answer_time[writer];
+    const smcr_collect_writer_times_t *of = &times->of[writer];
+
+    entry->ack_time_s = of->ack_time;
+    entry->reader_time_s = of->reader_time;
+    entry->drain_time_s = of->drain_time;
+    entry->answer_time_s = of->answer_time;
+    entry->slow_answers = of->slow_answers;
+    entry->slow_answers_s = of->slow_answer_time;
 }
 
 smcr_entry_conn_end_t *
 smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_allocator_t *scope)
 {
-    const smcr_when_t *ended = times->ended;
-    bool is_one = ended[1].frame && (!ended[0].frame || ended[1].frame < ended[0].frame);
-    int first = is_one ? 1 : 0;
-    smcr_entry_conn_end_t *entry;
+    uint32_t frames[] = {times->of[0].ended.frame, times->of[1].ended.frame};
+    int first = frames[1] && (!frames[0] || frames[1] < frames[0]);
 
-    if (!ended[first].frame)
+    if (!frames[first])
         return NULL;
-    entry = wmem_new(scope, smcr_entry_conn_end_t);
+    smcr_entry_conn_end_t *entry = wmem_new(scope, smcr_entry_conn_end_t);
     *entry = (smcr_entry_conn_end_t){
-        .by = first == client ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER,
-        .frame = ended[first],
+        .by = smcr_figure_role(first != client),
+        .frame = times->of[first].ended,
         .idle_frame = times->idle,
-        .other_frame = ended[!first],
-        .written_after = times->timeline.writer[!first].last_write.frame > ended[first].frame
-                             ? SMCR_FIGURE_YES
-                             : SMCR_FIGURE_NO};
+        .other_frame = times->of[!first].ended,
+        .written_after =
+            smcr_figure_truth(times->timeline.writer[!first].last_write.frame > frames[first])};
     return entry;
 }
 

@@ -521,7 +521,7 @@ smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *
     collection->gaps = find_gaps(collection);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
         follow_sides(*(smcr_collect_conn_stats_t **)wmem_array_index(all, i));
-    smcr_collect_halves_pair(collection, all);
+    smcr_collect_halves_pair(collection, all, scope);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
         report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), list,
                     scope);

@@ -121,5 +121,5 @@ smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_s
         .tries = stuck->tries,
         .length = stuck->length ? stuck->length : SMCR_FIGURE_UNKNOWN,
         .missing = stuck->missing,
-        .is_refused = stuck->is_refused ? SMCR_FIGURE_YES : SMCR_FIGURE_NO};
+        .is_refused = smcr_figure_truth(stuck->is_refused)};
 }

@@ -20,19 +20,14 @@
 
 /* ---- the reverse flow ---- */
 
-/* Whether the silence is long: no loss of single packets explains it. */
-static bool
-is_long(const smcr_collect_silence_t *silence)
-{
-    return silence->attempts >= SMCR_COLLECT_LONG_SILENCE;
-}
-
 /* Returns the worse one of two silences: a long one, else the longer one. */
 static const smcr_collect_silence_t *
 worse_of(const smcr_collect_silence_t *one, const smcr_collect_silence_t *other)
 {
-    if (is_long(one) != is_long(other))
-        return is_long(one) ? one : other;
+    bool is_long = smcr_collect_silence_is_long(one);
+
+    if (is_long != smcr_collect_silence_is_long(other))
+        return is_long ? one : other;
     return smcr_interval_length(one->time) >= smcr_interval_length(other->time) ? one : other;
 }
 
@@ -43,7 +38,7 @@ count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope)
     smcr_interval_union_add(&times->silence, scope, times->silent.time);
     times->silent.is_over = true;
     times->longest = *worse_of(&times->longest, &times->silent);
-    if (!is_long(&times->silent))
+    if (!smcr_collect_silence_is_long(&times->silent))
         return;
     times->long_silences++;
     times->long_repeated += times->silent.repeated;
@@ -234,7 +229,7 @@ silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
         .begin_frame = silence->time.begin,
         .end_frame = silence->time.end,
         .first_repeated_frame = silence->first_repeated,
-        .is_over = silence->is_over ? SMCR_FIGURE_YES : SMCR_FIGURE_NO,
+        .is_over = smcr_figure_truth(silence->is_over),
         .attempts = silence->attempts,
         .repeated = silence->repeated,
         .other_queue_pair_frame = silence->other_qp,
@@ -249,7 +244,7 @@ smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_t
                              wmem_allocator_t *scope)
 {
     const smcr_collect_silence_t *longest = worse_of(&times->silent, &times->longest);
-    bool lasts = is_long(&times->silent);
+    bool lasts = smcr_collect_silence_is_long(&times->silent);
 
     entry->retransmission_s += smcr_interval_union_length(&times->retransmission);
     entry->rnr_wait_s += smcr_interval_union_length(&times->rnr_wait);

@@ -13,17 +13,20 @@
  * nanoseconds. Hosts close SMC-R and TCP at almost the same time. */
 #define CLOSE_TOGETHER (100 * SMCR_TIME_MILLISECOND)
 
+/* Halves of one kind. */
+typedef struct {
+    smcr_collect_conn_stats_t **list; /* the halves */
+    unsigned count;                   /* number of halves */
+} halves_t;
+
 /* The data of one attempt to pair halves. */
 typedef struct {
     smcr_collect_t *collection;
-    wmem_array_t *all; /* figures of all connections, as smcr_collect_conn_stats_t * */
+    halves_t roce; /* halves that are known from RoCE alone */
+    halves_t tcp;  /* halves that are known from TCP and CLC alone */
+    const smcr_lgr_t *only_group; /* the link group that carried all connections; NULL: there are
+                                     several */
 } pairing_t;
-
-static smcr_collect_conn_stats_t *
-conn_at(const pairing_t *pairing, unsigned index)
-{
-    return *(smcr_collect_conn_stats_t **)wmem_array_index(pairing->all, index);
-}
 
 /* Whether the connection is known from RoCE alone, and began in the capture: the first captured CDC
  * message of each direction has the number 1. */
@@ -33,7 +36,7 @@ is_roce_half(const smcr_collect_conn_stats_t *counted)
     const smcr_conn_t *conn = counted->conn;
     bool has_begin = false;
 
-    if (conn->conversation || !counted->on_roce || counted->partner || !conn->lgr)
+    if (conn->conversation || !counted->on_roce || !conn->lgr)
         return false;
     for (unsigned side = 0; side < 2; side++) {
         const smcr_collect_direction_t *direction = &counted->direction[side];
@@ -65,7 +68,7 @@ is_tcp_half(const smcr_collect_conn_stats_t *counted)
     bool agrees = counted->clc[SMCR_CLC_ACCEPT].frame || counted->clc[SMCR_CLC_CONFIRM].frame;
     bool goes_elsewhere = counted->on_roce || counted->is_smcd || conn->fallback.kind;
 
-    return conn->conversation && agrees && !goes_elsewhere && !counted->partner;
+    return conn->conversation && agrees && !goes_elsewhere;
 }
 
 /* Returns the segment with which TCP ends; frame 0: it does not end in the capture. */
@@ -92,18 +95,6 @@ distance_of_ends(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_f
     return end.time > roce->last.time ? end.time - roce->last.time : roce->last.time - end.time;
 }
 
-/* Whether the link group of the RoCE packets is the only one that carried connections. */
-static bool
-is_only_group(const pairing_t *pairing, const smcr_lgr_t *lgr)
-{
-    for (unsigned i = 0; i < wmem_array_get_count(pairing->all); i++) {
-        const smcr_lgr_t *other = conn_at(pairing, i)->conn->lgr;
-        if (other && other != lgr)
-            return false;
-    }
-    return true;
-}
-
 /* Whether both ends of TCP and of RoCE are captured, and do not belong together. */
 static bool
 end_apart(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
@@ -124,8 +115,8 @@ may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
     const smcr_collect_tcp_facts_t *tcp =
         smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream);
     const smcr_lgr_t *lgr = clc->conn->lgr;
-    bool is_same_group = lgr ? lgr == roce->conn->lgr
-                             : clc->conn->clc_cut && is_only_group(pairing, roce->conn->lgr);
+    bool is_same_group =
+        lgr ? lgr == roce->conn->lgr : clc->conn->clc_cut && pairing->only_group != NULL;
 
     if (!tcp || !is_same_group || roce->first.frame < last_clc(clc).frame || end_apart(roce, tcp))
         return false;
@@ -147,13 +138,14 @@ typedef struct {
 static candidates_t
 find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool is_roce)
 {
+    const halves_t *others = is_roce ? &pairing->tcp : &pairing->roce;
     candidates_t found = {.distance = UINT64_MAX};
 
-    for (unsigned i = 0; i < wmem_array_get_count(pairing->all); i++) {
-        smcr_collect_conn_stats_t *other = conn_at(pairing, i);
+    for (unsigned i = 0; i < others->count; i++) {
+        smcr_collect_conn_stats_t *other = others->list[i];
         smcr_collect_conn_stats_t *roce = is_roce ? half : other, *clc = is_roce ? other : half;
 
-        if (!is_roce_half(roce) || !is_tcp_half(clc) || !may_be_one(pairing, roce, clc))
+        if (other->partner || !may_be_one(pairing, roce, clc))
             continue;
         uint64_t distance = distance_of_ends(
             roce, smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream));
@@ -177,9 +169,9 @@ find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool 
 static bool
 pair_one(const pairing_t *pairing)
 {
-    for (unsigned i = 0; i < wmem_array_get_count(pairing->all); i++) {
-        smcr_collect_conn_stats_t *roce = conn_at(pairing, i);
-        if (!is_roce_half(roce))
+    for (unsigned i = 0; i < pairing->roce.count; i++) {
+        smcr_collect_conn_stats_t *roce = pairing->roce.list[i];
+        if (roce->partner)
             continue;
         candidates_t clc = find_candidates(pairing, roce, true);
         if (!clc.count)
@@ -196,20 +188,53 @@ pair_one(const pairing_t *pairing)
     return false;
 }
 
+/* Returns the halves among `all` that have the property. Memory is allocated in `scope`. */
+static halves_t
+gather_halves(wmem_array_t *all, bool (*has_property)(const smcr_collect_conn_stats_t *),
+              wmem_allocator_t *scope)
+{
+    unsigned length = wmem_array_get_count(all);
+    halves_t halves = {.list = wmem_alloc_array(scope, smcr_collect_conn_stats_t *, length)};
+
+    for (unsigned i = 0; i < length; i++) {
+        smcr_collect_conn_stats_t *counted =
+            *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
+        if (has_property(counted))
+            halves.list[halves.count++] = counted;
+    }
+    return halves;
+}
+
+/* Returns the only link group of the connections; NULL: there are several, or none. */
+static const smcr_lgr_t *
+find_only_group(wmem_array_t *all)
+{
+    const smcr_lgr_t *only = NULL;
+
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        const smcr_lgr_t *lgr =
+            (*(smcr_collect_conn_stats_t **)wmem_array_index(all, i))->conn->lgr;
+        if (only && lgr && lgr != only)
+            return NULL;
+        only = lgr ? lgr : only;
+    }
+    return only;
+}
+
 #define HALVES_MOST 64 /* maximum number of halves that are compared with each other */
 
 void
-smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all)
+smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_allocator_t *scope)
 {
-    pairing_t pairing = {collection, all};
-    unsigned halves = 0;
-
-    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
-        conn_at(&pairing, i)->partner = NULL;
-        halves += is_roce_half(conn_at(&pairing, i));
-    }
-    while (halves && halves <= HALVES_MOST && pair_one(&pairing))
-        halves--;
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++)
+        (*(smcr_collect_conn_stats_t **)wmem_array_index(all, i))->partner = NULL;
+    pairing_t pairing = {.collection = collection, .roce = gather_halves(all, is_roce_half, scope)};
+    if (!pairing.roce.count || pairing.roce.count > HALVES_MOST)
+        return;
+    pairing.tcp = gather_halves(all, is_tcp_half, scope);
+    pairing.only_group = find_only_group(all);
+    while (pair_one(&pairing))
+        continue;
 }
 
 /* Takes a member of the TCP half, if the RoCE half does not know it. */

@@ -27,12 +27,6 @@ way_of(const smcr_collect_tcp_facts_t *tcp, unsigned role)
     return tcp->client_is_up ? role : !role;
 }
 
-static smcr_figure_role_t
-role_word(unsigned role)
-{
-    return role ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
-}
-
 /* Returns the type of the last CLC message; 0: no Proposal is captured. */
 static uint8_t
 last_step(const smcr_collect_conn_stats_t *counted)
@@ -84,7 +78,7 @@ got_other_data(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_
 static bool
 is_unacknowledged(const handshake_t *handshake)
 {
-    bool is_reset_by_peer = handshake->tcp->reset_by == role_word(!handshake->sender);
+    bool is_reset_by_peer = handshake->tcp->reset_by == smcr_figure_role(!handshake->sender);
     bool has_arrived =
         handshake->step == SMCR_CLC_CONFIRM && !smcr_evidence_lacks_roce(handshake->conn);
 
@@ -113,7 +107,7 @@ find_end(smcr_entry_conn_handshake_end_t *entry, const handshake_t *handshake)
 
     if (is_unacknowledged(handshake)) {
         entry->kind = SMCR_FIGURE_HANDSHAKE_UNACKNOWLEDGED;
-        entry->by = role_word(!handshake->sender);
+        entry->by = smcr_figure_role(!handshake->sender);
         entry->frame = handshake->newest->last;
         return true;
     }
@@ -122,7 +116,7 @@ find_end(smcr_entry_conn_handshake_end_t *entry, const handshake_t *handshake)
     entry->kind = tcp->reset.frame && closer < 0 ? SMCR_FIGURE_HANDSHAKE_RESET
                                                  : SMCR_FIGURE_HANDSHAKE_CLOSED;
     if (closer >= 0) {
-        entry->by = role_word((unsigned)closer);
+        entry->by = smcr_figure_role(closer);
         entry->frame = tcp->fin[closer];
     } else {
         entry->by = tcp->reset_by;
@@ -166,6 +160,6 @@ smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
     entry->step = step; /* the words of clc_step are in the order of CLC's types */
     entry->from_frame = handshake.sent;
     entry->sent = handshake.newest->sent;
-    entry->acknowledged = handshake.newest->is_acked ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+    entry->acknowledged = smcr_figure_truth(handshake.newest->is_acked);
     return entry;
 }

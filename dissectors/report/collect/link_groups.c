@@ -167,14 +167,16 @@ known_state(const smcr_link_t *link)
 }
 
 /* Fills in the state of the link. If packets that were not captured may have changed the state of
- * an active link, the state is known as of its last use by both ends. */
+ * an active link, the state is known as of its last use by both ends. `lost`: since when the link
+ * is lost (lost_since()). */
 static void
-fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection)
+fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
+           smcr_when_t lost)
 {
     smcr_when_t used = last_use(link, collection);
 
     entry->state = known_state(link);
-    if (lost_since(link, collection).frame) {
+    if (lost.frame) {
         entry->state = SMCR_FIGURE_STATUS_LOST;
     } else if (!entry->state && link->state == SMCR_LINK_ACTIVE && used.frame) {
         entry->state = SMCR_FIGURE_STATUS_ACTIVE;
@@ -184,8 +186,7 @@ fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect
         return;
     entry->lost_frame = smcr_collect_when(collection, link->lost_frame);
     if (smcr_evidence_knows_server(link->lgr))
-        entry->lost_by =
-            link->lost_by_server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+        entry->lost_by = smcr_figure_role(link->lost_by_server);
 }
 
 /* Returns the MAC address of the device of a queue pair as text; NULL: CLC does not state it. A CLC
@@ -265,17 +266,18 @@ add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link
  * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, rejected or
  * deleted.
  * Frame 0: not captured. While entry->state is not known, the states "rejected" and "deleted" are
- * left out. */
+ * left out. `lost`: since when the link is lost (lost_since()). */
 static void
-fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter)
+fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *reporter,
+            smcr_when_t lost)
 {
     const smcr_collect_t *collection = reporter->collection;
     bool is_over = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
     smcr_when_t none = {0, 0}, active = smcr_collect_when(collection, link->active_frame);
     smcr_when_t over = smcr_collect_when(collection, is_over ? link->state_frame : 0);
 
-    if (entry->state == SMCR_FIGURE_STATUS_LOST)
-        over = lost_since(link, collection);
+    if (lost.frame)
+        over = lost;
     else if (!entry->state)
         over = none;
     if (!link->was_active || link->is_announced || link->active_frame)
@@ -297,18 +299,19 @@ fill_link(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t *r
     const gathered_group_t *group = wmem_map_lookup(collection->groups, link->lgr);
     int client = smcr_lgr_client_side(link->lgr);
     int mtu = smcr_link_mtu(link);
+    smcr_when_t lost = lost_since(link, collection);
 
     entry->index = link->index;
     if (link->has_number)
         entry->number = link->number;
-    fill_state(entry, link, collection);
+    fill_state(entry, link, collection, lost);
     if (mtu)
         entry->mtu_bytes = (uint64_t)mtu;
     fill_queue_pair(&entry->client, &link->qp[client], group, reporter->scope);
     fill_queue_pair(&entry->server, &link->qp[!client], group, reporter->scope);
     entry->added_frame = smcr_collect_when(collection, link->added_frame);
     fill_deletion(entry, link, reporter);
-    fill_states(entry, link, reporter);
+    fill_states(entry, link, reporter, lost);
     if (moves) {
         entry->moved_from = moves->from;
         entry->moved_to = moves->to;
@@ -414,8 +417,7 @@ report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t
         return;
     smcr_entry_rmb_t *entry = SMCR_FIGURE_ADD(rmb, list, reporter->scope);
     if (smcr_evidence_knows_server(rmb->lgr))
-        entry->owner =
-            rmb->side == rmb->lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+        entry->owner = smcr_figure_role(rmb->side == rmb->lgr->server);
     entry->confirmed_frame = smcr_collect_when(reporter->collection, rmb->confirm_frame);
     entry->deleted_frame = smcr_collect_when(reporter->collection, rmb->delete_frame);
     if (named) {

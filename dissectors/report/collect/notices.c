@@ -81,10 +81,10 @@ sender_of(const smcr_record_t *record)
     const smcr_lgr_t *lgr = record->link ? record->link->lgr : NULL;
 
     if (record->direction >= 0)
-        return record->direction ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+        return smcr_figure_role(record->direction);
     if (!smcr_evidence_knows_server(lgr) || record->sender < 0)
         return SMCR_FIGURE_ROLE_NONE;
-    return record->sender == lgr->server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+    return smcr_figure_role(record->sender == lgr->server);
 }
 
 /* Fills in connection, link and sender of an expert item from the record of its packet. If the

@@ -399,6 +399,19 @@ smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icr
     count_icrc(&collection->stray_icrcs, icrc);
 }
 
+/* Takes in the packet, which is no duplicate, as a packet that its receiver hears: `answered` is
+ * the reverse flow, whose sender is that receiver; NULL: none. */
+static void
+hear(smcr_collect_t *collection, followed_t *flow, followed_t *answered, smcr_when_t when,
+     const smcr_tap_t *packet)
+{
+    note_heard(collection, flow, when);
+    if (!answered)
+        return;
+    smcr_collect_flow_times_hear(&answered->times, collection->scope, when, packet);
+    smcr_collect_flow_sizes_hear(&answered->sizes, packet->roce);
+}
+
 void
 smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                              const smcr_tap_t *packet)
@@ -413,16 +426,11 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
     }
     count_packet(collection, flow, when, packet);
     if (record->order != SMCR_FLOW_IS_COPY)
-        note_heard(collection, flow, when);
+        hear(collection, flow, peer_of(collection, flow), when, packet);
     smcr_collect_flow_times_take(&flow->times, collection->scope, when, packet);
     smcr_collect_flow_sizes_take(&flow->sizes, when, packet);
     if (flow->times.silent.time.end.frame == when.frame)
         note_elsewhere(collection, flow);
-    followed_t *answered = peer_of(collection, flow);
-    if (answered && record->order != SMCR_FLOW_IS_COPY) {
-        smcr_collect_flow_times_hear(&answered->times, collection->scope, when, packet);
-        smcr_collect_flow_sizes_hear(&answered->sizes, packet->roce);
-    }
     if (!record->acks.frame && !record->completed_messages && !record->cnp)
         return;
     followed_t *requests =
@@ -634,7 +642,7 @@ smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_
     const followed_t *flow = wmem_map_lookup(collection->rdma, to);
     const smcr_collect_silence_t *silence = flow ? &flow->times.silent : NULL;
 
-    return silence && silence->attempts >= SMCR_COLLECT_LONG_SILENCE ? silence : NULL;
+    return silence && smcr_collect_silence_is_long(silence) ? silence : NULL;
 }
 
 smcr_when_t

@@ -372,7 +372,7 @@ take_syn_ack(tcp_conn_t *flow, unsigned direction, uint16_t flags)
 
     set_client(facts, direction == UP ? DOWN : UP);
     facts->is_disordered |= is_first && flow->direction[!direction].counts.acks;
-    flow->ecn_accepted = MAX(flow->ecn_accepted, accepts_ecn ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
+    flow->ecn_accepted = MAX(flow->ecn_accepted, smcr_figure_truth(accepts_ecn));
 }
 
 /* Takes a SYN without ACK. A SYN with ECE and CWR asks for ECN (RFC 3168, 6.1.1). */
@@ -383,7 +383,7 @@ take_client_syn(tcp_conn_t *flow, unsigned direction, uint16_t flags, smcr_when_
     bool asks_for_ecn = (flags & SMCR_CONGESTION_TCP_ECE) && (flags & SMCR_CONGESTION_TCP_CWR);
 
     set_client(facts, direction);
-    flow->ecn_initiated = MAX(flow->ecn_initiated, asks_for_ecn ? SMCR_FIGURE_YES : SMCR_FIGURE_NO);
+    flow->ecn_initiated = MAX(flow->ecn_initiated, smcr_figure_truth(asks_for_ecn));
     if (!facts->syn.frame)
         facts->syn = when;
     facts->syns++;
@@ -414,7 +414,7 @@ take_end(smcr_collect_tcp_facts_t *facts, unsigned end, uint16_t flags, smcr_whe
     if (flags & SMCR_CONGESTION_TCP_RST && !facts->reset.frame) {
         facts->reset = when;
         if (facts->client_known)
-            facts->reset_by = end == CLIENT ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
+            facts->reset_by = smcr_figure_role(end == SERVER);
     }
     if (flags & SMCR_CONGESTION_TCP_FIN && !facts->fin[end].frame)
         facts->fin[end] = when;

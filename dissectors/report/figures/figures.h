@@ -19,6 +19,13 @@
 #define END(list) } smcr_figure_##list##_t; extern const char *const smcr_figure_##list##_words[];
 #include "choices.def"
 
+/* The role of an end of which it is known whether it is the server. */
+static inline smcr_figure_role_t
+smcr_figure_role(bool is_server)
+{
+    return is_server ? SMCR_FIGURE_ROLE_SERVER : SMCR_FIGURE_ROLE_CLIENT;
+}
+
 /* States of RDMA-CM, in the words of Linux; 0: not known. */
 typedef unsigned smcr_figure_cm_state_t;
 #define SMCR_FIGURE_CM_STATE_KNOWN(state) ((state) + 1) /* constant of a known state; `state`: enum
@@ -69,6 +76,13 @@ void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
 
 /* A truth value. SMCR_FIGURE_MAYBE: not known. */
 typedef enum { SMCR_FIGURE_MAYBE = 0, SMCR_FIGURE_NO, SMCR_FIGURE_YES } smcr_figure_maybe_t;
+
+/* The known truth `is_true` as a member of an entry. */
+static inline smcr_figure_maybe_t
+smcr_figure_truth(bool is_true)
+{
+    return is_true ? SMCR_FIGURE_YES : SMCR_FIGURE_NO;
+}
 
 /* The number of packets with one opcode. */
 typedef struct {

@@ -48,7 +48,7 @@ mean(const smcr_distribution_t *times)
 static const smcr_entry_conn_wait_t *
 find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figure_wait_t kind)
 {
-    smcr_figure_role_t writer = to_server ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
+    smcr_figure_role_t writer = smcr_figure_role(!to_server);
 
     SMCR_FIGURE_EACH(conn_wait, wait, conn->longest_waits)
         if (wait->writer == writer && wait->kind == kind)
@@ -99,6 +99,15 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
+/* Whether the waits of the direction count as cost: all waits together last half a second, or one
+ * wait lasts a tenth of a second. Shorter waits are no cost. */
+static bool
+is_felt(const wait_t *wait)
+{
+    return wait->full_time >= LONG_WAIT ||
+           (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
+}
+
 /* Whether a user notices the wait. There are three cases:
  * 1. the waits last half a second in all;
  * 2. the longest wait lasts a tenth of a second;
@@ -109,17 +118,7 @@ is_noticed(const wait_t *wait)
 {
     bool is_half = wait->full_time * 2 >= wait->conn_time;
 
-    return wait->full_time >= (is_half ? LONG_HALF : LONG_WAIT) ||
-           (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
-}
-
-/* Whether the waits of the direction count as cost: all waits together last half a second, or one
- * wait lasts a tenth of a second. Shorter waits are no cost. */
-static bool
-is_felt(const wait_t *wait)
-{
-    return wait->full_time >= LONG_WAIT ||
-           (wait->longest && wait->longest->lasted_s >= LONG_PAUSE);
+    return is_felt(wait) || (is_half && wait->full_time >= LONG_HALF);
 }
 
 /* Whether the reader's program is the cause of the wait: a user notices the wait (is_noticed()),
