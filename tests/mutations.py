@@ -252,8 +252,8 @@ EVERY = [
             "late-packets-prove",
             "dissectors/state/evidence/evidence.c",
             "unit/test_evidence.c",
-            "qp->last_late_psn <= psn && flow->expected_psn",
-            "flow->expected_psn",
+            "qp->last_late_psn <= psn && smcr_flow_has_last(flow)",
+            "smcr_flow_has_last(flow)",
         ),
         (
             LACKING,
@@ -316,7 +316,7 @@ EVERY = [
             "client-called-it-lost",
             "dissectors/state/rules/links/use_rules.c",
             "golden/test_golden.py::test_golden[6.1-v2-h1-two-links-second-fails]",
-            "memory->was_active && !link->reported_lost;",
+            "memory->was_active && !link->lost_frame;",
             "memory->was_active;",
         ),
         (

@@ -536,8 +536,10 @@ settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
     bool is_whole = view && view->has_announced_bytes && !writer->gap.has_unknown_message &&
                     view->announced_bytes == writer->unannounced;
 
-    for (int each = 0; writer->gap.since.frame && !is_whole && each < 2; each++)
-        add_gap(step, side, each, step->packet->when);
+    if (writer->gap.since.frame && !is_whole) {
+        add_gap(step, side, side, step->packet->when);
+        add_gap(step, side, !side, step->packet->when);
+    }
     writer->gap = (smcr_timeline_gap_t){0};
 }
 

@@ -30,37 +30,43 @@ def sent_often(connection, sender, data, times=7):
     connection.tcp.seq[sender] += len(data)
 
 
-def server_resets(connection):
+def propose(connection, **options):
+    """TCP's handshake, and the Proposal."""
     connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
+    connection.tcp.send("client", connection.proposal(), **options)
+
+
+def accept(connection):
+    """The same, and the Accept."""
+    propose(connection)
+    connection.tcp.send("server", connection.accept())
+
+
+def server_resets(connection):
+    propose(connection)
     connection.group.capture.wait(0.02)
     connection.tcp.segment("server", "RA")
 
 
 def server_resets_at_once(connection):
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal(), ack=False)
+    propose(connection, ack=False)
     connection.tcp.segment("server", "R")
 
 
 def server_closes(connection):
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
+    propose(connection)
     connection.group.capture.wait(60)
     connection.tcp.close("server")
 
 
 def client_resets_after_accept(connection):
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
-    connection.tcp.send("server", connection.accept())
+    accept(connection)
     connection.group.capture.wait(3)
     connection.tcp.segment("client", "RA")
 
 
 def client_gives_up(connection):
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
+    propose(connection)
     connection.group.capture.wait(11)
     connection.tcp.close("client")
 
@@ -72,24 +78,20 @@ def proposal_is_lost(connection):
 
 
 def confirm_is_lost(connection):
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
-    connection.tcp.send("server", connection.accept())
+    accept(connection)
     sent_often(connection, "client", connection.confirm())
     connection.tcp.segment("client", "RA")
 
 
 def accept_is_lost(connection):
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
+    propose(connection)
     sent_often(connection, "server", connection.accept())
     connection.tcp.segment("server", "RA")
 
 
 def echoes(answer):
     def scene(connection):
-        connection.tcp.handshake()
-        connection.tcp.send("client", connection.proposal())
+        propose(connection)
         connection.tcp.send("server", answer, ack=False)
         connection.tcp.segment("client", "RA")
 
@@ -109,9 +111,7 @@ def fast_open(connection):
 
 def declines(first, second=None, code=NO_CONFIRM_LINK, wait=5):
     def scene(connection):
-        connection.tcp.handshake()
-        connection.tcp.send("client", connection.proposal())
-        connection.tcp.send("server", connection.accept())
+        accept(connection)
         connection.tcp.send("client", connection.confirm())
         connection.group.capture.wait(wait)
         connection.tcp.send(first, clc_decline(diagnosis=code))
@@ -126,8 +126,7 @@ def declines(first, second=None, code=NO_CONFIRM_LINK, wait=5):
 
 
 def internal_error(connection):
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
+    propose(connection)
     connection.tcp.send("server", clc_decline(diagnosis=INTERNAL))
     connection.tcp.send("client", b"PING\r\n")
     connection.tcp.send("server", b"+PONG\r\n")
@@ -136,8 +135,7 @@ def internal_error(connection):
 
 def slow_accept(connection):
     """Only TCP is captured, and the server takes 836 ms for its Accept."""
-    connection.tcp.handshake()
-    connection.tcp.send("client", connection.proposal())
+    propose(connection)
     connection.group.capture.wait(0.836)
     connection.tcp.send("server", connection.accept())
     connection.tcp.send("client", connection.confirm())

@@ -92,10 +92,9 @@ find_too_big(smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                                .when = stuck->begin_frame,
                                .filter = "smcr.nak || smcr.retransmission",
                                .cost = lasted},
-        "%s: %s in %s over %s, packets up to %s bytes do: %s%s",
+        "%s: %s in %" PRIu64 " tries over %s, packets up to %s bytes do: %s%s",
         smcr_words_hosts(finder->scope, flow->src, flow->dst), subject_text(finder, stuck),
-        wmem_strdup_printf(finder->scope, "%" PRIu64 " tries", stuck->tries),
-        smcr_words_duration(finder->scope, lasted),
+        stuck->tries, smcr_words_duration(finder->scope, lasted),
         smcr_words_number(finder->scope, longest_arrived(finder, flow)),
         question_text(finder, flow), smcr_finder_undelivered(finder, flow->src, flow->dst));
 }
