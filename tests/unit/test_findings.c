@@ -26,6 +26,14 @@ fallback(scene_t *scene)
     notice(scene, "smcr.fallback", NOTE, 6);
 }
 
+/* A setup of 2.9 s costs less than a wait of 9 s. */
+static void
+slow_fallback_and_reader(scene_t *scene)
+{
+    fall_back(scene, 0x03030002, 30);
+    wait_for_space(scene, connection(scene), 9 * SECOND, 9 * SECOND);
+}
+
 static void
 no_option(scene_t *scene)
 {
@@ -612,6 +620,8 @@ many(scene_t *scene)
 /* `found`: severity and kind of each finding, in their order. */
 static const scene_case_t cases[] = {
     {.name = "healthy", .play = nothing, .found = ""},
+    {.name = "slow fallback, and a slow reader", .play = slow_fallback_and_reader,
+     .found = "warn slow_reader 1, note slow_setup 1, note fallback 1"},
     {.name = "fallback", .play = fallback, .found = "note fallback 2"},
     {.name = "no option", .play = no_option, .found = "note no_option 1"},
     {.name = "RoCE does not get through", .play = confirm_link_timeout, .found = "warn fallback 2"},

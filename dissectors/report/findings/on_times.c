@@ -544,7 +544,7 @@ find_slow_setup(smcr_finder_t *finder)
                                            .count = count,
                                            .when = worst_conn->first_frame,
                                            .filter = filter ? filter : "smcr",
-                                           .cost = worst_conn->setup_s},
+                                           .cost = worst},
                     "%s took %s to set up, %s%s", smcr_words_connection(finder->scope, worst_conn),
                     smcr_words_duration(finder->scope, worst),
                     longest_step(finder, worst_conn),
