@@ -178,6 +178,14 @@ smcr_finding_flow_peer(const smcr_finder_t *finder, const smcr_entry_rdma_t *flo
     return flow->peer < flows->length ? flows->entries[flow->peer] : NULL;
 }
 
+smcr_figure_flow_owner_t
+smcr_finding_flow_owner(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    bool has_index = flow->index < finder->report->rdma_flows.length;
+
+    return has_index ? finder->owners[flow->index] : (smcr_figure_flow_owner_t){NULL, NULL};
+}
+
 static bool
 is_retransmitted_often(const smcr_entry_rdma_t *flow)
 {
@@ -187,7 +195,7 @@ is_retransmitted_often(const smcr_entry_rdma_t *flow)
 const smcr_entry_flow_silence_t *
 smcr_finding_flow_silence(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
+    const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, flow).group;
     const smcr_entry_flow_silence_t *silence = flow->longest_silence;
 
     if (!smcr_figure_or_zero(flow->silences) || !silence || smcr_finder_is_filtered(finder))
@@ -242,7 +250,7 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
         return false;
     if (smcr_finding_flow_peer(finder, flow) || !is_retransmitted_often(flow) || !only_sends(flow))
         return false;
-    return never_became_active(finder->owners[flow->index].link, flow);
+    return never_became_active(smcr_finding_flow_owner(finder, flow).link, flow);
 }
 
 bool

@@ -127,7 +127,7 @@ typedef struct {
     unsigned rank_count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS];
 
     const smcr_figure_flow_owner_t *owners; /* link and link group of each RDMA flow; index: index
-                                               of the flow */
+                                               of the flow. Use smcr_finding_flow_owner(). */
 } smcr_finder_t;
 
 /* The facts of a finding; its sentence is made separately. */
@@ -203,6 +203,11 @@ smcr_finding_is_timeout(uint64_t code)
 }
 
 /* ---- causes of a flow's trouble ---- */
+
+/* Returns the link and the link group of the flow. Both are NULL for a flow of no link, and for the
+ * rest entry of the flows, which has no index. */
+smcr_figure_flow_owner_t smcr_finding_flow_owner(const smcr_finder_t *finder,
+                                                 const smcr_entry_rdma_t *flow);
 
 /* Returns the flow in the other direction (the reverse flow); NULL: not known. */
 const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,

@@ -48,7 +48,7 @@ had_ended(const smcr_entry_connection_t *conn, uint32_t frame)
 static bool
 had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
 {
-    const smcr_entry_link_group_t *group = finder->owners[flow->index].group;
+    const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, flow).group;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!group || conn->link_group != group->index)
@@ -66,7 +66,7 @@ had_connections_ended(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow
 static const char *
 key_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    smcr_figure_flow_owner_t owner = finder->owners[flow->index];
+    smcr_figure_flow_owner_t owner = smcr_finding_flow_owner(finder, flow);
     bool to_client = owner.link && g_strcmp0(owner.link->client.gid, flow->dst) == 0 &&
                      owner.link->client.qpn == flow->dst_qpn;
 
@@ -142,7 +142,7 @@ compare_hosts(const void *one, const void *other)
 static const char *
 link_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    smcr_figure_flow_owner_t owner = finder->owners[flow->index];
+    smcr_figure_flow_owner_t owner = smcr_finding_flow_owner(finder, flow);
     const char *group = "";
 
     if (!owner.link || owner.link->number == SMCR_FIGURE_UNKNOWN)

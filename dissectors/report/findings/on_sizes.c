@@ -26,7 +26,7 @@ longest_arrived(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 static uint64_t
 link_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    const smcr_entry_link_t *link = finder->owners[flow->index].link;
+    const smcr_entry_link_t *link = smcr_finding_flow_owner(finder, flow).link;
 
     return link ? smcr_figure_or_zero(link->mtu_bytes) : 0;
 }
