@@ -6,8 +6,6 @@
 
 #include "collection.h"
 
-#include <epan/epan_dissect.h>
-
 #include "collectors.h"
 #include "wire/wire.h"
 
@@ -68,9 +66,9 @@ layers_of(const packet_info *pinfo)
  * quoted packet. The header that is found first is then the header of the quoted packet, and the
  * header of the ICMP error itself is searched before it. */
 static void
-count_ip(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
+count_ip(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes, bool icmp)
 {
-    smcr_host_bytes_t frame = smcr_host_bytes_of(edt->tvb);
+    smcr_host_bytes_t frame = smcr_host_bytes_of(bytes);
     smcr_host_ip_packet_t ip = {.offset = 0};
 
     if (smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp) {
@@ -84,9 +82,12 @@ count_ip(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt, boo
 /* ---- beginning and end ---- */
 
 smcr_collection_t *
-smcr_collection_new(void)
+smcr_collection_new(bool keeps_frames)
 {
-    return g_new0(smcr_collection_t, 1);
+    smcr_collection_t *collection = g_new0(smcr_collection_t, 1);
+
+    collection->keeps_frames = keeps_frames;
+    return collection;
 }
 
 void
@@ -94,7 +95,7 @@ smcr_collection_empty(smcr_collection_t *collection)
 {
     if (collection->scope)
         wmem_destroy_allocator(collection->scope);
-    memset(collection, 0, sizeof *collection);
+    *collection = (smcr_collection_t){.keeps_frames = collection->keeps_frames};
 }
 
 void
@@ -132,14 +133,14 @@ begin(smcr_collect_t *all)
 
 /* Counts a frame. Called after all packets of the frame. */
 static void
-take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
+take_frame(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes)
 {
     unsigned layers = layers_of(pinfo);
 
     count_frame(&all->capture, pinfo);
     all->capture.roce_frames += (layers & ROCE) != 0;
     if ((layers & (IP | TCP | ROCE)) == IP)
-        count_ip(all, pinfo, edt, layers & ICMP);
+        count_ip(all, pinfo, bytes, layers & ICMP);
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
@@ -188,11 +189,11 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
 
 void
 smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, packet_info *pinfo,
-                     epan_dissect_t *edt, const void *data)
+                     tvbuff_t *frame, const void *data)
 {
     begin(collection);
     if (tap == SMCR_COLLECTION_FRAME)
-        take_frame(collection, pinfo, edt);
+        take_frame(collection, pinfo, frame);
     else if (tap == SMCR_COLLECTION_TCP)
         smcr_collect_tcp_flows_take(collection, pinfo, data);
     else if (tap == SMCR_COLLECTION_SMCR)

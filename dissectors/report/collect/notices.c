@@ -23,7 +23,16 @@ typedef struct {
     const smcr_link_t *link;     /* link of the first item; NULL: none */
     bool blamed;                 /* the packet that the item is about has come, and side, connection
                                     and link are set */
+    wmem_array_t *frames;        /* the frames of the items; element counted_frame_t; NULL: the
+                                    collection keeps no frames, or a single item */
 } counted_items_t;
+
+/* A frame that has an expert item, and the subject of the item. */
+typedef struct {
+    uint32_t frame;          /* number of the frame */
+    const smcr_conn_t *conn; /* connection of the item; NULL: none */
+    const smcr_link_t *link; /* link of the item; NULL: none */
+} counted_frame_t;
 
 /* An event that counts only if later packets confirm the event. */
 typedef struct {
@@ -69,8 +78,14 @@ smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
     if (!collection->frame_items)
         collection->frame_items = wmem_array_new(collection->scope, sizeof(counted_items_t));
     counted_items_t one = {
-        .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, 1,
-                   smcr_capture_when(pinfo), pinfo->num, 0, field->name, NULL, NULL}};
+        .notice = {.filter = field->abbrev,
+                   .severity = item->severity,
+                   .group = item->group,
+                   .by = SMCR_FIGURE_ROLE_NONE,
+                   .count = 1,
+                   .first = smcr_capture_when(pinfo),
+                   .last = pinfo->num,
+                   .kind = field->name}};
     wmem_array_append_one(collection->frame_items, one);
 }
 
@@ -156,27 +171,54 @@ find_kind(wmem_array_t *kinds, const smcr_figure_notice_t *notice)
     return NULL;
 }
 
+/* Adds the frame of a single item to the frames of its kind. */
+static void
+keep_frame(counted_items_t *kind, const counted_items_t *item, wmem_allocator_t *scope)
+{
+    counted_frame_t frame = {item->notice.first.frame, item->conn, item->link};
+
+    if (!kind->frames)
+        kind->frames = wmem_array_new(scope, sizeof(counted_frame_t));
+    wmem_array_append_one(kind->frames, frame);
+}
+
 /* Adds the number of `items` to the count of their kind. If the items have an earlier frame than
  * the kind so far, the kind takes frame, subject and texts from the items, and the kind is
- * returned. A new kind is returned, too. Otherwise returns NULL. */
+ * returned. A new kind is returned, too. Otherwise returns NULL. `frames`: memory pool for the
+ * frames of the kind; NULL: no frames are kept. */
 static counted_items_t *
-count_items(wmem_array_t *kinds, const counted_items_t *items)
+count_items(wmem_array_t *kinds, const counted_items_t *items, wmem_allocator_t *frames)
 {
     counted_items_t *kind = find_kind(kinds, &items->notice);
+    bool is_new = !kind;
 
-    if (!kind) {
+    if (is_new) {
         wmem_array_append(kinds, items, 1);
-        return wmem_array_index(kinds, wmem_array_get_count(kinds) - 1);
+        kind = wmem_array_index(kinds, wmem_array_get_count(kinds) - 1);
     }
+    if (frames)
+        keep_frame(kind, items, frames);
+    if (is_new)
+        return kind;
     uint64_t count = kind->notice.count + items->notice.count;
     uint32_t last = MAX(kind->notice.last, items->notice.last);
     bool is_first = items->notice.first.frame < kind->notice.first.frame;
 
+    wmem_array_t *counted_frames = kind->frames;
+
     if (is_first)
         *kind = *items;
+    kind->frames = counted_frames;
     kind->notice.count = count;
     kind->notice.last = last;
     return is_first ? kind : NULL;
+}
+
+/* Returns the memory pool for the frames of notices; NULL: the collection keeps no frames. */
+static wmem_allocator_t *
+pool_of_frames(const smcr_collect_t *collection)
+{
+    return collection->keeps_frames ? collection->scope : NULL;
 }
 
 void
@@ -186,7 +228,7 @@ smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_
     counted_items_t item = {.notice = {.filter = filter, .count = number, .first = first},
                             .hosts = nothing};
 
-    count_items(collection->item_kinds, &item);
+    count_items(collection->item_kinds, &item, pool_of_frames(collection));
 }
 
 void
@@ -196,7 +238,8 @@ smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pi
         return;
     for (unsigned i = 0; i < wmem_array_get_count(collection->frame_items); i++) {
         counted_items_t *first =
-            count_items(collection->item_kinds, wmem_array_index(collection->frame_items, i));
+            count_items(collection->item_kinds, wmem_array_index(collection->frame_items, i),
+                        pool_of_frames(collection));
         if (first)
             first->hosts = hosts_of(collection, pinfo);
     }
@@ -298,7 +341,7 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
     counted_items_t item = {
         .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
                    .count = 1, .first = smcr_capture_when(pinfo)}};
-    counted_items_t *first = count_items(collection->item_kinds, &item);
+    counted_items_t *first = count_items(collection->item_kinds, &item, pool_of_frames(collection));
 
     if (!first)
         return;
@@ -315,7 +358,7 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
  * under two conditions: later packets have confirmed the event, and the preference smcr.strict does
  * not suppress the item. */
 static void
-count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
+count_claimed(wmem_array_t *kinds, const claimed_t *claimed, wmem_allocator_t *frames)
 {
     const expert_field *expert = smcr_show_event_expert(claimed->event);
     const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
@@ -324,14 +367,53 @@ count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
     if ((row->strict && !smcr_items_strict) ||
         !smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->deferred_check))
         return;
-    kind.notice = (smcr_figure_notice_t){row->filter, row->severity, row->group, kind.notice.by,
-                                         1, kind.notice.first,
-                                         kind.notice.first.frame,
-                                         0, proto_registrar_get_name(expert->hf), NULL, NULL};
-    count_items(kinds, &kind);
+    kind.notice = (smcr_figure_notice_t){.filter = row->filter,
+                                         .severity = row->severity,
+                                         .group = row->group,
+                                         .by = kind.notice.by,
+                                         .count = 1,
+                                         .first = kind.notice.first,
+                                         .last = kind.notice.first.frame,
+                                         .kind = proto_registrar_get_name(expert->hf)};
+    count_items(kinds, &kind, frames);
 }
 
 SMCR_FIGURE_ORDER(by_frame, counted_items_t, kind, kind->notice.first.frame)
+
+/* Returns a subject with the numbers of the connection and of the link; either may be NULL. */
+static smcr_figure_subject_t
+subject_of(const smcr_conn_t *conn, const smcr_link_t *link)
+{
+    smcr_figure_subject_t subject = nothing;
+
+    if (conn)
+        subject.stream = conn->index;
+    if (!link)
+        return subject;
+    subject.group = smcr_collect_lgr_number(link->lgr);
+    if (link->has_number)
+        subject.link = link->number;
+    return subject;
+}
+
+/* Writes the frames of the kind into the notice. */
+static void
+fill_occurrences(smcr_figure_notice_t *notice, const counted_items_t *kind,
+                 wmem_allocator_t *scope)
+{
+    uint32_t count = kind->frames ? wmem_array_get_count(kind->frames) : 0;
+    smcr_figure_occurrence_t *occurrences =
+        wmem_alloc_array(scope, smcr_figure_occurrence_t, count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const counted_frame_t *frame = wmem_array_index(kind->frames, i);
+        smcr_figure_subject_t subject = subject_of(frame->conn, frame->link);
+        occurrences[i] = (smcr_figure_occurrence_t){frame->frame, subject.stream, subject.group,
+                                                    subject.link};
+    }
+    notice->occurrences = occurrences;
+    notice->occurrence_count = count;
+}
 
 /* Returns the notice of a kind together with its subject. Numbers of connections, groups and links
  * are read when the report is made: the state may join connections or groups after the item was
@@ -342,16 +424,28 @@ with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
     smcr_figure_notice_t notice = kind->notice;
     smcr_figure_subject_t *subject = wmem_new(scope, smcr_figure_subject_t);
 
-    *subject = kind->hosts;
-    if (kind->conn)
-        subject->stream = kind->conn->index;
-    if (kind->link) {
-        subject->group = smcr_collect_lgr_number(kind->link->lgr);
-        if (kind->link->has_number)
-            subject->link = kind->link->number;
-    }
+    *subject = subject_of(kind->conn, kind->link);
+    subject->src = kind->hosts.src;
+    subject->dst = kind->hosts.dst;
     notice.subject = subject;
+    fill_occurrences(&notice, kind, scope);
     return notice;
+}
+
+/* Gives each kind a copy of its frames, so that frames can be added without changing the
+ * collection. */
+static void
+copy_frames(wmem_array_t *kinds, wmem_allocator_t *scope)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
+        counted_items_t *kind = wmem_array_index(kinds, i);
+        wmem_array_t *kept = kind->frames;
+        if (!kept)
+            continue;
+        kind->frames = wmem_array_new(scope, sizeof(counted_frame_t));
+        wmem_array_append(kind->frames, wmem_array_get_raw(kept),
+                          wmem_array_get_count(kept));
+    }
 }
 
 wmem_array_t *
@@ -364,8 +458,11 @@ smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *sco
     if (wmem_array_get_count(collection->item_kinds))
         wmem_array_append(kinds, wmem_array_get_raw(collection->item_kinds),
                           wmem_array_get_count(collection->item_kinds));
+    if (claims)
+        copy_frames(kinds, scope);
     for (unsigned i = 0; i < claims; i++)
-        count_claimed(kinds, wmem_array_index(collection->deferred_checks, i));
+        count_claimed(kinds, wmem_array_index(collection->deferred_checks, i),
+                      collection->keeps_frames ? scope : NULL);
     if (claims)
         wmem_array_sort(kinds, by_frame);
     for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {

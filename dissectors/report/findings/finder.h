@@ -107,6 +107,8 @@ typedef struct {
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
                                    or not known */
     uint32_t order;             /* number of findings that were made before this finding */
+    wmem_array_t *frames;       /* numbers of the frames that the finding rests on; element
+                                   uint32_t; a number may occur twice */
 } smcr_finding_t;
 
 /* The report that is examined, and the findings made so far. */
@@ -142,7 +144,22 @@ typedef struct {
     smcr_finding_rank_t rank;   /* rank of the finding; 0: the rank of its kind */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
                                    or not known */
+    wmem_array_t *frames;       /* frames that the finding rests on, beside those that `filter`
+                                   names; from smcr_finder_frames(); NULL: none */
+    const smcr_figure_subject_t *about; /* the only subject of the finding: expert items of other
+                                           connections, groups and links are left out. A member that
+                                           is not known does not matter. NULL: any subject */
 } smcr_finder_facts_t;
+
+/* Returns an empty list of frames, for smcr_finder_facts_t.frames. */
+wmem_array_t *smcr_finder_frames(const smcr_finder_t *finder);
+
+/* Appends the frame to the list. A frame of number 0 is not known, and is left out. */
+void smcr_finder_frames_add(wmem_array_t *frames, smcr_when_t when);
+
+/* Appends the frames of all notices with this filter to the list. */
+void smcr_finder_frames_add_notices(const smcr_finder_t *finder, wmem_array_t *frames,
+                                    const char *filter);
 
 /* Adds a finding with the severity of its kind, unless `facts->count` is 0. `format` and the
  * arguments after it make the sentence, as for printf(). */
