@@ -138,10 +138,25 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes)
     unsigned layers = layers_of(pinfo);
 
     count_frame(&all->capture, pinfo);
+    if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
+        smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
     all->capture.roce_frames += (layers & ROCE) != 0;
     if ((layers & (IP | TCP | ROCE)) == IP)
         count_ip(all, pinfo, bytes, layers & ICMP);
     smcr_collect_notices_end_frame(all, pinfo);
+}
+
+void
+smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo)
+{
+    const nstime_t *since = &pinfo->rel_ts; /* time since the first frame of the file */
+
+    begin(collection);
+    collection->capture.frames = pinfo->num - 1;
+    if (pinfo->fd->has_ts && pinfo->num > 1)
+        collection->capture.first_time = smcr_capture_when(pinfo).time -
+                                         (uint64_t)since->secs * SMCR_TIME_SECOND -
+                                         (uint64_t)since->nsecs;
 }
 
 /* Whether the packet is an LLC message other than TEST LINK. TEST LINK is the only LLC message that
@@ -279,17 +294,22 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
 
 /* Returns a notice of the TCP connections of SMC-R that were reset; count 0: none was. */
 static smcr_figure_notice_t
-resets(const smcr_collect_t *all, const smcr_entry_report_t *report)
+resets(const smcr_collect_t *all, const smcr_entry_report_t *report, wmem_allocator_t *scope)
 {
     smcr_figure_notice_t notice = {.filter = "tcp.flags.reset == 1"};
+    smcr_figure_occurrence_t *occurrences =
+        wmem_alloc_array(scope, smcr_figure_occurrence_t, report->connections.length);
 
     SMCR_FIGURE_EACH(connection, entry, report->connections) {
         const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(all, entry->tcp_stream);
         if (!tcp || !tcp->reset.frame)
             continue;
         notice.first = smcr_figure_when_earlier(notice.first, tcp->reset);
-        notice.count++;
+        occurrences[notice.count++] = (smcr_figure_occurrence_t){
+            tcp->reset.frame, entry->stream, entry->link_group, SMCR_FIGURE_UNKNOWN};
     }
+    notice.occurrences = occurrences;
+    notice.occurrence_count = (uint32_t)notice.count;
     return notice;
 }
 
@@ -298,7 +318,7 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_re
                         wmem_allocator_t *scope, uint32_t *count)
 {
     wmem_array_t *notices = smcr_collect_notices_all(collection, scope);
-    smcr_figure_notice_t reset = resets(collection, report);
+    smcr_figure_notice_t reset = resets(collection, report, scope);
     /* counted when the report is made: later packets may show that a packet was retransmitted, and
      * not out of order */
     smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"};

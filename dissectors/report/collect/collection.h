@@ -31,6 +31,10 @@ typedef enum {
     SMCR_COLLECTION_TAPS    /* number of taps */
 } smcr_collection_tap_t;
 
+/* Counts the frames before this one, which nobody has handed over, in an empty collection: their
+ * number, and the time of the first. */
+void smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo);
+
 /* Counts the data that `tap` hands over. `frame`: the bytes of the frame. `data` is the struct of
  * this tap, as Wireshark passes it to a listener. */
 void smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap,

@@ -10,6 +10,7 @@
 
 #include <epan/ipproto.h>
 
+#include "fields.h"
 #include "message/message.h"
 
 #define PREFIX "smcr."
@@ -34,12 +35,13 @@ typedef struct {
     const smcr_link_t *link; /* link of the item; NULL: none */
 } counted_frame_t;
 
-/* An event that counts only if later packets confirm the event. */
+/* An expert item that counts only if later packets confirm it. The first pass does not raise it. One
+ * of three members says what has to be confirmed; the others are NULL. */
 typedef struct {
-    /* the event, in the record of its packet */
-    const smcr_event_t *event;
-    /* an expert item of the event's kind, which is counted if later packets confirm the event */
-    counted_items_t kind;
+    const smcr_event_t *event;       /* an event in the record of the packet */
+    const smcr_exchange_t *request;  /* a request that gets no response */
+    const smcr_conn_t *confirmed;    /* a connection with a CLC Confirm and without RoCE packets */
+    counted_items_t kind;            /* the expert item */
 } claimed_t;
 
 static const smcr_figure_subject_t nothing = {SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
@@ -131,21 +133,42 @@ smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *p
         blame(&items[i - 1], packet->record);
 }
 
+/* Keeps an expert item about the packet that later packets have to confirm. */
+static void
+defer(smcr_collect_t *collection, const packet_info *pinfo, const smcr_record_t *record,
+      claimed_t claimed)
+{
+    claimed.kind.notice.first = smcr_capture_when(pinfo);
+    claimed.kind.hosts = hosts_of(collection, pinfo);
+    blame(&claimed.kind, record);
+    wmem_array_append_one(collection->deferred_checks, claimed);
+}
+
+/* Whether the packet is the Confirm of a connection that does not fall back. */
+static bool
+is_confirm(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    return conn && conn->confirm_frame == pinfo->num && !conn->fallback.kind;
+}
+
 void
 smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
 {
-    for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
-        claimed_t claimed = {.event = event};
+    const smcr_record_t *record = packet->record;
 
+    for (const smcr_event_t *event = record->events; event; event = event->next) {
         /* the first pass shows the event "silent" itself */
-        if (!event->deferred_check || event->id == SMCR_EVENT_silent)
-            continue;
-        blame(&claimed.kind, packet->record);
-        claimed.kind.hosts = hosts_of(collection, pinfo);
-        claimed.kind.notice.first = smcr_capture_when(pinfo);
-        wmem_array_append_one(collection->deferred_checks, claimed);
+        if (event->deferred_check && event->id != SMCR_EVENT_silent)
+            defer(collection, pinfo, record, (claimed_t){.event = event});
     }
+    if (!collection->keeps_frames) /* a report of one pass does without the items below, which would
+                                      cost memory for each request */
+        return;
+    if (record->begins_exchange)
+        defer(collection, pinfo, record, (claimed_t){.request = record->begins_exchange});
+    if (is_confirm(pinfo, record->conn))
+        defer(collection, pinfo, record, (claimed_t){.confirmed = record->conn});
 }
 
 /* ---- counting ---- */
@@ -354,18 +377,33 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
 
 /* ---- reporting ---- */
 
-/* Counts an event of the first pass as an expert item. A second pass would raise this expert item
- * under two conditions: later packets have confirmed the event, and the preference smcr.strict does
- * not suppress the item. */
+/* Returns the expert item that a second pass would raise; NULL: later packets have not confirmed
+ * it. */
+static const expert_field *
+confirmed_item(const claimed_t *claimed)
+{
+    const smcr_state_t *state = smcr_capture_state();
+
+    if (claimed->request)
+        return smcr_evidence_is_unanswered(state, claimed->request) ? &ei_smcr_no_response : NULL;
+    if (claimed->confirmed)
+        return smcr_evidence_lacks_roce(claimed->confirmed) ? &ei_smcr_no_roce : NULL;
+    return smcr_doubt_proof_holds(state, claimed->event->deferred_check)
+               ? smcr_show_event_expert(claimed->event)
+               : NULL;
+}
+
+/* Counts an expert item that the first pass has not raised. A second pass would raise it under two
+ * conditions: later packets have confirmed it, and the preference smcr.strict does not suppress
+ * it. */
 static void
 count_claimed(wmem_array_t *kinds, const claimed_t *claimed, wmem_allocator_t *frames)
 {
-    const expert_field *expert = smcr_show_event_expert(claimed->event);
-    const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
+    const expert_field *expert = confirmed_item(claimed);
+    const smcr_item_expert_row_t *row = expert ? smcr_item_expert_row(expert) : NULL;
     counted_items_t kind = claimed->kind;
 
-    if ((row->strict && !smcr_items_strict) ||
-        !smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->deferred_check))
+    if (!row || (row->strict && !smcr_items_strict))
         return;
     kind.notice = (smcr_figure_notice_t){.filter = row->filter,
                                          .severity = row->severity,

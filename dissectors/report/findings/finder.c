@@ -25,31 +25,48 @@ smcr_finder_frames_add(wmem_array_t *frames, smcr_when_t when)
         wmem_array_append_one(frames, when.frame);
 }
 
-/* Whether the occurrence is about the subject; NULL: any subject. Numbers that the subject does not
- * have do not matter. */
-static bool
-is_occurrence_about(const smcr_figure_occurrence_t *occurrence, const smcr_figure_subject_t *about)
+void
+smcr_finder_frames_add_ends(wmem_array_t *frames, const smcr_entry_connection_t *conn)
 {
-    const uint64_t pairs[][2] = {
-        {about ? about->stream : SMCR_FIGURE_UNKNOWN, occurrence->stream},
-        {about ? about->group : SMCR_FIGURE_UNKNOWN, occurrence->group},
-        {about ? about->link : SMCR_FIGURE_UNKNOWN, occurrence->link},
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(pairs); i++)
-        if (pairs[i][0] != SMCR_FIGURE_UNKNOWN && pairs[i][0] != pairs[i][1])
-            return false;
-    return true;
+    smcr_finder_frames_add(frames, conn->first_frame);
+    smcr_finder_frames_add(frames, conn->last_frame);
 }
 
-/* Appends the frames of the notice that are about the subject. */
-static void
-add_occurrences(wmem_array_t *frames, const smcr_figure_notice_t *notice,
-                const smcr_figure_subject_t *about)
+wmem_array_t *
+smcr_finder_frames_of(const smcr_finder_t *finder, const smcr_when_t *frames, unsigned count)
 {
-    for (uint32_t i = 0; i < notice->occurrence_count; i++)
-        if (is_occurrence_about(&notice->occurrences[i], about))
-            wmem_array_append_one(frames, notice->occurrences[i].frame);
+    wmem_array_t *list = smcr_finder_frames(finder);
+
+    for (unsigned i = 0; i < count; i++)
+        smcr_finder_frames_add(list, frames[i]);
+    return list;
+}
+
+/* Whether the display filter admits this value of a field: it has "field == value", or does not
+ * name the field. `test`: "field == ". */
+static bool
+admits(const char *filter, const char *test, uint64_t value)
+{
+    const char *at = strstr(filter, test);
+
+    for (; at; at = strstr(at + 1, test)) {
+        if (g_ascii_strtoull(at + strlen(test), NULL, 10) == value)
+            return true;
+    }
+    return !strstr(filter, test);
+}
+
+/* Appends the frames of the notice to the list: those of connections and link groups that the
+ * display filter admits. */
+static void
+add_occurrences(wmem_array_t *frames, const smcr_figure_notice_t *notice, const char *filter)
+{
+    for (uint32_t i = 0; i < notice->occurrence_count; i++) {
+        const smcr_figure_occurrence_t *one = &notice->occurrences[i];
+        if (admits(filter, "smcr.stream == ", one->stream) &&
+            admits(filter, "smcr.lgr == ", one->group))
+            wmem_array_append_one(frames, one->frame);
+    }
 }
 
 void
@@ -58,7 +75,7 @@ smcr_finder_frames_add_notices(const smcr_finder_t *finder, wmem_array_t *frames
 {
     for (uint32_t i = 0; i < finder->notice_count; i++)
         if (strcmp(finder->notices[i].filter, filter) == 0)
-            add_occurrences(frames, &finder->notices[i], NULL);
+            add_occurrences(frames, &finder->notices[i], filter);
 }
 
 /* Whether the character may be a part of a field's name. */
@@ -93,17 +110,16 @@ selects(const char *filter, const char *notice)
 }
 
 /* Returns the frames that a finding rests on: its own frame, the frames of its rule, and the frames
- * of the notices that its filter names. `frames` and `about` are as in smcr_finder_facts_t. */
+ * of the notices that its filter names. `frames` is as in smcr_finder_facts_t. */
 static wmem_array_t *
-frames_of(const smcr_finder_t *finder, const smcr_entry_finding_t *entry, wmem_array_t *frames,
-          const smcr_figure_subject_t *about)
+frames_of(const smcr_finder_t *finder, const smcr_entry_finding_t *entry, wmem_array_t *frames)
 {
     if (!frames)
         frames = smcr_finder_frames(finder);
     smcr_finder_frames_add(frames, entry->frame);
     for (uint32_t i = 0; i < finder->notice_count && entry->filter; i++)
         if (selects(entry->filter, finder->notices[i].filter))
-            add_occurrences(frames, &finder->notices[i], about);
+            add_occurrences(frames, &finder->notices[i], entry->filter);
     return frames;
 }
 
@@ -124,7 +140,7 @@ smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank, smcr_entry
 {
     add_found(finder, (smcr_finding_t){.entry = entry,
                                        .rank = rank,
-                                       .frames = frames_of(finder, &entry, NULL, NULL)});
+                                       .frames = frames_of(finder, &entry, NULL)});
 }
 
 /* Severity and rank of each kind of finding. */
@@ -152,7 +168,7 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
     smcr_finding_t found = {.entry = entry,
                             .rank = facts->rank ? facts->rank : kinds[facts->kind].rank,
                             .cost = facts->cost,
-                            .frames = frames_of(finder, &entry, facts->frames, facts->about)};
+                            .frames = frames_of(finder, &entry, facts->frames)};
     finder->has_rank[kinds[facts->kind].rank] = true;
     add_found(finder, found);
 }

@@ -146,16 +146,23 @@ typedef struct {
                                    or not known */
     wmem_array_t *frames;       /* frames that the finding rests on, beside those that `filter`
                                    names; from smcr_finder_frames(); NULL: none */
-    const smcr_figure_subject_t *about; /* the only subject of the finding: expert items of other
-                                           connections, groups and links are left out. A member that
-                                           is not known does not matter. NULL: any subject */
 } smcr_finder_facts_t;
 
 /* Returns an empty list of frames, for smcr_finder_facts_t.frames. */
 wmem_array_t *smcr_finder_frames(const smcr_finder_t *finder);
 
+/* Returns a list of the given frames, for smcr_finder_facts_t.frames. */
+#define SMCR_FINDER_FRAMES(finder, ...)                                                            \
+    smcr_finder_frames_of(finder, (const smcr_when_t[]){__VA_ARGS__},                              \
+                          G_N_ELEMENTS(((const smcr_when_t[]){__VA_ARGS__})))
+wmem_array_t *smcr_finder_frames_of(const smcr_finder_t *finder, const smcr_when_t *frames,
+                                    unsigned count);
+
 /* Appends the frame to the list. A frame of number 0 is not known, and is left out. */
 void smcr_finder_frames_add(wmem_array_t *frames, smcr_when_t when);
+
+/* Appends the first and the last frame of the connection to the list. */
+void smcr_finder_frames_add_ends(wmem_array_t *frames, const smcr_entry_connection_t *conn);
 
 /* Appends the frames of all notices with this filter to the list. */
 void smcr_finder_frames_add_notices(const smcr_finder_t *finder, wmem_array_t *frames,

@@ -123,6 +123,7 @@ is_collected(const packet_info *pinfo)
         return false;
     if (!collected && is_asked_for()) {
         collected = smcr_collection_new(true);
+        smcr_collection_skip(collected, pinfo);
         need_postdissector();
     }
     return collected != NULL;
