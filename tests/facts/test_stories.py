@@ -58,6 +58,11 @@ STORY = {
         [],
         [DEAD_HOST],
     ),
+    "s18c-two-points-reorder-A": (
+        [r"out of order downstream of the capture point", r"10\.0\.0\.1 to 10\.0\.0\.2"],
+        [],
+        [DEAD_HOST, SLOW_PROGRAM],
+    ),
     "s07-bufferbloat-A": (
         [r"Receive buffer full", r"10\.0\.0\.2:5201", r"6 directions waited"],
         [],
