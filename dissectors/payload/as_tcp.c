@@ -260,6 +260,30 @@ show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
     call_data_dissector(fresh, target->pinfo, target->tree);
 }
 
+bool
+smcr_payload_is_replaced(const packet_info *pinfo, const smcr_record_t *record)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+
+    return pinfo->fd->visited && rare && rare->replaced_in;
+}
+
+bool
+smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
+                                 const smcr_record_t *record, smcr_payload_fresh_t *fresh)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    smcr_record_t first = *record;
+
+    if (smcr_payload_is_replaced(pinfo, record))
+        return false;
+    if (pinfo->fd->visited && rare && rare->replaces) { /* the bytes are new where those of the first transmission were */
+        first.write_location = rare->replaces;
+        first.receiver_action = SMCR_FLOW_RECEIVER_TAKES;
+    }
+    return smcr_payload_find_new_bytes(data, &first, fresh);
+}
+
 /* Whether the frame came before a host reported over netlink to which connection its bytes
  * belong ("belated" bytes). */
 static bool

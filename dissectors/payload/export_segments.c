@@ -214,7 +214,7 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
     smcr_payload_fresh_t fresh;
 
     if (!is_exported(record->conn) || record->direction < 0 ||
-        !smcr_payload_find_new_bytes(data, record, &fresh))
+        !smcr_payload_find_accepted_bytes(data, pinfo, record, &fresh))
         return;
     const outgoing_t sending = {.role = (unsigned)record->direction,
                                .flags = TH_ACK | TH_PUSH,

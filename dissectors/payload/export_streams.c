@@ -165,11 +165,12 @@ add_held_updates(export_object_list_t *list, const packet_info *pinfo, const smc
     tvbuff_t *data;
 
     for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &record)); tvb_free(data))
-        add_update(list, pinfo,
-                   &(update_t){.conn = record.conn,
-                               .sender = record.sender,
-                               .position = smcr_place_range(record.write_location).position,
-                               .data = data});
+        if (!smcr_payload_is_replaced(pinfo, &record))
+            add_update(list, pinfo,
+                       &(update_t){.conn = record.conn,
+                                   .sender = record.sender,
+                                   .position = smcr_place_range(record.write_location).position,
+                                   .data = data});
 }
 
 /* Called by Wireshark for each packet of the tap `smcr`. A CDC message without data may still show
@@ -181,7 +182,8 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_tap_t *packet = data;
     const smcr_record_t *record = packet->record;
     smcr_payload_fresh_t fresh;
-    bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
+    bool has_data = packet->data &&
+                    smcr_payload_find_accepted_bytes(packet->data, pinfo, record, &fresh);
     const smcr_record_cdc_t *cdc = smcr_record_cdc_in_order(record);
     update_t update = {.conn = record->conn, .sender = record->sender};
 

@@ -198,6 +198,21 @@ add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *f
     } while (*next != before);
 }
 
+/* Keeps the place of a packet whose bytes come with a retransmission (smcr_payload_is_replaced()):
+ * later data wait for these bytes, as if the packet had not been captured. `from`: the packet. */
+static void
+wait_for_replacement(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
+                     const smcr_payload_fresh_t *fresh)
+{
+    bool from_server = is_from_server(from);
+    follow_record_t *record = new_record(pinfo, from_server, NULL, 0);
+
+    record->seq = (uint32_t)fresh->position;
+    if (!has_to_wait(follow, from, fresh))
+        skip_large_gap(follow, pinfo, from_server, fresh);
+    keep_waiting(follow, pinfo, record);
+}
+
 /* Removes all records that have been collected. */
 static void
 clear_records(follow_info_t *follow)
@@ -255,7 +270,7 @@ add_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *pack
     for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &record)); tvb_free(data))
         if (record.conn == packet->record->conn && /* the held bytes may belong to another
                                                       connection than the followed one */
-            smcr_payload_find_new_bytes(data, &record, &fresh))
+            smcr_payload_find_accepted_bytes(data, pinfo, &record, &fresh))
             add_data(follow, pinfo, &record, &fresh);
 }
 
@@ -282,17 +297,23 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_record_t *record = packet->record;
     const smcr_record_cdc_t *cdc = smcr_record_cdc_in_order(record);
     smcr_payload_fresh_t fresh;
-    bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
+    bool has_data = packet->data &&
+                    smcr_payload_find_accepted_bytes(packet->data, pinfo, record, &fresh);
+
+    bool is_replaced = packet->data && smcr_payload_is_replaced(pinfo, record) &&
+                       smcr_payload_find_new_bytes(packet->data, record, &fresh);
 
     if (packet->falls_back)
         add_fallback(follow, pinfo, packet->falls_back);
-    if (cdc || has_data)
+    if (cdc || has_data || is_replaced)
         set_ends(follow, record->conn);
     if (cdc && cdc->has_consumed)
         deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)cdc->consumed);
     add_held(follow, pinfo, packet);
     if (has_data)
         add_data(follow, pinfo, record, &fresh);
+    if (is_replaced)
+        wait_for_replacement(follow, pinfo, record, &fresh);
     return TAP_PACKET_DONT_REDRAW;
 }
 

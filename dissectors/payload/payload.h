@@ -37,6 +37,16 @@ typedef struct {
 bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
                                  smcr_payload_fresh_t *fresh);
 
+/* Whether a retransmission replaces the packet, which came in order: a NAK or RNR NAK proves that
+ * the receiver has refused the packet. The first pass cannot know this when the packet comes, so
+ * the result is false there. */
+bool smcr_payload_is_replaced(const packet_info *pinfo, const smcr_record_t *record);
+
+/* Finds the new bytes as smcr_payload_find_new_bytes() does, but those that the receiver has
+ * accepted: a replaced packet has none, and the retransmission has them. */
+bool smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
+                                      const smcr_record_t *record, smcr_payload_fresh_t *fresh);
+
 /* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
  * new, all bytes are shown as data. `data`: the captured bytes of the packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);
