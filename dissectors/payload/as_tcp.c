@@ -260,24 +260,32 @@ show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
     call_data_dissector(fresh, target->pinfo, target->tree);
 }
 
+/* The rarely set members of the place of a WRITE packet, in a later pass. NULL: none of them is
+ * set, or this is the first pass. */
+static const smcr_place_rare_t *
+find_completed_rare(const packet_info *pinfo, const smcr_record_t *record)
+{
+    return pinfo->fd->visited ? smcr_place_rare(record->write_location) : NULL;
+}
+
 bool
 smcr_payload_is_replaced(const packet_info *pinfo, const smcr_record_t *record)
 {
-    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    const smcr_place_rare_t *rare = find_completed_rare(pinfo, record);
 
-    return pinfo->fd->visited && rare && rare->replaced_in;
+    return rare && rare->replaced_in;
 }
 
 bool
 smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
                                  const smcr_record_t *record, smcr_payload_fresh_t *fresh)
 {
-    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    const smcr_place_rare_t *rare = find_completed_rare(pinfo, record);
     smcr_record_t first = *record;
 
-    if (smcr_payload_is_replaced(pinfo, record))
+    if (rare && rare->replaced_in)
         return false;
-    if (pinfo->fd->visited && rare && rare->replaces) { /* the bytes are new where those of the first transmission were */
+    if (rare && rare->replaces) { /* new bytes are those that were new in the first transmission */
         first.write_location = rare->replaces;
         first.receiver_action = SMCR_FLOW_RECEIVER_TAKES;
     }

@@ -63,8 +63,8 @@ def test_ground_truth_is_not_empty():
 
 @pytest.mark.parametrize("name, number", WHOLE)
 def test_what_was_sent(tshark, name, number):
-    """SHA-256 of both directions, in one pass and in two. Where the receiver has refused packets, two
-    passes give the bytes with their retransmission: the directions take turns elsewhere."""
+    """SHA-256 of both directions, in one pass and in two. Where the receiver has refused packets,
+    two passes give the bytes with their retransmission: the directions take turns elsewhere."""
     indexes = [each - 1 for of, each in WHOLE if of == name]
     bodies, again = (follow_all(tshark, name, indexes, *passes) for passes in ((), ("-2",)))
     assert sorted(bodies) == sorted(again) == indexes

@@ -150,9 +150,9 @@ are_lost_upstream(const smcr_entry_rdma_t *sum)
 }
 
 /* Returns the beginning of the sentence, which says where packets were lost:
- * 1. No packet is missing in the capture, so the capture has the packets in the order of their PSNs.
- *    What the receiver missed was lost or out of order downstream of the capture point, or the
- *    packet is damaged. Packets whose ICRC is known to be wrong have a finding of their own.
+ * 1. No packet is missing in the capture, so it has the packets in the order of their PSNs. What the
+ *    receiver missed was lost or out of order downstream of the capture point, or the packet is
+ *    damaged. Packets whose ICRC is known to be wrong have a finding of their own.
  * 2. Packets were lost upstream, and none came later out of order: packets were lost.
  * 3. All NAKs ask for packets that were captured out of order: packets were out of order.
  * 4. Otherwise packets were lost or out of order.

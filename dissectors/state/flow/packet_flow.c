@@ -595,15 +595,19 @@ shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
     return smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind != SMCR_DOUBT_NONE;
 }
 
-/* Whether the bytes of the packet with this record are those of the stream: the packet came in
- * order, or it is a retransmission that replaces such a packet. */
+/* Whether the bytes of the stream at `place` are those of the packet with this record: the packet
+ * came in order, or it is a retransmission that replaces such a packet. */
 static bool
-carries_bytes(const smcr_record_t *record)
+carries_bytes(const smcr_record_t *record, const smcr_place_t *place)
 {
-    const smcr_place_t *place = record->write_location;
-    const smcr_place_rare_t *rare = place ? smcr_place_rare(place) : NULL;
+    if (!record->write_location)
+        return false;
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    smcr_stream_range_t range = smcr_place_range(record->write_location);
+    bool counts = record->receiver_action == SMCR_FLOW_RECEIVER_TAKES || (rare && rare->replaces);
 
-    return place && (record->receiver_action == SMCR_FLOW_RECEIVER_TAKES || (rare && rare->replaces));
+    return counts && range.known && range.position == place->position &&
+           record->write_location->length == place->length;
 }
 
 /* Notes that a retransmitted WRITE packet replaces its last transmission, if the receiver has
@@ -614,20 +618,17 @@ carries_bytes(const smcr_record_t *record)
 static void
 note_replacement(const smcr_arrival_t *arrival)
 {
+    smcr_state_t *state = arrival->state;
     smcr_place_t *place = arrival->record->write_location;
+    uint32_t frame = arrival->refused_frame;
     smcr_record_t refused;
 
-    if (!arrival->refused_frame ||
-        !smcr_record_find(arrival->state, arrival->refused_frame, SMCR_RECORD_OUTERMOST, &refused) ||
-        !carries_bytes(&refused))
+    if (!frame || !smcr_record_find(state, frame, SMCR_RECORD_OUTERMOST, &refused) ||
+        !carries_bytes(&refused, place))
         return;
-    smcr_stream_range_t range = smcr_place_range(refused.write_location);
-    if (!range.known || range.position != place->position ||
-        refused.write_location->length != place->length)
-        return;
-    smcr_place_rare_t *old = smcr_place_make_rare(arrival->state, refused.write_location);
+    smcr_place_rare_t *old = smcr_place_make_rare(state, refused.write_location);
     old->replaced_in = arrival->when.frame;
-    smcr_place_make_rare(arrival->state, place)->replaces =
+    smcr_place_make_rare(state, place)->replaces =
         old->replaces ? old->replaces : refused.write_location;
 }
 

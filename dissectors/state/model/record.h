@@ -104,8 +104,8 @@ typedef struct {
     smcr_held_t *buffered_payload; /* the copied bytes of the packet, until they go to the
                                       application's dissectors (struct smcr_held); NULL: the bytes
                                       are not held */
-    uint32_t replaced_in;  /* frame of the retransmission that brings the bytes of this packet, since
-                              the receiver has refused this packet, which came in order; 0: none */
+    uint32_t replaced_in;  /* frame of the retransmission that brings the bytes of this packet: the
+                              receiver has refused this packet, which came in order; 0: none */
     smcr_place_t *replaces; /* place of the first transmission, if the packet is such a
                                retransmission; NULL: it is none */
     uint8_t order;         /* replaces `order` of smcr_record_t; set if the packet came before its
