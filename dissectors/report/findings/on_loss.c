@@ -150,8 +150,8 @@ are_lost_upstream(const smcr_entry_rdma_t *sum)
 }
 
 /* Returns the beginning of the sentence, which says where packets were lost:
- * 1. No packet is missing in the capture, so it has the packets in the order of their PSNs. What the
- *    receiver missed was lost or out of order downstream of the capture point, or the packet is
+ * 1. No packet is missing in the capture, so it has all packets, in the order of their PSNs. What
+ *    the receiver missed was lost or out of order downstream of the capture point, or the packet is
  *    damaged. Packets whose ICRC is known to be wrong have a finding of their own.
  * 2. Packets were lost upstream, and none came later out of order: packets were lost.
  * 3. All NAKs ask for packets that were captured out of order: packets were out of order.
@@ -164,8 +164,8 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
 
     if (!sum->missing && !sum->repeated_after.read)
         return finder->report->capture.check_icrc == SMCR_FIGURE_YES
-                   ? "Packets lost or out of order downstream of the capture point"
-                   : "Packets lost or out of order downstream of the capture point, or damaged "
+                   ? "Packets lost or out of order downstream"
+                   : "Packets lost or out of order downstream, or damaged "
                      "(-o smcr.check_icrc:TRUE)";
     if (is_in_order && are_lost_upstream(sum) && !sum->repeated_after.read)
         return "Packets lost";
