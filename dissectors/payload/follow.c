@@ -12,6 +12,8 @@
 #include "fields.h"
 #include "tcp_state.h"
 
+#define REPLACED_MAX 16384 /* number of newest records among which a retransmission finds the data
+                              that it replaces: both senders have fewer packets unacknowledged */
 #define WAITING_MAX 1024 /* maximum number of waiting packets of one direction: a sender never has
                             more packets unacknowledged */
 
@@ -83,10 +85,12 @@ deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t 
         free_record(record); /* earlier packets have already carried the data */
         return;
     }
-    if (missing < 0)
+    if (missing < 0) {
         g_byte_array_remove_range(record->data, 0, (unsigned)-missing);
-    else
+        record->seq = *next;
+    } else {
         add_missing(follow, pinfo, record->is_server, (uint64_t)missing);
+    }
     *next = end;
     add_record(follow, record);
 }
@@ -198,19 +202,51 @@ add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *f
     } while (*next != before);
 }
 
-/* Keeps the place of a packet whose bytes come with a retransmission (smcr_payload_is_replaced()):
- * later data wait for these bytes, as if the packet had not been captured. `from`: the packet. */
+/* Copies to the data of `record` the bytes of `fresh` that have the same stream positions. */
 static void
-wait_for_replacement(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *from,
-                     const smcr_payload_fresh_t *fresh)
+overwrite_record(const follow_record_t *record, const smcr_payload_fresh_t *fresh)
 {
-    bool from_server = is_from_server(from);
-    follow_record_t *record = new_record(pinfo, from_server, NULL, 0);
+    uint32_t ahead = (uint32_t)fresh->position - record->seq;
+    unsigned length = tvb_captured_length(fresh->data);
 
-    record->seq = (uint32_t)fresh->position;
-    if (!has_to_wait(follow, from, fresh))
-        skip_large_gap(follow, pinfo, from_server, fresh);
-    keep_waiting(follow, pinfo, record);
+    if (ahead < record->data->len)
+        tvb_memcpy(fresh->data, record->data->data + ahead, 0,
+                   MIN(length, record->data->len - ahead));
+}
+
+/* Returns the record with the data of the packet in `frame`; NULL: there is none among the last
+ * REPLACED_MAX records of the list. Newer records come first, so a text about missing bytes comes
+ * after the data of its frame. */
+static const follow_record_t *
+find_record(const GList *records, bool from_server, uint32_t frame)
+{
+    unsigned left = REPLACED_MAX;
+
+    for (; records && left > 0; records = records->next, left--) {
+        const follow_record_t *record = records->data;
+        if (record->packet_num == frame && record->is_server == from_server)
+            return record;
+    }
+    return NULL;
+}
+
+/* If the packet is a retransmission of a packet that the receiver has refused, replaces the data of
+ * that packet by its own. The data stay in their place in the text. */
+static void
+replace_refused(const follow_info_t *follow, const smcr_tap_t *packet)
+{
+    bool from_server = is_from_server(packet->record);
+    smcr_payload_fresh_t fresh;
+    uint32_t frame;
+
+    if (!packet->data ||
+        !smcr_payload_find_replacing_bytes(packet->data, packet->record, &fresh, &frame))
+        return;
+    const follow_record_t *record = find_record(follow->fragments[from_server], from_server, frame);
+    if (!record)
+        record = find_record(follow->payload, from_server, frame);
+    if (record)
+        overwrite_record(record, &fresh);
 }
 
 /* Removes all records that have been collected. */
@@ -270,7 +306,7 @@ add_held(follow_info_t *follow, const packet_info *pinfo, const smcr_tap_t *pack
     for (unsigned i = 0; (data = smcr_payload_next_buffered(packet, &i, &record)); tvb_free(data))
         if (record.conn == packet->record->conn && /* the held bytes may belong to another
                                                       connection than the followed one */
-            smcr_payload_find_accepted_bytes(data, pinfo, &record, &fresh))
+            smcr_payload_find_new_bytes(data, &record, &fresh))
             add_data(follow, pinfo, &record, &fresh);
 }
 
@@ -297,23 +333,20 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_record_t *record = packet->record;
     const smcr_record_cdc_t *cdc = smcr_record_cdc_in_order(record);
     smcr_payload_fresh_t fresh;
-    bool has_data = packet->data &&
-                    smcr_payload_find_accepted_bytes(packet->data, pinfo, record, &fresh);
+    bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
 
-    bool is_replaced = packet->data && smcr_payload_is_replaced(pinfo, record) &&
-                       smcr_payload_find_new_bytes(packet->data, record, &fresh);
 
     if (packet->falls_back)
         add_fallback(follow, pinfo, packet->falls_back);
-    if (cdc || has_data || is_replaced)
+    if (cdc || has_data)
         set_ends(follow, record->conn);
     if (cdc && cdc->has_consumed)
         deliver_waiting(follow, pinfo, !is_from_server(record), (uint32_t)cdc->consumed);
     add_held(follow, pinfo, packet);
     if (has_data)
         add_data(follow, pinfo, record, &fresh);
-    if (is_replaced)
-        wait_for_replacement(follow, pinfo, record, &fresh);
+    else
+        replace_refused(follow, packet);
     return TAP_PACKET_DONT_REDRAW;
 }
 

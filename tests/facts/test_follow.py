@@ -63,8 +63,7 @@ def test_ground_truth_is_not_empty():
 
 @pytest.mark.parametrize("name, number", WHOLE)
 def test_what_was_sent(tshark, name, number):
-    """SHA-256 of both directions, in one pass and in two. Where the receiver has refused packets,
-    two passes give the bytes with their retransmission: the directions take turns elsewhere."""
+    """SHA-256 of both directions, in one pass and in two."""
     indexes = [each - 1 for of, each in WHOLE if of == name]
     bodies, again = (follow_all(tshark, name, indexes, *passes) for passes in ((), ("-2",)))
     assert sorted(bodies) == sorted(again) == indexes
@@ -77,8 +76,7 @@ def test_what_was_sent(tshark, name, number):
             size,
             digest,
         ), ENDS[direction]
-    assert streams(raw(again[number - 1])) == got
-    assert again[number - 1] == body or name.endswith("n-lossy")
+    assert again[number - 1] == body
 
 
 def test_alone_as_with_others(tshark):
