@@ -144,13 +144,6 @@ defer(smcr_collect_t *collection, const packet_info *pinfo, const smcr_record_t 
     wmem_array_append_one(collection->deferred_checks, claimed);
 }
 
-/* Whether the packet is the Confirm of a connection that does not fall back. */
-static bool
-is_confirm(const packet_info *pinfo, const smcr_conn_t *conn)
-{
-    return conn && conn->confirm_frame == pinfo->num && !conn->fallback.kind;
-}
-
 void
 smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
@@ -167,7 +160,7 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
         return;
     if (record->begins_exchange)
         defer(collection, pinfo, record, (claimed_t){.request = record->begins_exchange});
-    if (is_confirm(pinfo, record->conn))
+    if (record->conn && record->conn->confirm_frame == pinfo->num)
         defer(collection, pinfo, record, (claimed_t){.confirmed = record->conn});
 }
 
@@ -386,8 +379,11 @@ confirmed_item(const claimed_t *claimed)
 
     if (claimed->request)
         return smcr_evidence_is_unanswered(state, claimed->request) ? &ei_smcr_no_response : NULL;
-    if (claimed->confirmed)
-        return smcr_evidence_lacks_roce(claimed->confirmed) ? &ei_smcr_no_roce : NULL;
+    if (claimed->confirmed) {
+        bool is_over_tcp = claimed->confirmed->fallback.kind;
+        return !is_over_tcp && smcr_evidence_lacks_roce(claimed->confirmed) ? &ei_smcr_no_roce
+                                                                            : NULL;
+    }
     return smcr_doubt_proof_holds(state, claimed->event->deferred_check)
                ? smcr_show_event_expert(claimed->event)
                : NULL;
