@@ -22,6 +22,9 @@
  * wrong order. Packets whose times differ by more than this are in the right order. */
 #define DISORDER_TIME UINT64_C(5000000)
 
+/* Nanoseconds. In less time, no sender sends so many packets that their PSNs wrap. */
+#define WRAP_TIME UINT64_C(100000000)
+
 /* A request. The verdict on it depends on these members and on the state of its flow. */
 typedef struct {
     const smcr_sent_t *packet;
@@ -80,6 +83,7 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->first_announced = flow->has_acks = flow->has_copy_by_time = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
+    flow->far = (smcr_flow_far_t){0};
     begin_at(flow, psn);
 }
 
@@ -97,6 +101,47 @@ bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
     return flow->psn_history.used && is_far(flow, psn);
+}
+
+bool
+smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when)
+{
+    const smcr_seen_packet_t *last = smcr_seen_find(&flow->psn_history, flow->highest);
+
+    if (smcr_psn_distance((uint32_t)(flow->highest & SMCR_PSN_MASK), psn) > 0)
+        return true;
+    return last && when.time > smcr_seen_last(last).time + WRAP_TIME;
+}
+
+/* The unwrapped PSN of a request that goes on after a hole in the capture: the PSN is above all
+ * earlier ones. */
+static smcr_psn_t
+psn_after_hole(const smcr_flow_t *flow, uint32_t psn)
+{
+    smcr_psn_t near = smcr_psn_near(flow->highest, psn);
+
+    return near > flow->highest ? near : near + SMCR_PSN_MASK + 1;
+}
+
+void
+smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn)
+{
+    smcr_flow_far_t *far = &flow->far;
+    bool is_successive = far->frame && psn == ((far->psn + 1) & SMCR_PSN_MASK);
+
+    *far = (smcr_flow_far_t){frame, psn, is_successive ? far->count + 1 : 1};
+}
+
+/* How many captured requests come directly before `packet` though they are not of the flow so far:
+ * only `packet` proves that the flow goes on. */
+static uint32_t
+count_far_before(const smcr_flow_t *flow, const smcr_sent_t *packet)
+{
+    const smcr_flow_far_t *far = &flow->far;
+
+    if (far->frame == packet->when.frame && far->psn == packet->psn) /* the packet itself */
+        return far->count - 1;
+    return far->frame && packet->psn == ((far->psn + 1) & SMCR_PSN_MASK) ? far->count : 0;
 }
 
 /* ---- copies ---- */
@@ -285,7 +330,10 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
     if (!flow->unproven)
         return;
-    for (smcr_psn_t at = MAX(flow->unproven, psn + 1); at <= flow->highest; at++) {
+    smcr_psn_t from = MAX(flow->unproven, psn + 1);
+    if (flow->highest >= flow->psn_history.size) /* the history does not keep older PSNs */
+        from = MAX(from, flow->highest - flow->psn_history.size + 1);
+    for (smcr_psn_t at = from; at <= flow->highest; at++) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, at);
         if (awaits_proof(seen))
             *seen->rare->discard_proof = frame;
@@ -463,6 +511,8 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
 
     if (flow->highest + 1 < psn) {
         verdict->missing = (uint32_t)(psn - flow->highest - 1);
+        if (packet->goes_on)
+            verdict->missing -= count_far_before(flow, packet);
         add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
     }
     const smcr_range_t *gap = find_open_gap(flow, packet, psn);
@@ -780,7 +830,8 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 /* ---- requests ---- */
 
 /* Sets verdict->psn, the unwrapped PSN of a request. The first request begins the flow. A request
- * whose PSN is too far away begins the flow anew (begin_new_life()). A request with a wrong ICRC
+ * whose PSN is too far away begins the flow anew (begin_new_life()), unless it proves that the flow
+ * goes on. A request with a wrong ICRC
  * never begins a flow, because its PSN may be wrong. */
 static void
 unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
@@ -794,6 +845,10 @@ unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet
         begin_at(flow, packet->psn);
         take_early_ack(flow, scope);
     } else if (is_far(flow, packet->psn)) {
+        if (packet->goes_on) {
+            verdict->psn = psn_after_hole(flow, packet->psn);
+            return;
+        }
         begin_new_life(flow, packet->psn);
         take_id(&flow->ids, packet);
     }

@@ -89,6 +89,13 @@ typedef struct {
     smcr_when_t when; /* frame and time of the acknowledgement */
 } smcr_flow_early_t;
 
+/* Requests with successive PSNs that are far from the highest PSN of the flow (smcr_flow_note_far()). */
+typedef struct {
+    uint32_t frame; /* frame of the last of them; 0: there are none */
+    uint32_t psn;   /* PSN of the last of them, 24 bits */
+    uint32_t count; /* how many they are */
+} smcr_flow_far_t;
+
 /* How the sender of a flow sets the IPv4 identifications of its packets. If the sender gives each
  * packet a new identification, a packet with the identification and the PSN of an earlier packet is
  * a duplicate made by the network. All zeros: no packet has had an identification. */
@@ -160,6 +167,7 @@ typedef struct {
     smcr_psn_t unproven; /* Lowest PSN of the packets after a gap whose fate is open: nothing proves
                             that the receiver took them in, or that it discarded them. 0: there is
                             no such packet. */
+    smcr_flow_far_t far;         /* the last requests whose PSNs are far from `highest` */
     smcr_reads_t *reads;         /* the last READs of this flow; NULL: there has been no READ */
     smcr_responses_t *responses; /* the responses of this flow; NULL: there has been none */
 } smcr_flow_t;
@@ -196,9 +204,20 @@ smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
                                     wmem_allocator_t *scope, const smcr_sent_t *packet);
 
 /* Whether a request with `psn`, of 24 bits, proves that the queue pair number now belongs to a new
- * connection. The proof: `psn` is more than 131,072 above the highest PSN of the flow, or more than
- * 16,384 below the highest PSN. Returns false before the first request. */
+ * connection, if its content does not prove that the flow goes on (`goes_on` of smcr_sent_t). The
+ * proof: `psn` is more than 131,072 above the highest PSN of the flow, or more than 16,384 below
+ * the highest PSN. Returns false before the first request. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
+
+/* Whether a request with `psn`, of 24 bits, that is far from the highest PSN of the flow can come
+ * after a hole in the capture. Its PSN is ahead, or more than 100 ms have passed: then the PSNs
+ * have wrapped in the hole, and the request is not out of order. */
+bool smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when);
+
+/* Notes a request in `frame` with `psn`, of 24 bits, that is far from the highest PSN of the flow and
+ * of which it is not known whether the flow goes on. If a later request shows that it does, the
+ * capture does not lack this one. */
+void smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn);
 
 /* What a response says about requests (InfiniBand Architecture Specification, volume 1, 9.7.5). */
 typedef struct {

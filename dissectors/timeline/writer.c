@@ -176,10 +176,13 @@ find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 }
 
 /* Whether the acknowledgement, which came on `link`, covers the packet: the packet was sent on the
- * same link, and has the PSN that the acknowledgement names, or an earlier one. */
+ * same link, and has the PSN that the acknowledgement names, or an earlier one. If the capture
+ * misses more than 2^23 packets in between, the PSN of an earlier packet looks like a later one. */
 static bool
 is_covered(const in_flight_t *sent, const smcr_link_t *link, const smcr_ack_t *ack)
 {
+    if (sent->acked && *sent->acked == ack)
+        return true;
     return sent->link == link && smcr_psn_distance(sent->psn, ack->psn) >= 0;
 }
 

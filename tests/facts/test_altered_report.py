@@ -203,6 +203,50 @@ def test_a_first_contact_is_open_until_confirm_link_is_answered(tshark, scratch,
     assert report(tshark, path_of(name))["connections"][0]["outcome"] == "fallback"
 
 
+# ---- holes ----
+
+DATA = {"6.1-v2-j-http11": (28, 60), "6.1-v1-h4-two-links-rkeys": (120,)}  # first frames of holes
+
+
+def holes(size):
+    """Captures with a hole: a name, the first frame after it, and the frames."""
+    for name, firsts in DATA.items():
+        for first in firsts:
+            frames = frames_of(name)
+            sender = alterations.host(frames[first - 1])
+            yield name, first, alterations.with_hole(frames, first, size, sender)
+
+
+def links_of(found):
+    return sum(len(group["links"]) for group in found["link_groups"])
+
+
+@pytest.mark.parametrize("size", (100_000, 1_000_000, 9_000_000))
+def test_a_link_goes_on_after_a_hole(tshark, scratch, size):
+    for name, first, frames in holes(size):
+        whole = report(tshark, path_of(name))
+        altered = report(tshark, write(scratch, name, frames))
+        assert {flow["missing"] for flow in altered["rdma_flows"]} == {0, size}, first
+        assert len(altered["connections"]) == len(whole["connections"])
+        assert links_of(altered) == links_of(whole)
+        assert not altered["breaches"]
+
+
+def test_a_hole_with_an_unknown_link_after_it_is_reported(tshark, scratch):
+    """The first message after it is a DELETE RKEY, which may be of a link that began in the hole."""
+    name = "6.1-v2-j-http11"
+    (first, *_) = [
+        message.frame
+        for message in wire.roce_messages(path_of(name))
+        if message.data[0] & 15 == alterations.DELETE_RKEY
+    ]
+    frames = frames_of(name)
+    sender = alterations.host(frames[first - 1])
+    hole = alterations.with_hole(frames, first, 1_000_000, sender)
+    altered = report(tshark, write(scratch, name, hole))
+    assert "packet_ahead" in {finding["kind"] for finding in altered["findings"]}
+
+
 # ---- two clocks ----
 
 

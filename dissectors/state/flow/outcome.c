@@ -22,6 +22,7 @@ sent_of(const smcr_arrival_t *arrival)
         .dma_length = roce->dma_length,
         .ip_id = roce->ip_id,
         .corrupt = roce->has_bad_icrc,
+        .goes_on = arrival->goes_on,
     };
 }
 

@@ -493,6 +493,8 @@ typedef struct {
                               message */
     smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
     smcr_when_t when;      /* frame and time of the packet */
+    bool goes_on;          /* the content of the packet proves that it is of a known link, though
+                              its PSN is far from the highest PSN of its flow */
     bool replaces_corrupt; /* all earlier packets with this PSN had a wrong ICRC, so this packet is
                               the first valid one */
     smcr_when_t first_sent; /* frame and time at which a packet with this PSN was sent for the first
