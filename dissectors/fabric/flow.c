@@ -22,6 +22,9 @@
  * wrong order. Packets whose times differ by more than this are in the right order. */
 #define DISORDER_TIME UINT64_C(5000000)
 
+/* Nanoseconds. A sender that goes back retransmits its packets without a longer pause. */
+#define BURST_PAUSE UINT64_C(1000000)
+
 /* Nanoseconds. In less time, no sender sends so many packets that their PSNs wrap. */
 #define WRAP_TIME UINT64_C(100000000)
 
@@ -80,6 +83,7 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->psn_history = (smcr_seen_t){0};
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
+    flow->sent_psn = flow->burst_psn = 0;
     flow->first_announced = flow->has_acks = flow->has_copy_by_time = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
@@ -385,6 +389,17 @@ refusal_of(uint8_t kind, unsigned code)
                ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
 }
 
+/* Notes up to which PSN a NAK or RNR NAK proves that the sender has sent. It names a request that has
+ * come, but for a PSN sequence error: then it names the first PSN that is missing, and a request
+ * after it has come. */
+static void
+note_sent(smcr_flow_t *flow, smcr_flow_coverage_t said, unsigned code)
+{
+    bool has_later = refusal_of(said.kind, code) == SMCR_STEP_OUT_OF_SEQUENCE;
+
+    flow->sent_psn = MAX(flow->sent_psn, said.psn + has_later);
+}
+
 /* Takes in a NAK or RNR NAK. The low bits of the syndrome are the timer of an RNR NAK, or the
  * reason of any other NAK. */
 static void
@@ -397,6 +412,7 @@ take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         flow->steps.rnr_timer = (uint64_t)(smcr_ib_rnr_timer_ms(code) * 1e6);
     smcr_steps_nak(&flow->steps, scope, said.psn, refusal_of(said.kind, code), packet->when);
     take_refusal(flow, said.psn, packet->when.frame);
+    note_sent(flow, said, code);
 }
 
 /* Takes in a response to the requests of `flow`. A response before the first request is kept until
@@ -520,6 +536,23 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
     verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
 }
 
+/* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier ones.
+ * Either of two conditions is enough: 1. a NAK or RNR NAK proves that the PSN was sent before; 2. the
+ * packet follows such a packet in one burst. A sender that goes back retransmits all that it has sent
+ * since, and the capture does not show how much that is. */
+static bool
+misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+{
+    bool follows = flow->burst_psn && psn == flow->burst_psn + 1 &&
+                   packet->when.time < flow->burst_time + BURST_PAUSE;
+
+    if (psn > flow->sent_psn && !follows)
+        return false;
+    flow->burst_psn = psn;
+    flow->burst_time = packet->when.time;
+    return true;
+}
+
 /* Takes in a request whose PSN is above all earlier PSNs. */
 static void
 take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
@@ -527,6 +560,8 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 {
     smcr_psn_t psn = verdict->psn;
 
+    verdict->first_missing = misses_first(flow, packet, psn);
+    verdict->original = !verdict->first_missing;
     raise_highest(flow, smcr_reads_end(flow->reads, psn));
     judge_new_order(flow, scope, packet, verdict);
     flow->highest = psn;

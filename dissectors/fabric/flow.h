@@ -70,6 +70,9 @@ typedef struct {
                                 packet in `first`, which came after a gap */
     bool first_good;         /* the packet is a retransmission: all earlier packets with its PSN had
                                 wrong ICRCs, and its own ICRC is right */
+    bool first_missing;      /* the PSN is above all earlier ones, but a NAK or RNR NAK proves that the
+                                sender had sent it, or the packet follows such a packet in one
+                                burst: the capture may miss its first transmission */
     bool peer_silent;        /* the packet proves that the peer has stopped answering; true for one
                                 packet of each silence */
     smcr_step_back_t *step;  /* the step back that the packet belongs to; NULL: none */
@@ -162,6 +165,10 @@ typedef struct {
     smcr_ids_t ids;              /* how the sender sets IPv4 identifications */
     smcr_flow_early_t early_ack; /* last acknowledgement before the first request */
     smcr_psn_t refused_psn; /* PSN that the last NAK or RNR NAK named; 0: none */
+    smcr_psn_t burst_psn;   /* PSN of the last packet whose `first_missing` is true; 0: none */
+    uint64_t burst_time;    /* time of that packet, nanoseconds since the epoch */
+    smcr_psn_t sent_psn;    /* highest PSN that was sent, as a NAK or RNR NAK proves; 0: there is
+                               none */
     smcr_psn_t discarded_up_to; /* highest PSN of the requests after a gap that the receiver may
                                    have discarded; 0: none */
     smcr_psn_t unproven; /* Lowest PSN of the packets after a gap whose fate is open: nothing proves

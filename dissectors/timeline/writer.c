@@ -456,12 +456,29 @@ prolong_answer(const step_t *step, int asker, smcr_when_t since, smcr_when_t unt
         add(step, asker, SMCR_INTERVAL_ANSWER, asks_later ? writer->last_write : since, until);
 }
 
+/* Adds the time in which the first transmission of the packet of `step` is missing: the packet may
+ * have been retransmitted since the last captured packet of its writer. */
+static void
+take_missing_first(const step_t *step)
+{
+    int side = step->packet->record->sender;
+    smcr_when_t seen = step->timeline->writer[side].last_seen;
+    smcr_when_t since = seen.frame ? seen : step->timeline->begun;
+
+    add(step, side, SMCR_INTERVAL_NOT_CAPTURED, since, step->packet->when);
+    add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, step->packet->when);
+    prolong_answer(step, !side, since, step->packet->when);
+}
+
 /* Adds the intervals of the retransmission, if the packet of `step` is a retransmission. */
 static void
 take_retransmission(const step_t *step)
 {
     const smcr_record_t *record = step->packet->record;
     int side = record->sender;
+
+    if (smcr_record_misses_first(record))
+        take_missing_first(step);
     smcr_when_t first = find_first_transmission(&step->timeline->writer[side], record);
 
     if (!first.frame)

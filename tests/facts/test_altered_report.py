@@ -139,6 +139,36 @@ def test_naks_of_a_mirror_port_count_once(tshark, scratch, name):
     assert [flow["late_naks"] for flow in altered["rdma_flows"]] == late and any(late)
 
 
+# ---- retransmissions whose first transmission is missing ----
+
+FIRST, NAK = 995, 1016  # frames of 6.1-v1-n-lossy: a packet, and the NAK that asks for it
+
+
+def read_times(tshark, path):
+    """{(direction, PSN): when messages report data as read, after the announcement}"""
+    fields = ("smcr.dir", "infiniband.bth.psn", "smcr.cdc.read_time")
+    shown = tshark.show(
+        path, "-2", "-Y", fields[-1], "-T", "fields", *(x for field in fields for x in ("-e", field))
+    )
+    return {tuple(line.split("\t")[:2]): line.split("\t")[2] for line in shown.splitlines()}
+
+
+def test_a_nak_proves_that_a_packet_was_sent_before(tshark, scratch):
+    name = "6.1-v1-n-lossy"
+    packets = {packet.frame: packet for packet in wire.roce(path_of(name))}
+    burst = {
+        frame
+        for frame, packet in packets.items()
+        if FIRST <= frame < NAK
+        and packet.ends == packets[FIRST].ends
+        and packet.opcode < alterations.RESPONSES[0]
+    }
+    altered = write(scratch, name, alterations.left_out(frames_of(name), burst))
+    whole, after = read_times(tshark, path_of(name)), read_times(tshark, altered)
+    assert {key: after[key] for key in after} == {key: whole.get(key) for key in after}
+    assert len(after) > len(whole) / 2
+
+
 # ---- handshakes ----
 
 

@@ -245,7 +245,8 @@ typedef struct smcr_event {
     MEMBER(uint8_t, order, : 3, SMCR_FLOW_IS_NEXT) \
     /* the packet is a retransmission, and an acknowledgement had covered its PSN before */ \
     MEMBER(bool, was_acked, : 1, false) \
-    /* the packet is a retransmission, and the receiver discarded the first transmission */ \
+    /* the packet is a retransmission, and the receiver discarded the first transmission; of any \
+     * other packet: see smcr_record_misses_first() */ \
     MEMBER(bool, was_discarded, : 1, false) \
     /* side of the link group that sent the packet */ \
     MEMBER(int8_t, sender, , SMCR_LGR_SIDE_UNKNOWN) \
@@ -366,6 +367,14 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
     while (event && event->id != id)
         event = event->next;
     return event != NULL;
+}
+
+/* Whether a NAK proves that the packet was sent before, though no earlier packet of the capture has
+ * its PSN, or the packet follows such a packet in one burst. */
+static inline bool
+smcr_record_misses_first(const smcr_record_t *record)
+{
+    return record->order != SMCR_FLOW_IS_RETRANSMISSION && record->was_discarded;
 }
 
 /* Whether the network has changed the order of packets: the packet comes after packets with higher
