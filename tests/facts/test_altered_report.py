@@ -277,6 +277,28 @@ def test_a_hole_with_an_unknown_link_after_it_is_reported(tshark, scratch):
     assert "packet_ahead" in {finding["kind"] for finding in altered["findings"]}
 
 
+# ---- roles ----
+
+DELETE_LINK = 4  # type of LLC
+LINKS_END = ("6.1-v1-h1-two-links-second-fails", "6.1-v2-h1-two-links-second-fails")
+
+
+@pytest.mark.parametrize("name", LINKS_END)
+def test_the_client_is_named_only_where_it_asks(tshark, scratch, name):
+    whole = frames_of(name)
+    client = alterations.host(whole[0])
+    deletions = [
+        message.frame
+        for message in wire.roce_messages(path_of(name))
+        if message.data[0] & 15 == DELETE_LINK
+    ]
+    for first in deletions:
+        path = write(scratch, name, whole[first - 1 :])
+        shown = tshark.show(path, "-Y", "smcr.link.delete_asked", "-V", "-O", "smcr")
+        assert "asks or tells the other" in shown or not shown
+        assert "The client asks" not in shown or alterations.host(whole[first - 1]) == client
+
+
 # ---- two clocks ----
 
 
