@@ -18,7 +18,7 @@ PROPOSAL, ACCEPT, CONFIRM = 1, 2, 3
 CLOSED = ("6.1-v2-t-different-tokens", "6.1-v1-c-three-conns", "6.1-v1-b-first-contact-ipv6")
 IPV6 = ("6.1-v1-b-first-contact-ipv6", "6.1-v1-a-first-contact-ipv4", "6.1-v2-v-vlan")
 DECLINED_LATE = ("6.1-v1-f6-decline-confirm-link-timeout", "6.1-v2-f6-decline-confirm-link-timeout")
-REUSED = ("6.1-v2-j-http11", "6.1-v2-c-three-conns")
+REUSED = ("6.1-v2-j-http11", "6.1-v2-c-three-conns", "6.1-v2-q-forty-conns")
 MICROSECONDS = 10**6  # timestamps a second
 DIRECTIONS = ("client_to_server", "server_to_client")
 
@@ -302,13 +302,13 @@ def test_the_client_is_named_only_where_it_asks(tshark, scratch, name):
 # ---- two clocks ----
 
 
-@pytest.mark.parametrize("late", (-2, 1, 2))
+@pytest.mark.parametrize("late", (-2, 0.02, 0.05, 0.3, 1, 2))
 @pytest.mark.parametrize("name", REUSED)
 def test_nobody_is_blamed_for_two_clocks(tshark, scratch, name, late):
     """The clock of the interface that captures RoCE is so many seconds late."""
     roce = {packet.frame for packet in wire.roce(path_of(name))}
     moved = [
-        pcapng.at_time(frame, pcapng.time(frame) + late * MICROSECONDS * (frame.number in roce))
+        pcapng.at_time(frame, pcapng.time(frame) + int(late * MICROSECONDS) * (frame.number in roce))
         for frame in frames_of(name)
     ]
     moved.sort(key=pcapng.time)

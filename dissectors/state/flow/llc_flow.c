@@ -630,6 +630,31 @@ note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb
         rmb->first->confirm_frame = arrival->when.frame;
 }
 
+/* Whether the connection certainly is open for the owner of its RMB. `data`: the message, an
+ * smcr_exchange_message_t. */
+static bool
+is_certainly_open(const smcr_conn_t *conn, const void *data)
+{
+    const smcr_exchange_message_t *message = data;
+
+    return !conn->first_contact && smcr_doubt_conn_is_open(conn, message->from->side) &&
+           !smcr_doubt_conn(message->arrival, conn).kind;
+}
+
+/* Notes that a side announces an RMB after CLC has named it for a connection which is open. If both
+ * sides do so, nobody has broken a rule: TCP and RoCE have times of two clocks. `rmb`: NULL: the RKey
+ * names no RMB so far. */
+static void
+note_confirmed_late(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
+{
+    smcr_lgr_t *lgr = message->lgr;
+
+    if (message->response || !rmb || !smcr_rmb_find_conn(rmb, is_certainly_open, message))
+        return;
+    lgr->confirmed_late[message->from->side] = true;
+    lgr->clocks_differ |= lgr->confirmed_late[0] && lgr->confirmed_late[1];
+}
+
 /* Takes in CONFIRM RKEY: the owner announces an RMB with its keys on all links, and the peer
  * agrees. The response echoes the request, so it announces the RMB if the request is not captured.
  * (3.5.5.2.1, A.3.5) */
@@ -641,6 +666,7 @@ take_in_confirm_rkey(const smcr_exchange_message_t *message)
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, owner, rkey);
     bool agrees = message->response && !(message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
 
+    note_confirmed_late(message, entry ? entry->rmb : NULL);
     if (entry && agrees)
         entry->rmb->confirm_agreed = true;
     if (message->response && (message->requested || !agrees))
