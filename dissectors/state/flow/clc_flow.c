@@ -123,10 +123,10 @@ take_in_size(smcr_conn_side_t *side)
 static bool
 was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
 {
-    smcr_lgr_t *lgr = before->lgr;
+    const smcr_lgr_t *lgr = before->lgr;
 
     return lgr->first_contact_captured && smcr_conn_began_before_capture(before) &&
-           !smcr_doubt_group(arrival, lgr).kind;
+           !smcr_evidence_lacks_before(lgr, arrival->when.frame);
 }
 
 /* Gives the token to the connection: CDC messages to the side `owner` name the connection by
