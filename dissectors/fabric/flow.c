@@ -389,9 +389,9 @@ refusal_of(uint8_t kind, unsigned code)
                ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
 }
 
-/* Notes up to which PSN a NAK or RNR NAK proves that the sender has sent. It names a request that has
- * come, but for a PSN sequence error: then it names the first PSN that is missing, and a request
- * after it has come. */
+/* Notes up to which PSN a NAK or RNR NAK proves that the sender has sent. It names a request that
+ * has come, but for a PSN sequence error: then it names the first PSN that is missing, and a
+ * request after it has come. */
 static void
 note_sent(smcr_flow_t *flow, smcr_flow_coverage_t said, unsigned code)
 {
@@ -536,10 +536,10 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
     verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
 }
 
-/* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier ones.
- * Either of two conditions is enough: 1. a NAK or RNR NAK proves that the PSN was sent before; 2. the
- * packet follows such a packet in one burst. A sender that goes back retransmits all that it has sent
- * since, and the capture does not show how much that is. */
+/* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier
+ * ones. Either of two conditions is enough: 1. a NAK or RNR NAK proves that the PSN was sent
+ * before; 2. the packet follows such a packet in one burst. A sender that goes back retransmits all
+ * that it has sent since, and the capture does not show how much that is. */
 static bool
 misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {

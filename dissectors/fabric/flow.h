@@ -70,8 +70,8 @@ typedef struct {
                                 packet in `first`, which came after a gap */
     bool first_good;         /* the packet is a retransmission: all earlier packets with its PSN had
                                 wrong ICRCs, and its own ICRC is right */
-    bool first_missing;      /* the PSN is above all earlier ones, but a NAK or RNR NAK proves that the
-                                sender had sent it, or the packet follows such a packet in one
+    bool first_missing;      /* the PSN is above all earlier ones, but a NAK or RNR NAK proves that
+                                the sender had sent it, or the packet follows such a packet in one
                                 burst: the capture may miss its first transmission */
     bool peer_silent;        /* the packet proves that the peer has stopped answering; true for one
                                 packet of each silence */
@@ -92,7 +92,8 @@ typedef struct {
     smcr_when_t when; /* frame and time of the acknowledgement */
 } smcr_flow_early_t;
 
-/* Requests with successive PSNs that are far from the highest PSN of the flow (smcr_flow_note_far()). */
+/* Requests with successive PSNs that are far from the highest PSN of the flow
+ * (smcr_flow_note_far()). */
 typedef struct {
     uint32_t frame; /* frame of the last of them; 0: there are none */
     uint32_t psn;   /* PSN of the last of them, 24 bits */
@@ -221,8 +222,8 @@ bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
  * have wrapped in the hole, and the request is not out of order. */
 bool smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when);
 
-/* Notes a request in `frame` with `psn`, of 24 bits, that is far from the highest PSN of the flow and
- * of which it is not known whether the flow goes on. If a later request shows that it does, the
+/* Notes a request in `frame` with `psn`, of 24 bits, that is far from the highest PSN of the flow
+ * and of which it is not known whether the flow goes on. If a later request shows that it does, the
  * capture does not lack this one. */
 void smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn);
 

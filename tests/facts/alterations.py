@@ -229,7 +229,9 @@ def parts(whole):
 
 # ---- packet sequence numbers ----
 
-RESPONSES = range(13, 19)  # opcodes of RC that answer requests: their PSNs are those of the requests
+RESPONSES = range(
+    13, 19
+)  # opcodes of RC that answer requests: their PSNs are those of the requests
 PSN_AT = 9  # in the BTH
 
 

@@ -148,7 +148,13 @@ def read_times(tshark, path):
     """{(direction, PSN): when messages report data as read, after the announcement}"""
     fields = ("smcr.dir", "infiniband.bth.psn", "smcr.cdc.read_time")
     shown = tshark.show(
-        path, "-2", "-Y", fields[-1], "-T", "fields", *(x for field in fields for x in ("-e", field))
+        path,
+        "-2",
+        "-Y",
+        fields[-1],
+        "-T",
+        "fields",
+        *(x for field in fields for x in ("-e", field)),
     )
     return {tuple(line.split("\t")[:2]): line.split("\t")[2] for line in shown.splitlines()}
 
@@ -263,7 +269,7 @@ def test_a_link_goes_on_after_a_hole(tshark, scratch, size):
 
 
 def test_a_hole_with_an_unknown_link_after_it_is_reported(tshark, scratch):
-    """The first message after it is a DELETE RKEY, which may be of a link that began in the hole."""
+    """The first message after it is a DELETE RKEY: its link may have begun in the hole."""
     name = "6.1-v2-j-http11"
     (first, *_) = [
         message.frame
@@ -308,7 +314,9 @@ def test_nobody_is_blamed_for_two_clocks(tshark, scratch, name, late):
     """The clock of the interface that captures RoCE is so many seconds late."""
     roce = {packet.frame for packet in wire.roce(path_of(name))}
     moved = [
-        pcapng.at_time(frame, pcapng.time(frame) + int(late * MICROSECONDS) * (frame.number in roce))
+        pcapng.at_time(
+            frame, pcapng.time(frame) + int(late * MICROSECONDS) * (frame.number in roce)
+        )
         for frame in frames_of(name)
     ]
     moved.sort(key=pcapng.time)

@@ -21,8 +21,8 @@ typedef struct {
     smcr_figure_subject_t hosts; /* source and destination of the first item's frame */
     const smcr_conn_t *conn;     /* connection of the first item; NULL: none */
     const smcr_link_t *link;     /* link of the first item; NULL: none */
-    bool is_event;               /* the first item is of an event of the state, not of the bytes of a
-                                    single message */
+    bool is_event;               /* the first item is of an event of the state, not of the bytes of
+                                    a single message */
     bool blamed;                 /* the packet that the item is about has come, and side, connection
                                     and link are set */
 } counted_items_t;
@@ -368,8 +368,9 @@ with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
     return notice;
 }
 
-/* Whether the items are breaches of a rule for several packets, counted before a later packet has shown that TCP and RoCE have
- * times of two clocks: their order means nothing, so nobody has broken a rule. */
+/* Whether the items are breaches of a rule for several packets, counted before a later packet has
+ * shown that TCP and RoCE have times of two clocks: their order means nothing, so nobody has broken
+ * a rule. */
 static bool
 is_of_order(const counted_items_t *kind)
 {

@@ -118,8 +118,8 @@ take_in_size(smcr_conn_side_t *side)
 }
 
 /* Whether CDC messages with the token have come before CLC announces it, though the capture has the
- * first contact of the group, and no packet of the group is missing. `before`: the connection made of
- * these messages, or another one that had the token. */
+ * first contact of the group, and no packet of the group is missing. `before`: the connection made
+ * of these messages, or another one that had the token. */
 static bool
 was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
 {
@@ -266,10 +266,10 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
     return &link->qp[side];
 }
 
-/* Whether the server has sent packets on the link of a first contact before its Accept. `qp`: the queue
- * pair with the number that the Accept names, as far as known before; NULL: none. The first packet of
- * its link has the initial PSN that the Accept announces, so that it is the same link: a queue pair
- * begins at a random PSN. */
+/* Whether the server has sent packets on the link of a first contact before its Accept. `qp`: the
+ * queue pair with the number that the Accept names, as far as known before; NULL: none. The first
+ * packet of its link has the initial PSN that the Accept announces, so that it is the same link: a
+ * queue pair begins at a random PSN. */
 static bool
 has_begun_before(smcr_qp_t *qp, const smcr_clc_t *clc)
 {

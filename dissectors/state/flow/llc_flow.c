@@ -519,7 +519,8 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 }
 
 /* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message
- * asks for the end of the link. If the roles are not known, the message may do either. `link`: NULL: the group has no link with this number. */
+ * asks for the end of the link. If the roles are not known, the message may do either. `link`:
+ * NULL: the group has no link with this number. */
 static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {
@@ -642,8 +643,8 @@ is_certainly_open(const smcr_conn_t *conn, const void *data)
 }
 
 /* Notes that a side announces an RMB after CLC has named it for a connection which is open. If both
- * sides do so, nobody has broken a rule: TCP and RoCE have times of two clocks. `rmb`: NULL: the RKey
- * names no RMB so far. */
+ * sides do so, nobody has broken a rule: TCP and RoCE have times of two clocks. `rmb`: NULL: the
+ * RKey names no RMB so far. */
 static void
 note_confirmed_late(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {

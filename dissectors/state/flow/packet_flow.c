@@ -720,8 +720,8 @@ is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
     return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);
 }
 
-/* Whether the link of `qp`, which receives the packet, still exists as far as the capture shows, and
- * the packet can come after a hole in the capture. */
+/* Whether the link of `qp`, which receives the packet, still exists as far as the capture shows,
+ * and the packet can come after a hole in the capture. */
 static bool
 can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -729,10 +729,10 @@ can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
            smcr_flow_can_go_on(&qp->traffic.flow, arrival->roce->psn, arrival->when);
 }
 
-/* Whether the content of a packet whose PSN is far from the highest proves that the packet is of the
- * link of `qp` all the same: it writes to an open connection, or it is a CDC message
- * of a connection that its sender has not closed. A new queue pair with the same number has other
- * RMBs and other connections. So the capture misses the packets in between. */
+/* Whether the content of a packet whose PSN is far from the highest proves that the packet is of
+ * the link of `qp` all the same: it writes to an open connection, or it is a CDC message of a
+ * connection that its sender has not closed. A new queue pair with the same number has other RMBs
+ * and other connections. So the capture misses the packets in between. */
 static bool
 proves_link(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -782,6 +782,21 @@ may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return is_ack && (!qp || !smcr_qp_peer(qp)->number_known);
 }
 
+/* Whether the packet, which goes to the number of `qp`, is of the link of `qp`. Notes a packet of
+ * which this is not known, and one that proves it though its PSN is far from the highest. */
+static bool
+is_of_link(smcr_arrival_t *arrival, smcr_qp_t *qp)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+
+    if (!is_of_other_life(qp, smcr_qp_peer(qp), roce))
+        return true;
+    arrival->goes_on = proves_link(arrival, qp);
+    if (!arrival->goes_on)
+        smcr_flow_note_far(&qp->traffic.flow, arrival->when.frame, roce->psn);
+    return arrival->goes_on;
+}
+
 /* Finds the known SMC-R queue pair with the number and the GID of the packet's receiver; NULL:
  * there is none. */
 static smcr_qp_t *
@@ -807,15 +822,8 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (!qp)
         return false;
     smcr_qp_t *peer = smcr_qp_peer(qp);
-    if (is_from_stranger(peer, roce))
+    if (is_from_stranger(peer, roce) || !is_of_link(arrival, qp))
         return false;
-    if (is_of_other_life(qp, peer, roce)) {
-        if (!proves_link(arrival, qp)) {
-            smcr_flow_note_far(&qp->traffic.flow, arrival->when.frame, roce->psn);
-            return false;
-        }
-        arrival->goes_on = true;
-    }
 
     qp->link->packet_count += !roce->has_bad_icrc;
     arrival->qp = qp;
@@ -1031,8 +1039,8 @@ completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     return true;
 }
 
-/* If the PSN of the packet is far from those of a known queue pair with this number, the packet is of
- * another one. If that one has not ended in the capture, and the packet is no CONFIRM LINK, with
+/* If the PSN of the packet is far from those of a known queue pair with this number, the packet is
+ * of another one. If that one has not ended in the capture, and the packet is no CONFIRM LINK, with
  * which a link begins, the capture certainly misses packets. */
 void
 smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn)
