@@ -4,6 +4,7 @@ Each test has a kind of alteration that once made something false of a true capt
 """
 
 import functools
+import gzip
 
 import alterations
 import pcapng
@@ -303,6 +304,37 @@ def test_the_client_is_named_only_where_it_asks(tshark, scratch, name):
         shown = tshark.show(path, "-Y", "smcr.link.delete_asked", "-V", "-O", "smcr")
         assert "asks or tells the other" in shown or not shown
         assert "The client asks" not in shown or alterations.host(whole[first - 1]) == client
+
+
+# ---- a host's clock ----
+
+NETLINK = (824).to_bytes(2, "big")  # ARPHRD_NETLINK, in Linux cooked headers
+LATE = ("http", "late-many", "late-reuse", "whole-and-dump")
+
+
+def tcp_ends(found):
+    return {
+        tuple((conn[role]["addr"], conn[role]["port"]) for role in ("client", "server"))
+        for conn in found["connections"]
+        if conn["client"]["port"]
+    }
+
+
+@pytest.mark.parametrize("off", (-2, 2))
+@pytest.mark.parametrize("name", LATE)
+def test_another_clock_of_netlink_exchanges_no_roles(tshark, scratch, name, off):
+    path = scratch / f"{name}.pcapng"
+    path.write_bytes(gzip.decompress(captures("late")[f"{name}.pcapng"].read_bytes()))
+    head, frames = pcapng.read(path)
+    whole = tcp_ends(report(tshark, path))
+    told = [pcapng.data(frame)[2:4] == NETLINK for frame in frames]
+    assert any(told) and whole
+    moved = [
+        pcapng.at_time(frame, pcapng.time(frame) + off * MICROSECONDS * late)
+        for frame, late in zip(frames, told, strict=True)
+    ]
+    pcapng.write(path, head, sorted(moved, key=pcapng.time))
+    assert tcp_ends(report(tshark, path)) <= whole
 
 
 # ---- two clocks ----
