@@ -45,6 +45,7 @@ ICRC = "An ICRC is right or wrong as the specification says"
 FIGURES = "Figures of the report are those of the bytes, the hosts and the fields"
 JSON = "The JSON is what its schema says, and can be added up and stored"
 FINDINGS = "The first finding is the cause"
+FRAMES = "smcr.finding shows the frames of each finding"
 TABLES = "Tables, trees and graphs say what the report and the bytes say"
 FILTERS = "Every filter finds what it names"
 HOSTILE = "Whatever bytes come: no crash, no hang, no leak, no wrong JSON"
@@ -270,6 +271,31 @@ EVERY = [
             "unit/test_tcp_way.c",
             "direction->counts.data_segments += segment->length ? 1 : 0;",
             "direction->counts.data_segments++;",
+        ),
+        (
+            FRAMES,
+            "finding-without-its-frame",
+            "dissectors/report/findings/finder.c",
+            "facts/test_finding_frames.py::test_frames_show_the_findings_of_the_report[s04-pmtu]",
+            "    smcr_finder_frames_add(frames, entry->frame);\n",
+            "",
+        ),
+        (
+            FRAMES,
+            "frames-without-items",
+            "dissectors/report/findings/finder.c",
+            "facts/test_finding_frames.py::test_frames_have_the_expert_items_of_the_finding"
+            "[6.1-v2-n-lossy]",
+            "            wmem_array_append_one(frames, one->frame);",
+            "            continue;",
+        ),
+        (
+            FINDINGS,
+            "every-http-status-is-an-error",
+            "dissectors/report/application/application.c",
+            "unit/test_application.c",
+            "    return (status[0] == '4' || status[0] == '5') && is_number && status[3] == ' ';",
+            "    return is_number && status[3] == ' ';",
         ),
         (
             FABRIC,

@@ -48,7 +48,7 @@ WORDS = {
     "report/application": "application",
     "report/congestion": "congestion",
     "report/write": "page json text",
-    "report/listen": "listener finding",
+    "report/listen": "listener",
     "report/tables": "table",
     "report": "report",
     "statistics": "arrow conversation graph statistics",

@@ -8,10 +8,10 @@
 #include <epan/conversation.h>
 #include <epan/ipproto.h>
 
-#include "host.h"
+#include "ip_packet.h"
+#include "wire/wire.h"
 
-#define SHORTEST 20  /* length of a TCP header without options, bytes */
-#define FLAGS 0x0fff /* mask of the flags in bytes 12 and 13 of the header */
+#define SHORTEST 20 /* length of a TCP header without options, bytes */
 
 /* Finds the IP header before the TCP segment of the frame. Returns false if there is none, or if
  * the captured bytes do not have the whole TCP header. */
@@ -68,7 +68,7 @@ smcr_host_tcp_segment(tvbuff_t *tvb, packet_info *pinfo, struct tcpheader *tcp)
         .th_sport = (uint16_t)pinfo->srcport,
         .th_dport = (uint16_t)pinfo->destport,
         .th_hlen = header,
-        .th_flags = (uint16_t)(smcr_wire_number(bytes + 12, 2) & FLAGS),
+        .th_flags = (uint16_t)(smcr_wire_number(bytes + 12, 2) & TH_MASK),
         .th_stream = get_tcp_conversation_data(conversation, pinfo)->stream,
         .ip_src = pinfo->src,
         .ip_dst = pinfo->dst,

@@ -70,9 +70,10 @@ void smcr_item_observe(smcr_item_observer_t *with);
  * preference smcr.strict is. */
 void smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, expert_field *expert);
 
-/* Raises the expert item `expert`, of experts.def, at `item`. `text` is the text of the expert item; NULL: the sentence in
- * experts.def. An expert item whose row is `strict` is raised only with the preference smcr.strict.
- * If smcr_item_is_breach() holds for the expert item, also adds the hidden field smcr.breach. */
+/* Raises the expert item `expert`, of experts.def, at `item`. `text` is the text of the expert
+ * item; NULL: the sentence in experts.def. An expert item whose row is `strict` is raised only with
+ * the preference smcr.strict. If smcr_item_is_breach() holds for the expert item, also adds the
+ * hidden field smcr.breach. */
 #define smcr_item_raise(pinfo, item, expert) smcr_item_raise_text(pinfo, item, expert, NULL)
 void smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
                           const char *text);

@@ -468,7 +468,8 @@ smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const s
     else if (icrc->status == SMCR_IB_ICRC_GOOD)
         add_status(tvb, tree, icrc, "correct");
     else if (icrc->sender_doubted)
-        smcr_item_raise_unconditionally(pinfo, add_status(tvb, tree, icrc, "unverified"), &ei_smcr_icrc_doubted);
+        smcr_item_raise_unconditionally(pinfo, add_status(tvb, tree, icrc, "unverified"),
+                                        &ei_smcr_icrc_doubted);
     else
         add_status(tvb, tree, icrc, "unverified");
     pinfo->current_proto = protocol;

@@ -167,7 +167,9 @@ UNITS = {
     "not_captured": Terms("SUM(smcr.missing)"),
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
-    "application_errors": A_FRAME,
+    "application_errors": Terms(
+        Term("http.response.code", "http.response.code >= 400"), besides=["frame.number == {frame}"]
+    ),
     "no_roce": Terms("smcr.no_roce"),
     "undelivered": A_FRAME,
     "tcp_loss": A_FRAME,  # with as many of Wireshark's names for it as there are

@@ -37,8 +37,8 @@ typedef struct {
     const smcr_link_t *link; /* link of the item; NULL: none */
 } counted_frame_t;
 
-/* An expert item that counts only if later packets confirm it. The first pass does not raise it. One
- * of three members says what has to be confirmed; the others are NULL. */
+/* An expert item that counts only if later packets confirm it. The first pass does not raise it.
+ * One of three members says what has to be confirmed; the others are NULL. */
 typedef struct {
     const smcr_event_t *event;       /* an event in the record of the packet */
     const smcr_exchange_t *request;  /* a request that gets no response */

@@ -22,9 +22,9 @@ typedef struct {
  * so without such a notice the finding has no frame. `notice_count`: number of `notices`. Texts of
  * findings are allocated in `scope`, or belong to the report or to the notices.
  *
- * Returns the frames that the findings rest on: an array of smcr_finding_frame_t in `scope`, ordered
- * by the number of the finding. A pair of frame and number may occur twice. The array has all frames
- * only if the notices have their occurrences. */
+ * Returns the frames that the findings rest on: an array of smcr_finding_frame_t in `scope`,
+ * ordered by the number of the finding. A pair of frame and number may occur twice. The array has
+ * all frames only if the notices have their occurrences. */
 wmem_array_t *smcr_findings_find(smcr_entry_report_t *report,
                                  const smcr_figure_notice_t *notices, uint32_t notice_count,
                                  wmem_allocator_t *scope);

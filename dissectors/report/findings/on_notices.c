@@ -241,12 +241,15 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 }
 
 /* Finding: the application's protocol reports errors, in messages at the beginning of a WRITE. The
- * errors are the application's, not SMC-R's: one finding of the lowest severity has all of them. */
+ * errors are the application's, not SMC-R's: one finding of the lowest severity has all of them.
+ * The filter has the frame of the first WRITE, since Wireshark may show the message in a later
+ * frame. */
 static void
 find_application_errors(smcr_finder_t *finder)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(finder->scope, "");
     wmem_strbuf_t *filter = wmem_strbuf_new(finder->scope, "");
+    wmem_array_t *frames = smcr_finder_frames(finder);
     smcr_when_t first = {0};
     uint64_t count = 0;
 
@@ -258,7 +261,8 @@ find_application_errors(smcr_finder_t *finder)
             continue;
         wmem_strbuf_append_printf(text, "%s%s (%s)", count ? ", " : "", error->name,
                                   smcr_words_number(finder->scope, notice->count));
-        wmem_strbuf_append_printf(filter, "%s%s", count ? " || " : "", error->filter);
+        wmem_strbuf_append_printf(filter, " || %s", error->filter);
+        smcr_finder_frames_add_notices(finder, frames, notice->filter);
         first = smcr_figure_when_earlier(first, notice->first);
         count += notice->count;
     }
@@ -266,7 +270,10 @@ find_application_errors(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_APPLICATION_ERRORS,
                                            .count = count,
                                            .when = first,
-                                           .filter = wmem_strbuf_finalize(filter)},
+                                           .frames = frames,
+                                           .filter = wmem_strdup_printf(
+                                               finder->scope, "frame.number == %" PRIu32 "%s",
+                                               first.frame, wmem_strbuf_finalize(filter))},
                     "The application's protocol reports errors: %s", wmem_strbuf_finalize(text));
 }
 

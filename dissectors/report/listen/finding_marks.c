@@ -63,7 +63,7 @@ add_mark(const smcr_finding_frame_t *one)
 }
 
 void
-smcr_finding_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames)
+smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames)
 {
     uint32_t count = report->findings.length;
 
@@ -198,7 +198,7 @@ end_pass(void)
         smcr_collection_notices(collected, report, scope, &count);
     wmem_array_t *frames = smcr_findings_find(report, notices, count, scope);
 
-    smcr_finding_marks_set(report, frames);
+    smcr_listener_marks_set(report, frames);
     wmem_destroy_allocator(scope);
     forget_collected();
 }
@@ -212,7 +212,7 @@ end_file(void)
 }
 
 void
-smcr_finding_marks_register(void)
+smcr_listener_marks_register(void)
 {
     static const smcr_tap_observer_t observer = {is_collected, collect_packet};
 

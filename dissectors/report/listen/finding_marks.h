@@ -15,7 +15,7 @@
 
 /* Marks the frames of a report's findings; replaces all marks. `frames`: from smcr_findings_find().
  * Texts are copied. */
-void smcr_finding_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames);
+void smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames);
 
 /* Registers what follows the first pass. Called once, at start. */
-void smcr_finding_marks_register(void);
+void smcr_listener_marks_register(void);

@@ -79,7 +79,7 @@ draw_report(smcr_listeners_t *listeners)
     wmem_array_t *frames = smcr_findings_find(report, notices, count, scope);
 
     if (marks_frames(listeners->filter, listeners->selection))
-        smcr_finding_marks_set(report, frames);
+        smcr_listener_marks_set(report, frames);
     listeners->draw(report, listeners->context);
     wmem_destroy_allocator(scope);
 }
@@ -263,5 +263,5 @@ void
 smcr_listeners_register(void)
 {
     register_cleanup_routine(end_file);
-    smcr_finding_marks_register();
+    smcr_listener_marks_register();
 }

@@ -1,0 +1,63 @@
+/* Errors in the protocols of applications: the first bytes of messages, and of messages that only
+ * look like errors.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include <glib.h>
+#include <string.h>
+
+#include "report/application/application.h"
+
+typedef struct {
+    const char *name;  /* name of the error; NULL: none */
+    const char *bytes; /* first bytes of the message */
+    uint32_t length;   /* number of bytes */
+} row_t;
+
+#define BYTES(text) .bytes = text, .length = sizeof(text) - 1
+
+static const row_t rows[] = {
+    {.name = "HTTP status 400 or above", BYTES("HTTP/1.1 404 Not Found\r\n")},
+    {.name = "HTTP status 400 or above", BYTES("HTTP/1.0 503 Busy\r\n")},
+    {.name = NULL, BYTES("HTTP/1.1 200 OK\r\n")},
+    {.name = NULL, BYTES("HTTP/1.1 304 Not Modified\r\n")},
+    {.name = NULL, BYTES("HTTP/1.1 4x4 ?\r\n")},
+    {.name = NULL, BYTES("HTTP/1.1 404")},
+    {.name = "fatal TLS alert", BYTES("\x15\x03\x03\x00\x02\x02\x28")},
+    {.name = NULL, BYTES("\x15\x03\x03\x00\x02\x01\x00")}, /* warning: close_notify */
+    {.name = NULL, BYTES("\x15\x03\x03\x00\x13\x02\x28")}, /* encrypted */
+    {.name = "MySQL error", BYTES("\x17\x00\x00\x01\xff\x48\x04#HY000No")},
+    {.name = NULL, BYTES("\x07\x00\x00\x01\x00\x48\x04#HY000No")}, /* OK_Packet */
+    {.name = "PostgreSQL error", BYTES("E\x00\x00\x00\x66SERROR\x00VERROR\x00")},
+    {.name = NULL, BYTES("E\x00\x00\x00\x66SNOTICE\x00V")},
+    {.name = NULL, BYTES("Every message begins somehow")},
+    {.name = "Redis error", BYTES("-ERR unknown command\r\n")},
+    {.name = "Redis error", BYTES("-WRONGTYPE Operation\r\n")},
+    {.name = NULL, BYTES("-ERROR of nobody\r\n")},
+    {.name = NULL, BYTES("-ERR")},
+    {.name = NULL, BYTES("")},
+};
+
+static void
+check_rows(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        /* a copy of these bytes alone: AddressSanitizer sees a byte that is read beyond them */
+        uint8_t *bytes = g_memdup2(rows[i].bytes, rows[i].length);
+        const smcr_application_error_t *error = smcr_application_error_of(bytes, rows[i].length);
+
+        g_assert_cmpstr(error ? error->name : NULL, ==, rows[i].name);
+        if (error)
+            g_assert_true(smcr_application_error_with_filter(error->filter) == error);
+        g_free(bytes);
+    }
+    g_assert_null(smcr_application_error_with_filter("smcr.nak"));
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/application/errors", check_rows);
+    return g_test_run();
+}
