@@ -101,6 +101,7 @@ PROPERTIES = [
             "facts/test_export.py",
             "facts/test_export_tcp.py",
             "facts/test_bulk.py",
+            "facts/test_refused.py",
         ],
     ),
     (

@@ -596,6 +596,19 @@ take_first_good(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
         flow->corrupt_from = psn <= flow->highest ? psn : 0;
 }
 
+/* Returns the frame of the last packet with the PSN, if a NAK or RNR NAK has named the PSN, or a
+ * lower PSN, since that packet. Then the receiver waits for the named PSN, and has not accepted the
+ * packet. Returns 0 if this is not proven, or if an acknowledgement covers the PSN. */
+static uint32_t
+find_refused(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
+             const smcr_flow_verdict_t *verdict)
+{
+    uint32_t last = smcr_seen_last(seen).frame;
+    bool is_refused = flow->refused_psn <= verdict->psn && flow->last_refusal_frame > last;
+
+    return is_refused && !verdict->acked_before ? last : 0;
+}
+
 /* Compares a retransmission with the history of its PSN. Sets the members of the verdict that only
  * retransmissions have, and adds the packet to the history. */
 static void
@@ -611,6 +624,7 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     verdict->first_discarded = smcr_seen_was_discarded(seen);
     verdict->first_good = !seen->had_good_icrc && !packet->corrupt;
     if (!packet->corrupt) {
+        verdict->refused_frame = find_refused(flow, seen, verdict);
         seen->had_good_icrc = true;
         smcr_seen_retransmit(seen, scope, packet);
     }

@@ -70,6 +70,9 @@ typedef struct {
                                 packet in `first`, which came after a gap */
     bool first_good;         /* the packet is a retransmission: all earlier packets with its PSN had
                                 wrong ICRCs, and its own ICRC is right */
+    uint32_t refused_frame;  /* frame of the last packet with the PSN before this retransmission, if
+                                a NAK or RNR NAK since proves that the receiver did not accept that
+                                packet, and no acknowledgement covers the PSN; 0: not proven */
     bool peer_silent;        /* the packet proves that the peer has stopped answering; true for one
                                 packet of each silence */
     smcr_step_back_t *step;  /* the step back that the packet belongs to; NULL: none */

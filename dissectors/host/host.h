@@ -12,3 +12,4 @@
 #include "hooks.h"
 #include "ip_packet.h"
 #include "preferences.h"
+#include "tcp_segment.h"

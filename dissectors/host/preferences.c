@@ -14,6 +14,7 @@ smcr_preferences_t smcr_preferences = {
     .builtin_too = false,
     .check_icrc = false,
     .roce = false,
+    .findings = false,
 };
 
 static const enum_val_t heuristics[] = {
@@ -45,6 +46,10 @@ static const struct {
      "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE whatever "
      "its UDP source port",
      &smcr_preferences.roce},
+    {"findings", "Find the frames of findings in the first pass",
+     "Show the findings of the report in their frames (smcr.finding), although neither a display "
+     "filter nor a colour rule names that field while the file is read",
+     &smcr_preferences.findings},
     {"strict", "Tell of doubtful and harmless breaches, too",
      "Also raise expert items for what breaks a rule of RFC 7609 without doing harm, or seems to "
      "while the capture lacks packets that may explain it",

@@ -22,6 +22,8 @@ typedef struct {
                                          heuristic dissectors are called */
     compat_pref_bool check_icrc;      /* the ICRC of every RoCE packet is checked */
     compat_pref_bool roce;            /* RoCE packets that are not SMC-R are analysed, too */
+    compat_pref_bool findings;        /* the first pass finds the frames of findings, even if nobody
+                                         asks for smcr.finding so far */
     compat_pref_bool builtin_too;     /* Wireshark's own dissector `smc` also shows each message, so
                                          that its filters work */
     const char *smcss;                /* path of a file with the output of the program smcss; NULL

@@ -122,6 +122,22 @@ set_expert_text(packet_info *pinfo, proto_item *item, const char *text)
     proto_item_set_text(newest, "%.*s): %s", (int)strcspn(label, ")"), label, text);
 }
 
+static smcr_item_observer_t *observer;
+
+void
+smcr_item_observe(smcr_item_observer_t *with)
+{
+    observer = with;
+}
+
+void
+smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, expert_field *expert)
+{
+    expert_add_info(pinfo, item, expert);
+    if (observer)
+        observer(pinfo, expert);
+}
+
 void
 smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *text)
 {
@@ -130,7 +146,7 @@ smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert,
     if (row->strict && !smcr_items_strict)
         return;
     add_breach_field(item, row);
-    expert_add_info(pinfo, item, expert);
+    smcr_item_raise_unconditionally(pinfo, item, expert);
     if (text)
         set_expert_text(pinfo, item, text);
 }

@@ -60,8 +60,17 @@ smcr_item_is_breach(int group, int severity)
     return (group == PI_PROTOCOL || group == PI_MALFORMED) && severity >= PI_WARN;
 }
 
-/* Raises the expert item `expert`, of experts.def, at `item`. All expert items of the plugin are
- * raised by this function. `text` is the text of the expert item; NULL: the sentence in
+/* Called for each expert item that the plugin raises. */
+typedef void smcr_item_observer_t(packet_info *pinfo, const expert_field *expert);
+
+/* Sets the observer of all expert items of the plugin. Called once, when protocols register. */
+void smcr_item_observe(smcr_item_observer_t *with);
+
+/* Raises the expert item `expert` at `item`, with the sentence in experts.def, whatever the
+ * preference smcr.strict is. */
+void smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, expert_field *expert);
+
+/* Raises the expert item `expert`, of experts.def, at `item`. `text` is the text of the expert item; NULL: the sentence in
  * experts.def. An expert item whose row is `strict` is raised only with the preference smcr.strict.
  * If smcr_item_is_breach() holds for the expert item, also adds the hidden field smcr.breach. */
 #define smcr_item_raise(pinfo, item, expert) smcr_item_raise_text(pinfo, item, expert, NULL)

@@ -260,6 +260,36 @@ show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
     call_data_dissector(fresh, target->pinfo, target->tree);
 }
 
+bool
+smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *record,
+                                  smcr_payload_fresh_t *fresh, uint32_t *replaced)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    smcr_record_t first = *record;
+
+    if (!rare || !rare->replaces)
+        return false;
+    first.write_location = rare->replaces; /* new bytes are those that were new there */
+    first.receiver_action = SMCR_FLOW_RECEIVER_TAKES;
+    *replaced = rare->replaces->frame;
+    return smcr_payload_find_new_bytes(data, &first, fresh);
+}
+
+bool
+smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
+                                 const smcr_record_t *record, smcr_payload_fresh_t *fresh)
+{
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    bool is_known = pinfo->fd->visited && rare;
+    uint32_t replaced;
+
+    if (is_known && rare->replaced_in)
+        return false;
+    if (is_known && rare->replaces)
+        return smcr_payload_find_replacing_bytes(data, record, fresh, &replaced);
+    return smcr_payload_find_new_bytes(data, record, fresh);
+}
+
 /* Whether the frame came before a host reported over netlink to which connection its bytes
  * belong ("belated" bytes). */
 static bool

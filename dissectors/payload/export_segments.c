@@ -1,7 +1,9 @@
 /* Exports connections as if they had stayed on TCP, for programs that know TCP only: File > Export
  * PDUs to File. Each packet that changes the byte stream becomes a segment. The data of a segment
  * are the new bytes of an RDMA WRITE. A segment acknowledges the bytes that a CDC message reports
- * as read. The end of a stream (RFC 7609 4.8) becomes FIN or RST. SYNs are copied from TCP.
+ * as read. So the window is the size of the RMB element, in which these bytes are free again. The
+ * end of a stream (RFC 7609 4.8) becomes FIN or RST. SYNs are copied from TCP, with the window
+ * scale (RFC 7323) that the size needs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,7 +14,17 @@
 #include <epan/in_cksum.h>
 #include <wiretap/wtap.h>
 
-enum { TCP = 6, HOPS = 64, TCP_HEADER = 20, IPV4_HEADER = 20, IPV6_HEADER = 40 };
+enum {
+    TCP = 6,
+    HOPS = 64,
+    TCP_HEADER = 20,
+    OPTION_NOP = 1,    /* kind of the option No-Operation (RFC 9293 3.1) */
+    OPTION_SCALE = 3,  /* kind of the option Window Scale (RFC 7323 2.2); its length is also 3 */
+    SCALE_OPTION = 4, /* length of the option Window Scale, with a No-Operation before it */
+    SCALE_MAX = 14,   /* RFC 7323 2.3 */
+    IPV4_HEADER = 20,
+    IPV6_HEADER = 40
+};
 
 /* State of a connection's exported segments. Indices are roles: 0 client, 1 server. */
 typedef struct {
@@ -20,6 +32,7 @@ typedef struct {
     uint32_t acked[2]; /* by role: number of the peer's bytes that the role has acknowledged */
     uint32_t end[2];   /* by role: stream position after the last byte that the role has sent */
     bool fin[2];       /* the role has sent a FIN */
+    uint8_t scale[2];  /* by role: window scale in its SYN; 0: none, or no SYN of the role so far */
 } exported_t;
 
 static int export_tap;
@@ -63,6 +76,8 @@ typedef struct {
     uint16_t ports[2];   /* ports */
     uint32_t numbers[2]; /* sequence number (0), acknowledgement number (1) */
     unsigned flags;      /* flags of the TCP header */
+    uint8_t scale;       /* a SYN: window scale of the sender */
+    uint32_t window;     /* window field of the TCP header */
     tvbuff_t *data;      /* NULL: none */
 } out_segment_t;
 
@@ -90,6 +105,13 @@ layout_of(bool ipv4)
     return ipv4 ? &ipv4_layout : &ipv6_layout;
 }
 
+/* Length of the TCP header: a SYN has the option Window Scale. */
+static unsigned
+tcp_length(const out_segment_t *segment)
+{
+    return TCP_HEADER + (segment->flags & TH_SYN ? SCALE_OPTION : 0);
+}
+
 static unsigned
 data_length(const out_segment_t *segment)
 {
@@ -107,7 +129,7 @@ static void
 write_ip_header(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *segment)
 {
     uint8_t *ip = tcp - layout->header;
-    unsigned length = layout->header + TCP_HEADER + data_length(segment);
+    unsigned length = layout->header + tcp_length(segment) + data_length(segment);
 
     ip[0] = layout->version;
     put_number(ip + layout->length_at, 2, length - layout->length_less);
@@ -125,9 +147,13 @@ write_tcp_header(uint8_t *tcp, const out_segment_t *segment)
         put_number(tcp + 2 * i, 2, segment->ports[i]);
         put_number(tcp + 4 + 4 * i, 4, segment->numbers[i]);
     }
-    tcp[12] = TCP_HEADER / 4 << 4;
+    tcp[12] = (uint8_t)(tcp_length(segment) / 4 << 4);
     tcp[13] = (uint8_t)segment->flags;
-    put_number(tcp + 14, 2, UINT16_MAX); /* the window, which SMC-R does not report */
+    put_number(tcp + 14, 2, segment->window);
+    if (segment->flags & TH_SYN) {
+        const uint8_t option[SCALE_OPTION] = {OPTION_NOP, OPTION_SCALE, 3, segment->scale};
+        memcpy(tcp + TCP_HEADER, option, sizeof option);
+    }
 }
 
 /* Writes two checksums: the checksum of TCP, for which missing bytes of the data do not count, and
@@ -139,10 +165,10 @@ write_checksums(uint8_t *tcp, const ip_layout_t *layout, const out_segment_t *se
     uint8_t *ip = tcp - layout->header, pseudo[8] = {0};
     const vec_t parts[] = {{tcp - addresses, (int)addresses},
                            {pseudo, (int)sizeof pseudo},
-                           {tcp, (int)(TCP_HEADER + captured_length(segment))}};
+                           {tcp, (int)(tcp_length(segment) + captured_length(segment))}};
 
     pseudo[3] = TCP;
-    put_number(pseudo + 4, 4, TCP_HEADER + data_length(segment));
+    put_number(pseudo + 4, 4, tcp_length(segment) + data_length(segment));
     uint16_t sum = (uint16_t)in_cksum(parts, array_length(parts)); /* in network order */
     memcpy(tcp + 16, &sum, sizeof sum);
     sum = ip_checksum(ip, IPV4_HEADER);
@@ -157,12 +183,12 @@ queue_bytes(packet_info *pinfo, const ip_layout_t *layout, const out_segment_t *
     exp_pdu_data_t *pdu = wmem_new0(pinfo->pool, exp_pdu_data_t);
     unsigned captured = captured_length(segment);
 
-    pdu->tlv_buffer_len = layout->header + TCP_HEADER + captured;
+    pdu->tlv_buffer_len = layout->header + tcp_length(segment) + captured;
     pdu->tvb_reported_length = data_length(segment) - captured;
     pdu->tlv_buffer = wmem_alloc0(pinfo->pool, pdu->tlv_buffer_len);
     uint8_t *tcp = pdu->tlv_buffer + layout->header;
     if (captured)
-        tvb_memcpy(segment->data, tcp + TCP_HEADER, 0, captured);
+        tvb_memcpy(segment->data, tcp + tcp_length(segment), 0, captured);
     write_ip_header(tcp, layout, segment);
     write_tcp_header(tcp, segment);
     write_checksums(tcp, layout, segment);
@@ -187,7 +213,50 @@ acknowledgement_number(const exported_t *exported, unsigned role)
     return 1 + exported->acked[role] + (exported->fin[!role] && has_read_all);
 }
 
-/* Fills in addresses, ports and acknowledgement number of a segment, and queues it. */
+/* Returns the side of the link group that has the role in the connection. */
+static unsigned
+side_of(const smcr_conn_t *conn, unsigned role)
+{
+    return smcr_endpoint_role(conn, 0) != role;
+}
+
+/* Number of bytes that fit into the RMB element of the role; 0: not known, as in the first pass
+ * before CLC. */
+static uint32_t
+room_of(const smcr_conn_t *conn, unsigned role)
+{
+    unsigned side = side_of(conn, role);
+    uint32_t size = conn->side[side].size;
+
+    return size - MIN(size, conn->lgr ? conn->lgr->base[side] : 0);
+}
+
+/* Returns the least window scale with which the header has room for the window. */
+static uint8_t
+scale_of(uint32_t room)
+{
+    uint8_t scale = 0;
+
+    while (scale < SCALE_MAX && room >> scale > UINT16_MAX)
+        scale++;
+    return scale;
+}
+
+/* Returns the window field of a segment of the role: the room of its RMB element. A SYN is not
+ * scaled, and nothing is scaled if the capture does not have the SYN. Where the room is not known,
+ * the window is the largest one. */
+static uint32_t
+window_field(const smcr_conn_t *conn, const exported_t *exported, const outgoing_t *sending)
+{
+    uint32_t room = room_of(conn, sending->role);
+    bool is_scaled = !(sending->flags & TH_SYN);
+
+    if (!room)
+        return UINT16_MAX;
+    return MIN(is_scaled ? room >> exported->scale[sending->role] : room, UINT16_MAX);
+}
+
+/* Fills in addresses, ports, window and acknowledgement number of a segment, and queues it. */
 static void
 queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sending)
 {
@@ -196,8 +265,11 @@ queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sen
                                  .numbers = {sending->number},
                                  .flags = sending->flags,
                                  .data = sending->data};
-    const exported_t *exported = find_exported(pinfo, conn);
+    exported_t *exported = find_exported(pinfo, conn);
 
+    if (sending->flags & TH_SYN)
+        exported->scale[role] = segment.scale = scale_of(room_of(conn, role));
+    segment.window = window_field(conn, exported, sending);
     if (sending->flags & TH_ACK)
         segment.numbers[1] = acknowledgement_number(exported, role);
     smcr_endpoint_tcp_address(conn, role, &segment.ends[0]);
@@ -214,7 +286,7 @@ queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
     smcr_payload_fresh_t fresh;
 
     if (!is_exported(record->conn) || record->direction < 0 ||
-        !smcr_payload_find_new_bytes(data, record, &fresh))
+        !smcr_payload_find_accepted_bytes(data, pinfo, record, &fresh))
         return;
     const outgoing_t sending = {.role = (unsigned)record->direction,
                                .flags = TH_ACK | TH_PUSH,
@@ -269,7 +341,7 @@ queue_tcp(packet_info *pinfo, const smcr_tap_segment_t *segment)
 
     if (!is_exported(conn))
         return;
-    bool has_ended = smcr_conn_side_has_ended(&conn->side[smcr_endpoint_role(conn, 0) != role]);
+    bool has_ended = smcr_conn_side_has_ended(&conn->side[side_of(conn, role)]);
     if (segment->flags & TH_SYN) {
         sending.flags = segment->flags & (TH_SYN | TH_ACK);
         queue_segment(pinfo, conn, &sending);

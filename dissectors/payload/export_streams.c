@@ -157,6 +157,23 @@ add_update(export_object_list_t *list, const packet_info *pinfo, const update_t 
     set_names(stream, update);
 }
 
+/* If the packet is a retransmission of a packet that the receiver has refused, replaces the bytes
+ * of that packet by its own. */
+static void
+replace_refused(export_object_list_t *list, const packet_info *pinfo, const smcr_tap_t *packet)
+{
+    const update_t update = {.conn = packet->record->conn, .sender = packet->record->sender};
+    smcr_payload_fresh_t fresh;
+    uint32_t replaced;
+
+    if (!packet->data ||
+        !smcr_payload_find_replacing_bytes(packet->data, packet->record, &fresh, &replaced))
+        return;
+    unsigned length = tvb_captured_length(fresh.data);
+    smcr_pieces_replace(&find_stream(list, pinfo, &update)->pieces, fresh.position,
+                        tvb_get_ptr(fresh.data, 0, (int)length), length);
+}
+
 /* Adds the bytes of held packets (smcr_tap_t.delivered) to their streams. */
 static void
 add_held_updates(export_object_list_t *list, const packet_info *pinfo, const smcr_tap_t *packet)
@@ -186,6 +203,7 @@ export_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     update_t update = {.conn = record->conn, .sender = record->sender};
 
     add_held_updates(tapdata, pinfo, packet);
+    replace_refused(tapdata, pinfo, packet);
     if (has_data) {
         update.position = fresh.position;
         update.data = fresh.data;

@@ -12,6 +12,8 @@
 #include "fields.h"
 #include "tcp_state.h"
 
+#define REPLACED_MAX 16384 /* number of newest records among which a retransmission finds the data
+                              that it replaces: both senders have fewer packets unacknowledged */
 #define WAITING_MAX 1024 /* maximum number of waiting packets of one direction: a sender never has
                             more packets unacknowledged */
 
@@ -83,10 +85,12 @@ deliver_record(follow_info_t *follow, const packet_info *pinfo, follow_record_t 
         free_record(record); /* earlier packets have already carried the data */
         return;
     }
-    if (missing < 0)
+    if (missing < 0) {
         g_byte_array_remove_range(record->data, 0, (unsigned)-missing);
-    else
+        record->seq = *next;
+    } else {
         add_missing(follow, pinfo, record->is_server, (uint64_t)missing);
+    }
     *next = end;
     add_record(follow, record);
 }
@@ -198,6 +202,53 @@ add_data(follow_info_t *follow, const packet_info *pinfo, const smcr_record_t *f
     } while (*next != before);
 }
 
+/* Copies to the data of `record` the bytes of `fresh` that have the same stream positions. */
+static void
+overwrite_record(const follow_record_t *record, const smcr_payload_fresh_t *fresh)
+{
+    uint32_t ahead = (uint32_t)fresh->position - record->seq;
+    unsigned length = tvb_captured_length(fresh->data);
+
+    if (ahead < record->data->len)
+        tvb_memcpy(fresh->data, record->data->data + ahead, 0,
+                   MIN(length, record->data->len - ahead));
+}
+
+/* Returns the record with the data of the packet in `frame`; NULL: there is none among the last
+ * REPLACED_MAX records of the list. Newer records come first, so a text about missing bytes comes
+ * after the data of its frame. */
+static const follow_record_t *
+find_record(const GList *records, bool from_server, uint32_t frame)
+{
+    unsigned left = REPLACED_MAX;
+
+    for (; records && left > 0; records = records->next, left--) {
+        const follow_record_t *record = records->data;
+        if (record->packet_num == frame && record->is_server == from_server)
+            return record;
+    }
+    return NULL;
+}
+
+/* If the packet is a retransmission of a packet that the receiver has refused, replaces the data of
+ * that packet by its own. The data stay in their place in the text. */
+static void
+replace_refused(const follow_info_t *follow, const smcr_tap_t *packet)
+{
+    bool from_server = is_from_server(packet->record);
+    smcr_payload_fresh_t fresh;
+    uint32_t frame;
+
+    if (!packet->data ||
+        !smcr_payload_find_replacing_bytes(packet->data, packet->record, &fresh, &frame))
+        return;
+    const follow_record_t *record = find_record(follow->fragments[from_server], from_server, frame);
+    if (!record)
+        record = find_record(follow->payload, from_server, frame);
+    if (record)
+        overwrite_record(record, &fresh);
+}
+
 /* Removes all records that have been collected. */
 static void
 clear_records(follow_info_t *follow)
@@ -284,6 +335,7 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     smcr_payload_fresh_t fresh;
     bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
 
+
     if (packet->falls_back)
         add_fallback(follow, pinfo, packet->falls_back);
     if (cdc || has_data)
@@ -293,6 +345,8 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     add_held(follow, pinfo, packet);
     if (has_data)
         add_data(follow, pinfo, record, &fresh);
+    else
+        replace_refused(follow, packet);
     return TAP_PACKET_DONT_REDRAW;
 }
 

@@ -37,6 +37,19 @@ typedef struct {
 bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
                                  smcr_payload_fresh_t *fresh);
 
+/* Finds the bytes of a retransmission that replaces a packet which came in order: a NAK or RNR NAK
+ * proves that the receiver has refused that packet. Returns true and sets `*fresh` to the bytes
+ * that were new in the first transmission, and `*replaced` to its frame. Returns false if the
+ * packet replaces none, or no byte was new. */
+bool smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *record,
+                                       smcr_payload_fresh_t *fresh, uint32_t *replaced);
+
+/* Finds the new bytes as smcr_payload_find_new_bytes() does, but in later passes those that the
+ * receiver has accepted: a replaced packet has none, and the packet that replaces it has them. The
+ * first pass cannot know this when the packet comes. */
+bool smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
+                                      const smcr_record_t *record, smcr_payload_fresh_t *fresh);
+
 /* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
  * new, all bytes are shown as data. `data`: the captured bytes of the packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);

@@ -102,6 +102,16 @@ smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, 
 }
 
 void
+smcr_pieces_replace(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
+{
+    size_t offset;
+    const smcr_range_t *run = find_run(pieces, position, &offset);
+
+    if (run && run->from <= position && run->to - position >= length)
+        memcpy(pieces->bytes + offset + (size_t)(position - run->from), bytes, length);
+}
+
+void
 smcr_pieces_note_end(smcr_pieces_t *pieces, uint64_t end)
 {
     pieces->known_end = MAX(pieces->known_end, end);

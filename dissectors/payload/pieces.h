@@ -24,6 +24,11 @@ typedef struct {
  * much time, the new bytes are not added and stay missing. `bytes` may be NULL if `length` is 0. */
 void smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length);
 
+/* Replaces `length` bytes at `position` that have been added. Bytes that are not there, or not all
+ * in one run, are not added or replaced. */
+void smcr_pieces_replace(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes,
+                         size_t length);
+
 /* Notes that the stream has at least `end` bytes. */
 void smcr_pieces_note_end(smcr_pieces_t *pieces, uint64_t end);
 

@@ -11,6 +11,7 @@
 #include "headers.h"
 
 #include "fields.h"
+#include "message/message.h"
 
 #define LRH_WORDS_MASK 0x07ff /* mask of bytes 4 and 5 of the LRH: length of the packet in words of
                                  4 bytes */
@@ -452,7 +453,7 @@ show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t 
     proto_item_set_generated(proto_tree_add_uint(below, hf_smcr_icrc_calculated, tvb, 0, 0,
                                                  icrc->computed));
     if (!icrc->reported)
-        expert_add_info(pinfo, item, &ei_smcr_icrc_bad);
+        smcr_item_raise_unconditionally(pinfo, item, &ei_smcr_icrc_bad);
 }
 
 void
@@ -467,7 +468,7 @@ smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const s
     else if (icrc->status == SMCR_IB_ICRC_GOOD)
         add_status(tvb, tree, icrc, "correct");
     else if (icrc->sender_doubted)
-        expert_add_info(pinfo, add_status(tvb, tree, icrc, "unverified"), &ei_smcr_icrc_doubted);
+        smcr_item_raise_unconditionally(pinfo, add_status(tvb, tree, icrc, "unverified"), &ei_smcr_icrc_doubted);
     else
         add_status(tvb, tree, icrc, "unverified");
     pinfo->current_proto = protocol;

@@ -238,8 +238,19 @@ typedef void (*smcr_tap_queue_t)(packet_info *pinfo, const smcr_tap_t *packet);
  * the tap get an smcr_tap_t. */
 void smcr_tap_add(int tap, smcr_tap_queue_t queue);
 
-/* Returns whether any of the taps has a listener. */
-bool smcr_tap_has_listener(void);
+/* Gets packets as a listener of SMCR_TAP does, but in the first pass of a file, too, in which
+ * Wireshark calls no listeners. */
+typedef struct {
+    bool (*wants_frame)(const packet_info *pinfo); /* returns whether the observer wants the packets
+                                                      of this frame */
+    void (*take_packet)(packet_info *pinfo, const smcr_tap_t *packet); /* takes one packet */
+} smcr_tap_observer_t;
+
+/* Sets the observer of the tap. Called once, when protocols register. */
+void smcr_tap_observe(const smcr_tap_observer_t *with);
+
+/* Returns whether any of the taps has a listener, or the observer wants the frame. */
+bool smcr_tap_has_listener(const packet_info *pinfo);
 
 /* Passes a packet to the listeners of all taps. Copies nothing if there is no listener. */
 void smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet);

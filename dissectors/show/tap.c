@@ -22,9 +22,26 @@ smcr_tap_add(int tap, smcr_tap_queue_t queue)
     taps[tap_count++].queue = queue;
 }
 
-bool
-smcr_tap_has_listener(void)
+static const smcr_tap_observer_t *observer;
+
+void
+smcr_tap_observe(const smcr_tap_observer_t *with)
 {
+    observer = with;
+}
+
+/* Whether the observer wants the packets of the frame. */
+static bool
+is_observed(const packet_info *pinfo)
+{
+    return observer && observer->wants_frame(pinfo);
+}
+
+bool
+smcr_tap_has_listener(const packet_info *pinfo)
+{
+    if (is_observed(pinfo))
+        return true;
     for (unsigned i = 0; i < tap_count; i++)
         if (have_tap_listener(taps[i].tap))
             return true;
@@ -62,6 +79,10 @@ smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {
     const smcr_tap_t *kept = NULL;
 
+    if (is_observed(pinfo)) {
+        kept = copy_packet(pinfo, packet);
+        observer->take_packet(pinfo, kept);
+    }
     for (unsigned i = 0; i < tap_count; i++) {
         if (!have_tap_listener(taps[i].tap))
             continue;

@@ -189,7 +189,7 @@ smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsig
         return;
     segment.flags = tvb_get_uint8(tvb, TCP_FLAGS);
     parts_t parts = find_parts(&segment, annotated);
-    if (!has_parts(&parts) && !smcr_tap_has_listener())
+    if (!has_parts(&parts) && !smcr_tap_has_listener(pinfo))
         return;
     segment.conn = smcr_handshake_find_conn(pinfo);
     if (!segment.conn || pinfo->num < segment.conn->conversation_from) /* no connection is known in

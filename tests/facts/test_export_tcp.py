@@ -7,7 +7,7 @@ import ipaddress
 import struct
 
 import pcapng
-from bed import ALL, APPLICATIONS, LATE, Tshark, captures
+from bed import ALL, APPLICATIONS, CAUSES, LATE, Tshark, captures
 from follow import REPORT, follow, raw, streams
 from test_export import LOST
 from test_follow import FELL_BACK, OVER_RDMA
@@ -60,7 +60,8 @@ def segment(packet):
     ]
     ports = struct.unpack_from(">HH", tcp)
     number, acked = struct.unpack_from(">II", tcp, 4)
-    return (hosts[0], ports[0]), (hosts[1], ports[1]), number, tcp[13], acked, tcp[20:]
+    data = tcp[(tcp[12] >> 4) * 4 :]
+    return (hosts[0], ports[0]), (hosts[1], ports[1]), number, tcp[13], acked, data
 
 
 def followed(bed, path, client, server):
@@ -173,6 +174,48 @@ def test_ends_and_acknowledgements(tshark, scratch):
             assert acknowledged[port] - end in (
                 (0, 1) if ended.get(peers[port]) == (FIN, end) else (0,)
             ), (name, port)
+
+
+def windows(tshark, path):
+    """{port: the windows of its segments without SYN}, and the number of segments that fill the
+    peer's window, as a tshark without the plugin reads them."""
+    found, full = {}, 0
+    for port, syn, window, fills in Tshark(tshark.bed, "none").fields(
+        path, "tcp.srcport", "tcp.flags.syn", "tcp.window_size", "tcp.analysis.window_full"
+    ):
+        full += bool(fills)
+        if syn not in (["1"], ["True"]):
+            found.setdefault(int(port[0]), set()).add(int(window[0]))
+    return found, full
+
+
+def test_windows(tshark, scratch):
+    """The window is the RMB element of the sender, whose size CLC tells: the reader acknowledges
+    what it has read. So a writer that fills the element fills the window. 64 KiB need the window
+    scale of the SYN; without a SYN in the capture the window is the largest one."""
+    path, late = scratch / "windows.pcapng", scratch / "late.pcapng"
+    for name, size in (
+        ("6.1-v1-d-bulk-slow-reader", 16384),
+        ("6.1-v2-d-bulk-slow-reader", 16384),
+        ("6.1-v1-d3-bulk-64k", 65536),
+    ):
+        capture = captures(CAUSES)[f"{name}.pcapng"] if size > 16384 else name
+        sizes = {
+            int(port[0]): {int(size[0])}
+            for port, size in tshark.fields(
+                capture, "tcp.srcport", "smcr.rmb.size", where="smcr.rmb.size && tcp"
+            )
+        }
+        assert len(sizes) == 2 and {size} in sizes.values(), name
+        export(tshark, path, capture)
+        found, full = windows(tshark, path)
+        assert found == sizes, name
+        announced = tshark.fields(capture, "frame.number", where="smcr.window.full", two_pass=True)
+        assert full == len(announced) > 0, name
+        tshark.bed.edit("-r", tshark.bed.capture(capture), late, "3-100000")  # without the SYNs
+        export(tshark, path, late)
+        found, _ = windows(tshark, path)
+        assert found == {port: {min(*size, 65535)} for port, size in sizes.items()}, name
 
 
 def test_tls_is_decrypted(tshark, scratch):

@@ -58,6 +58,11 @@ STORY = {
         [],
         [DEAD_HOST],
     ),
+    "s18c-two-points-reorder-A": (
+        [r"out of order downstream", r"10\.0\.0\.1 to 10\.0\.0\.2"],
+        [],
+        [DEAD_HOST, SLOW_PROGRAM],
+    ),
     "s07-bufferbloat-A": (
         [r"Receive buffer full", r"10\.0\.0\.2:5201", r"6 directions waited"],
         [],
@@ -159,3 +164,42 @@ def test_story(tshark, name):
     assert [words for words in first if not re.search(words, told)] == [], told
     assert [words for words in page if not re.search(words, text)] == [], text
     assert [words for words in never if re.search(words, text)] == [], text
+
+
+def test_frame_that_is_not_captured_proves_no_loss(tshark, scratch):
+    """The path changes the order and loses nothing. Without a frame that the receiver acknowledges
+    and nobody retransmits, "lost" alone is still not proven."""
+    name, frame = "s18c-two-points-reorder-A", "1943"
+    whole = tshark.bed.root / "captures" / STORIES / PATHS[name].name
+    path = scratch / "hole.pcapng"
+    tshark.bed.edit(whole, path, frame)
+    texts = [
+        json.loads(tshark.show(each, *OPTIONS, "-2", "-q", "-z", "smcr,json"))["findings"][0][
+            "text"
+        ]
+        for each in (whole, path)
+    ]
+    assert texts[0].startswith("Packets lost or out of order downstream; 4 of 256 ")
+    assert texts[1].startswith("Packets lost or out of order; 4 of 255 ")
+
+
+def test_time_of_a_lost_request_that_is_not_captured(tshark):
+    """Three requests are lost before the capture point. Each answers a frame, and the CDC message
+    after it is captured: so its retransmission takes at least the time from this message, and at
+    most the time from that frame. Earlier frames of its sender prove nothing."""
+    name = "memcached-thinned"
+    path = tshark.bed.root / "captures" / STORIES / PATHS[name].name
+    answered, announced, ended = (21, 39, 102), (24, 42, 105), (27, 45, 108)
+    at = {
+        int(number[0]): float(time[0])
+        for number, time in tshark.fields(path, "frame.number", "frame.time_relative")
+    }
+    least, most = (
+        sum(at[end] - at[begin] for begin, end in zip(begins, ended, strict=True))
+        for begins in (announced, answered)
+    )
+    report = json.loads(tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,json"))
+    lasted = report["connections"][0]["client_to_server"]["time"]["retransmission_s"]
+    assert least - 1e-6 < lasted < most
+    peer = report["connections"][0]["server_to_client"]["time"]["retransmission_s"]
+    assert 0 < peer <= lasted  # the server waits for the same requests

@@ -6,8 +6,6 @@
 
 #include "collection.h"
 
-#include <epan/epan_dissect.h>
-
 #include "collectors.h"
 #include "wire/wire.h"
 
@@ -68,9 +66,9 @@ layers_of(const packet_info *pinfo)
  * quoted packet. The header that is found first is then the header of the quoted packet, and the
  * header of the ICMP error itself is searched before it. */
 static void
-count_ip(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt, bool icmp)
+count_ip(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes, bool icmp)
 {
-    smcr_host_bytes_t frame = smcr_host_bytes_of(edt->tvb);
+    smcr_host_bytes_t frame = smcr_host_bytes_of(bytes);
     smcr_host_ip_packet_t ip = {.offset = 0};
 
     if (smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp) {
@@ -84,9 +82,12 @@ count_ip(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt, boo
 /* ---- beginning and end ---- */
 
 smcr_collection_t *
-smcr_collection_new(void)
+smcr_collection_new(bool keeps_frames)
 {
-    return g_new0(smcr_collection_t, 1);
+    smcr_collection_t *collection = g_new0(smcr_collection_t, 1);
+
+    collection->keeps_frames = keeps_frames;
+    return collection;
 }
 
 void
@@ -94,7 +95,7 @@ smcr_collection_empty(smcr_collection_t *collection)
 {
     if (collection->scope)
         wmem_destroy_allocator(collection->scope);
-    memset(collection, 0, sizeof *collection);
+    *collection = (smcr_collection_t){.keeps_frames = collection->keeps_frames};
 }
 
 void
@@ -132,15 +133,30 @@ begin(smcr_collect_t *all)
 
 /* Counts a frame. Called after all packets of the frame. */
 static void
-take_frame(smcr_collect_t *all, const packet_info *pinfo, epan_dissect_t *edt)
+take_frame(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes)
 {
     unsigned layers = layers_of(pinfo);
 
     count_frame(&all->capture, pinfo);
+    if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
+        smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
     all->capture.roce_frames += (layers & ROCE) != 0;
     if ((layers & (IP | TCP | ROCE)) == IP)
-        count_ip(all, pinfo, edt, layers & ICMP);
+        count_ip(all, pinfo, bytes, layers & ICMP);
     smcr_collect_notices_end_frame(all, pinfo);
+}
+
+void
+smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo)
+{
+    const nstime_t *since = &pinfo->rel_ts; /* time since the first frame of the file */
+
+    begin(collection);
+    collection->capture.frames = pinfo->num - 1;
+    if (pinfo->fd->has_ts && pinfo->num > 1)
+        collection->capture.first_time = smcr_capture_when(pinfo).time -
+                                         (uint64_t)since->secs * SMCR_TIME_SECOND -
+                                         (uint64_t)since->nsecs;
 }
 
 /* Whether the packet is an LLC message other than TEST LINK. TEST LINK is the only LLC message that
@@ -188,11 +204,11 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
 
 void
 smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, packet_info *pinfo,
-                     epan_dissect_t *edt, const void *data)
+                     tvbuff_t *frame, const void *data)
 {
     begin(collection);
     if (tap == SMCR_COLLECTION_FRAME)
-        take_frame(collection, pinfo, edt);
+        take_frame(collection, pinfo, frame);
     else if (tap == SMCR_COLLECTION_TCP)
         smcr_collect_tcp_flows_take(collection, pinfo, data);
     else if (tap == SMCR_COLLECTION_SMCR)
@@ -278,17 +294,22 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
 
 /* Returns a notice of the TCP connections of SMC-R that were reset; count 0: none was. */
 static smcr_figure_notice_t
-resets(const smcr_collect_t *all, const smcr_entry_report_t *report)
+resets(const smcr_collect_t *all, const smcr_entry_report_t *report, wmem_allocator_t *scope)
 {
     smcr_figure_notice_t notice = {.filter = "tcp.flags.reset == 1"};
+    smcr_figure_occurrence_t *occurrences =
+        wmem_alloc_array(scope, smcr_figure_occurrence_t, report->connections.length);
 
     SMCR_FIGURE_EACH(connection, entry, report->connections) {
         const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(all, entry->tcp_stream);
         if (!tcp || !tcp->reset.frame)
             continue;
         notice.first = smcr_figure_when_earlier(notice.first, tcp->reset);
-        notice.count++;
+        occurrences[notice.count++] = (smcr_figure_occurrence_t){
+            tcp->reset.frame, entry->stream, entry->link_group, SMCR_FIGURE_UNKNOWN};
     }
+    notice.occurrences = occurrences;
+    notice.occurrence_count = (uint32_t)notice.count;
     return notice;
 }
 
@@ -297,7 +318,7 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_re
                         wmem_allocator_t *scope, uint32_t *count)
 {
     wmem_array_t *notices = smcr_collect_notices_all(collection, scope);
-    smcr_figure_notice_t reset = resets(collection, report);
+    smcr_figure_notice_t reset = resets(collection, report, scope);
     /* counted when the report is made: later packets may show that a packet was retransmitted, and
      * not out of order */
     smcr_figure_notice_t overtaken = {.filter = "smcr.out_of_order"};

@@ -13,8 +13,10 @@
 
 typedef struct smcr_collection smcr_collection_t;
 
-/* Returns an empty collection. The caller frees it by smcr_collection_free(). */
-smcr_collection_t *smcr_collection_new(void);
+/* Returns an empty collection. The caller frees it by smcr_collection_free(). `keeps_frames`: the
+ * collection keeps the number of each frame that a notice counts, so that findings know their
+ * frames. */
+smcr_collection_t *smcr_collection_new(bool keeps_frames);
 void smcr_collection_free(smcr_collection_t *collection);
 
 /* Empties the collection. Called before the first frame of a new pass or of another file. */
@@ -29,10 +31,14 @@ typedef enum {
     SMCR_COLLECTION_TAPS    /* number of taps */
 } smcr_collection_tap_t;
 
-/* Counts the data that `tap` hands over. `data` is the struct of this tap, as Wireshark passes it
- * to a listener. */
+/* Counts the frames before this one, which nobody has handed over, in an empty collection: their
+ * number, and the time of the first. */
+void smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo);
+
+/* Counts the data that `tap` hands over. `frame`: the bytes of the frame. `data` is the struct of
+ * this tap, as Wireshark passes it to a listener. */
 void smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap,
-                          packet_info *pinfo, epan_dissect_t *edt, const void *data);
+                          packet_info *pinfo, tvbuff_t *frame, const void *data);
 
 /* Returns a report of everything that has been counted; its findings are still empty. The report is
  * allocated in `scope`. It is valid until the collection changes: until the next

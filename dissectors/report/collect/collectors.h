@@ -56,6 +56,7 @@ typedef struct smcr_collection {
                                       link_groups.c */
     smcr_figure_list_t group_list; /* all groups of `groups`, in the order of their first packets */
 
+    bool keeps_frames; /* notices keep the frames that they count */
     wmem_array_t *item_kinds; /* expert items, counted by kind; element counted_items_t of
                                  notices.c */
     wmem_array_t *deferred_checks; /* events that count only if later packets confirm the event;

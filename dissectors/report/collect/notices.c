@@ -10,6 +10,7 @@
 
 #include <epan/ipproto.h>
 
+#include "fields.h"
 #include "message/message.h"
 
 #define PREFIX "smcr."
@@ -23,14 +24,24 @@ typedef struct {
     const smcr_link_t *link;     /* link of the first item; NULL: none */
     bool blamed;                 /* the packet that the item is about has come, and side, connection
                                     and link are set */
+    wmem_array_t *frames;        /* the frames of the items; element counted_frame_t; NULL: the
+                                    collection keeps no frames, or a single item */
 } counted_items_t;
 
-/* An event that counts only if later packets confirm the event. */
+/* A frame that has an expert item, and the subject of the item. */
 typedef struct {
-    /* the event, in the record of its packet */
-    const smcr_event_t *event;
-    /* an expert item of the event's kind, which is counted if later packets confirm the event */
-    counted_items_t kind;
+    uint32_t frame;          /* number of the frame */
+    const smcr_conn_t *conn; /* connection of the item; NULL: none */
+    const smcr_link_t *link; /* link of the item; NULL: none */
+} counted_frame_t;
+
+/* An expert item that counts only if later packets confirm it. The first pass does not raise it. One
+ * of three members says what has to be confirmed; the others are NULL. */
+typedef struct {
+    const smcr_event_t *event;       /* an event in the record of the packet */
+    const smcr_exchange_t *request;  /* a request that gets no response */
+    const smcr_conn_t *confirmed;    /* a connection with a CLC Confirm and without RoCE packets */
+    counted_items_t kind;            /* the expert item */
 } claimed_t;
 
 static const smcr_figure_subject_t nothing = {SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
@@ -69,8 +80,14 @@ smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
     if (!collection->frame_items)
         collection->frame_items = wmem_array_new(collection->scope, sizeof(counted_items_t));
     counted_items_t one = {
-        .notice = {field->abbrev, item->severity, item->group, SMCR_FIGURE_ROLE_NONE, 1,
-                   smcr_capture_when(pinfo), pinfo->num, 0, field->name, NULL, NULL}};
+        .notice = {.filter = field->abbrev,
+                   .severity = item->severity,
+                   .group = item->group,
+                   .by = SMCR_FIGURE_ROLE_NONE,
+                   .count = 1,
+                   .first = smcr_capture_when(pinfo),
+                   .last = pinfo->num,
+                   .kind = field->name}};
     wmem_array_append_one(collection->frame_items, one);
 }
 
@@ -116,21 +133,42 @@ smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *p
         blame(&items[i - 1], packet->record);
 }
 
+/* Keeps an expert item about the packet that later packets have to confirm. */
+static void
+defer(smcr_collect_t *collection, const packet_info *pinfo, const smcr_record_t *record,
+      claimed_t claimed)
+{
+    claimed.kind.notice.first = smcr_capture_when(pinfo);
+    claimed.kind.hosts = hosts_of(collection, pinfo);
+    blame(&claimed.kind, record);
+    wmem_array_append_one(collection->deferred_checks, claimed);
+}
+
+/* Whether the packet is the Confirm of a connection that does not fall back. */
+static bool
+is_confirm(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    return conn && conn->confirm_frame == pinfo->num && !conn->fallback.kind;
+}
+
 void
 smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
 {
-    for (const smcr_event_t *event = packet->record->events; event; event = event->next) {
-        claimed_t claimed = {.event = event};
+    const smcr_record_t *record = packet->record;
 
+    for (const smcr_event_t *event = record->events; event; event = event->next) {
         /* the first pass shows the event "silent" itself */
-        if (!event->deferred_check || event->id == SMCR_EVENT_silent)
-            continue;
-        blame(&claimed.kind, packet->record);
-        claimed.kind.hosts = hosts_of(collection, pinfo);
-        claimed.kind.notice.first = smcr_capture_when(pinfo);
-        wmem_array_append_one(collection->deferred_checks, claimed);
+        if (event->deferred_check && event->id != SMCR_EVENT_silent)
+            defer(collection, pinfo, record, (claimed_t){.event = event});
     }
+    if (!collection->keeps_frames) /* a report of one pass does without the items below, which would
+                                      cost memory for each request */
+        return;
+    if (record->begins_exchange)
+        defer(collection, pinfo, record, (claimed_t){.request = record->begins_exchange});
+    if (is_confirm(pinfo, record->conn))
+        defer(collection, pinfo, record, (claimed_t){.confirmed = record->conn});
 }
 
 /* ---- counting ---- */
@@ -156,27 +194,54 @@ find_kind(wmem_array_t *kinds, const smcr_figure_notice_t *notice)
     return NULL;
 }
 
+/* Adds the frame of a single item to the frames of its kind. */
+static void
+keep_frame(counted_items_t *kind, const counted_items_t *item, wmem_allocator_t *scope)
+{
+    counted_frame_t frame = {item->notice.first.frame, item->conn, item->link};
+
+    if (!kind->frames)
+        kind->frames = wmem_array_new(scope, sizeof(counted_frame_t));
+    wmem_array_append_one(kind->frames, frame);
+}
+
 /* Adds the number of `items` to the count of their kind. If the items have an earlier frame than
  * the kind so far, the kind takes frame, subject and texts from the items, and the kind is
- * returned. A new kind is returned, too. Otherwise returns NULL. */
+ * returned. A new kind is returned, too. Otherwise returns NULL. `frames`: memory pool for the
+ * frames of the kind; NULL: no frames are kept. */
 static counted_items_t *
-count_items(wmem_array_t *kinds, const counted_items_t *items)
+count_items(wmem_array_t *kinds, const counted_items_t *items, wmem_allocator_t *frames)
 {
     counted_items_t *kind = find_kind(kinds, &items->notice);
+    bool is_new = !kind;
 
-    if (!kind) {
+    if (is_new) {
         wmem_array_append(kinds, items, 1);
-        return wmem_array_index(kinds, wmem_array_get_count(kinds) - 1);
+        kind = wmem_array_index(kinds, wmem_array_get_count(kinds) - 1);
     }
+    if (frames)
+        keep_frame(kind, items, frames);
+    if (is_new)
+        return kind;
     uint64_t count = kind->notice.count + items->notice.count;
     uint32_t last = MAX(kind->notice.last, items->notice.last);
     bool is_first = items->notice.first.frame < kind->notice.first.frame;
 
+    wmem_array_t *counted_frames = kind->frames;
+
     if (is_first)
         *kind = *items;
+    kind->frames = counted_frames;
     kind->notice.count = count;
     kind->notice.last = last;
     return is_first ? kind : NULL;
+}
+
+/* Returns the memory pool for the frames of notices; NULL: the collection keeps no frames. */
+static wmem_allocator_t *
+pool_of_frames(const smcr_collect_t *collection)
+{
+    return collection->keeps_frames ? collection->scope : NULL;
 }
 
 void
@@ -186,7 +251,7 @@ smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_
     counted_items_t item = {.notice = {.filter = filter, .count = number, .first = first},
                             .hosts = nothing};
 
-    count_items(collection->item_kinds, &item);
+    count_items(collection->item_kinds, &item, pool_of_frames(collection));
 }
 
 void
@@ -196,7 +261,8 @@ smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pi
         return;
     for (unsigned i = 0; i < wmem_array_get_count(collection->frame_items); i++) {
         counted_items_t *first =
-            count_items(collection->item_kinds, wmem_array_index(collection->frame_items, i));
+            count_items(collection->item_kinds, wmem_array_index(collection->frame_items, i),
+                        pool_of_frames(collection));
         if (first)
             first->hosts = hosts_of(collection, pinfo);
     }
@@ -298,7 +364,7 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
     counted_items_t item = {
         .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
                    .count = 1, .first = smcr_capture_when(pinfo)}};
-    counted_items_t *first = count_items(collection->item_kinds, &item);
+    counted_items_t *first = count_items(collection->item_kinds, &item, pool_of_frames(collection));
 
     if (!first)
         return;
@@ -311,27 +377,81 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
 
 /* ---- reporting ---- */
 
-/* Counts an event of the first pass as an expert item. A second pass would raise this expert item
- * under two conditions: later packets have confirmed the event, and the preference smcr.strict does
- * not suppress the item. */
-static void
-count_claimed(wmem_array_t *kinds, const claimed_t *claimed)
+/* Returns the expert item that a second pass would raise; NULL: later packets have not confirmed
+ * it. */
+static const expert_field *
+confirmed_item(const claimed_t *claimed)
 {
-    const expert_field *expert = smcr_show_event_expert(claimed->event);
-    const smcr_item_expert_row_t *row = smcr_item_expert_row(expert);
+    const smcr_state_t *state = smcr_capture_state();
+
+    if (claimed->request)
+        return smcr_evidence_is_unanswered(state, claimed->request) ? &ei_smcr_no_response : NULL;
+    if (claimed->confirmed)
+        return smcr_evidence_lacks_roce(claimed->confirmed) ? &ei_smcr_no_roce : NULL;
+    return smcr_doubt_proof_holds(state, claimed->event->deferred_check)
+               ? smcr_show_event_expert(claimed->event)
+               : NULL;
+}
+
+/* Counts an expert item that the first pass has not raised. A second pass would raise it under two
+ * conditions: later packets have confirmed it, and the preference smcr.strict does not suppress
+ * it. */
+static void
+count_claimed(wmem_array_t *kinds, const claimed_t *claimed, wmem_allocator_t *frames)
+{
+    const expert_field *expert = confirmed_item(claimed);
+    const smcr_item_expert_row_t *row = expert ? smcr_item_expert_row(expert) : NULL;
     counted_items_t kind = claimed->kind;
 
-    if ((row->strict && !smcr_items_strict) ||
-        !smcr_doubt_proof_holds(smcr_capture_state(), claimed->event->deferred_check))
+    if (!row || (row->strict && !smcr_items_strict))
         return;
-    kind.notice = (smcr_figure_notice_t){row->filter, row->severity, row->group, kind.notice.by,
-                                         1, kind.notice.first,
-                                         kind.notice.first.frame,
-                                         0, proto_registrar_get_name(expert->hf), NULL, NULL};
-    count_items(kinds, &kind);
+    kind.notice = (smcr_figure_notice_t){.filter = row->filter,
+                                         .severity = row->severity,
+                                         .group = row->group,
+                                         .by = kind.notice.by,
+                                         .count = 1,
+                                         .first = kind.notice.first,
+                                         .last = kind.notice.first.frame,
+                                         .kind = proto_registrar_get_name(expert->hf)};
+    count_items(kinds, &kind, frames);
 }
 
 SMCR_FIGURE_ORDER(by_frame, counted_items_t, kind, kind->notice.first.frame)
+
+/* Returns a subject with the numbers of the connection and of the link; either may be NULL. */
+static smcr_figure_subject_t
+subject_of(const smcr_conn_t *conn, const smcr_link_t *link)
+{
+    smcr_figure_subject_t subject = nothing;
+
+    if (conn)
+        subject.stream = conn->index;
+    if (!link)
+        return subject;
+    subject.group = smcr_collect_lgr_number(link->lgr);
+    if (link->has_number)
+        subject.link = link->number;
+    return subject;
+}
+
+/* Writes the frames of the kind into the notice. */
+static void
+fill_occurrences(smcr_figure_notice_t *notice, const counted_items_t *kind,
+                 wmem_allocator_t *scope)
+{
+    uint32_t count = kind->frames ? wmem_array_get_count(kind->frames) : 0;
+    smcr_figure_occurrence_t *occurrences =
+        wmem_alloc_array(scope, smcr_figure_occurrence_t, count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const counted_frame_t *frame = wmem_array_index(kind->frames, i);
+        smcr_figure_subject_t subject = subject_of(frame->conn, frame->link);
+        occurrences[i] = (smcr_figure_occurrence_t){frame->frame, subject.stream, subject.group,
+                                                    subject.link};
+    }
+    notice->occurrences = occurrences;
+    notice->occurrence_count = count;
+}
 
 /* Returns the notice of a kind together with its subject. Numbers of connections, groups and links
  * are read when the report is made: the state may join connections or groups after the item was
@@ -342,16 +462,28 @@ with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
     smcr_figure_notice_t notice = kind->notice;
     smcr_figure_subject_t *subject = wmem_new(scope, smcr_figure_subject_t);
 
-    *subject = kind->hosts;
-    if (kind->conn)
-        subject->stream = kind->conn->index;
-    if (kind->link) {
-        subject->group = smcr_collect_lgr_number(kind->link->lgr);
-        if (kind->link->has_number)
-            subject->link = kind->link->number;
-    }
+    *subject = subject_of(kind->conn, kind->link);
+    subject->src = kind->hosts.src;
+    subject->dst = kind->hosts.dst;
     notice.subject = subject;
+    fill_occurrences(&notice, kind, scope);
     return notice;
+}
+
+/* Gives each kind a copy of its frames, so that frames can be added without changing the
+ * collection. */
+static void
+copy_frames(wmem_array_t *kinds, wmem_allocator_t *scope)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
+        counted_items_t *kind = wmem_array_index(kinds, i);
+        wmem_array_t *kept = kind->frames;
+        if (!kept)
+            continue;
+        kind->frames = wmem_array_new(scope, sizeof(counted_frame_t));
+        wmem_array_append(kind->frames, wmem_array_get_raw(kept),
+                          wmem_array_get_count(kept));
+    }
 }
 
 wmem_array_t *
@@ -364,8 +496,11 @@ smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *sco
     if (wmem_array_get_count(collection->item_kinds))
         wmem_array_append(kinds, wmem_array_get_raw(collection->item_kinds),
                           wmem_array_get_count(collection->item_kinds));
+    if (claims)
+        copy_frames(kinds, scope);
     for (unsigned i = 0; i < claims; i++)
-        count_claimed(kinds, wmem_array_index(collection->deferred_checks, i));
+        count_claimed(kinds, wmem_array_index(collection->deferred_checks, i),
+                      collection->keeps_frames ? scope : NULL);
     if (claims)
         wmem_array_sort(kinds, by_frame);
     for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {

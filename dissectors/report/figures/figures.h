@@ -309,6 +309,14 @@ typedef struct {
     const char *dst; /* host that receives the frame; NULL: not known */
 } smcr_figure_subject_t;
 
+/* A frame that a notice counts, and the connection and the link of the frame. */
+typedef struct {
+    uint32_t frame;  /* number of the frame */
+    uint64_t stream; /* as in smcr_figure_subject_t */
+    uint64_t group;  /* as in smcr_figure_subject_t */
+    uint64_t link;   /* as in smcr_figure_subject_t */
+} smcr_figure_occurrence_t;
+
 /* A notice counts one of two things: the expert items of one kind that one side caused, or the
  * packets that a display filter selects. */
 typedef struct {
@@ -328,6 +336,10 @@ typedef struct {
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */
     const char *reason;    /* why RDMA-CM rejected the first connection, if the notice counts
                               smcr.cm.rejected; NULL: not known, or another notice */
+    const smcr_figure_occurrence_t *occurrences; /* the frames that the notice counts, in the order
+                                                    of their packets; NULL: the collection keeps no
+                                                    frames */
+    uint32_t occurrence_count; /* number of `occurrences` */
 } smcr_figure_notice_t;
 
 /* ---- addresses and numbers as a report writes them ---- */

@@ -10,6 +10,121 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
+/* ---- the frames that a finding rests on ---- */
+
+wmem_array_t *
+smcr_finder_frames(const smcr_finder_t *finder)
+{
+    return wmem_array_new(finder->scope, sizeof(uint32_t));
+}
+
+void
+smcr_finder_frames_add(wmem_array_t *frames, smcr_when_t when)
+{
+    if (when.frame)
+        wmem_array_append_one(frames, when.frame);
+}
+
+void
+smcr_finder_frames_add_ends(wmem_array_t *frames, const smcr_entry_connection_t *conn)
+{
+    smcr_finder_frames_add(frames, conn->first_frame);
+    smcr_finder_frames_add(frames, conn->last_frame);
+}
+
+wmem_array_t *
+smcr_finder_frames_of(const smcr_finder_t *finder, const smcr_when_t *frames, unsigned count)
+{
+    wmem_array_t *list = smcr_finder_frames(finder);
+
+    for (unsigned i = 0; i < count; i++)
+        smcr_finder_frames_add(list, frames[i]);
+    return list;
+}
+
+/* Whether the display filter admits this value of a field: it has "field == value", or does not
+ * name the field. `test`: "field == ". */
+static bool
+admits(const char *filter, const char *test, uint64_t value)
+{
+    const char *at = strstr(filter, test);
+
+    for (; at; at = strstr(at + 1, test)) {
+        if (g_ascii_strtoull(at + strlen(test), NULL, 10) == value)
+            return true;
+    }
+    return !strstr(filter, test);
+}
+
+/* Appends the frames of the notice to the list: those of connections and link groups that the
+ * display filter admits. */
+static void
+add_occurrences(wmem_array_t *frames, const smcr_figure_notice_t *notice, const char *filter)
+{
+    for (uint32_t i = 0; i < notice->occurrence_count; i++) {
+        const smcr_figure_occurrence_t *one = &notice->occurrences[i];
+        if (admits(filter, "smcr.stream == ", one->stream) &&
+            admits(filter, "smcr.lgr == ", one->group))
+            wmem_array_append_one(frames, one->frame);
+    }
+}
+
+void
+smcr_finder_frames_add_notices(const smcr_finder_t *finder, wmem_array_t *frames,
+                               const char *filter)
+{
+    for (uint32_t i = 0; i < finder->notice_count; i++)
+        if (strcmp(finder->notices[i].filter, filter) == 0)
+            add_occurrences(frames, &finder->notices[i], filter);
+}
+
+/* Whether the character may be a part of a field's name. */
+static bool
+is_of_name(char character)
+{
+    return g_ascii_isalnum(character) || character == '_' || character == '.';
+}
+
+/* Whether the display filter `filter` has `part` as a whole, not as a part of a longer name. */
+static bool
+has_part(const char *filter, const char *part)
+{
+    for (const char *at = strstr(filter, part); at; at = strstr(at + 1, part)) {
+        bool begins = at == filter || !is_of_name(at[-1]);
+        if (begins && !is_of_name(at[strlen(part)]))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the display filter selects the packets that a notice counts. A retransmission has the
+ * field smcr.retransmission, and one of two expert items. */
+static bool
+selects(const char *filter, const char *notice)
+{
+    bool is_retransmission = strcmp(notice, "smcr.packet_retransmitted") == 0 ||
+                             strcmp(notice, "smcr.packet_retransmitted.ended") == 0;
+
+    return has_part(filter, notice) ||
+           (is_retransmission && has_part(filter, "smcr.retransmission"));
+}
+
+/* Returns the frames that a finding rests on: its own frame, the frames of its rule, and the frames
+ * of the notices that its filter names. `frames` is as in smcr_finder_facts_t. */
+static wmem_array_t *
+frames_of(const smcr_finder_t *finder, const smcr_entry_finding_t *entry, wmem_array_t *frames)
+{
+    if (!frames)
+        frames = smcr_finder_frames(finder);
+    smcr_finder_frames_add(frames, entry->frame);
+    for (uint32_t i = 0; i < finder->notice_count && entry->filter; i++)
+        if (selects(entry->filter, finder->notices[i].filter))
+            add_occurrences(frames, &finder->notices[i], entry->filter);
+    return frames;
+}
+
+/* ---- adding findings ---- */
+
 /* Appends a finding to the list, and counts it by severity and rank. */
 static void
 add_found(smcr_finder_t *finder, smcr_finding_t found)
@@ -23,7 +138,9 @@ add_found(smcr_finder_t *finder, smcr_finding_t found)
 void
 smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank, smcr_entry_finding_t entry)
 {
-    add_found(finder, (smcr_finding_t){.entry = entry, .rank = rank});
+    add_found(finder, (smcr_finding_t){.entry = entry,
+                                       .rank = rank,
+                                       .frames = frames_of(finder, &entry, NULL)});
 }
 
 /* Severity and rank of each kind of finding. */
@@ -50,7 +167,8 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
 
     smcr_finding_t found = {.entry = entry,
                             .rank = facts->rank ? facts->rank : kinds[facts->kind].rank,
-                            .cost = facts->cost};
+                            .cost = facts->cost,
+                            .frames = frames_of(finder, &entry, facts->frames)};
     finder->has_rank[kinds[facts->kind].rank] = true;
     add_found(finder, found);
 }

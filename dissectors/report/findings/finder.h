@@ -107,6 +107,8 @@ typedef struct {
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
                                    or not known */
     uint32_t order;             /* number of findings that were made before this finding */
+    wmem_array_t *frames;       /* numbers of the frames that the finding rests on; element
+                                   uint32_t; a number may occur twice */
 } smcr_finding_t;
 
 /* The report that is examined, and the findings made so far. */
@@ -142,7 +144,29 @@ typedef struct {
     smcr_finding_rank_t rank;   /* rank of the finding; 0: the rank of its kind */
     uint64_t cost;              /* nanoseconds that programs waited because of the trouble; 0: none,
                                    or not known */
+    wmem_array_t *frames;       /* frames that the finding rests on, beside those that `filter`
+                                   names; from smcr_finder_frames(); NULL: none */
 } smcr_finder_facts_t;
+
+/* Returns an empty list of frames, for smcr_finder_facts_t.frames. */
+wmem_array_t *smcr_finder_frames(const smcr_finder_t *finder);
+
+/* Returns a list of the given frames, for smcr_finder_facts_t.frames. */
+#define SMCR_FINDER_FRAMES(finder, ...)                                                            \
+    smcr_finder_frames_of(finder, (const smcr_when_t[]){__VA_ARGS__},                              \
+                          G_N_ELEMENTS(((const smcr_when_t[]){__VA_ARGS__})))
+wmem_array_t *smcr_finder_frames_of(const smcr_finder_t *finder, const smcr_when_t *frames,
+                                    unsigned count);
+
+/* Appends the frame to the list. A frame of number 0 is not known, and is left out. */
+void smcr_finder_frames_add(wmem_array_t *frames, smcr_when_t when);
+
+/* Appends the first and the last frame of the connection to the list. */
+void smcr_finder_frames_add_ends(wmem_array_t *frames, const smcr_entry_connection_t *conn);
+
+/* Appends the frames of all notices with this filter to the list. */
+void smcr_finder_frames_add_notices(const smcr_finder_t *finder, wmem_array_t *frames,
+                                    const char *filter);
 
 /* Adds a finding with the severity of its kind, unless `facts->count` is 0. `format` and the
  * arguments after it make the sentence, as for printf(). */

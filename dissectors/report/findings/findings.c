@@ -89,11 +89,24 @@ charge_failed_link(const smcr_finder_t *finder)
     }
 }
 
-/* Sorts the findings, and adds the first SMCR_FINDINGS_MOST of them to the report. */
+/* Adds the frames of the finding with this number to the list of all frames. */
 static void
+add_frames(wmem_array_t *all, const smcr_finding_t *found, unsigned number)
+{
+    for (uint32_t i = 0; i < wmem_array_get_count(found->frames); i++) {
+        const uint32_t *frame = wmem_array_index(found->frames, i);
+        smcr_finding_frame_t one = {*frame, number};
+        wmem_array_append_one(all, one);
+    }
+}
+
+/* Sorts the findings, and adds the first SMCR_FINDINGS_MOST of them to the report. Returns the
+ * frames of these findings. */
+static wmem_array_t *
 close_list(smcr_finder_t *finder)
 {
     uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_FINDINGS_MOST);
+    wmem_array_t *frames = wmem_array_new(finder->scope, sizeof(smcr_finding_frame_t));
 
     charge_failed_link(finder);
     wmem_array_sort(finder->found, compare_found);
@@ -103,10 +116,12 @@ close_list(smcr_finder_t *finder)
             SMCR_FIGURE_ADD(finding, &finder->report->findings, finder->scope);
         *entry = found->entry;
         entry->text = capitalized(finder, entry->text);
+        add_frames(frames, found, i + 1);
     }
+    return frames;
 }
 
-void
+wmem_array_t *
 smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
                    uint32_t notice_count, wmem_allocator_t *scope)
 {
@@ -128,5 +143,5 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
     smcr_finding_on_tcp(&finder);
     smcr_finding_on_times(&finder);
     smcr_finding_on_notices(&finder);
-    close_list(&finder);
+    return close_list(&finder);
 }

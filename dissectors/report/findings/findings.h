@@ -8,12 +8,23 @@
 
 #include "report/figures/figures.h"
 
+/* A frame that a finding rests on. */
+typedef struct {
+    uint32_t frame;  /* number of the frame */
+    unsigned number; /* number of the finding in the report, from 1 */
+} smcr_finding_frame_t;
+
 /* Fills in the findings of the report, ten at most. The most severe findings come first. Among
  * equally severe findings, a cause comes before its consequences.
  *
  * `notices`: the plugin's expert items, and counts of packets that a display filter selects, such
  * as "smcr.ecn == 3", with severity 0. A finding takes its first frame from the notice of its kind,
  * so without such a notice the finding has no frame. `notice_count`: number of `notices`. Texts of
- * findings are allocated in `scope`, or belong to the report or to the notices. */
-void smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
-                        uint32_t notice_count, wmem_allocator_t *scope);
+ * findings are allocated in `scope`, or belong to the report or to the notices.
+ *
+ * Returns the frames that the findings rest on: an array of smcr_finding_frame_t in `scope`, ordered
+ * by the number of the finding. A pair of frame and number may occur twice. The array has all frames
+ * only if the notices have their occurrences. */
+wmem_array_t *smcr_findings_find(smcr_entry_report_t *report,
+                                 const smcr_figure_notice_t *notices, uint32_t notice_count,
+                                 wmem_allocator_t *scope);

@@ -22,6 +22,7 @@ typedef struct {
                                                 reported */
     const smcr_entry_connection_t *by;       /* first connection whose ends a host has reported;
                                                 NULL: none */
+    wmem_array_t *frames; /* first frame of each connection, and the frame that names it */
 } late_conns_t;
 
 /* Returns "it", "them" or "2 of them": a pronoun for the connections whose ends a host has
@@ -71,7 +72,7 @@ filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 static late_conns_t
 gather_late_conns(const smcr_finder_t *finder)
 {
-    late_conns_t late = {.filter = ""};
+    late_conns_t late = {.filter = "", .frames = smcr_finder_frames(finder)};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (conn->began_before == SMCR_FIGURE_NO)
@@ -82,6 +83,8 @@ gather_late_conns(const smcr_finder_t *finder)
             late.by = late.by ? late.by : conn;
             late.named++;
         }
+        smcr_finder_frames_add(late.frames, conn->first_frame);
+        smcr_finder_frames_add(late.frames, conn->named_frame);
         late.filter = smcr_finder_either(finder, late.filter, filter_of_conn(finder, conn),
                                          late.count++);
     }
@@ -120,6 +123,7 @@ find_late_start(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LATE_START,
                                            .count = late.count,
                                            .when = same ? items.first : late.earliest->first_frame,
+                                           .frames = late.frames,
                                            .filter = filter},
                     "%s: the capture lacks the beginning%s",
                     smcr_words_connections(finder->scope, late.earliest, late.count),
@@ -206,6 +210,7 @@ find_one_sided(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ONE_SIDED,
                                            .count = first->packets,
                                            .when = first->first_frame,
+                                           .frames = SMCR_FINDER_FRAMES(finder, first->last_frame),
                                            .filter = filter_of_flow(finder, first)},
                     "The capture has no RoCE packet from %s to %s, though some are acknowledged: "
                     "is one direction left out?",
@@ -439,6 +444,7 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SILENCE_AT_ONCE,
                                .count = pair->count,
                                .when = pair->last,
+                               .frames = SMCR_FINDER_FRAMES(finder, pair->first, pair->last),
                                .filter = wmem_strdup_printf(
                                    finder->scope, "frame.number >= %" PRIu32, pair->first.frame)},
         "%s and %s fall silent at the same time, %s before the end (%s): port, cable or host "
@@ -474,6 +480,7 @@ find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SILENT_END,
                                .count = idle->count,
                                .when = idle->last,
+                               .frames = SMCR_FINDER_FRAMES(finder, idle->first, idle->last),
                                .filter = wmem_strdup_printf(
                                    finder->scope, "frame.number >= %" PRIu32, idle->first.frame)},
         "%s: open and silent in the last %s%s",

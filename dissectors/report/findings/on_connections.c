@@ -43,6 +43,7 @@ typedef struct {
     const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
     const char *streams;                  /* display filter of all these connections; NULL: too many
                                              connections for one filter */
+    wmem_array_t *frames;                 /* frames of these connections that show the trouble */
 } alike_conns_t;
 
 /* Returns the connections that have a property. Their display filter selects tcp.stream if it is
@@ -50,13 +51,14 @@ typedef struct {
 static alike_conns_t
 gather_conns(const smcr_finder_t *finder, property_t *has_property)
 {
-    alike_conns_t group = {0};
+    alike_conns_t group = {.frames = smcr_finder_frames(finder)};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!has_property(conn))
             continue;
         if (!group.first)
             group.first = conn;
+        smcr_finder_frames_add_ends(group.frames, conn);
         const char *stream =
             conn->tcp_stream == SMCR_FIGURE_UNKNOWN
                 ? smcr_words_connection_filter(finder->scope, conn)
@@ -165,11 +167,13 @@ add_fallback(const smcr_finder_t *finder, wmem_map_t *by_reason, wmem_array_t *g
     uintptr_t place = (uintptr_t)wmem_map_lookup(by_reason, key);
 
     if (!place) {
-        wmem_array_append_one(groups, ((alike_conns_t){.first = conn}));
+        alike_conns_t group = {.first = conn, .frames = smcr_finder_frames(finder)};
+        wmem_array_append_one(groups, group);
         place = wmem_array_get_count(groups);
         wmem_map_insert(by_reason, key, (void *)place);
     }
     alike_conns_t *group = wmem_array_index(groups, (unsigned)place - 1);
+    smcr_finder_frames_add(group->frames, fallback->frame);
     group->streams = smcr_finder_either(
         finder, group->streams, smcr_words_connection_filter(finder->scope, conn), group->count++);
 }
@@ -206,6 +210,7 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FALLBACK,
                                .count = group->count,
                                .when = fallback->frame,
+                               .frames = group->frames,
                                .rank = rank_of_fallback(fallback),
                                .filter = filter_of_all(finder, group, "smcr.fallback")},
         "%s %s: %s%s%s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
@@ -440,6 +445,8 @@ find_aborted(smcr_finder_t *finder)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ABORT,
                                .count = group.count,
                                .when = aborts.first.frame ? aborts.first : notice.first,
+                               .frames = SMCR_FINDER_FRAMES(
+                                   finder, (smcr_when_t){.frame = notice.closed}),
                                .filter = filter_of_one(finder, &group, "smcr.conn.aborted"),
                                .rank = is_hasty ? SMCR_FINDING_BY_HASTY_ABORT : 0,
                                .cost = is_hasty ? SMCR_TIME_SECOND : 0},
@@ -550,6 +557,7 @@ find_idle_closes(smcr_finder_t *finder)
 {
     const smcr_entry_connection_t *worst = NULL;
     const char *filter = "";
+    wmem_array_t *frames = smcr_finder_frames(finder);
     uint32_t count = 0, examined = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
@@ -558,6 +566,9 @@ find_idle_closes(smcr_finder_t *finder)
             continue;
         filter = smcr_finder_either(finder, filter,
                                     smcr_words_connection_filter(finder->scope, conn), count++);
+        smcr_finder_frames_add(frames, conn->end->idle_frame);
+        smcr_finder_frames_add(frames, conn->end->frame);
+        smcr_finder_frames_add(frames, conn->end->other_frame);
         if (!worst || kept_after_close(finder, conn) > kept_after_close(finder, worst))
             worst = conn;
     }
@@ -569,6 +580,7 @@ find_idle_closes(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_IDLE_CLOSE,
                                            .count = count,
                                            .when = worst->end->frame,
+                                           .frames = frames,
                                            .filter = filter ? filter : "smcr"},
                     "The server closed %s after %s idle, 1 of %" PRIu32
                     " open to this port; the client %s %s after the close",
@@ -667,6 +679,7 @@ find_alike(smcr_finder_t *finder, property_t *has_property, smcr_figure_finding_
                 .kind = kind,
                 .count = group.count,
                 .when = group.first->first_frame,
+                .frames = group.frames,
                 .filter = filter_of_all(finder, &group, "(smcr.clc || tcp.flags.syn == 1)")},
             "%s%s%s", conns_text(finder, &group), what, icmp_text(finder, &group));
 }

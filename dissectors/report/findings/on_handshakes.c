@@ -18,6 +18,8 @@ typedef struct {
     const smcr_entry_connection_t *first; /* the connection with the lowest index */
     const char *streams;                  /* display filter of all these connections; NULL: too many
                                              connections for one filter */
+    wmem_array_t *frames;                 /* first frame of each connection, and the frames between
+                                             which its handshake ended */
 } failed_conns_t;
 
 /* Returns the side that sent the last CLC message: the server sends the Accept. */
@@ -137,7 +139,8 @@ group_of(const smcr_finder_t *finder, wmem_array_t *groups, const smcr_entry_con
         if (strcmp(group->key, key) == 0)
             return group;
     }
-    wmem_array_append_one(groups, ((failed_conns_t){.key = key, .first = conn}));
+    failed_conns_t group = {.key = key, .first = conn, .frames = smcr_finder_frames(finder)};
+    wmem_array_append_one(groups, group);
     return wmem_array_index(groups, wmem_array_get_count(groups) - 1);
 }
 
@@ -155,6 +158,9 @@ find_failed(smcr_finder_t *finder)
         const char *stream =
             wmem_strdup_printf(finder->scope, "tcp.stream == %" PRIu64, conn->tcp_stream);
         group->streams = smcr_finder_either(finder, group->streams, stream, group->count++);
+        smcr_finder_frames_add(group->frames, conn->first_frame);
+        smcr_finder_frames_add(group->frames, conn->handshake_end->from_frame);
+        smcr_finder_frames_add(group->frames, conn->handshake_end->frame);
     }
     for (unsigned i = 0; i < wmem_array_get_count(groups); i++) {
         const failed_conns_t *group = wmem_array_index(groups, i);
@@ -163,6 +169,7 @@ find_failed(smcr_finder_t *finder)
             &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_HANDSHAKE_FAILED,
                                    .count = group->count,
                                    .when = group->first->handshake_end->frame,
+                                   .frames = group->frames,
                                    .filter = group->streams ? group->streams : "smcr.clc"},
             "%s failed: %s%s",
             smcr_words_connections(finder->scope, group->first, group->count),
@@ -221,12 +228,15 @@ find_two_declines(smcr_finder_t *finder)
 {
     const smcr_entry_connection_t *first = NULL;
     const char *filter = NULL;
+    wmem_array_t *frames = smcr_finder_frames(finder);
     uint32_t count = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!conn->fallback || !conn->fallback->crossed_frame.frame)
             continue;
         first = first ? first : conn;
+        smcr_finder_frames_add(frames, conn->fallback->frame);
+        smcr_finder_frames_add(frames, conn->fallback->crossed_frame);
         filter = smcr_finder_either(finder, filter,
                                     smcr_words_connection_filter(finder->scope, conn), count++);
     }
@@ -241,6 +251,7 @@ find_two_declines(smcr_finder_t *finder)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TWO_DECLINES,
                                .count = count,
                                .when = fallback->crossed_frame,
+                               .frames = frames,
                                .filter = filter ? filter : "smcr.clc.type == 4"},
         "%s: the %s declined, and %s later the %s (frame %" PRIu32
         "): each program gets the other side's Decline as data",

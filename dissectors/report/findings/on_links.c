@@ -176,6 +176,7 @@ typedef struct {
     uint64_t interruption;  /* upper bound of the longest interruption of a moved connection,
                                nanoseconds; 0: not known */
     smcr_when_t first_move; /* first frame of a moved connection on its new link; frame 0: none */
+    wmem_array_t *frames;   /* first frame of each moved connection on its new link */
 } failover_t;
 
 /* Returns when the link last worked, nanoseconds since 1970; 0: not known. If requests got no
@@ -213,6 +214,7 @@ add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last
     if (!next->from_frame.frame)
         return;
     failover->first_move = smcr_figure_when_earlier(failover->first_move, next->from_frame);
+    smcr_finder_frames_add(failover->frames, next->from_frame);
     if (last && next->from_frame.time > last)
         failover->interruption = MAX(failover->interruption, next->from_frame.time - last);
 }
@@ -222,7 +224,7 @@ add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last
 static failover_t
 gather_moves(const link_place_t *place)
 {
-    failover_t failover = {.to = SMCR_FIGURE_UNKNOWN};
+    failover_t failover = {.to = SMCR_FIGURE_UNKNOWN, .frames = smcr_finder_frames(place->finder)};
     uint64_t last = last_work_time(place->finder->report, place->link);
 
     SMCR_FIGURE_EACH(connection, conn, place->finder->report->connections) {
@@ -290,6 +292,7 @@ find_left_link(const link_place_t *place)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_FAILOVER,
                                            .count = failover.moved,
                                            .when = failover.first_move,
+                                           .frames = failover.frames,
                                            .filter = filter_of_moves(place, &failover)},
                     "%s%s is left: %s", name_of(place), path_text(place),
                     failover_text(finder->scope, &failover));
@@ -354,10 +357,15 @@ find_lost_link(const link_place_t *place)
         finder->scope,
         "smcr.lgr == %" PRIu64 " && (smcr.link.lost || smcr.link.deleted || smcr.conn.moved%s)",
         place->group->index, frame);
+    smcr_finder_frames_add(failover.frames, place->link->lost_frame);
+    smcr_finder_frames_add(failover.frames, place->link->deleted_frame);
     smcr_finder_add(
         finder,
-        &(smcr_finder_facts_t){
-            .kind = SMCR_FIGURE_FOUND_LINK_LOST, .count = 1, .when = when, .filter = filter},
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_LOST,
+                               .count = 1,
+                               .when = when,
+                               .frames = failover.frames,
+                               .filter = filter},
         "%s%s is lost%s%s%s%s%s%s", name_of(place), path_text(place), reporter_text(place),
         same_path_text(place), failover.moved ? ": " : "",
         failover_text(finder->scope, &failover), failover.moved ? rewritten_text(finder) : "",
@@ -396,6 +404,8 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_FAILED,
                                            .count = packets,
                                            .when = flow->first_frame,
+                                           .frames = SMCR_FINDER_FRAMES(
+                                               finder, place->link->added_frame, flow->last_frame),
                                            .filter = filter},
                     "%s%s never came up%s: %s got no answer to %s, %s of them retransmitted%s%s",
                     name_of(place), path_text(place), same_path_text(place),
@@ -464,8 +474,12 @@ find_unused_link(const link_place_t *place)
         when = asked.frame ? asked : link->added_frame;
     smcr_finder_add_as(
         finder, matters ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
-        &(smcr_finder_facts_t){
-            .kind = SMCR_FIGURE_FOUND_LINK_UNUSED, .count = 1, .when = when, .filter = filter},
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_UNUSED,
+                               .count = 1,
+                               .when = when,
+                               .frames = SMCR_FINDER_FRAMES(finder, link->added_frame, asked,
+                                                            link->lost_frame, link->deleted_frame),
+                               .filter = filter},
         "%s%s never came up%s: no packet on it is captured, %s%s", name_of(place),
         path_text(place), same_path_text(place), attempt_text(place),
         redundancy_text(place, when.frame));

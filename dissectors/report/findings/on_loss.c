@@ -140,21 +140,34 @@ severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_
     return are_many(trouble) ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
 }
 
+/* Whether packets were lost upstream of the capture point: packets are missing in the capture, and
+ * not only packets that the receiver acknowledged and nobody retransmitted. Maybe only the capture
+ * does not have the latter. */
+static bool
+are_lost_upstream(const smcr_entry_rdma_t *sum)
+{
+    return smcr_figure_or_zero(sum->missing) > smcr_figure_or_zero(sum->not_captured);
+}
+
 /* Returns the beginning of the sentence, which says where packets were lost:
- * 1. No packet is missing in the capture: packets were lost downstream of the capture point, or
- *    damaged there.
- * 2. Packets are missing, and none came later out of order: packets were lost.
+ * 1. No packet is missing in the capture, so it has all packets, in the order of their PSNs. What
+ *    the receiver missed was lost or out of order downstream of the capture point, or the packet is
+ *    damaged. Packets whose ICRC is known to be wrong have a finding of their own.
+ * 2. Packets were lost upstream, and none came later out of order: packets were lost.
  * 3. All NAKs ask for packets that were captured out of order: packets were out of order.
  * 4. Otherwise packets were lost or out of order.
  * Retransmitted READs rule out cases 1 and 2, since missing READ responses are not counted. */
 static const char *
 place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
 {
+    bool is_in_order = !smcr_finder_notice(finder, "smcr.out_of_order").count;
+
     if (!sum->missing && !sum->repeated_after.read)
         return finder->report->capture.check_icrc == SMCR_FIGURE_YES
-                   ? "Packets lost behind the capture point"
-                   : "Packets lost behind the capture point, or damaged (-o smcr.check_icrc:TRUE)";
-    if (!smcr_finder_notice(finder, "smcr.out_of_order").count && !sum->repeated_after.read)
+                   ? "Packets lost or out of order downstream"
+                   : "Packets lost or out of order downstream, or damaged "
+                     "(-o smcr.check_icrc:TRUE)";
+    if (is_in_order && are_lost_upstream(sum) && !sum->repeated_after.read)
         return "Packets lost";
     return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
 }

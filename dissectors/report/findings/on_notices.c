@@ -191,11 +191,14 @@ static void
 find_too_big(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     const smcr_figure_subject_t *hosts = notice->subject;
+    wmem_array_t *frames = smcr_finder_frames(finder);
 
+    smcr_finder_frames_add_notices(finder, frames, notice->filter);
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_PATH_MTU,
                                            .count = notice->count,
                                            .when = notice->first,
+                                           .frames = frames,
                                            .filter = strchr(hosts->src, ':')
                                                          ? "icmpv6.type == 2"
                                                          : "icmp.type == 3 && icmp.code == 4"},
@@ -212,6 +215,7 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     const smcr_figure_subject_t *hosts = notice->subject;
     const char *error = wmem_strdup_printf(finder->scope, "; ICMP (frame %" PRIu32 ") of %s",
                                            notice->first.frame, notice->kind);
+    wmem_array_t *frames = smcr_finder_frames(finder);
 
     for (unsigned i = 0; i < wmem_array_get_count(finder->found); i++) {
         const smcr_finding_t *found = wmem_array_index(finder->found, i);
@@ -222,10 +226,12 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
         find_too_big(finder, notice);
         return;
     }
+    smcr_finder_frames_add_notices(finder, frames, notice->filter);
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNDELIVERED,
                                            .count = notice->count,
                                            .when = notice->first,
+                                           .frames = frames,
                                            .filter = strchr(hosts->src, ':') ? "icmpv6.type == 1"
                                                                              : "icmp.type == 3"},
                     "%s: not delivered, %s of %s",

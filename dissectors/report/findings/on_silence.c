@@ -300,6 +300,11 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
                        &(smcr_finder_facts_t){.kind = kinds[is_dead(finder, host)][after_reset],
                                               .count = host->count,
                                               .when = silence->begin_frame,
+                                              .frames = SMCR_FINDER_FRAMES(
+                                                  finder, silence->first_repeated_frame,
+                                                  silence->end_frame, silence->tcp_frame,
+                                                  silence->other_queue_pair_frame,
+                                                  silence->other_link_frame),
                                               .filter = filter,
                                               .cost = length_of(silence)},
                        "%s", silence_text(finder, host));

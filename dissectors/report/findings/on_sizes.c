@@ -90,6 +90,7 @@ find_too_big(smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
         &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_PATH_MTU,
                                .count = stuck->tries,
                                .when = stuck->begin_frame,
+                               .frames = SMCR_FINDER_FRAMES(finder, stuck->end_frame),
                                .filter = "smcr.nak || smcr.retransmission",
                                .cost = lasted},
         "%s: %s in %" PRIu64 " tries over %s, packets up to %s bytes do: %s%s",

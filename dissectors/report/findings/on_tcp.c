@@ -99,10 +99,12 @@ name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t
 static void
 find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
+    wmem_array_t *frames = smcr_finder_frames(finder);
     const char *name;
 
     if (!sum->congested_directions)
         return;
+    smcr_finder_frames_add_notices(finder, frames, "ip.dsfield.ecn == 3 && tcp");
     name = name_of_flow(finder, &sum->first_congested, 1);
     if (sum->congested_directions > 1)
         name = wmem_strdup_printf(
@@ -113,6 +115,7 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                         .kind = SMCR_FIGURE_FOUND_TCP_CONGESTION,
                         .count = sum->marked + sum->echoed,
                         .when = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
+                        .frames = frames,
                         .filter =
                             "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
                             "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)"},

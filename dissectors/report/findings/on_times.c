@@ -56,6 +56,19 @@ find_longest_wait(const smcr_entry_connection_t *conn, bool to_server, smcr_figu
     return NULL;
 }
 
+/* Appends beginning and end of the connection's longest waits of one kind to the list. */
+static void
+add_waits(wmem_array_t *frames, const smcr_entry_connection_t *conn, bool to_server,
+          smcr_figure_wait_t kind)
+{
+    SMCR_FIGURE_EACH(conn_wait, wait, conn->longest_waits) {
+        if (wait->writer != smcr_figure_role(!to_server) || wait->kind != kind)
+            continue;
+        smcr_finder_frames_add(frames, wait->begin_frame);
+        smcr_finder_frames_add(frames, wait->end_frame);
+    }
+}
+
 /* Returns the figures of one direction. `buffer_size` is the size of the reader's receive
  * buffer. */
 static wait_t
@@ -310,6 +323,7 @@ find_full_buffer(smcr_finder_t *finder)
         .kind = SMCR_FIGURE_FOUND_BUFFER_FULL,
         .count = count,
         .when = wait.longest ? wait.longest->begin_frame : (smcr_when_t){0},
+        .frames = smcr_finder_frames(finder),
         .filter = "smcr.window.full || smcr.window.writer_blocked",
         .rank = is_felt(&wait) ? 0 : SMCR_FINDING_BY_SHORT_WAIT,
         .cost = wait.full_time};
@@ -317,6 +331,8 @@ find_full_buffer(smcr_finder_t *finder)
 
     if (!count)
         return;
+    add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_SPACE);
+    add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_READER);
     if (has_slow_reader(&wait)) {
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
         severity = wait.full_time * 2 >= wait.conn_time ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
@@ -354,6 +370,7 @@ typedef struct {
     const smcr_entry_conn_wait_t *longest; /* the longest answer; NULL: none */
     const char *filter; /* display filter of the connections; NULL: too many connections for one
                            filter */
+    wmem_array_t *frames; /* beginning and end of the longest answers of these connections */
 } slow_answers_t;
 
 /* Returns the mean time of the answers that were not slow, nanoseconds; 0: there are fewer than
@@ -385,7 +402,7 @@ cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
 static slow_answers_t
 sum_slow_answers(const smcr_finder_t *finder)
 {
-    slow_answers_t sum = {.filter = ""};
+    slow_answers_t sum = {.filter = "", .frames = smcr_finder_frames(finder)};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
@@ -393,6 +410,7 @@ sum_slow_answers(const smcr_finder_t *finder)
             continue;
         sum.filter = smcr_finder_either(
             finder, sum.filter, smcr_words_connection_filter(finder->scope, conn), sum.conns++);
+        add_waits(sum.frames, conn, true, SMCR_FIGURE_WAIT_ANSWER);
         sum.answers += smcr_figure_or_zero(conn->client_to_server.slow_answers);
         sum.time += smcr_figure_or_zero(conn->client_to_server.slow_answers_s);
         uint64_t cost = cost_of_answers(&conn->client_to_server, wait->lasted_s);
@@ -439,6 +457,7 @@ find_slow_answer(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
                                            .count = sum.conns,
                                            .when = sum.longest->end_frame,
+                                           .frames = sum.frames,
                                            .filter = sum.filter ? sum.filter : "smcr",
                                            .cost = sum.cost},
                     "The server's program took %s to answer %s, since frame %" PRIu32 "%s",

@@ -13,6 +13,9 @@
 
 #include "listeners.h"
 
+#include <epan/epan_dissect.h>
+
+#include "finding_marks.h"
 #include "host/host.h"
 #include "report/findings/findings.h"
 
@@ -52,6 +55,15 @@ static GSList *all_listeners; /* all smcr_listeners_t that exist */
 
 /* ---- drawing ---- */
 
+/* Whether the report marks the frames of its findings (finding_marks.h): in a program with windows,
+ * where a user looks at the frames after he has read the report. A report of selected packets marks
+ * nothing: its findings have other numbers. */
+static bool
+marks_frames(const char *filter, const selection_t *selection)
+{
+    return smcr_host_window_ops() && !filter && !selection;
+}
+
 /* Makes a report of the collection, adds findings, and passes the report to the function that shows
  * it. */
 static void
@@ -64,7 +76,10 @@ draw_report(smcr_listeners_t *listeners)
     const smcr_figure_notice_t *notices =
         smcr_collection_notices(listeners->collection, report, scope, &count);
 
-    smcr_findings_find(report, notices, count, scope);
+    wmem_array_t *frames = smcr_findings_find(report, notices, count, scope);
+
+    if (marks_frames(listeners->filter, listeners->selection))
+        smcr_finding_marks_set(report, frames);
     listeners->draw(report, listeners->context);
     wmem_destroy_allocator(scope);
 }
@@ -97,7 +112,7 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
 
     for (unsigned i = 0; selection->selected == pinfo->num && i < selection->waiting->len; i++) {
         const brought_t *brought = &g_array_index(selection->waiting, brought_t, i);
-        smcr_collection_take(listeners->collection, brought->tap, pinfo, edt, brought->data);
+        smcr_collection_take(listeners->collection, brought->tap, pinfo, edt->tvb, brought->data);
     }
     g_array_set_size(selection->waiting, 0);
     if (selection->selected && pinfo->num == smcr_host_windows_last_frame())
@@ -115,7 +130,7 @@ take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
     brought_t brought = {tap, data};
 
     if (!listeners->selection) {
-        smcr_collection_take(listeners->collection, tap, pinfo, edt, data);
+        smcr_collection_take(listeners->collection, tap, pinfo, edt->tvb, data);
         return tap == SMCR_COLLECTION_FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     }
     g_array_append_val(listeners->selection->waiting, brought);
@@ -169,7 +184,7 @@ begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_en
 {
     smcr_listeners_t *listeners = g_new0(smcr_listeners_t, 1);
 
-    listeners->collection = smcr_collection_new();
+    listeners->collection = smcr_collection_new(marks_frames(filter, selection));
     listeners->selection = selection;
     listeners->filter = g_strdup(filter);
     listeners->draw = draw_entries;
@@ -248,4 +263,5 @@ void
 smcr_listeners_register(void)
 {
     register_cleanup_routine(end_file);
+    smcr_finding_marks_register();
 }

@@ -94,6 +94,7 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
     record->discard_proof_frame = verdict.discard_proof;
     arrival->psn = verdict.psn;
     arrival->replaces_corrupt = verdict.first_good;
+    arrival->refused_frame = verdict.refused_frame;
     arrival->first_sent = verdict.original ? verdict.first : (smcr_when_t){0, 0};
     if (verdict.order == SMCR_FLOW_IS_COPY)
         smcr_event_add(arrival, SMCR_EVENT_copy, NULL);

@@ -526,6 +526,33 @@ begin_place(const smcr_arrival_t *arrival)
                          &record->write_location->acked);
 }
 
+/* Notes a packet with a wrong ICRC, if it is the first packet of a WRITE request, or continues a
+ * request whose first packet has a wrong ICRC. */
+static void
+note_damaged_write(const smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+
+    if (arrival->roce->opcode == SMCR_RC_WRITE_FIRST)
+        qp->damaged_first = qp->damaged_last = arrival->psn;
+    else if (arrival->psn == qp->damaged_last + 1)
+        qp->damaged_last = arrival->psn;
+}
+
+/* Whether the packet continues a WRITE request whose first packet is captured, but has a wrong
+ * ICRC. Then the first packet is not missing. */
+static bool
+is_of_damaged_write(const smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+
+    if (!qp->damaged_first || arrival->psn <= qp->damaged_first ||
+        arrival->psn > qp->damaged_last + 1)
+        return false;
+    qp->damaged_last = MAX(qp->damaged_last, arrival->psn);
+    return true;
+}
+
 /* Finds the request of the WRITE packet; NULL: the first packet of the request is missing. A packet
  * whose request or RMB is not known is kept as an orphan. If the packet begins a new request,
  * orphans that belong to this request get their places. */
@@ -537,7 +564,7 @@ find_request(const smcr_arrival_t *arrival)
 
     if (begun)
         smcr_orphan_place(arrival, write);
-    if (!write)
+    if (!write && !is_of_damaged_write(arrival))
         smcr_event_add(arrival, SMCR_EVENT_write_no_start, NULL);
     if (!write || !write->rmb)
         smcr_orphan_add(arrival);
@@ -568,6 +595,43 @@ shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
     return smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind != SMCR_DOUBT_NONE;
 }
 
+/* Whether the bytes of the stream at `place` are those of the packet with this record: the packet
+ * came in order, or it is a retransmission that replaces such a packet. */
+static bool
+carries_bytes(const smcr_record_t *record, const smcr_place_t *place)
+{
+    if (!record->write_location)
+        return false;
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
+    smcr_stream_range_t range = smcr_place_range(record->write_location);
+    bool counts = record->receiver_action == SMCR_FLOW_RECEIVER_TAKES || (rare && rare->replaces);
+
+    return counts && range.known && range.position == place->position &&
+           record->write_location->length == place->length;
+}
+
+/* Notes that a retransmitted WRITE packet replaces its last transmission, if the receiver has
+ * refused the latter (smcr_flow_verdict_t.refused_frame). The refused packet is in order in the
+ * capture, so its bytes count in the first pass. But the receiver did not accept it: it was
+ * damaged, or was lost downstream of the capture point, or an earlier packet was. So the receiver
+ * has the bytes of the retransmission. */
+static void
+note_replacement(const smcr_arrival_t *arrival)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_place_t *place = arrival->record->write_location;
+    uint32_t frame = arrival->refused_frame;
+    smcr_record_t refused;
+
+    if (!frame || !smcr_record_find(state, frame, SMCR_RECORD_OUTERMOST, &refused) ||
+        !carries_bytes(&refused, place))
+        return;
+    smcr_place_rare_t *old = smcr_place_make_rare(state, refused.write_location);
+    old->replaced_in = arrival->when.frame;
+    smcr_place_make_rare(state, place)->replaces =
+        old->replaces ? old->replaces : refused.write_location;
+}
+
 /* Finds the request of a WRITE packet, and its place in the RMB element and in the byte stream.
  * Takes in its bytes, or keeps them if the packet comes after a PSN gap. */
 static void
@@ -581,7 +645,9 @@ place_write(const smcr_arrival_t *arrival)
     bool placed = write && smcr_write_place_packet(arrival, write);
     if (shows_immediate_data(arrival, placed))
         arrival->qp->link->lgr->immediate = true;
-    if (!placed)
+    if (placed)
+        note_replacement(arrival);
+    else
         note_unpositioned(arrival, write);
     if (placed || record->receiver_action == SMCR_FLOW_RECEIVER_WAITS)
         take_in_or_defer(arrival, &(content_t){
@@ -786,6 +852,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (roce->has_bad_icrc) {
         smcr_flow_verdict_t verdict = smcr_outcome_judge(arrival, &qp->traffic, &peer->traffic);
         arrival->record->kind = SMCR_RECORD_CORRUPT;
+        note_damaged_write(arrival);
         smcr_event_add(arrival, SMCR_EVENT_icrc_bad, NULL);
         report_retransmission(arrival, &verdict);
         return true;

@@ -92,6 +92,9 @@ typedef struct {
                                `writes` */
     smcr_psn_t next_write_psn; /* next PSN after the highest PSN of all WRITE requests so far; 0:
                                   none */
+    smcr_psn_t damaged_first; /* PSN of the last first packet of a WRITE request that has a wrong
+                                 ICRC; 0: none so far */
+    smcr_psn_t damaged_last; /* last PSN of that request so far; set with `damaged_first` */
     bool has_likely_owner;  /* `writes` has a request whose connection is only likely and not
                                certain */
     wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets of which the request or

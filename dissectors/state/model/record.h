@@ -104,6 +104,10 @@ typedef struct {
     smcr_held_t *buffered_payload; /* the copied bytes of the packet, until they go to the
                                       application's dissectors (struct smcr_held); NULL: the bytes
                                       are not held */
+    uint32_t replaced_in;  /* frame of the retransmission that brings the bytes of this packet: the
+                              receiver has refused this packet, which came in order; 0: none */
+    smcr_place_t *replaces; /* place of the first transmission, if the packet is such a
+                               retransmission; NULL: it is none */
     uint8_t order;         /* replaces `order` of smcr_record_t; set if the packet came before its
                               queue pair was known */
     uint32_t first_frame;  /* replaces `first_frame` of smcr_record_t; set if the packet came before
@@ -495,6 +499,8 @@ typedef struct {
     smcr_when_t when;      /* frame and time of the packet */
     bool replaces_corrupt; /* all earlier packets with this PSN had a wrong ICRC, so this packet is
                               the first valid one */
+    uint32_t refused_frame; /* frame of the last packet with this PSN before, which the receiver has
+                               certainly refused (smcr_flow_verdict_t); 0: not proven */
     smcr_when_t first_sent; /* frame and time at which a packet with this PSN was sent for the first
                                time; frame 0: not known */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */

@@ -1,0 +1,77 @@
+/* Reads the TCP header of a frame (RFC 9293, 3.1).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcp_segment.h"
+
+#include <epan/conversation.h>
+#include <epan/ipproto.h>
+
+#include "host.h"
+
+#define SHORTEST 20  /* length of a TCP header without options, bytes */
+#define FLAGS 0x0fff /* mask of the flags in bytes 12 and 13 of the header */
+
+/* Finds the IP header before the TCP segment of the frame. Returns false if there is none, or if
+ * the captured bytes do not have the whole TCP header. */
+static bool
+find_ip(smcr_host_bytes_t frame, const packet_info *pinfo, smcr_host_ip_packet_t *ip)
+{
+    if (pinfo->ptype != PT_TCP || pinfo->flags.in_error_pkt ||
+        !smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, ip))
+        return false;
+    return ip->next == IP_PROTO_TCP && !ip->is_fragment &&
+           ip->offset + ip->header_length + SHORTEST <= frame.length;
+}
+
+/* Whether the header at `bytes` has the ports that TCP's dissector has read. */
+static bool
+has_ports(const uint8_t *bytes, const packet_info *pinfo)
+{
+    return smcr_wire_number(bytes, 2) == pinfo->srcport &&
+           smcr_wire_number(bytes + 2, 2) == pinfo->destport;
+}
+
+/* Returns the number of bytes from the TCP header to the end of the IP packet. Segments that the
+ * adapter will divide have no length in the IP header. */
+static uint32_t
+segment_length(const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
+{
+    uint32_t packet = ip->total_length ? ip->total_length : pinfo->fd->pkt_len - ip->offset;
+
+    return packet > ip->header_length ? packet - ip->header_length : 0;
+}
+
+bool
+smcr_host_tcp_segment(tvbuff_t *tvb, packet_info *pinfo, struct tcpheader *tcp)
+{
+    smcr_host_bytes_t frame = smcr_host_bytes_of(tvb);
+    smcr_host_ip_packet_t ip;
+
+    if (!find_ip(frame, pinfo, &ip))
+        return false;
+    const uint8_t *bytes = &frame.bytes[ip.offset + ip.header_length];
+    conversation_t *conversation =
+        find_conversation(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_TCP, pinfo->srcport,
+                          pinfo->destport, 0);
+
+    if (!has_ports(bytes, pinfo) || !conversation)
+        return false;
+    uint32_t length = segment_length(pinfo, &ip);
+    uint8_t header = (uint8_t)(bytes[12] >> 4 << 2);
+    *tcp = (struct tcpheader){
+        .th_rawseq = (uint32_t)smcr_wire_number(bytes + 4, 4),
+        .th_rawack = (uint32_t)smcr_wire_number(bytes + 8, 4),
+        .th_have_seglen = length >= header,
+        .th_seglen = length >= header ? length - header : 0,
+        .th_sport = (uint16_t)pinfo->srcport,
+        .th_dport = (uint16_t)pinfo->destport,
+        .th_hlen = header,
+        .th_flags = (uint16_t)(smcr_wire_number(bytes + 12, 2) & FLAGS),
+        .th_stream = get_tcp_conversation_data(conversation, pinfo)->stream,
+        .ip_src = pinfo->src,
+        .ip_dst = pinfo->dst,
+    };
+    return true;
+}

@@ -1,0 +1,224 @@
+/* A mark is a frame and the numbers of the findings that rest on the frame. A postdissector shows
+ * the marks at the end of each frame. It is registered when the first pass collects, or a report
+ * sets marks, for the first time: until then a frame costs nothing. Wireshark 4.0 has no function
+ * for plugins that takes a postdissector back.
+ *
+ * The first pass collects what the four taps of a report (listeners.c) would bring: packets of the
+ * plugin come from the observer of the tap, expert items from their own observer, frames and TCP
+ * segments from the postdissector. Frames before the first packet of SMC-R or RoCE are not
+ * collected, since nobody has asked for smcr.finding so far.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "finding_marks.h"
+
+#include "fields.h"
+#include "host/host.h"
+#include "message/message.h"
+#include "report/collect/collection.h"
+#include "report/findings/findings.h"
+
+/* The marks of the open file. */
+static struct {
+    wmem_allocator_t *scope; /* memory pool that owns the marks; NULL: there are none */
+    wmem_map_t *numbers;     /* frame number -> smcr_figure_numbers_t *, the numbers of its
+                                findings, ascending */
+    const char **texts;      /* sentences of the findings; index: number of the finding - 1 */
+} marks;
+
+/* What the first pass has collected; NULL: the first pass does not collect. */
+static smcr_collection_t *collected;
+
+static dissector_handle_t postdissector;
+static bool has_postdissector; /* `postdissector` is registered, for the rest of the process */
+
+/* Registers the postdissector when it is needed for the first time. */
+static void
+need_postdissector(void)
+{
+    if (!has_postdissector)
+        register_postdissector(postdissector);
+    has_postdissector = true;
+}
+
+/* ---- marks ---- */
+
+static void
+clear_marks(void)
+{
+    if (marks.scope)
+        wmem_destroy_allocator(marks.scope);
+    memset(&marks, 0, sizeof marks);
+}
+
+/* Adds the number of a finding to the numbers of the frame, unless it is the last one of them. */
+static void
+add_mark(const smcr_finding_frame_t *one)
+{
+    smcr_figure_numbers_t *numbers = smcr_figure_of(
+        marks.numbers, marks.scope, GUINT_TO_POINTER(one->frame), sizeof(smcr_figure_numbers_t));
+
+    if (!numbers->length || numbers->numbers[numbers->length - 1] != one->number)
+        smcr_figure_numbers_add(numbers, marks.scope, one->number);
+}
+
+void
+smcr_finding_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames)
+{
+    uint32_t count = report->findings.length;
+
+    clear_marks();
+    if (count) {
+        marks.scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+        marks.numbers = wmem_map_new(marks.scope, g_direct_hash, g_direct_equal);
+        marks.texts = wmem_alloc_array(marks.scope, const char *, count);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const smcr_entry_finding_t *finding = report->findings.entries[i];
+        marks.texts[i] = wmem_strdup(marks.scope, finding->text);
+    }
+    for (uint32_t i = 0; i < wmem_array_get_count(frames); i++)
+        add_mark(wmem_array_index(frames, i));
+    if (count)
+        need_postdissector();
+}
+
+/* Shows the findings that rest on the frame. */
+static void
+show_marks(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree)
+{
+    const smcr_figure_numbers_t *numbers =
+        wmem_map_lookup(marks.numbers, GUINT_TO_POINTER(pinfo->num));
+
+    for (uint32_t i = 0; numbers && i < numbers->length; i++) {
+        uint32_t number = (uint32_t)numbers->numbers[i];
+        const char *text = marks.texts[number - 1];
+        proto_item *item = proto_tree_add_uint_format(tree, hf_smcr_finding, tvb, 0, 0, number,
+                                                      "SMC-R finding %u: %s", number, text);
+        proto_item_set_generated(item);
+        proto_tree *below = proto_item_add_subtree(item, ett_smcr_finding);
+        proto_item_set_generated(
+            proto_tree_add_string(below, hf_smcr_finding_text, tvb, 0, 0, text));
+    }
+}
+
+/* ---- the first pass ---- */
+
+/* Whether somebody asks for smcr.finding: a display filter or a colour rule of this pass names the
+ * field or its text, or the preference is on. */
+static bool
+is_asked_for(void)
+{
+    return smcr_preferences.findings ||
+           proto_registrar_get_nth((unsigned)hf_smcr_finding)->ref_type != HF_REF_TYPE_NONE ||
+           proto_registrar_get_nth((unsigned)hf_smcr_finding_text)->ref_type != HF_REF_TYPE_NONE;
+}
+
+/* Whether the first pass collects the frame. The first packet of SMC-R or RoCE begins the
+ * collecting. */
+static bool
+is_collected(const packet_info *pinfo)
+{
+    if (pinfo->fd->visited)
+        return false;
+    if (!collected && is_asked_for()) {
+        collected = smcr_collection_new(true);
+        smcr_collection_skip(collected, pinfo);
+        need_postdissector();
+    }
+    return collected != NULL;
+}
+
+static void
+collect_packet(packet_info *pinfo, const smcr_tap_t *packet)
+{
+    smcr_collection_take(collected, SMCR_COLLECTION_SMCR, pinfo, NULL, packet);
+}
+
+static void
+collect_item(packet_info *pinfo, const expert_field *expert)
+{
+    const smcr_item_expert_row_t *row;
+
+    if (!is_collected(pinfo))
+        return;
+    row = smcr_item_expert_row(expert);
+    expert_info_t item = {
+        .packet_num = pinfo->num,
+        .group = row->group,
+        .severity = row->severity,
+        .hf_index = expert->hf,
+    };
+
+    smcr_collection_take(collected, SMCR_COLLECTION_EXPERT, pinfo, NULL, &item);
+}
+
+/* Collects the TCP segment of the frame, and then the frame. */
+static void
+collect_frame(tvbuff_t *tvb, packet_info *pinfo)
+{
+    struct tcpheader tcp;
+
+    if (smcr_host_tcp_segment(tvb, pinfo, &tcp))
+        smcr_collection_take(collected, SMCR_COLLECTION_TCP, pinfo, tvb, &tcp);
+    smcr_collection_take(collected, SMCR_COLLECTION_FRAME, pinfo, tvb, NULL);
+}
+
+/* Called by Wireshark after all other dissectors of the frame. */
+static int
+dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+{
+    if (collected && !pinfo->fd->visited)
+        collect_frame(tvb, pinfo);
+    else if (marks.scope)
+        show_marks(tvb, pinfo, tree);
+    return (int)tvb_captured_length(tvb);
+}
+
+static void
+forget_collected(void)
+{
+    if (collected)
+        smcr_collection_free(collected);
+    collected = NULL;
+}
+
+/* Called after the last frame of a pass: finds the findings of the first pass. */
+static void
+end_pass(void)
+{
+    wmem_allocator_t *scope;
+    uint32_t count;
+
+    if (!collected)
+        return;
+    scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    smcr_entry_report_t *report = smcr_collection_report(collected, NULL, scope);
+    const smcr_figure_notice_t *notices =
+        smcr_collection_notices(collected, report, scope, &count);
+    wmem_array_t *frames = smcr_findings_find(report, notices, count, scope);
+
+    smcr_finding_marks_set(report, frames);
+    wmem_destroy_allocator(scope);
+    forget_collected();
+}
+
+/* Called when the file is closed, and before it is dissected anew. */
+static void
+end_file(void)
+{
+    forget_collected();
+    clear_marks();
+}
+
+void
+smcr_finding_marks_register(void)
+{
+    static const smcr_tap_observer_t observer = {is_collected, collect_packet};
+
+    postdissector = create_dissector_handle(dissect_frame_end, -1);
+    smcr_tap_observe(&observer);
+    smcr_item_observe(collect_item);
+    register_postseq_cleanup_routine(end_pass);
+    register_cleanup_routine(end_file);
+}

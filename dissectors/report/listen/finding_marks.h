@@ -1,0 +1,21 @@
+/* Knows the frames that findings rest on, and shows these frames as smcr.finding.
+ *
+ * Findings are found at the end of a pass, so only later passes show them:
+ * - Wireshark calls no listeners in the first of two passes (tshark -2). So the first pass feeds a
+ *   collection itself, if somebody asks for smcr.finding: a display filter or a colour rule names
+ *   the field, or the preference smcr.findings is on.
+ * - In a program with windows, every report of all packets sets the marks, too.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "report/figures/figures.h"
+
+/* Marks the frames of a report's findings; replaces all marks. `frames`: from smcr_findings_find().
+ * Texts are copied. */
+void smcr_finding_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames);
+
+/* Registers what follows the first pass. Called once, at start. */
+void smcr_finding_marks_register(void);
