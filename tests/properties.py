@@ -151,6 +151,10 @@ PROPERTIES = [
         ],
     ),
     (
+        "smcr.finding shows the frames of each finding",
+        ["facts/test_finding_frames.py"],
+    ),
+    (
         "Tables, trees and graphs say what the report and the bytes say",
         [
             "statistics/test_tables.py",

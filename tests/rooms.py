@@ -32,6 +32,7 @@ ROOMS = {
     "roce": ("roce.h",),
     "netlink": ("netlink.h",),
     "report/figures": ("figures.h",),
+    "report/application": ("application.h",),
     "report/congestion": ("congestion.h",),
     "report/words": ("words.h",),
     "report/findings": ("findings.h",),

@@ -26,6 +26,7 @@ PLAIN = (
     "state",
     "timeline",
     "report/figures",
+    "report/application",
     "report/congestion",
     "report/words",
     "report/findings",

@@ -22,6 +22,12 @@
  * wrong order. Packets whose times differ by more than this are in the right order. */
 #define DISORDER_TIME UINT64_C(5000000)
 
+/* Nanoseconds. A sender that goes back retransmits its packets without a longer pause. */
+#define BURST_PAUSE UINT64_C(1000000)
+
+/* Nanoseconds. In less time, no sender sends so many packets that their PSNs wrap. */
+#define WRAP_TIME UINT64_C(100000000)
+
 /* A request. The verdict on it depends on these members and on the state of its flow. */
 typedef struct {
     const smcr_sent_t *packet;
@@ -77,9 +83,11 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->psn_history = (smcr_seen_t){0};
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
+    flow->sent_psn = flow->burst_psn = 0;
     flow->first_announced = flow->has_acks = flow->has_copy_by_time = false;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
+    flow->far = (smcr_flow_far_t){0};
     begin_at(flow, psn);
 }
 
@@ -97,6 +105,47 @@ bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
     return flow->psn_history.used && is_far(flow, psn);
+}
+
+bool
+smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when)
+{
+    const smcr_seen_packet_t *last = smcr_seen_find(&flow->psn_history, flow->highest);
+
+    if (smcr_psn_distance((uint32_t)(flow->highest & SMCR_PSN_MASK), psn) > 0)
+        return true;
+    return last && when.time > smcr_seen_last(last).time + WRAP_TIME;
+}
+
+/* The unwrapped PSN of a request that goes on after a hole in the capture: the PSN is above all
+ * earlier ones. */
+static smcr_psn_t
+psn_after_hole(const smcr_flow_t *flow, uint32_t psn)
+{
+    smcr_psn_t near = smcr_psn_near(flow->highest, psn);
+
+    return near > flow->highest ? near : near + SMCR_PSN_MASK + 1;
+}
+
+void
+smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn)
+{
+    smcr_flow_far_t *far = &flow->far;
+    bool is_successive = far->frame && psn == ((far->psn + 1) & SMCR_PSN_MASK);
+
+    *far = (smcr_flow_far_t){frame, psn, is_successive ? far->count + 1 : 1};
+}
+
+/* How many captured requests come directly before `packet` though they are not of the flow so far:
+ * only `packet` proves that the flow goes on. */
+static uint32_t
+count_far_before(const smcr_flow_t *flow, const smcr_sent_t *packet)
+{
+    const smcr_flow_far_t *far = &flow->far;
+
+    if (far->frame == packet->when.frame && far->psn == packet->psn) /* the packet itself */
+        return far->count - 1;
+    return far->frame && packet->psn == ((far->psn + 1) & SMCR_PSN_MASK) ? far->count : 0;
 }
 
 /* ---- copies ---- */
@@ -285,7 +334,10 @@ prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
 {
     if (!flow->unproven)
         return;
-    for (smcr_psn_t at = MAX(flow->unproven, psn + 1); at <= flow->highest; at++) {
+    smcr_psn_t from = MAX(flow->unproven, psn + 1);
+    if (flow->highest >= flow->psn_history.size) /* the history does not keep older PSNs */
+        from = MAX(from, flow->highest - flow->psn_history.size + 1);
+    for (smcr_psn_t at = from; at <= flow->highest; at++) {
         const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, at);
         if (awaits_proof(seen))
             *seen->rare->discard_proof = frame;
@@ -337,6 +389,17 @@ refusal_of(uint8_t kind, unsigned code)
                ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
 }
 
+/* Notes up to which PSN a NAK or RNR NAK proves that the sender has sent. It names a request that
+ * has come, but for a PSN sequence error: then it names the first PSN that is missing, and a
+ * request after it has come. */
+static void
+note_sent(smcr_flow_t *flow, smcr_flow_coverage_t said, unsigned code)
+{
+    bool has_later = refusal_of(said.kind, code) == SMCR_STEP_OUT_OF_SEQUENCE;
+
+    flow->sent_psn = MAX(flow->sent_psn, said.psn + has_later);
+}
+
 /* Takes in a NAK or RNR NAK. The low bits of the syndrome are the timer of an RNR NAK, or the
  * reason of any other NAK. */
 static void
@@ -349,6 +412,7 @@ take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
         flow->steps.rnr_timer = (uint64_t)(smcr_ib_rnr_timer_ms(code) * 1e6);
     smcr_steps_nak(&flow->steps, scope, said.psn, refusal_of(said.kind, code), packet->when);
     take_refusal(flow, said.psn, packet->when.frame);
+    note_sent(flow, said, code);
 }
 
 /* Takes in a response to the requests of `flow`. A response before the first request is kept until
@@ -463,11 +527,30 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
 
     if (flow->highest + 1 < psn) {
         verdict->missing = (uint32_t)(psn - flow->highest - 1);
+        if (packet->goes_on)
+            verdict->missing -= count_far_before(flow, packet);
         add_gap(flow, scope, flow->highest + 1, psn, packet->when.frame);
     }
     const smcr_range_t *gap = find_open_gap(flow, packet, psn);
     verdict->after_gap_frame = gap ? gap->frame_after : 0;
     verdict->order = verdict->after_gap_frame ? SMCR_FLOW_IS_AFTER_GAP : SMCR_FLOW_IS_NEXT;
+}
+
+/* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier
+ * ones. Either of two conditions is enough: 1. a NAK or RNR NAK proves that the PSN was sent
+ * before; 2. the packet follows such a packet in one burst. A sender that goes back retransmits all
+ * that it has sent since, and the capture does not show how much that is. */
+static bool
+misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
+{
+    bool follows = flow->burst_psn && psn == flow->burst_psn + 1 &&
+                   packet->when.time < flow->burst_time + BURST_PAUSE;
+
+    if (psn > flow->sent_psn && !follows)
+        return false;
+    flow->burst_psn = psn;
+    flow->burst_time = packet->when.time;
+    return true;
 }
 
 /* Takes in a request whose PSN is above all earlier PSNs. */
@@ -477,6 +560,8 @@ take_new(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
 {
     smcr_psn_t psn = verdict->psn;
 
+    verdict->first_missing = misses_first(flow, packet, psn);
+    verdict->original = !verdict->first_missing;
     raise_highest(flow, smcr_reads_end(flow->reads, psn));
     judge_new_order(flow, scope, packet, verdict);
     flow->highest = psn;
@@ -794,7 +879,8 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 /* ---- requests ---- */
 
 /* Sets verdict->psn, the unwrapped PSN of a request. The first request begins the flow. A request
- * whose PSN is too far away begins the flow anew (begin_new_life()). A request with a wrong ICRC
+ * whose PSN is too far away begins the flow anew (begin_new_life()), unless it proves that the flow
+ * goes on. A request with a wrong ICRC
  * never begins a flow, because its PSN may be wrong. */
 static void
 unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
@@ -808,6 +894,10 @@ unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet
         begin_at(flow, packet->psn);
         take_early_ack(flow, scope);
     } else if (is_far(flow, packet->psn)) {
+        if (packet->goes_on) {
+            verdict->psn = psn_after_hole(flow, packet->psn);
+            return;
+        }
         begin_new_life(flow, packet->psn);
         take_id(&flow->ids, packet);
     }

@@ -73,6 +73,9 @@ typedef struct {
     uint32_t refused_frame;  /* frame of the last packet with the PSN before this retransmission, if
                                 a NAK or RNR NAK since proves that the receiver did not accept that
                                 packet, and no acknowledgement covers the PSN; 0: not proven */
+    bool first_missing;      /* the PSN is above all earlier ones, but a NAK or RNR NAK proves that
+                                the sender had sent it, or the packet follows such a packet in one
+                                burst: the capture may miss its first transmission */
     bool peer_silent;        /* the packet proves that the peer has stopped answering; true for one
                                 packet of each silence */
     smcr_step_back_t *step;  /* the step back that the packet belongs to; NULL: none */
@@ -91,6 +94,14 @@ typedef struct {
     uint32_t psn;     /* PSN of the acknowledgement, 24 bits */
     smcr_when_t when; /* frame and time of the acknowledgement */
 } smcr_flow_early_t;
+
+/* Requests with successive PSNs that are far from the highest PSN of the flow
+ * (smcr_flow_note_far()). */
+typedef struct {
+    uint32_t frame; /* frame of the last of them; 0: there are none */
+    uint32_t psn;   /* PSN of the last of them, 24 bits */
+    uint32_t count; /* how many they are */
+} smcr_flow_far_t;
 
 /* How the sender of a flow sets the IPv4 identifications of its packets. If the sender gives each
  * packet a new identification, a packet with the identification and the PSN of an earlier packet is
@@ -158,11 +169,16 @@ typedef struct {
     smcr_ids_t ids;              /* how the sender sets IPv4 identifications */
     smcr_flow_early_t early_ack; /* last acknowledgement before the first request */
     smcr_psn_t refused_psn; /* PSN that the last NAK or RNR NAK named; 0: none */
+    smcr_psn_t burst_psn;   /* PSN of the last packet whose `first_missing` is true; 0: none */
+    uint64_t burst_time;    /* time of that packet, nanoseconds since the epoch */
+    smcr_psn_t sent_psn;    /* highest PSN that was sent, as a NAK or RNR NAK proves; 0: there is
+                               none */
     smcr_psn_t discarded_up_to; /* highest PSN of the requests after a gap that the receiver may
                                    have discarded; 0: none */
     smcr_psn_t unproven; /* Lowest PSN of the packets after a gap whose fate is open: nothing proves
                             that the receiver took them in, or that it discarded them. 0: there is
                             no such packet. */
+    smcr_flow_far_t far;         /* the last requests whose PSNs are far from `highest` */
     smcr_reads_t *reads;         /* the last READs of this flow; NULL: there has been no READ */
     smcr_responses_t *responses; /* the responses of this flow; NULL: there has been none */
 } smcr_flow_t;
@@ -199,9 +215,20 @@ smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
                                     wmem_allocator_t *scope, const smcr_sent_t *packet);
 
 /* Whether a request with `psn`, of 24 bits, proves that the queue pair number now belongs to a new
- * connection. The proof: `psn` is more than 131,072 above the highest PSN of the flow, or more than
- * 16,384 below the highest PSN. Returns false before the first request. */
+ * connection, if its content does not prove that the flow goes on (`goes_on` of smcr_sent_t). The
+ * proof: `psn` is more than 131,072 above the highest PSN of the flow, or more than 16,384 below
+ * the highest PSN. Returns false before the first request. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
+
+/* Whether a request with `psn`, of 24 bits, that is far from the highest PSN of the flow can come
+ * after a hole in the capture. Its PSN is ahead, or more than 100 ms have passed: then the PSNs
+ * have wrapped in the hole, and the request is not out of order. */
+bool smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when);
+
+/* Notes a request in `frame` with `psn`, of 24 bits, that is far from the highest PSN of the flow
+ * and of which it is not known whether the flow goes on. If a later request shows that it does, the
+ * capture does not lack this one. */
+void smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn);
 
 /* What a response says about requests (InfiniBand Architecture Specification, volume 1, 9.7.5). */
 typedef struct {

@@ -33,17 +33,29 @@ begin_arrival(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *a
     arrival->record = record;
 }
 
+/* Whether the SEND is a CDC message that goes on with a known link after a hole in the capture. */
+static bool
+goes_on_after_hole(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
+{
+    smcr_cdc_t cdc;
+
+    return smcr_wire_llc_type_is_cdc(tvb_get_uint8(packet->payload, 0)) &&
+           smcr_cdc_decode(packet->payload, pinfo, &cdc) &&
+           smcr_state_cdc_goes_on(arrival, cdc.token);
+}
+
 /* Whether a SEND on an unknown queue pair is SMC-R. A SEND that keeps every rule of an LLC or CDC
  * message proves a link between its two queue pairs; the state learns that link here. */
 static bool
-recognise_send(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t *arrival)
+recognise_send(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
     uint32_t sender;
 
     if (!smcr_ib_is_whole_send(packet->roce.opcode) || !smcr_packet_has_bytes(packet) ||
         !smcr_message_is_smcr(packet->payload, pinfo, &packet->roce, &sender))
         return false;
-    smcr_state_prove_qp(arrival, sender);
+    if (!goes_on_after_hole(pinfo, packet, arrival))
+        smcr_state_prove_qp(arrival, sender);
     return true;
 }
 

@@ -130,7 +130,7 @@ add_earlier_packet(analysis_t *analysis, const smcr_record_t *record)
         add_number(analysis, copy ? hf_smcr_duplicate : hf_smcr_retransmission,
                    record->first_frame);
     add_number(analysis, hf_smcr_out_of_order, smcr_analysis_overtaken_by(analysis->pinfo, record));
-    if (record->was_discarded)
+    if (record->was_discarded && record->order == SMCR_FLOW_IS_RETRANSMISSION)
         add_number(analysis, hf_smcr_sent_before, record->first_frame);
     if (record->was_acked)
         add_flag(analysis, hf_smcr_taken, true);

@@ -37,14 +37,28 @@ is_of_window(smcr_event_id_t id)
     }
 }
 
+/* Whether the event is a breach that rests on the order of TCP and RoCE packets, and this order
+ * means nothing. */
+static bool
+is_of_order(const smcr_record_t *record, const smcr_event_t *event)
+{
+    const smcr_item_expert_row_t *row = smcr_item_expert_row(experts[event->id]);
+
+    return record->link && record->link->lgr->clocks_differ &&
+           smcr_item_is_breach(row->group, row->severity);
+}
+
 /* Whether the event is shown. 1. Events of the receiver's window are shown if the capture has all
  * packets of the reader. 2. An event with a deferred check is shown only in the second pass, and
  * only if later packets confirm the event. 3. "Peer silent" is also shown in the first pass; the
- * second pass does not show it if later packets disprove it. */
+ * second pass does not show it if later packets disprove it. 4. A breach is not shown if a later
+ * packet has shown that TCP and RoCE have times of two clocks. */
 static bool
 event_holds(const packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *event)
 {
     if (is_of_window(event->id) && !smcr_evidence_hears_reader(record, pinfo->num))
+        return false;
+    if (is_of_order(record, event))
         return false;
     if (!event->deferred_check)
         return true;

@@ -176,10 +176,13 @@ find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
 }
 
 /* Whether the acknowledgement, which came on `link`, covers the packet: the packet was sent on the
- * same link, and has the PSN that the acknowledgement names, or an earlier one. */
+ * same link, and has the PSN that the acknowledgement names, or an earlier one. If the capture
+ * misses more than 2^23 packets in between, the PSN of an earlier packet looks like a later one. */
 static bool
 is_covered(const in_flight_t *sent, const smcr_link_t *link, const smcr_ack_t *ack)
 {
+    if (sent->acked && *sent->acked == ack)
+        return true;
     return sent->link == link && smcr_psn_distance(sent->psn, ack->psn) >= 0;
 }
 
@@ -453,12 +456,29 @@ prolong_answer(const step_t *step, int asker, smcr_when_t since, smcr_when_t unt
         add(step, asker, SMCR_INTERVAL_ANSWER, asks_later ? writer->last_write : since, until);
 }
 
+/* Adds the time in which the first transmission of the packet of `step` is missing: the packet may
+ * have been retransmitted since the last captured packet of its writer. */
+static void
+take_missing_first(const step_t *step)
+{
+    int side = step->packet->record->sender;
+    smcr_when_t seen = step->timeline->writer[side].last_seen;
+    smcr_when_t since = seen.frame ? seen : step->timeline->begun;
+
+    add(step, side, SMCR_INTERVAL_NOT_CAPTURED, since, step->packet->when);
+    add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, step->packet->when);
+    prolong_answer(step, !side, since, step->packet->when);
+}
+
 /* Adds the intervals of the retransmission, if the packet of `step` is a retransmission. */
 static void
 take_retransmission(const step_t *step)
 {
     const smcr_record_t *record = step->packet->record;
     int side = record->sender;
+
+    if (smcr_record_misses_first(record))
+        take_missing_first(step);
     smcr_when_t first = find_first_transmission(&step->timeline->writer[side], record);
 
     if (!first.frame)

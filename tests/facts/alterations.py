@@ -227,6 +227,38 @@ def parts(whole):
     ]
 
 
+# ---- packet sequence numbers ----
+
+RESPONSES = range(
+    13, 19
+)  # opcodes of RC that answer requests: their PSNs are those of the requests
+PSN_AT = 9  # in the BTH
+
+
+def bth_at(data):
+    """Where the BTH of RoCEv2 begins in an Ethernet frame; None: nowhere."""
+    start, ethertype = ETHERNET_HEADER, wire.u16(data, ETHERNET_HEADER - 2)
+    if PROTOCOL_AT.get(ethertype) is None or data[start + PROTOCOL_AT[ethertype]] != wire.UDP:
+        return None
+    start += (data[start] & 15) * 4 if ethertype == wire.IPV4 else 40
+    return start + wire.UDP_HEADER if wire.u16(data, start + 2) == wire.ROCE_PORT else None
+
+
+def with_hole(frames, first, size, sender):
+    """From frame `first` on, the requests of one host have PSNs that are so much higher, as if
+    packets were missing for a second."""
+    out = []
+    for frame in frames:
+        data = bytearray(pcapng.data(frame))
+        at = bth_at(data) if frame.number >= first else None
+        frame = pcapng.at_time(frame, pcapng.time(frame) + UNIT * (frame.number >= first))
+        if at is not None and (host(frame) == sender) != (data[at] in RESPONSES):
+            psn = int.from_bytes(data[at + PSN_AT : at + PSN_AT + 3], "big") + size
+            data[at + PSN_AT : at + PSN_AT + 3] = (psn & 0xFFFFFF).to_bytes(3, "big")
+        out.append(pcapng.with_data(frame, bytes(data)))
+    return out
+
+
 # ---- frames in another order ----
 
 

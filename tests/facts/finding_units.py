@@ -167,6 +167,7 @@ UNITS = {
     "not_captured": Terms("SUM(smcr.missing)"),
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
+    "application_errors": A_FRAME,
     "no_roce": Terms("smcr.no_roce"),
     "undelivered": A_FRAME,
     "tcp_loss": A_FRAME,  # with as many of Wireshark's names for it as there are

@@ -4,6 +4,7 @@ Each test has a kind of alteration that once made something false of a true capt
 """
 
 import functools
+import gzip
 
 import alterations
 import pcapng
@@ -18,7 +19,7 @@ PROPOSAL, ACCEPT, CONFIRM = 1, 2, 3
 CLOSED = ("6.1-v2-t-different-tokens", "6.1-v1-c-three-conns", "6.1-v1-b-first-contact-ipv6")
 IPV6 = ("6.1-v1-b-first-contact-ipv6", "6.1-v1-a-first-contact-ipv4", "6.1-v2-v-vlan")
 DECLINED_LATE = ("6.1-v1-f6-decline-confirm-link-timeout", "6.1-v2-f6-decline-confirm-link-timeout")
-REUSED = ("6.1-v2-j-http11", "6.1-v2-c-three-conns")
+REUSED = ("6.1-v2-j-http11", "6.1-v2-c-three-conns", "6.1-v2-q-forty-conns")
 MICROSECONDS = 10**6  # timestamps a second
 DIRECTIONS = ("client_to_server", "server_to_client")
 
@@ -139,6 +140,42 @@ def test_naks_of_a_mirror_port_count_once(tshark, scratch, name):
     assert [flow["late_naks"] for flow in altered["rdma_flows"]] == late and any(late)
 
 
+# ---- retransmissions whose first transmission is missing ----
+
+FIRST, NAK = 995, 1016  # frames of 6.1-v1-n-lossy: a packet, and the NAK that asks for it
+
+
+def read_times(tshark, path):
+    """{(direction, PSN): when messages report data as read, after the announcement}"""
+    fields = ("smcr.dir", "infiniband.bth.psn", "smcr.cdc.read_time")
+    shown = tshark.show(
+        path,
+        "-2",
+        "-Y",
+        fields[-1],
+        "-T",
+        "fields",
+        *(x for field in fields for x in ("-e", field)),
+    )
+    return {tuple(line.split("\t")[:2]): line.split("\t")[2] for line in shown.splitlines()}
+
+
+def test_a_nak_proves_that_a_packet_was_sent_before(tshark, scratch):
+    name = "6.1-v1-n-lossy"
+    packets = {packet.frame: packet for packet in wire.roce(path_of(name))}
+    burst = {
+        frame
+        for frame, packet in packets.items()
+        if FIRST <= frame < NAK
+        and packet.ends == packets[FIRST].ends
+        and packet.opcode < alterations.RESPONSES[0]
+    }
+    altered = write(scratch, name, alterations.left_out(frames_of(name), burst))
+    whole, after = read_times(tshark, path_of(name)), read_times(tshark, altered)
+    assert {key: after[key] for key in after} == {key: whole.get(key) for key in after}
+    assert len(after) > len(whole) / 2
+
+
 # ---- handshakes ----
 
 
@@ -203,16 +240,108 @@ def test_a_first_contact_is_open_until_confirm_link_is_answered(tshark, scratch,
     assert report(tshark, path_of(name))["connections"][0]["outcome"] == "fallback"
 
 
+# ---- holes ----
+
+DATA = {"6.1-v2-j-http11": (28, 60), "6.1-v1-h4-two-links-rkeys": (120,)}  # first frames of holes
+
+
+def holes(size):
+    """Captures with a hole: a name, the first frame after it, and the frames."""
+    for name, firsts in DATA.items():
+        for first in firsts:
+            frames = frames_of(name)
+            sender = alterations.host(frames[first - 1])
+            yield name, first, alterations.with_hole(frames, first, size, sender)
+
+
+def links_of(found):
+    return sum(len(group["links"]) for group in found["link_groups"])
+
+
+@pytest.mark.parametrize("size", (100_000, 1_000_000, 9_000_000))
+def test_a_link_goes_on_after_a_hole(tshark, scratch, size):
+    for name, first, frames in holes(size):
+        whole = report(tshark, path_of(name))
+        altered = report(tshark, write(scratch, name, frames))
+        assert {flow["missing"] for flow in altered["rdma_flows"]} == {0, size}, first
+        assert len(altered["connections"]) == len(whole["connections"])
+        assert links_of(altered) == links_of(whole)
+        assert not altered["breaches"]
+
+
+def test_a_hole_with_an_unknown_link_after_it_is_reported(tshark, scratch):
+    """The first message after it is a DELETE RKEY: its link may have begun in the hole."""
+    name = "6.1-v2-j-http11"
+    (first, *_) = [
+        message.frame
+        for message in wire.roce_messages(path_of(name))
+        if message.data[0] & 15 == alterations.DELETE_RKEY
+    ]
+    frames = frames_of(name)
+    sender = alterations.host(frames[first - 1])
+    hole = alterations.with_hole(frames, first, 1_000_000, sender)
+    altered = report(tshark, write(scratch, name, hole))
+    assert "packet_ahead" in {finding["kind"] for finding in altered["findings"]}
+
+
+# ---- roles ----
+
+FIRST_OF_LATE = 15  # frame of peer-delete-all: nothing after it shows which side is the server
+
+
+def test_the_client_is_named_only_where_it_is_known(tshark, scratch):
+    late, whole = scratch / "late.pcap", tshark.bed.capture("peer-delete-all")
+    tshark.bed.edit("-F", "pcap", "-r", whole, late, f"{FIRST_OF_LATE}-99999")
+    asked = ("-Y", "smcr.link.delete_asked", "-V", "-O", "smcr")
+    assert "The client asks the server to delete" in tshark.show(whole, *asked)
+    shown = tshark.show(late, *asked)
+    assert shown.count("One side asks or tells the other to delete all links") == 2
+    assert "client asks" not in shown
+
+
+# ---- a host's clock ----
+
+NETLINK = (824).to_bytes(2, "big")  # ARPHRD_NETLINK, in Linux cooked headers
+LATE = ("http", "late-many", "late-reuse", "whole-and-dump")
+
+
+def tcp_ends(found):
+    return {
+        tuple((conn[role]["addr"], conn[role]["port"]) for role in ("client", "server"))
+        for conn in found["connections"]
+        if conn["client"]["port"]
+    }
+
+
+@pytest.mark.parametrize("off", (-2, 2))
+@pytest.mark.parametrize("name", LATE)
+def test_another_clock_of_netlink_exchanges_no_roles(tshark, scratch, name, off):
+    path = scratch / f"{name}.pcapng"
+    path.write_bytes(gzip.decompress(captures("late")[f"{name}.pcapng"].read_bytes()))
+    head, frames = pcapng.read(path)
+    whole = tcp_ends(report(tshark, path))
+    told = [pcapng.data(frame)[2:4] == NETLINK for frame in frames]
+    assert any(told) and whole
+    moved = [
+        pcapng.at_time(frame, pcapng.time(frame) + off * MICROSECONDS * late)
+        for frame, late in zip(frames, told, strict=True)
+    ]
+    pcapng.write(path, head, sorted(moved, key=pcapng.time))
+    assert tcp_ends(report(tshark, path)) <= whole
+
+
 # ---- two clocks ----
 
 
-@pytest.mark.parametrize("late", (-2, 1, 2))
+@pytest.mark.parametrize("late", (-2, -1, -0.3, -0.02, 0.02, 0.05, 0.3, 1, 2))
 @pytest.mark.parametrize("name", REUSED)
 def test_nobody_is_blamed_for_two_clocks(tshark, scratch, name, late):
     """The clock of the interface that captures RoCE is so many seconds late."""
     roce = {packet.frame for packet in wire.roce(path_of(name))}
     moved = [
-        pcapng.at_time(frame, pcapng.time(frame) + late * MICROSECONDS * (frame.number in roce))
+        pcapng.at_time(
+            frame, pcapng.time(frame) + int(late * MICROSECONDS) * (frame.number in roce)
+        )
         for frame in frames_of(name)
     ]
     moved.sort(key=pcapng.time)

@@ -366,6 +366,9 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
     /* no WRITE of the direction is recognised, so the numbers of WRITEs and bytes are not known */
     if (!entry->writes && (!side[!sender].rmb || in->announced))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
+    /* the WRITEs may be of another connection with the same RMB */
+    if (counted->conn->lgr && counted->conn->lgr->clocks_differ)
+        entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
     /* after a move, WRITEs without a position may be retransmissions of counted bytes */
     if (direction->bytes.has_unpositioned && side[sender].moved_frame)
         entry->bytes = SMCR_FIGURE_UNKNOWN;

@@ -6,6 +6,8 @@
 
 #include "collectors.h"
 
+#include "report/application/application.h"
+
 #include <stdlib.h>
 
 #include "message/message.h"
@@ -197,6 +199,17 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 
 /* ---- packets ---- */
 
+/* Counts an error that the application's protocol reports at the beginning of the WRITE. */
+static void
+count_application_error(smcr_collect_t *collection, smcr_when_t when, tvbuff_t *data)
+{
+    smcr_host_bytes_t bytes = smcr_host_bytes_of(data);
+    const smcr_application_error_t *error = smcr_application_error_of(bytes.bytes, bytes.length);
+
+    if (error)
+        smcr_collect_notices_count(collection, error->filter, when, 1);
+}
+
 /* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes: bytes that the
  * sender writes at a position of the stream that it had written before. */
 static void
@@ -206,6 +219,7 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
     const smcr_place_t *place = packet->record->write_location;
 
     direction->figures.writes += smcr_ib_begins_message(packet->roce->opcode);
+    count_application_error(collection, when, packet->data);
     if (!place)
         return;
     uint32_t rewritten = smcr_place_range(place).rewritten;

@@ -29,7 +29,8 @@ typedef struct {
 } pairing_t;
 
 /* Whether the connection is known from RoCE alone, and began in the capture: the first captured CDC
- * message of each direction has the number 1. */
+ * message of each direction has the number 1. If TCP and RoCE have times of two clocks, their order
+ * does not show what belongs together. */
 static bool
 is_roce_half(const smcr_collect_conn_stats_t *counted)
 {
@@ -44,7 +45,7 @@ is_roce_half(const smcr_collect_conn_stats_t *counted)
             return false;
         has_begin |= direction->figures.cdc != 0;
     }
-    return has_begin && smcr_evidence_knows_server(conn->lgr);
+    return has_begin && smcr_evidence_knows_server(conn->lgr) && !conn->lgr->clocks_differ;
 }
 
 /* Returns the last CLC message; frame 0: none is captured. */

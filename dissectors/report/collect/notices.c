@@ -22,6 +22,8 @@ typedef struct {
     smcr_figure_subject_t hosts; /* source and destination of the first item's frame */
     const smcr_conn_t *conn;     /* connection of the first item; NULL: none */
     const smcr_link_t *link;     /* link of the first item; NULL: none */
+    bool is_event;               /* the first item is of an event of the state, not of the bytes of
+                                    a single message */
     bool blamed;                 /* the packet that the item is about has come, and side, connection
                                     and link are set */
     wmem_array_t *frames;        /* the frames of the items; element counted_frame_t; NULL: the
@@ -104,6 +106,16 @@ sender_of(const smcr_record_t *record)
     return smcr_figure_role(record->sender == lgr->server);
 }
 
+/* Whether the packet has an event whose expert item has this filter. */
+static bool
+has_event(const smcr_record_t *record, const char *filter)
+{
+    for (const smcr_event_t *event = record->events; event; event = event->next)
+        if (strcmp(smcr_item_expert_row(smcr_show_event_expert(event))->filter, filter) == 0)
+            return true;
+    return false;
+}
+
 /* Fills in connection, link and sender of an expert item from the record of its packet. If the
  * other side had closed the connection before the item's frame, keeps the frame of this close,
  * which the finding of an abort names. */
@@ -118,6 +130,7 @@ blame(counted_items_t *item, const smcr_record_t *record)
     item->notice.by = sender_of(record);
     item->conn = record->conn;
     item->link = record->link;
+    item->is_event = item->notice.filter && has_event(record, item->notice.filter);
     item->notice.reason = record->cm ? smcr_show_rejection(record->cm) : NULL;
     item->blamed = true;
 }
@@ -144,13 +157,6 @@ defer(smcr_collect_t *collection, const packet_info *pinfo, const smcr_record_t 
     wmem_array_append_one(collection->deferred_checks, claimed);
 }
 
-/* Whether the packet is the Confirm of a connection that does not fall back. */
-static bool
-is_confirm(const packet_info *pinfo, const smcr_conn_t *conn)
-{
-    return conn && conn->confirm_frame == pinfo->num && !conn->fallback.kind;
-}
-
 void
 smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
@@ -160,14 +166,15 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
     for (const smcr_event_t *event = record->events; event; event = event->next) {
         /* the first pass shows the event "silent" itself */
         if (event->deferred_check && event->id != SMCR_EVENT_silent)
-            defer(collection, pinfo, record, (claimed_t){.event = event});
+            defer(collection, pinfo, record,
+                  (claimed_t){.event = event, .kind = {.is_event = true}});
     }
     if (!collection->keeps_frames) /* a report of one pass does without the items below, which would
                                       cost memory for each request */
         return;
     if (record->begins_exchange)
         defer(collection, pinfo, record, (claimed_t){.request = record->begins_exchange});
-    if (is_confirm(pinfo, record->conn))
+    if (record->conn && record->conn->confirm_frame == pinfo->num)
         defer(collection, pinfo, record, (claimed_t){.confirmed = record->conn});
 }
 
@@ -386,8 +393,11 @@ confirmed_item(const claimed_t *claimed)
 
     if (claimed->request)
         return smcr_evidence_is_unanswered(state, claimed->request) ? &ei_smcr_no_response : NULL;
-    if (claimed->confirmed)
-        return smcr_evidence_lacks_roce(claimed->confirmed) ? &ei_smcr_no_roce : NULL;
+    if (claimed->confirmed) {
+        bool is_over_tcp = claimed->confirmed->fallback.kind;
+        return !is_over_tcp && smcr_evidence_lacks_roce(claimed->confirmed) ? &ei_smcr_no_roce
+                                                                            : NULL;
+    }
     return smcr_doubt_proof_holds(state, claimed->event->deferred_check)
                ? smcr_show_event_expert(claimed->event)
                : NULL;
@@ -486,6 +496,16 @@ copy_frames(wmem_array_t *kinds, wmem_allocator_t *scope)
     }
 }
 
+/* Whether the items are breaches of a rule for several packets, counted before a later packet has
+ * shown that TCP and RoCE have times of two clocks: their order means nothing, so nobody has broken
+ * a rule. */
+static bool
+is_of_order(const counted_items_t *kind)
+{
+    return kind->link && kind->link->lgr->clocks_differ &&
+           kind->is_event && smcr_item_is_breach(kind->notice.group, kind->notice.severity);
+}
+
 wmem_array_t *
 smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
@@ -504,7 +524,10 @@ smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *sco
     if (claims)
         wmem_array_sort(kinds, by_frame);
     for (unsigned i = 0; i < wmem_array_get_count(kinds); i++) {
-        smcr_figure_notice_t notice = with_subject(wmem_array_index(kinds, i), scope);
+        const counted_items_t *kind = wmem_array_index(kinds, i);
+        if (is_of_order(kind))
+            continue;
+        smcr_figure_notice_t notice = with_subject(kind, scope);
         wmem_array_append_one(all, notice);
     }
     return all;

@@ -5,6 +5,7 @@
 
 #include "finder.h"
 
+#include "report/application/application.h"
 #include "report/words/words.h"
 
 /* Severities and groups of Wireshark's expert items (epan/proto.h). */
@@ -239,6 +240,36 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                     smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
 }
 
+/* Finding: the application's protocol reports errors, in messages at the beginning of a WRITE. The
+ * errors are the application's, not SMC-R's: one finding of the lowest severity has all of them. */
+static void
+find_application_errors(smcr_finder_t *finder)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(finder->scope, "");
+    wmem_strbuf_t *filter = wmem_strbuf_new(finder->scope, "");
+    smcr_when_t first = {0};
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < finder->notice_count; i++) {
+        const smcr_figure_notice_t *notice = &finder->notices[i];
+        const smcr_application_error_t *error =
+            smcr_application_error_with_filter(notice->filter);
+        if (!error)
+            continue;
+        wmem_strbuf_append_printf(text, "%s%s (%s)", count ? ", " : "", error->name,
+                                  smcr_words_number(finder->scope, notice->count));
+        wmem_strbuf_append_printf(filter, "%s%s", count ? " || " : "", error->filter);
+        first = smcr_figure_when_earlier(first, notice->first);
+        count += notice->count;
+    }
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_APPLICATION_ERRORS,
+                                           .count = count,
+                                           .when = first,
+                                           .filter = wmem_strbuf_finalize(filter)},
+                    "The application's protocol reports errors: %s", wmem_strbuf_finalize(text));
+}
+
 /* Makes findings of the expert items that no finding so far explains. Three kinds of items make no
  * finding: comments and chats, harmless notes, and items of a kind that another notice has. */
 void
@@ -249,6 +280,7 @@ smcr_finding_on_notices(smcr_finder_t *finder)
     for (uint32_t i = 0; i < finder->notice_count; i++)
         if (strncmp(finder->notices[i].filter, "icmp", 4) == 0)
             find_undelivered(finder, &finder->notices[i]);
+    find_application_errors(finder);
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
         if (severity_of(notice) <=

@@ -117,6 +117,18 @@ take_in_size(smcr_conn_side_t *side)
     rmb->element_size = side->size = differs ? before : side->size;
 }
 
+/* Whether CDC messages with the token have come before CLC announces it, though the capture has the
+ * first contact of the group, and no packet of the group is missing. `before`: the connection made
+ * of these messages, or another one that had the token. */
+static bool
+was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
+{
+    const smcr_lgr_t *lgr = before->lgr;
+
+    return lgr->first_contact_captured && smcr_conn_began_before_capture(before) &&
+           !smcr_evidence_lacks_before(lgr, arrival->when.frame);
+}
+
 /* Gives the token to the connection: CDC messages to the side `owner` name the connection by
  * `token` from now on. With some hosts, the difference of both tokens is the same for all
  * connections (smcr_lgr_note_token_difference()). */
@@ -129,6 +141,8 @@ give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t
         smcr_event_add(arrival, SMCR_EVENT_token_reused,
                        "Connection %u had this alert token, and the capture does not show its end",
                        before->index);
+    if (before && before != conn)
+        conn->lgr->clocks_differ |= was_used_early(arrival, before);
     if (is_given_twice(arrival, conn, before, owner))
         conn->side[owner].token_shared = before->side[owner].token_shared = true;
     smcr_conn_set_token(arrival->state, conn, owner, token);
@@ -252,6 +266,19 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
     return &link->qp[side];
 }
 
+/* Whether the server has sent packets on the link of a first contact before its Accept. `qp`: the
+ * queue pair with the number that the Accept names, as far as known before; NULL: none. The first
+ * packet of its link has the initial PSN that the Accept announces, so that it is the same link: a
+ * queue pair begins at a random PSN. */
+static bool
+has_begun_before(smcr_qp_t *qp, const smcr_clc_t *clc)
+{
+    if (!qp || qp->link->is_announced || (!clc->complete && clc->lacks_psn))
+        return false;
+    const smcr_flow_t *flow = &smcr_qp_peer(qp)->traffic.flow;
+    return flow->psn_history.used && (flow->first & SMCR_PSN_MASK) == clc->u.accept.psn;
+}
+
 /* The server's queue pair on the link that the Accept names. A first contact makes a new group and
  * link, unless a duplicate of the Accept has made them before. */
 static smcr_qp_t *
@@ -263,7 +290,9 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
 
     if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr))
         return qp;
+    bool clocks_differ = has_begun_before(smcr_qp_find(arrival->state, &key), clc);
     qp = new_group(arrival->state, &key, 1);
+    qp->link->lgr->clocks_differ = clocks_differ;
     qp->link->lgr->first_accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
     qp->link->lgr->first_contact_captured = conn->first_contact;
     qp->link->is_announced = conn->first_contact;

@@ -463,11 +463,9 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 static bool
 leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
-    bool by_client = message->lgr->server == message->to->side;
-
     if (message->response)
         return !message->requested;
-    return by_client || !link;
+    return !message->by_server || !link;
 }
 
 /* Whether DELETE LINK announces the end of links, or asks for the end. Every request does so. A
@@ -485,6 +483,13 @@ ends_links(const smcr_exchange_message_t *message)
     return !message->response || (message->by_server && message->lgr->first_contact_captured);
 }
 
+/* Who asks for the end of links, as far as the roles are known: the beginning of a sentence. */
+static const char *
+asks_to_delete(bool by_client)
+{
+    return by_client ? "The client asks the server" : "One side asks or tells the other";
+}
+
 /* Takes in DELETE LINK for all links: the server's message ends the group, and a client's message
  * asks for the end of the group. */
 static void
@@ -494,7 +499,7 @@ take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
         end_group(message);
     else if (!message->lgr->ended_frame)
         smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, "%s to delete all links",
-                       by_client ? "The client asks the server" : "One side asks or tells");
+                       asks_to_delete(by_client));
 }
 
 /* Takes in the reason of DELETE LINK. A lost link is reported when a side names this reason
@@ -514,7 +519,8 @@ take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 }
 
 /* Takes in DELETE LINK for one link: the server's message ends the link, and a client's message
- * asks for the end of the link. `link`: NULL: the group has no link with this number. */
+ * asks for the end of the link. If the roles are not known, the message may do either. `link`:
+ * NULL: the group has no link with this number. */
 static void
 take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bool by_client)
 {
@@ -524,10 +530,11 @@ take_in_delete_one(const smcr_exchange_message_t *message, smcr_link_t *link, bo
         return;
     }
     take_in_delete_reason(message, link);
-    if (by_client)
-        smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, NULL);
-    else
+    if (!by_client && smcr_evidence_knows_server(message->lgr))
         delete_link(message, link);
+    else
+        smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, "%s to delete the link",
+                       asks_to_delete(by_client));
 }
 
 /* Takes in DELETE LINK. The server's request deletes a link, or all links and with them the group.
@@ -624,6 +631,31 @@ note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb
         rmb->first->confirm_frame = arrival->when.frame;
 }
 
+/* Whether the connection certainly is open for the owner of its RMB. `data`: the message, an
+ * smcr_exchange_message_t. */
+static bool
+is_certainly_open(const smcr_conn_t *conn, const void *data)
+{
+    const smcr_exchange_message_t *message = data;
+
+    return !conn->first_contact && smcr_doubt_conn_is_open(conn, message->from->side) &&
+           !smcr_doubt_conn(message->arrival, conn).kind;
+}
+
+/* Notes that a side announces an RMB after CLC has named it for a connection which is open. If both
+ * sides do so, nobody has broken a rule: TCP and RoCE have times of two clocks. `rmb`: NULL: the
+ * RKey names no RMB so far. */
+static void
+note_confirmed_late(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
+{
+    smcr_lgr_t *lgr = message->lgr;
+
+    if (message->response || !rmb || !smcr_rmb_find_conn(rmb, is_certainly_open, message))
+        return;
+    lgr->confirmed_late[message->from->side] = true;
+    lgr->clocks_differ |= lgr->confirmed_late[0] && lgr->confirmed_late[1];
+}
+
 /* Takes in CONFIRM RKEY: the owner announces an RMB with its keys on all links, and the peer
  * agrees. The response echoes the request, so it announces the RMB if the request is not captured.
  * (3.5.5.2.1, A.3.5) */
@@ -635,6 +667,7 @@ take_in_confirm_rkey(const smcr_exchange_message_t *message)
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(message->arrival->state, owner, rkey);
     bool agrees = message->response && !(message->llc->flags & SMCR_LLC_FLAG_NEGATIVE);
 
+    note_confirmed_late(message, entry ? entry->rmb : NULL);
     if (entry && agrees)
         entry->rmb->confirm_agreed = true;
     if (message->response && (message->requested || !agrees))

@@ -22,6 +22,7 @@ sent_of(const smcr_arrival_t *arrival)
         .dma_length = roce->dma_length,
         .ip_id = roce->ip_id,
         .corrupt = roce->has_bad_icrc,
+        .goes_on = arrival->goes_on,
     };
 }
 
@@ -85,7 +86,7 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
     record->order = verdict.order & 0x7;
     record->receiver_action = verdict.receiver_action & 0x3;
     record->was_acked = verdict.acked_before;
-    record->was_discarded = verdict.first_discarded;
+    record->was_discarded = verdict.first_discarded || verdict.first_missing;
     record->first_frame = before ? verdict.first.frame : verdict.overtaken_by;
     record->first_time = verdict.order == SMCR_FLOW_IS_RETRANSMISSION ? verdict.first.time : 0;
     record->missing_before = verdict.missing;

@@ -778,6 +778,46 @@ is_of_other_life(const smcr_qp_t *qp, const smcr_qp_t *peer, const smcr_ib_heade
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
 
+/* Whether the packet comes from another host than `peer`, the known peer of the queue pair with the
+ * receiver's number. Then the receiver is another queue pair with the same number. */
+static bool
+is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
+{
+    return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);
+}
+
+/* Whether the link of `qp`, which receives the packet, still exists as far as the capture shows,
+ * and the packet can come after a hole in the capture. */
+static bool
+can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
+{
+    return !qp->link->deleted_frame && !qp->link->lgr->ended_frame &&
+           smcr_flow_can_go_on(&qp->traffic.flow, arrival->roce->psn, arrival->when);
+}
+
+/* Whether the content of a packet whose PSN is far from the highest proves that the packet is of
+ * the link of `qp` all the same: it writes to an open connection, or it is a CDC message of a
+ * connection that its sender has not closed. A new queue pair with the same number has other RMBs
+ * and other connections. So the capture misses the packets in between. */
+static bool
+proves_link(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
+{
+    return arrival->goes_on || (smcr_write_names_open_conn(arrival, qp) && can_go_on(arrival, qp));
+}
+
+bool
+smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
+{
+    smcr_qp_t *qp = smcr_qp_find(arrival->state, &arrival->roce->destination);
+
+    if (!qp || is_from_stranger(smcr_qp_peer(qp), arrival->roce) || !can_go_on(arrival, qp))
+        return false;
+    const smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, token);
+    arrival->goes_on = conn && !conn->merged_into &&
+                       !smcr_conn_side_has_closed(&conn->side[!qp->side]);
+    return arrival->goes_on;
+}
+
 /* Finds the queue pair that receives an acknowledgement, if the sender of the acknowledgement is
  * one end of a half-known link. Both ends of this link are known then. `qp`: the receiver as far as
  * known, with an unknown peer; NULL: the receiver is not known. Returns the receiver; NULL: still
@@ -808,12 +848,19 @@ may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return is_ack && (!qp || !smcr_qp_peer(qp)->number_known);
 }
 
-/* Whether the packet comes from another host than `peer`, the known peer of the queue pair with the
- * receiver's number. Then the receiver is another queue pair with the same number. */
+/* Whether the packet, which goes to the number of `qp`, is of the link of `qp`. Notes a packet of
+ * which this is not known, and one that proves it though its PSN is far from the highest. */
 static bool
-is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
+is_of_link(smcr_arrival_t *arrival, smcr_qp_t *qp)
 {
-    return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);
+    const smcr_ib_headers_t *roce = arrival->roce;
+
+    if (!is_of_other_life(qp, smcr_qp_peer(qp), roce))
+        return true;
+    arrival->goes_on = proves_link(arrival, qp);
+    if (!arrival->goes_on)
+        smcr_flow_note_far(&qp->traffic.flow, arrival->when.frame, roce->psn);
+    return arrival->goes_on;
 }
 
 /* Finds the known SMC-R queue pair with the number and the GID of the packet's receiver; NULL:
@@ -841,7 +888,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
     if (!qp)
         return false;
     smcr_qp_t *peer = smcr_qp_peer(qp);
-    if (is_from_stranger(peer, roce) || is_of_other_life(qp, peer, roce))
+    if (is_from_stranger(peer, roce) || !is_of_link(arrival, qp))
         return false;
 
     qp->link->packet_count += !roce->has_bad_icrc;
@@ -1059,6 +1106,9 @@ completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     return true;
 }
 
+/* If the PSN of the packet is far from those of a known queue pair with this number, the packet is
+ * of another one. If that one has not ended in the capture, and the packet is no CONFIRM LINK, with
+ * which a link begins, the capture certainly misses packets. */
 void
 smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {
@@ -1066,6 +1116,8 @@ smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn)
         return;
     smcr_qp_t *before = smcr_qp_find(arrival->state, &arrival->roce->destination);
     if (before && is_of_other_life(before, smcr_qp_peer(before), arrival->roce)) {
+        if (!sender_qpn && can_go_on(arrival, before))
+            smcr_event_add(arrival, SMCR_EVENT_absent, NULL);
         smcr_link_forget_qps(arrival->state, before->link);
         before = NULL;
     }

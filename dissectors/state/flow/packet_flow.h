@@ -49,6 +49,11 @@ void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
                               bool by_sender, bool by_reader);
 
+/* Whether a CDC message with this alert token goes on with a known link, though its PSN is far from
+ * the highest: the token is that of a connection of the link group that the sender has not closed,
+ * so the capture lacks the packets in between. Then smcr_state_packet() knows the packet. */
+bool smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token);
+
 /* Makes the queue pair that receives the packet known: a message has proven that it carries SMC-R.
  * `sender_qpn`: queue pair number of the sender, as CONFIRM LINK reports, in host byte order; 0:
  * the message does not report it. If the sender is one end of a link whose other end is not known,

@@ -349,6 +349,21 @@ find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
     return target;
 }
 
+bool
+smcr_write_names_open_conn(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+
+    if (!smcr_ib_is_write(roce->opcode) || !roce->has_reth)
+        return false;
+    const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, qp, roce->rkey);
+    if (!entry || !smcr_rmb_is_alive(entry->rmb) || entry->rmb->address_invalid)
+        return false;
+    unsigned index = element_of(entry->rmb, entry->va, roce->virtual_address);
+    const smcr_conn_t *conn = index ? smcr_rmb_conn(entry->rmb, index) : NULL;
+    return conn && !smcr_conn_has_closed(conn);
+}
+
 /* Finds the position of a request of `conn`. If the receiver has refused an earlier transmission of
  * the request, the request gets the position of that transmission. `refused`: the refused request;
  * NULL: none. */

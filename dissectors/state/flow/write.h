@@ -53,6 +53,10 @@ smcr_write_t *smcr_write_recent(const smcr_qp_t *qp, unsigned back);
  * transmission came after a PSN gap. */
 smcr_write_t *smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun);
 
+/* Whether the packet begins a WRITE whose RKey and address name, on the link of `qp`, which
+ * receives the packet, an RMB element of an open connection. */
+bool smcr_write_names_open_conn(const smcr_arrival_t *arrival, const smcr_qp_t *qp);
+
 /* Writes the place of the WRITE packet to `record->write_location`. If the RMB is known: element
  * and offset. If the position of its request is known: the position in the byte stream, which is
  * that of the request plus the bytes of the packets before this one. Returns whether the position

@@ -235,6 +235,8 @@ struct smcr_lgr {
     bool first_contact_captured; /* the first contact is in the capture */
     bool clocks_differ;   /* TCP and RoCE have times of two clocks: their packets are in an order in
                              which no host sends them */
+    bool confirmed_late[2]; /* by side: it has sent CONFIRM RKEY for the RMB of an open connection,
+                               which CLC had named before */
     bool has_release;     /* `release` is known */
     uint8_t release;      /* release of SMC version 2; see `has_release` */
     uint8_t version;      /* version of SMC, 1 or 2; 0: not known */

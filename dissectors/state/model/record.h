@@ -249,7 +249,8 @@ typedef struct smcr_event {
     MEMBER(uint8_t, order, : 3, SMCR_FLOW_IS_NEXT) \
     /* the packet is a retransmission, and an acknowledgement had covered its PSN before */ \
     MEMBER(bool, was_acked, : 1, false) \
-    /* the packet is a retransmission, and the receiver discarded the first transmission */ \
+    /* the packet is a retransmission, and the receiver discarded the first transmission; of any \
+     * other packet: see smcr_record_misses_first() */ \
     MEMBER(bool, was_discarded, : 1, false) \
     /* side of the link group that sent the packet */ \
     MEMBER(int8_t, sender, , SMCR_LGR_SIDE_UNKNOWN) \
@@ -370,6 +371,14 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
     while (event && event->id != id)
         event = event->next;
     return event != NULL;
+}
+
+/* Whether a NAK proves that the packet was sent before, though no earlier packet of the capture has
+ * its PSN, or the packet follows such a packet in one burst. */
+static inline bool
+smcr_record_misses_first(const smcr_record_t *record)
+{
+    return record->order != SMCR_FLOW_IS_RETRANSMISSION && record->was_discarded;
 }
 
 /* Whether the network has changed the order of packets: the packet comes after packets with higher
@@ -497,6 +506,8 @@ typedef struct {
                               message */
     smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
     smcr_when_t when;      /* frame and time of the packet */
+    bool goes_on;          /* the content of the packet proves that it is of a known link, though
+                              its PSN is far from the highest PSN of its flow */
     bool replaces_corrupt; /* all earlier packets with this PSN had a wrong ICRC, so this packet is
                               the first valid one */
     uint32_t refused_frame; /* frame of the last packet with this PSN before, which the receiver has
