@@ -317,6 +317,8 @@ bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
     smcr_cursor_t prod = sides[sender].prod;
     smcr_ring_t ring = {sides[!sender].size, counted->conn->lgr->base[!sender]};
 
+    if (!smcr_lgr_has_base(counted->conn->lgr, !sender)) /* the cursor may begin after an eyecatcher */
+        return SMCR_FIGURE_UNKNOWN;
     if (!direction->figures.cdc || direction->first_cdc_seq != 1 ||
         smcr_conn_side_has_invalid_cursor(&sides[sender]))
         return SMCR_FIGURE_UNKNOWN;

@@ -183,7 +183,7 @@ start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
-    if (cdc->prod.wrap != 0 || side->in.positions_known || !smcr_write_has_base(conn, qp->side))
+    if (cdc->prod.wrap != 0 || side->in.positions_known || !smcr_lgr_has_base(conn->lgr, qp->side))
         return;
     uint32_t data = conn->lgr->base[qp->side];
     if (cdc->prod.count < write->length + data)
