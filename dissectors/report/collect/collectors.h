@@ -68,13 +68,13 @@ typedef struct smcr_collection {
 
 /* Times of one direction of a connection that the intervals of the timeline do not show. */
 typedef struct {
-    smcr_distribution_t ack_time;    /* times from a WRITE to its acknowledgement
+    smcr_distribution_t *ack_time;   /* times from a WRITE to its acknowledgement
                                         (SMCR_TIMELINE_ACK) */
-    smcr_distribution_t reader_time; /* times from a full receive buffer to the reader's cursor
+    smcr_distribution_t *reader_time; /* times from a full receive buffer to the reader's cursor
                                         update (SMCR_TIMELINE_READER) */
-    smcr_distribution_t drain_time;  /* times from a full receive buffer to a half-empty one
+    smcr_distribution_t *drain_time; /* times from a full receive buffer to a half-empty one
                                         (SMCR_TIMELINE_DRAIN) */
-    smcr_distribution_t answer_time; /* times in which the peer's program answered
+    smcr_distribution_t *answer_time; /* times in which the peer's program answered
                                         (SMCR_TIMELINE_ANSWER) */
     uint64_t slow_answers;     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
     uint64_t slow_answer_time; /* time that these answers took together, nanoseconds */

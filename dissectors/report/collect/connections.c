@@ -249,7 +249,7 @@ ends_connection(const smcr_record_t *record)
  * have read the data long before. */
 static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
-              const smcr_record_t *record, uint32_t frame)
+              wmem_allocator_t *scope, const smcr_record_t *record, uint32_t frame)
 {
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
@@ -258,7 +258,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
     direction->figures.window_full_count += smcr_collect_times_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
     if (view->read_announced_frame && !ends_connection(record))
-        smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
+        smcr_distribution_add(&reverse->figures.read_reported_s, scope, view->read_time);
 }
 
 /* Counts each position of the stream once, so retransmissions and rewritten bytes add nothing.
@@ -307,7 +307,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
     direction->has_unowned_writes |= flows->unowned[record->sender];
-    count_meaning(direction, &counted->direction[!record->sender], record, when.frame);
+    count_meaning(direction, &counted->direction[!record->sender], collection->scope, record,
+                  when.frame);
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION) {
         direction->figures.repeated_packets++;
         direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;

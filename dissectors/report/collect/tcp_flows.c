@@ -549,7 +549,7 @@ smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list
         entry->last_frame = flow->facts.last;
         entry->ecn_initiated = flow->ecn_initiated;
         entry->ecn_accepted = flow->ecn_accepted;
-        smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up);
-        smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down);
+        smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up, scope);
+        smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down, scope);
     }
 }

@@ -160,6 +160,8 @@ bool smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_dire
  * 4. the FIN has no acknowledgement. */
 bool smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t *direction);
 
-/* Fills in the entry with the figures so far. */
+/* Fills in the entry with the figures so far. The entry shares the distributions of `direction`, or
+ * has its own, allocated in `scope`. */
 void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
-                                          smcr_entry_tcp_direction_t *entry);
+                                          smcr_entry_tcp_direction_t *entry,
+                                          wmem_allocator_t *scope);

@@ -60,27 +60,51 @@ smcr_figure_delete_reason_of(uint32_t code)
 
 /* ---- distributions ---- */
 
-/* Adds all measurements of `other` to `distribution`. */
+/* Adds all measurements of `other` to `*distribution`. */
 static void
-join_distribution(smcr_distribution_t *distribution, const smcr_distribution_t *other)
+join_distribution(smcr_distribution_t **distribution, const smcr_distribution_t *other,
+                  wmem_allocator_t *scope)
 {
-    if (!other->count)
+    smcr_distribution_t *into = *distribution;
+
+    if (!other)
         return;
-    if (!distribution->count || other->min < distribution->min)
-        distribution->min = other->min;
-    if (other->max > distribution->max)
-        distribution->max = other->max;
-    distribution->count += other->count;
-    distribution->sum += other->sum;
-    distribution->sum_of_squares += other->sum_of_squares;
+    if (!into) {
+        *distribution = wmem_memdup(scope, other, sizeof *other);
+        return;
+    }
+    into->min = MIN(into->min, other->min);
+    into->max = MAX(into->max, other->max);
+    into->count += other->count;
+    into->sum += other->sum;
+    into->sum_of_squares += other->sum_of_squares;
 }
 
 void
-smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
+smcr_distribution_add(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t value)
 {
     smcr_distribution_t one = {1, value, value, value, (double)value * (double)value};
 
-    join_distribution(distribution, &one);
+    join_distribution(distribution, &one, scope);
+}
+
+void
+smcr_distribution_add_to_copy(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                              uint64_t value)
+{
+    const smcr_distribution_t *shared = *distribution;
+
+    *distribution = NULL;
+    join_distribution(distribution, shared, scope);
+    smcr_distribution_add(distribution, scope, value);
+}
+
+const smcr_distribution_t *
+smcr_distribution_get(const smcr_distribution_t *distribution)
+{
+    static const smcr_distribution_t none;
+
+    return distribution ? distribution : &none;
 }
 
 /* ---- building ---- */
@@ -239,7 +263,7 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
         break;
     case SMCR_FIGURE_KIND_SPREAD:
     case SMCR_FIGURE_KIND_LENGTHS:
-        join_distribution(into, from);
+        join_distribution(into, *(smcr_distribution_t *const *)from, scope);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         for (unsigned i = 0; i < opcodes->length; i++)

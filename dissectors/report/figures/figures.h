@@ -58,17 +58,26 @@ extern const char *const smcr_figure_finding_words[];
 
 /* ---- distributions: enough of a measured quantity to compute its mean and its variance ---- */
 
-/* A distribution. All zeros: nothing has been measured. Times are in nanoseconds. */
+/* A distribution. Times are in nanoseconds. A pointer to it is NULL if nothing has been measured:
+ * most connections have most of their distributions empty. */
 typedef struct {
     uint64_t count;        /* number of measurements */
     uint64_t sum;          /* sum of all measured values */
-    uint64_t min;          /* smallest value; not set while `count` is 0 */
-    uint64_t max;          /* largest value; 0 while `count` is 0 */
+    uint64_t min;          /* smallest value */
+    uint64_t max;          /* largest value */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
 } smcr_distribution_t;
 
-/* Adds a measured value to the distribution. */
-void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
+/* Adds a measured value to the distribution. If there is none, makes it in `scope`. */
+void smcr_distribution_add(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                           uint64_t value);
+
+/* Does the same for a distribution that has other owners: makes a copy in `scope` first. */
+void smcr_distribution_add_to_copy(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                                   uint64_t value);
+
+/* Returns the distribution itself; if `distribution` is NULL, one whose members are 0. */
+const smcr_distribution_t *smcr_distribution_get(const smcr_distribution_t *distribution);
 
 /* ---- entries: a struct for each kind of JSON object, such as smcr_entry_connection_t ---- */
 
@@ -128,8 +137,8 @@ typedef struct smcr_figure_description smcr_figure_description_t;
     X(COUNT, uint64_t) /* a number that sums add up */                                             \
     X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
     X(SAMPLE, uint64_t)             /* nanoseconds; the summary has the distribution */            \
-    X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
-    X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
+    X(SPREAD, smcr_distribution_t *)  /* a distribution of nanoseconds, written as seconds */      \
+    X(LENGTHS, smcr_distribution_t *) /* a distribution without unit */                            \
     X(NUMBER, uint64_t) /* a number that cannot be added: an index, a port */                      \
     X(TEXT, const char *)           /* a text; NULL: not known */                                  \
     X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
