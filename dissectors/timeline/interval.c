@@ -30,7 +30,7 @@ make_room(smcr_interval_list_t *list, wmem_allocator_t *scope)
 {
     if (list->length < list->room)
         return;
-    list->room = list->room ? 2 * list->room : 2;
+    list->room = list->room ? 2 * list->room : 1;
     list->entries = wmem_realloc(scope, list->entries, list->room * sizeof *list->entries);
 }
 

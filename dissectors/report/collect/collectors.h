@@ -424,7 +424,7 @@ void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure
 
 /* ---- connections of SMC-R: bytes, messages, links and times of each ---- */
 
-/* Length of smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC messages
+/* Length of the list smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC messages
  * during one wait, all with the same producer cursor. Comparing the cursors lets each wait count
  * once. */
 #define SMCR_COLLECT_BLOCKED_KEPT 16
@@ -437,9 +437,10 @@ typedef struct {
     const smcr_link_t *link;           /* link of the direction's last packet; NULL: no packet
                                           yet */
 
-    /* Producer cursors of the writer's last waits: a circular list. The index of the newest cursor
-     * is `figures.blocked_count` - 1, modulo the length of the array. */
-    smcr_cursor_t wait_cursors[SMCR_COLLECT_BLOCKED_KEPT];
+    /* Producer cursors of the writer's last waits: a circular list of SMCR_COLLECT_BLOCKED_KEPT
+     * cursors. The index of the newest cursor is `figures.blocked_count` - 1, modulo the length of
+     * the list. NULL: the writer has not waited. */
+    smcr_cursor_t *wait_cursors;
 
     uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
                                 began in the capture; valid if `figures.cdc` is not 0 */

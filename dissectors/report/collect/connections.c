@@ -218,7 +218,7 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
  * producer cursor of a writer that is not blocked advances. Messages may come out of order, so the
  * cursor is compared with the last SMCR_COLLECT_BLOCKED_KEPT cursors. */
 static void
-count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
+count_cdc(smcr_collect_direction_t *direction, wmem_allocator_t *scope, const smcr_cdc_t *cdc)
 {
     uint64_t *count = &direction->figures.blocked_count;
 
@@ -229,6 +229,9 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
     for (unsigned i = 0; i < MIN(*count, SMCR_COLLECT_BLOCKED_KEPT); i++)
         if (smcr_ring_cursors_are_same(direction->wait_cursors[i], cdc->prod))
             return;
+    if (!direction->wait_cursors)
+        direction->wait_cursors =
+            wmem_alloc_array(scope, smcr_cursor_t, SMCR_COLLECT_BLOCKED_KEPT);
     direction->wait_cursors[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
 }
 
@@ -318,7 +321,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (record->kind == SMCR_RECORD_WRITE)
         count_write(collection, direction, when, packet);
     else if (record->kind == SMCR_RECORD_CDC)
-        count_cdc(direction, packet->cdc);
+        count_cdc(direction, collection->scope, packet->cdc);
 }
 
 /* ---- CLC ---- */

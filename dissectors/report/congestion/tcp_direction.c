@@ -432,25 +432,41 @@ is_soon_after(uint64_t before, uint64_t time)
     return time >= before && time - before <= soon;
 }
 
+/* Keeps a segment for the comparison with later segments. */
+static void
+keep_recent(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
+            smcr_congestion_tcp_recent_t segment)
+{
+    uint32_t place = direction->newest++ % SMCR_CONGESTION_TCP_RECENT;
+
+    if (place >= direction->recent_room) {
+        direction->recent_room = MAX(2 * direction->recent_room, 4);
+        direction->recent = wmem_realloc(scope, direction->recent,
+                                         direction->recent_room * sizeof *direction->recent);
+    }
+    direction->recent[place] = segment;
+}
+
 /* Whether the segment is a duplicate that the network or the capture has made (`copies`). Keeps the
  * segment for the comparison with later segments, if it is no duplicate. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction,
-        const smcr_congestion_tcp_direction_t *reverse,
+        const smcr_congestion_tcp_direction_t *reverse, wmem_allocator_t *scope,
         const smcr_congestion_tcp_segment_t *segment)
 {
+    uint32_t kept = MIN(direction->newest, SMCR_CONGESTION_TCP_RECENT);
     bool is_proven = has_proof_of_copy(segment);
     smcr_congestion_tcp_recent_t now = {segment->time,
                                         identity_of(segment, reverse->counts.packets)};
 
     direction->any_identity |= now.identity != 0;
-    for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
+    for (unsigned i = 0; now.identity && i < kept; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
         bool is_same = before->identity == now.identity;
         if (is_same && (is_proven || is_soon_after(before->time, now.time)))
             return true;
     }
-    direction->recent[direction->newest++ % SMCR_CONGESTION_TCP_RECENT] = now;
+    keep_recent(direction, scope, now);
     return false;
 }
 
@@ -497,7 +513,7 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
     direction->any_ecn |= !segment->no_ecn;
     if (flags & SMCR_CONGESTION_TCP_RST)
         return;
-    if (is_copy(direction, reverse, segment)) {
+    if (is_copy(direction, reverse, scope, segment)) {
         direction->counts.copies++;
         return;
     }

@@ -170,7 +170,7 @@ smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
     void *entry = wmem_alloc(scope, description->size);
 
     if (list->length == list->room) {
-        list->room = list->room ? 2 * list->room : 4;
+        list->room = list->room ? 2 * list->room : 1;
         list->entries = wmem_realloc(scope, list->entries, list->room * sizeof(void *));
     }
     smcr_entry_clear(entry, description);
