@@ -25,10 +25,9 @@ typedef struct {
 static void
 follow_sides(smcr_collect_conn_stats_t *counted)
 {
-    const smcr_collect_direction_t direction = counted->direction[0];
-
     if (counted->sides_swapped == counted->conn->sides_swapped)
         return;
+    const smcr_collect_direction_t direction = counted->direction[0];
     counted->sides_swapped = counted->conn->sides_swapped;
     counted->direction[0] = counted->direction[1];
     counted->direction[1] = direction;
