@@ -460,7 +460,7 @@ write_rows(columns_t *table)
 
 /* Writes a table: its heading, the chosen rows, and the number of rows that are not shown. */
 static void
-write_table(const page_t *page, const smcr_table_kind_t *kind)
+write_rows_of(const page_t *page, const smcr_table_kind_t *kind)
 {
     columns_t table = {.page = page,
                        .kind = kind,
@@ -485,6 +485,17 @@ write_table(const page_t *page, const smcr_table_kind_t *kind)
         write_line(page, table.chosen_count ? "and %s more: Statistics > %s, -z %s"
                                       : "%s not shown: Statistics > %s, -z %s",
                    smcr_words_number(page->scope, more), kind->title, kind->name);
+}
+
+/* Writes a table. The texts of its rows, of which the page shows few, are freed with the table. */
+static void
+write_table(const page_t *page, const smcr_table_kind_t *kind)
+{
+    page_t own = *page;
+
+    own.scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    write_rows_of(&own, kind);
+    wmem_destroy_allocator(own.scope);
 }
 
 /* ---- TCP ---- */
