@@ -152,7 +152,7 @@ void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scop
 /* Length of the union, nanoseconds: the time in which at least one of its intervals holds. */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
-/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals, so that some have to be settled. */
+/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */
 static inline bool
 smcr_intervals_are_many(const smcr_intervals_t *intervals)
 {

@@ -68,14 +68,14 @@ typedef struct smcr_collection {
 
 /* Times of one direction of a connection that the intervals of the timeline do not show. */
 typedef struct {
-    smcr_distribution_t *ack_time;   /* times from a WRITE to its acknowledgement
-                                        (SMCR_TIMELINE_ACK) */
+    smcr_distribution_t *ack_time;    /* times from a WRITE to its acknowledgement
+                                         (SMCR_TIMELINE_ACK) */
     smcr_distribution_t *reader_time; /* times from a full receive buffer to the reader's cursor
-                                        update (SMCR_TIMELINE_READER) */
-    smcr_distribution_t *drain_time; /* times from a full receive buffer to a half-empty one
-                                        (SMCR_TIMELINE_DRAIN) */
+                                         update (SMCR_TIMELINE_READER) */
+    smcr_distribution_t *drain_time;  /* times from a full receive buffer to a half-empty one
+                                         (SMCR_TIMELINE_DRAIN) */
     smcr_distribution_t *answer_time; /* times in which the peer's program answered
-                                        (SMCR_TIMELINE_ANSWER) */
+                                         (SMCR_TIMELINE_ANSWER) */
     uint64_t slow_answers;     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
     uint64_t slow_answer_time; /* time that these answers took together, nanoseconds */
     smcr_when_t ended; /* first CDC message of the writer that closes or aborts the connection;
@@ -424,9 +424,9 @@ void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure
 
 /* ---- connections of SMC-R: bytes, messages, links and times of each ---- */
 
-/* Length of the list smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC messages
- * during one wait, all with the same producer cursor. Comparing the cursors lets each wait count
- * once. */
+/* Length of the list smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC
+ * messages during one wait, all with the same producer cursor. Comparing the cursors lets each wait
+ * count once. */
 #define SMCR_COLLECT_BLOCKED_KEPT 16
 
 /* Figures of one direction of a connection. */
