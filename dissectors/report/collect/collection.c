@@ -129,6 +129,7 @@ begin(smcr_collect_t *all)
     all->capture.passes = 1;
     all->times = wmem_array_new(all->scope, sizeof(smcr_when_t));
     all->tcp = wmem_array_new(all->scope, sizeof(void *));
+    all->hosts = wmem_map_new(all->scope, wmem_str_hash, g_str_equal);
     all->late_steps = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
     for (unsigned i = 0; i < array_length(maps); i++)
         *maps[i] = wmem_map_new(all->scope, g_direct_hash, g_direct_equal);

@@ -29,6 +29,7 @@ typedef struct smcr_collection {
 
     wmem_array_t *tcp; /* TCP connections; element tcp_conn_t * of tcp_flows.c, index tcp.stream;
                           NULL: no segment of this tcp.stream was counted */
+    wmem_map_t *hosts; /* text of an address -> the same text, which all TCP connections share */
 
     smcr_collect_gap_list_t gaps; /* gaps of RoCE and of TCP, as of the last report */
     smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more */
@@ -417,8 +418,8 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
-/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. Memory is
- * allocated in `scope`. */
+/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. The entries are
+ * made one by one (smcr_figure_maker_t). Memory is allocated in `scope`. */
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                    wmem_allocator_t *scope);
 

@@ -288,7 +288,9 @@ typedef struct {
     address end[2]; /* IP address of the sender of each direction; index: UP, DOWN */
     smcr_collect_heard_t *heard[2]; /* last packets from the sender of each direction to its
                                        receiver; index: UP, DOWN */
+    const char *host[2]; /* text of `end` */
     uint16_t port[2]; /* TCP port of the sender of each direction; index: UP, DOWN */
+    uint32_t stream;  /* Wireshark's tcp.stream */
     /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
     offsets_t offsets[2]; /* offsets of the headers in the last segment of each direction; index:
@@ -297,6 +299,21 @@ typedef struct {
 } tcp_conn_t;
 
 /* ---- flows: finding ---- */
+
+/* Returns the address as text. */
+static const char *
+host_of(smcr_collect_t *collection, const address *end)
+{
+    char *text = address_to_str(NULL, end);
+    char *shared = wmem_map_lookup(collection->hosts, text);
+
+    if (!shared) {
+        shared = wmem_strdup(collection->scope, text);
+        wmem_map_insert(collection->hosts, shared, shared);
+    }
+    wmem_free(NULL, text);
+    return shared;
+}
 
 /* Returns a new connection. `tcp` is the first segment. The sender of this segment counts as client
  * until a SYN or SYN-ACK shows which end is the client. */
@@ -313,6 +330,9 @@ new_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
     flow->heard[DOWN] = smcr_collect_heard_of(collection, dst, src);
     copy_address_wmem(scope, &flow->end[UP], &tcp->ip_src);
     copy_address_wmem(scope, &flow->end[DOWN], &tcp->ip_dst);
+    flow->host[UP] = host_of(collection, &tcp->ip_src);
+    flow->host[DOWN] = host_of(collection, &tcp->ip_dst);
+    flow->stream = tcp->th_stream;
     flow->port[UP] = tcp->th_sport;
     flow->port[DOWN] = tcp->th_dport;
     flow->facts.first = when;
@@ -528,28 +548,42 @@ smcr_collect_tcp_flows_facts(const smcr_collect_t *collection, uint64_t tcp_stre
     return *(void **)wmem_array_index(collection->tcp, (unsigned)tcp_stream);
 }
 
+/* Makes the entry of a connection. `source`: its tcp_conn_t. */
+static void
+make_entry(void *made, const void *source, wmem_allocator_t *scope)
+{
+    const tcp_conn_t *flow = source;
+    smcr_entry_tcp_t *entry = made;
+
+    smcr_entry_clear(entry, &smcr_entry_tcp_description);
+    entry->tcp_stream = flow->stream;
+    entry->tcp_isn.client = flow->facts.isn[CLIENT];
+    entry->tcp_isn.server = flow->facts.isn[SERVER];
+    entry->src = flow->host[UP];
+    entry->dst = flow->host[DOWN];
+    entry->src_port = flow->port[UP];
+    entry->dst_port = flow->port[DOWN];
+    entry->first_time = flow->facts.first.time;
+    entry->last_frame = flow->facts.last;
+    entry->ecn_initiated = flow->ecn_initiated;
+    entry->ecn_accepted = flow->ecn_accepted;
+    smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up, scope);
+    smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down, scope);
+}
+
 void
 smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                               wmem_allocator_t *scope)
 {
-    for (unsigned stream = 0; stream < wmem_array_get_count(collection->tcp); stream++) {
-        const tcp_conn_t *flow = *(tcp_conn_t **)wmem_array_index(collection->tcp, stream);
+    unsigned count = wmem_array_get_count(collection->tcp);
+    smcr_figure_maker_t *maker = wmem_new(scope, smcr_figure_maker_t);
 
-        if (!flow)
-            continue;
-        smcr_entry_tcp_t *entry = SMCR_FIGURE_ADD(tcp, list, scope);
-        entry->tcp_stream = stream;
-        entry->tcp_isn.client = flow->facts.isn[CLIENT];
-        entry->tcp_isn.server = flow->facts.isn[SERVER];
-        entry->src = address_to_str(scope, &flow->end[UP]);
-        entry->dst = address_to_str(scope, &flow->end[DOWN]);
-        entry->src_port = flow->port[UP];
-        entry->dst_port = flow->port[DOWN];
-        entry->first_time = flow->facts.first.time;
-        entry->last_frame = flow->facts.last;
-        entry->ecn_initiated = flow->ecn_initiated;
-        entry->ecn_accepted = flow->ecn_accepted;
-        smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up, scope);
-        smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down, scope);
+    *maker = (smcr_figure_maker_t){make_entry, wmem_new(scope, smcr_entry_tcp_t), scope};
+    list->maker = maker;
+    list->entries = wmem_alloc_array(scope, void *, count + 1);
+    for (unsigned stream = 0; stream < count; stream++) {
+        void *flow = *(void **)wmem_array_index(collection->tcp, stream);
+        if (flow)
+            list->entries[list->length++] = flow;
     }
 }

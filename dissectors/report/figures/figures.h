@@ -112,21 +112,43 @@ typedef struct {
     uint32_t length;   /* how many numbers the list has */
 } smcr_figure_numbers_t;
 
+/* Makes the entries of a list one by one, each in the place of the one before. So a list of many
+ * large entries takes little memory. Pointers to such an entry must not be kept. */
+typedef struct {
+    /* fills in the entry from its source; texts are allocated in `scope` */
+    void (*make)(void *entry, const void *source, wmem_allocator_t *scope);
+    void *entry;             /* the entry that was made last */
+    wmem_allocator_t *scope; /* last argument of `make` */
+} smcr_figure_maker_t;
+
 /* A list of entries. */
 typedef struct {
-    void **entries;  /* pointers to the entries; NULL: none */
-    uint32_t length; /* number of entries, without the entry that `rest` announces */
-    uint32_t room;   /* number of pointers that are allocated */
-    unsigned rest;   /* 1: one more entry, after the last one, has what belongs to no other entry;
-                        only sums include it. 0: there is no such entry */
+    void **entries;  /* pointers to the entries, or to the sources of `maker`; NULL: none */
+    const smcr_figure_maker_t *maker; /* makes the entries; NULL: the list has all its entries */
+    uint32_t length;    /* number of entries, without the entry that `rest` announces */
+    uint32_t room : 31; /* number of pointers that are allocated */
+    uint32_t rest : 1;  /* 1: one more entry, after the last one, has what belongs to no other
+                           entry; only sums include it. 0: there is no such entry */
 } smcr_figure_list_t;
+
+/* Returns the entry at `at`, which points to an element of `entries` of the list. */
+static inline void *
+smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
+{
+    void *element = *(void *const *)at;
+
+    if (!list->maker)
+        return element;
+    list->maker->make(list->maker->entry, element, list->maker->scope);
+    return list->maker->entry;
+}
 
 /* Head of a loop over the entries of a list. `entry` is declared as an smcr_entry_<kind>_t *. The
  * loop must not add entries to the list. */
 #define SMCR_FIGURE_EACH(kind, entry, list)                                                        \
     for (smcr_entry_##kind##_t **at_##entry = (void *)(list).entries, *entry;                      \
          (list).length && (void *)at_##entry < (void *)((list).entries + (list).length) &&         \
-         (entry = *at_##entry);                                                                    \
+         (entry = smcr_figure_list_entry(&(list), at_##entry));                                    \
          at_##entry++)
 
 typedef struct smcr_figure_description smcr_figure_description_t;

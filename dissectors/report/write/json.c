@@ -156,7 +156,7 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
 {
     json_dumper_begin_array(&writer->dumper);
     for (uint32_t i = 0; i < list->length; i++)
-        write_entry(writer, list->entries[i], description);
+        write_entry(writer, smcr_figure_list_entry(list, &list->entries[i]), description);
     json_dumper_end_array(&writer->dumper);
 }
 
@@ -278,7 +278,8 @@ write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
     smcr_distribution_t *spread = NULL;
 
     for (uint32_t i = 0; i < list->length; i++) {
-        uint64_t sample = *(const uint64_t *)((const uint8_t *)list->entries[i] + offset);
+        const uint8_t *entry = smcr_figure_list_entry(list, &list->entries[i]);
+        uint64_t sample = *(const uint64_t *)(const void *)(entry + offset);
         if (sample != SMCR_FIGURE_UNKNOWN)
             smcr_distribution_add(&spread, writer->scope, sample);
     }
@@ -331,7 +332,7 @@ sum_of(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_descr
                                                                 stays not known if the figure of no
                                                                 entry is known */
     for (uint32_t i = 0; i < count; i++)
-        smcr_entry_join(sum, list->entries[i], of, writer->scope);
+        smcr_entry_join(sum, smcr_figure_list_entry(list, &list->entries[i]), of, writer->scope);
     return sum;
 }
 
