@@ -550,12 +550,11 @@ smcr_collect_tcp_flows_facts(const smcr_collect_t *collection, uint64_t tcp_stre
 
 /* Makes the entry of a connection. `source`: its tcp_conn_t. */
 static void
-make_entry(void *made, const void *source, wmem_allocator_t *scope)
+make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
 {
     const tcp_conn_t *flow = source;
     smcr_entry_tcp_t *entry = made;
 
-    smcr_entry_clear(entry, &smcr_entry_tcp_description);
     entry->tcp_stream = flow->stream;
     entry->tcp_isn.client = flow->facts.isn[CLIENT];
     entry->tcp_isn.server = flow->facts.isn[SERVER];
@@ -567,8 +566,8 @@ make_entry(void *made, const void *source, wmem_allocator_t *scope)
     entry->last_frame = flow->facts.last;
     entry->ecn_initiated = flow->ecn_initiated;
     entry->ecn_accepted = flow->ecn_accepted;
-    smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up, scope);
-    smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down, scope);
+    smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up, maker->scope);
+    smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down, maker->scope);
 }
 
 void
@@ -576,10 +575,8 @@ smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list
                               wmem_allocator_t *scope)
 {
     unsigned count = wmem_array_get_count(collection->tcp);
-    smcr_figure_maker_t *maker = wmem_new(scope, smcr_figure_maker_t);
 
-    *maker = (smcr_figure_maker_t){make_entry, wmem_new(scope, smcr_entry_tcp_t), scope};
-    list->maker = maker;
+    list->maker = smcr_figure_maker_new(scope, &smcr_entry_tcp_description, make_entry, NULL);
     list->entries = wmem_alloc_array(scope, void *, count + 1);
     for (unsigned stream = 0; stream < count; stream++) {
         void *flow = *(void **)wmem_array_index(collection->tcp, stream);

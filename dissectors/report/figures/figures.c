@@ -178,6 +178,40 @@ smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
     return entry;
 }
 
+/* Frees the memory of a maker's entry. Called when the memory of the maker itself is freed. */
+static __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
+free_entry(wmem_allocator_t *owner _U_, wmem_cb_event_t event _U_, void *scope)
+{
+    wmem_destroy_allocator(scope);
+    return false;
+}
+
+smcr_figure_maker_t *
+smcr_figure_maker_new(wmem_allocator_t *scope, const smcr_figure_description_t *description,
+                      smcr_figure_make_t *make, const void *context)
+{
+    smcr_figure_maker_t *maker = wmem_new(scope, smcr_figure_maker_t);
+
+    *maker = (smcr_figure_maker_t){
+        .make = make,
+        .description = description,
+        .context = context,
+        .entry = wmem_alloc(scope, description->size),
+        .scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE),
+    };
+    wmem_register_callback(scope, free_entry, maker->scope);
+    return maker;
+}
+
+void *
+smcr_figure_make(const smcr_figure_maker_t *maker, const void *source)
+{
+    wmem_free_all(maker->scope);
+    smcr_entry_clear(maker->entry, maker->description);
+    maker->make(maker, maker->entry, source);
+    return maker->entry;
+}
+
 void
 smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope, uint8_t opcode,
                           uint64_t count)

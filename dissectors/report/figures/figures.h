@@ -112,14 +112,30 @@ typedef struct {
     uint32_t length;   /* how many numbers the list has */
 } smcr_figure_numbers_t;
 
+typedef struct smcr_figure_description smcr_figure_description_t;
+typedef struct smcr_figure_maker smcr_figure_maker_t;
+
+/* Fills in the cleared entry from its source. Memory is allocated in `maker->scope`. */
+typedef void smcr_figure_make_t(const smcr_figure_maker_t *maker, void *entry, const void *source);
+
 /* Makes the entries of a list one by one, each in the place of the one before. So a list of many
- * large entries takes little memory. Pointers to such an entry must not be kept. */
-typedef struct {
-    /* fills in the entry from its source; texts are allocated in `scope` */
-    void (*make)(void *entry, const void *source, wmem_allocator_t *scope);
+ * entries takes little memory. Pointers to such an entry must not be kept, nor to its texts and
+ * lists. */
+struct smcr_figure_maker {
+    smcr_figure_make_t *make;
+    const smcr_figure_description_t *description; /* kind of the entries */
+    const void *context;     /* what `make` needs besides the source; NULL: nothing */
     void *entry;             /* the entry that was made last */
-    wmem_allocator_t *scope; /* last argument of `make` */
-} smcr_figure_maker_t;
+    wmem_allocator_t *scope; /* memory pool of this entry; emptied before the next one is made */
+};
+
+/* Returns a maker, allocated in `scope`. */
+smcr_figure_maker_t *smcr_figure_maker_new(wmem_allocator_t *scope,
+                                           const smcr_figure_description_t *description,
+                                           smcr_figure_make_t *make, const void *context);
+
+/* Returns the entry that the maker makes of the source. */
+void *smcr_figure_make(const smcr_figure_maker_t *maker, const void *source);
 
 /* A list of entries. */
 typedef struct {
@@ -137,10 +153,7 @@ smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
 {
     void *element = *(void *const *)at;
 
-    if (!list->maker)
-        return element;
-    list->maker->make(list->maker->entry, element, list->maker->scope);
-    return list->maker->entry;
+    return list->maker ? smcr_figure_make(list->maker, element) : element;
 }
 
 /* Head of a loop over the entries of a list. `entry` is declared as an smcr_entry_<kind>_t *. The
@@ -150,8 +163,6 @@ smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
          (list).length && (void *)at_##entry < (void *)((list).entries + (list).length) &&         \
          (entry = smcr_figure_list_entry(&(list), at_##entry));                                    \
          at_##entry++)
-
-typedef struct smcr_figure_description smcr_figure_description_t;
 
 /* Kinds of figures, and their types in C. "Not known" is SMCR_FIGURE_UNKNOWN for a number. A sum of
  * entries includes COUNT, SECONDS, SPREAD, LENGTHS and OPCODES, and no other kind. */
