@@ -29,7 +29,7 @@ typedef struct smcr_collection {
 
     wmem_array_t *tcp; /* TCP connections; element tcp_conn_t * of tcp_flows.c, index tcp.stream;
                           NULL: no segment of this tcp.stream was counted */
-    wmem_map_t *hosts; /* text of an address -> the same text, which all TCP connections share */
+    wmem_map_t *hosts; /* text of an address -> the same text (smcr_collect_host()) */
 
     smcr_collect_gap_list_t gaps; /* gaps of RoCE and of TCP, as of the last report */
     smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more */
@@ -407,6 +407,10 @@ typedef struct {
     uint64_t payload[2]; /* bytes of data, retransmitted bytes not counted twice; index: 0 `up`, 1
                             `down` */
 } smcr_collect_tcp_facts_t;
+
+/* Returns the address as text. The text is always the same one, so that it takes memory once, and
+ * two texts are equal if their pointers are. */
+const char *smcr_collect_host(const smcr_collect_t *collection, const address *host);
 
 /* Counts a segment that Wireshark's tap `tcp` hands over. Called while the frame is dissected. */
 void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,

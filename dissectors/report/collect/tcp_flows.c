@@ -285,10 +285,10 @@ enum { CLIENT, SERVER }; /* ends of a connection */
 typedef struct {
     smcr_collect_tcp_facts_t facts; /* first member: smcr_collect_tcp_flows_facts() returns its
                                        address */
-    address end[2]; /* IP address of the sender of each direction; index: UP, DOWN */
     smcr_collect_heard_t *heard[2]; /* last packets from the sender of each direction to its
                                        receiver; index: UP, DOWN */
-    const char *host[2]; /* text of `end` */
+    const char *host[2]; /* IP address of the sender of each direction (smcr_collect_host()); index:
+                            UP, DOWN */
     uint16_t port[2]; /* TCP port of the sender of each direction; index: UP, DOWN */
     uint32_t stream;  /* Wireshark's tcp.stream */
     /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
@@ -300,11 +300,10 @@ typedef struct {
 
 /* ---- flows: finding ---- */
 
-/* Returns the address as text. */
-static const char *
-host_of(smcr_collect_t *collection, const address *end)
+const char *
+smcr_collect_host(const smcr_collect_t *collection, const address *host)
 {
-    char *text = address_to_str(NULL, end);
+    char *text = address_to_str(NULL, host);
     char *shared = wmem_map_lookup(collection->hosts, text);
 
     if (!shared) {
@@ -328,10 +327,8 @@ new_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
     smcr_endpoint_gid(&tcp->ip_dst, dst);
     flow->heard[UP] = smcr_collect_heard_of(collection, src, dst);
     flow->heard[DOWN] = smcr_collect_heard_of(collection, dst, src);
-    copy_address_wmem(scope, &flow->end[UP], &tcp->ip_src);
-    copy_address_wmem(scope, &flow->end[DOWN], &tcp->ip_dst);
-    flow->host[UP] = host_of(collection, &tcp->ip_src);
-    flow->host[DOWN] = host_of(collection, &tcp->ip_dst);
+    flow->host[UP] = smcr_collect_host(collection, &tcp->ip_src);
+    flow->host[DOWN] = smcr_collect_host(collection, &tcp->ip_dst);
     flow->stream = tcp->th_stream;
     flow->port[UP] = tcp->th_sport;
     flow->port[DOWN] = tcp->th_dport;
@@ -517,7 +514,7 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     bool tells = flow->port[UP] != flow->port[DOWN]; /* the ports of both ends differ, so the source
                                                         port shows the direction */
     bool is_up = tells ? tcp->th_sport == flow->port[UP]
-                       : addresses_equal(&tcp->ip_src, &flow->end[UP]);
+                       : smcr_collect_host(collection, &tcp->ip_src) == flow->host[UP];
     unsigned direction = is_up ? UP : DOWN;
     const smcr_entry_tcp_direction_t *counts = &flow->direction[direction].counts;
     uint64_t ce = counts->ce, repeated = counts->repeated_segments;
