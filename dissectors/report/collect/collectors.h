@@ -165,6 +165,12 @@ void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_ro
                                   const smcr_timeline_direction_t *direction,
                                   wmem_allocator_t *scope);
 
+/* ---- texts of addresses ---- */
+
+/* Returns the address as text. The text is always the same one, so that it takes memory once, and
+ * two texts are equal if their pointers are. */
+const char *smcr_collect_host(const smcr_collect_t *collection, const address *host);
+
 /* ---- last packets from one address to another ---- */
 
 /* The last packets from one address to another. */
@@ -408,10 +414,6 @@ typedef struct {
                             `down` */
 } smcr_collect_tcp_facts_t;
 
-/* Returns the address as text. The text is always the same one, so that it takes memory once, and
- * two texts are equal if their pointers are. */
-const char *smcr_collect_host(const smcr_collect_t *collection, const address *host);
-
 /* Counts a segment that Wireshark's tap `tcp` hands over. Called while the frame is dissected. */
 void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                                  const struct tcpheader *tcp);
@@ -422,8 +424,8 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
-/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. The entries are
- * made one by one (smcr_figure_maker_t). Memory is allocated in `scope`. */
+/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. The entries
+ * are made one by one (smcr_figure_maker_t). Memory is allocated in `scope`. */
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                    wmem_allocator_t *scope);
 

@@ -300,20 +300,6 @@ typedef struct {
 
 /* ---- flows: finding ---- */
 
-const char *
-smcr_collect_host(const smcr_collect_t *collection, const address *host)
-{
-    char *text = address_to_str(NULL, host);
-    char *shared = wmem_map_lookup(collection->hosts, text);
-
-    if (!shared) {
-        shared = wmem_strdup(collection->scope, text);
-        wmem_map_insert(collection->hosts, shared, shared);
-    }
-    wmem_free(NULL, text);
-    return shared;
-}
-
 /* Returns a new connection. `tcp` is the first segment. The sender of this segment counts as client
  * until a SYN or SYN-ACK shows which end is the client. */
 static tcp_conn_t *

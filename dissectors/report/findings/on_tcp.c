@@ -141,7 +141,8 @@ find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
             .when = smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
             .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
-        "TCP, %s: %s of %s retransmitted", name_of_flow(finder, &sum->first_lossy, sum->lossy_flows),
+        "TCP, %s: %s of %s retransmitted",
+        name_of_flow(finder, &sum->first_lossy, sum->lossy_flows),
         smcr_words_number(finder->scope, sum->retransmitted),
         smcr_words_things(finder->scope, sum->all, "segment"));
 }
