@@ -110,6 +110,7 @@ typedef struct {
     smcr_interval_list_t list[SMCR_INTERVAL_KINDS]; /* the newest intervals, by kind */
     smcr_interval_settled_t *settled; /* settled pieces of the time before all intervals of `list`;
                                          NULL: none */
+    uint32_t count; /* number of intervals in all lists */
 } smcr_intervals_t;
 
 /* Maximum number of intervals that one writer keeps in `list`, and of its settled pieces. */
@@ -151,7 +152,14 @@ void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scop
 /* Length of the union, nanoseconds: the time in which at least one of its intervals holds. */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
-/* Settles the intervals before `until`, if there are more than SMCR_INTERVAL_LIST_MOST intervals.
+/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */
+static inline bool
+smcr_intervals_are_many(const smcr_intervals_t *intervals)
+{
+    return intervals->count > SMCR_INTERVAL_LIST_MOST;
+}
+
+/* Settles the intervals before `until`, if there are many (smcr_intervals_are_many()).
  * The time before `until` is then divided into pieces for good. If there are more than
  * SMCR_INTERVAL_SETTLED_MOST pieces, the shortest neighbouring pieces are joined. After this call,
  * the caller must not add an interval that begins before `until`. */

@@ -827,6 +827,8 @@ settle_intervals(const step_t *step, int side)
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_when_t until = step->packet->when;
 
+    if (!smcr_intervals_are_many(&writer->intervals))
+        return; /* most packets end here */
     if (writer->oldest)
         keep_open(&until, writer->oldest->when);
     if (writer->unread.is_doubtful)

@@ -386,7 +386,7 @@ early_timer(scene_t *scene)
     flows.data->packets = 31;
     flows.data->repeated = flows.data->repeated_after.timeout = 6;
     /* an acknowledgement that came late, of a message that was not retransmitted */
-    smcr_distribution_add(&flows.data->completion_time_s, SECOND);
+    smcr_distribution_add(&flows.data->completion_time_s, scene->scope, SECOND);
     notice(scene, "smcr.packet_retransmitted", NOTE, 34);
 }
 
@@ -396,7 +396,7 @@ late_message(scene_t *scene)
     early_timer(scene);
     smcr_entry_rdma_t *flow = scene->report.rdma_flows.entries[0];
 
-    smcr_distribution_add(&flow->repeated_completion_time_s, SECOND);
+    smcr_distribution_add(&flow->repeated_completion_time_s, scene->scope, SECOND);
 }
 
 static void

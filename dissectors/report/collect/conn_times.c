@@ -9,21 +9,27 @@
 
 #include "wire/wire.h"
 
+/* Where the samples of a timeline go. */
+typedef struct {
+    smcr_collect_times_t *times;
+    wmem_allocator_t *scope; /* memory pool that owns the distributions of `times` */
+} taker_t;
+
 /* Adds a measured time to the writer's distribution of this kind of sample. The timeline calls this
- * function for each time that it measures. `data`: the smcr_collect_times_t. */
+ * function for each time that it measures. `data`: the taker_t. */
 static void
 take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
 {
-    smcr_collect_times_t *times = data;
-    smcr_collect_writer_times_t *of = &times->of[writer];
-    smcr_distribution_t *samples[] = {
+    const taker_t *taker = data;
+    smcr_collect_writer_times_t *of = &taker->times->of[writer];
+    smcr_distribution_t **samples[] = {
         [SMCR_TIMELINE_ACK] = &of->ack_time,
         [SMCR_TIMELINE_READER] = &of->reader_time,
         [SMCR_TIMELINE_DRAIN] = &of->drain_time,
         [SMCR_TIMELINE_ANSWER] = &of->answer_time,
     };
 
-    smcr_distribution_add(samples[sample], time);
+    smcr_distribution_add(samples[sample], taker->scope, time);
     if (sample != SMCR_TIMELINE_ANSWER || time < SMCR_COLLECT_SLOW_ANSWER)
         return;
     of->slow_answers++;
@@ -55,7 +61,8 @@ void
 smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
 {
-    const smcr_timeline_sink_t sink = {take_sample, times};
+    taker_t taker = {times, scope};
+    const smcr_timeline_sink_t sink = {take_sample, &taker};
     const smcr_link_t *left = times->timeline.link[0], *link = packet->record->link;
     const smcr_timeline_packet_t taken = {
         .when = when,
@@ -82,7 +89,8 @@ smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame)
 void
 smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope, uint32_t now)
 {
-    const smcr_timeline_sink_t sink = {take_sample, times};
+    taker_t taker = {times, scope};
+    const smcr_timeline_sink_t sink = {take_sample, &taker};
 
     smcr_timeline_advance(&times->timeline, scope, now, &sink);
 }
