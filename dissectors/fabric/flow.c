@@ -505,8 +505,8 @@ find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn
     return smcr_ranges_find(&flow->gaps, MAX(flow->acked_psn + 1, flow->first), psn);
 }
 
-/* Allocates `discard_proof` for a packet that came after a gap. A later packet sets it if that
- * packet proves that the receiver has discarded this one. */
+/* Allocates `discard_proof` for a packet that came after a gap: 0 until a later frame proves that
+ * the receiver has discarded the packet, then the number of that frame. */
 static void
 begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
             smcr_flow_verdict_t *verdict)

@@ -318,7 +318,7 @@ bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
     smcr_cursor_t prod = sides[sender].prod;
     smcr_ring_t ring = {sides[!sender].size, counted->conn->lgr->base[!sender]};
 
-    if (!smcr_lgr_has_base(counted->conn->lgr, !sender)) /* the cursor may begin after an eyecatcher */
+    if (!smcr_lgr_has_base(counted->conn->lgr, !sender)) /* it may begin after an eyecatcher */
         return SMCR_FIGURE_UNKNOWN;
     if (!direction->figures.cdc || direction->first_cdc_seq != 1 ||
         smcr_conn_side_has_invalid_cursor(&sides[sender]))
@@ -544,9 +544,9 @@ doubt_of_time(const smcr_conn_t *conn)
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
-/* Packets of the connection that may be missing. `is_part`: the last messages may be missing. If
- * both sides have closed, later messages do not change how the time is divided, so only
- * acknowledgements count as missing. */
+/* What may be missing of the connection: acknowledgements (`acks`) and the last messages (`last`),
+ * for each sender. If both sides have closed, `last` stays false: later messages do not change how
+ * the time is divided. `is_part`: the caller knows that the last messages may be missing. */
 static smcr_timeline_missing_t
 missing_of(const smcr_conn_t *conn, bool is_part)
 {

@@ -214,8 +214,8 @@ pair_one(const pairing_t *pairing)
         if (!clc.count)
             continue;
         candidates_t own = find_candidates(pairing, clc.nearest, false);
-        bool is_near =
-            clc.distance < CLOSE_TOGETHER && own.nearest == roce && is_clear(&clc) && is_clear(&own);
+        bool is_clearly_own = own.nearest == roce && is_clear(&clc) && is_clear(&own);
+        bool is_near = clc.distance < CLOSE_TOGETHER && is_clearly_own;
         bool is_of_other = own.distance < CLOSE_TOGETHER && own.nearest != roce;
         if (!is_near && (clc.count > 1 || own.first != roce || is_of_other))
             continue;

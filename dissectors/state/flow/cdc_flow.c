@@ -585,8 +585,8 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
     smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
 }
 
-/* Free space in the sender's own element, into which its peer writes, bytes; SMCR_RECORD_NOT_KNOWN:
- * not known. */
+/* Number of free bytes in the element of the message's sender, into which the peer writes;
+ * SMCR_RECORD_NOT_KNOWN: not known. */
 static uint32_t
 offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 {
