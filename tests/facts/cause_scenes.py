@@ -586,6 +586,29 @@ def both_sides_abort(capture):
     abort(capture, "client", "server")
 
 
+def closed_then_aborted(capture):
+    """The server closes two connections in an orderly way; the clients abort them with data
+    unread."""
+    connections = [begun(capture)]
+    connections.append(second_of(connections[0]))
+    talk(*connections, times=3)
+    for connection in connections:
+        connection.send("server", b"which nobody reads\n", read=False)
+        connection.cdc("server", flags=["closed"])
+    for connection in connections:
+        connection.cdc("client", flags=["abort"])
+
+
+def publisher(capture):
+    """A subscriber: the server sends messages when there are some, and the client confirms each."""
+    connection = begun(capture)
+    talk(connection, times=2)
+    for number in range(4):
+        capture.wait(2)
+        connection.send("server", text_lines(100, f"message {number}"))
+        connection.send("client", b"received\n")
+
+
 def build(name):
     """The capture as a pcap file."""
     capture = Capture()
@@ -639,5 +662,7 @@ SCENES = {
         "other_programs",
         "clients_abort",
         "both_sides_abort",
+        "closed_then_aborted",
+        "publisher",
     )
 }

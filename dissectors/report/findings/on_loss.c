@@ -155,7 +155,8 @@ are_lost_upstream(const smcr_entry_rdma_t *sum)
  *    damaged. Packets whose ICRC is known to be wrong have a finding of their own.
  * 2. Packets were lost upstream, and none came later out of order: packets were lost.
  * 3. All NAKs ask for packets that were captured out of order: packets were out of order.
- * 4. Otherwise packets were lost or out of order.
+ * 4. Otherwise packets were lost or out of order, or damaged if none is missing and ICRCs are not
+ *    checked.
  * Retransmitted READs rule out cases 1 and 2, since missing READ responses are not counted. */
 static const char *
 place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
@@ -169,7 +170,11 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
                      "(-o smcr.check_icrc:TRUE)";
     if (is_in_order && are_lost_upstream(sum) && !sum->repeated_after.read)
         return "Packets lost";
-    return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
+    if (naks && naks == sum->late_naks)
+        return "Packets out of order";
+    return sum->missing || finder->report->capture.check_icrc == SMCR_FIGURE_YES
+               ? "Packets lost or out of order"
+               : "Packets lost, out of order or damaged (-o smcr.check_icrc:TRUE)";
 }
 
 /* Returns text about the cause of the retransmissions, if no loss is proven (is_proven()). An IPv4
