@@ -100,8 +100,8 @@ def rules: {
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
         "silent_s": "total", "silences": "total", "silent_repeated": "total", "acked_longest": "first", "late_naks":
-        "total", "copies": "total", "gaps": "total", "missing": "total", "not_captured": "total",
-        "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total",
+        "total", "copies": "total", "knows_copies": "first", "gaps": "total", "missing": "total", "not_captured":
+        "total", "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total",
         "completion_time_s": "total", "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":

@@ -539,6 +539,21 @@ def doubled_capture(capture):
     capture.frames = [(when + copy, frame) for when, frame in capture.frames for copy in (0, 5)]
 
 
+def doubled_capture_without_ids(capture):
+    """Two ports are mirrored: each RoCE packet comes again 250 µs later. The hosts set all
+    identifications to 0."""
+    connection = begun(capture)
+    talk(connection)
+    end(connection)
+    frames = []
+    for when, frame in capture.frames:
+        frames.append((when, frame))
+        if frame[23] == 17:
+            frame = frame[:14] + checked(frame[14:18] + bytes(2) + frame[20:34]) + frame[34:]
+            frames[-1:] = [(when, frame), (when + 250, frame)]
+    capture.frames = sorted(frames, key=lambda each: each[0])
+
+
 def late_capture(capture):
     connection = begun(capture)
     talk(connection)
@@ -657,6 +672,7 @@ SCENES = {
         "firewall_roce_icmp",
         "firewall_roce_icmpv6",
         "doubled_capture",
+        "doubled_capture_without_ids",
         "late_capture",
         "early_end",
         "other_programs",
