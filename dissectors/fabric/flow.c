@@ -177,6 +177,12 @@ has_changing_ids(const smcr_ids_t *ids)
     return ids->differ && !ids->same;
 }
 
+bool
+smcr_flow_knows_copies(const smcr_flow_t *flow)
+{
+    return has_changing_ids(&flow->ids);
+}
+
 /* Whether the IPv4 identification of `packet` can decide if the packet is a copy of an earlier
  * packet with its PSN. True if the identifications of the flow change with each packet. For the
  * second packet of a flow this is not known yet: then true if the identification of the first

@@ -80,8 +80,12 @@ typedef struct {
                                          (SMCR_TIMELINE_ANSWER) */
     uint64_t slow_answers;     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
     uint64_t slow_answer_time; /* time that these answers took together, nanoseconds */
+    uint64_t unasked_writes;   /* number of WRITEs that the peer certainly did not ask for
+                                  (note_unasked()) */
     smcr_when_t ended; /* first CDC message of the writer that closes or aborts the connection;
                           frame 0: none */
+    smcr_when_t aborted; /* first CDC message of the writer that aborts the connection; frame 0:
+                            none */
 } smcr_collect_writer_times_t;
 
 /* The timeline of a connection, and what it does not show. */

@@ -558,15 +558,17 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
     list->length--;
 }
 
-/* Fills in the packets that the receiver has acknowledged and that the capture does not have, also
- * not as retransmissions. If the flow has more sequence gaps than the state keeps, the number is
- * not known: gaps are joined then. */
+/* Fills in what the order of the flow's packets shows: whether its identifications show copies, and
+ * the packets that the receiver has acknowledged and that the capture does not have, also not as
+ * retransmissions. If the flow has more sequence gaps than the state keeps, their number is not
+ * known: gaps are joined then. */
 static void
-fill_not_captured(smcr_entry_rdma_t *entry, const followed_t *flow,
-                  const smcr_collect_t *collection)
+fill_from_order(smcr_entry_rdma_t *entry, const followed_t *flow, const smcr_collect_t *collection)
 {
     const smcr_traffic_t *traffic = flow->to ? &flow->to->traffic : flow->foreign->traffic;
 
+    if (traffic)
+        entry->knows_copies = smcr_figure_truth(smcr_flow_knows_copies(&traffic->flow));
     smcr_flow_lack_t lack = smcr_flow_lack(traffic ? &traffic->flow : NULL);
     if (!lack.is_known)
         return;
@@ -593,7 +595,7 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
         note_elsewhere(collection, flow);
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     smcr_collect_flow_sizes_fill(entry, &flow->sizes, scope);
-    fill_not_captured(entry, flow, collection);
+    fill_from_order(entry, flow, collection);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);

@@ -102,8 +102,23 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     }
 }
 
-/* Returns all silent hosts: an array of silent_host_t. A silence after the end of all connections
- * of its link group is harmless, and is left out. */
+/* Whether the silence follows from packets that are too big for the path, of which a finding of its
+ * own is made. The receiver has refused what came after them by one NAK, and answers nothing until
+ * they arrive: it is not silent. */
+static bool
+is_of_big_packets(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+                  const smcr_entry_flow_silence_t *silence)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+
+    return smcr_finding_flow_is_too_big(finder, flow) &&
+           silence->begin_frame.time <= stuck->end_frame.time &&
+           silence->end_frame.time >= stuck->begin_frame.time;
+}
+
+/* Returns all silent hosts: an array of silent_host_t. Two kinds of silences are left out: those of
+ * packets that are too big for the path, and those after the end of all connections of the link
+ * group, which are harmless. */
 static wmem_array_t *
 gather_hosts(const smcr_finder_t *finder)
 {
@@ -112,7 +127,8 @@ gather_hosts(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         const smcr_entry_flow_silence_t *silence = smcr_finding_flow_silence(finder, flow);
-        if (!silence || had_connections_ended(finder, flow, silence->begin_frame.frame))
+        if (!silence || is_of_big_packets(finder, flow, silence) ||
+            had_connections_ended(finder, flow, silence->begin_frame.frame))
             continue;
         const char *key = key_of(finder, flow);
         uintptr_t place = (uintptr_t)wmem_map_lookup(by_key, key);
@@ -217,7 +233,7 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
                ? "; nor anything else from it in that time: host or path"
-               : "; nor anything else from it until the end: host or path";
+               : "; nor anything else from it until the end: host, path or queue pair";
 }
 
 /* Returns "for 3.93 s and 210 retransmissions", with the number of times if there are several. */

@@ -351,13 +351,16 @@ find_full_buffer(smcr_finder_t *finder)
 /* ---- answers ---- */
 
 /* Returns the wait for the server's slowest answer. Returns NULL if this wait was shorter than
- * LONG_WAIT, or if the client's address is not known. Waits for the client are not judged: a client
- * may pause between requests. */
+ * LONG_WAIT, or if the client's address is not known. Returns NULL as well if the server also
+ * writes unasked, as one that publishes messages does: what comes late may be its next message, not
+ * its answer. Waits for the client are not judged: a client may pause between requests. */
 static const smcr_entry_conn_wait_t *
 find_long_answer(const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_wait_t *wait = find_longest_wait(conn, true, SMCR_FIGURE_WAIT_ANSWER);
 
+    if (smcr_figure_or_zero(conn->server_to_client.unasked_writes))
+        return NULL;
     return wait && wait->lasted_s >= LONG_WAIT && conn->client.addr ? wait : NULL;
 }
 
