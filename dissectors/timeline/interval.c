@@ -154,6 +154,9 @@ typedef struct {
  * PEER_NOT_CAPTURED if the writer does not depend on its peer at the moment. The writer and the
  * reader are those of smcr_interval_kind_t. */
 static const moment_case_t moment_cases[] = {
+    /* The reader has freed space for the writer, and packets of the writer are missing: with one of
+     * them the writer may have continued, or acknowledged the reader's update. */
+    {BIT(FULL) | BIT(UNREAD) | BIT(FREED) | BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     /* The writer waits for space, and acknowledged data lie unread at the reader. The cause is the
      * reader's program, which does not read the data. It does not matter what the fabric does at
      * this moment. This row does not fit if packets of the reader are missing: a missing packet may
@@ -174,6 +177,11 @@ static const moment_case_t moment_cases[] = {
      * the writer, so missing packets of the writer do not matter. If only a packet of the peer is
      * retransmitted, it is not known what the missing packets of the writer did. */
     {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},
+    /* An acknowledgement may be missing: then nobody waited for the retransmission. */
+    {BIT(RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
+     SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(PEER_RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
+     SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     /* Packets are missing, so it is not known what the writer does, or for what the writer

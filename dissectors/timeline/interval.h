@@ -27,6 +27,9 @@ typedef enum {
      * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
      * writer sends new data. */
     SMCR_INTERVAL_FULL,
+    /* The reader has freed space during a wait of the kind SMCR_INTERVAL_FULL. Begin: the reader's
+     * first update since the wait began. End: the end of the wait. */
+    SMCR_INTERVAL_FREED,
     /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
      * program has not read them. */
     SMCR_INTERVAL_UNREAD,
@@ -37,6 +40,12 @@ typedef enum {
                                      transmission to its last retransmission */
     SMCR_INTERVAL_PEER_RETRANSMISSION, /* a packet of the reader is retransmitted: from its first
                                           transmission to its last retransmission */
+    /* Retransmissions of either side in this interval may have been needless: an acknowledgement of
+     * the packet, which came before its retransmission, may be missing. */
+    SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT,
+    /* A retransmission of either side that was certainly needed: no acknowledgement came before it.
+     * SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT does not matter then. */
+    SMCR_INTERVAL_RETRANSMISSION_PROVEN,
     SMCR_INTERVAL_NOT_CAPTURED,   /* packets of the writer are missing: from the writer's last
                                      packet before the missing ones to the packet from which on it
                                      is known what the writer does */
