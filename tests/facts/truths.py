@@ -704,14 +704,21 @@ def is_lost(whole_link, link):
     return link["state"] == "lost" and bool(whole_link["lost_frame"])
 
 
+def over_since(link):
+    """The frame in which a link that is deleted or lost is no longer active; 0: there is none."""
+    lost = [each["begin_frame"] or 0 for each in link["states"] if each["state"] == "lost"]
+    return max(link["deleted_frame"] or 0, *lost, 0)
+
+
 def of_groups(before, after, numbers):
     truth, found, groups = whole_links(before), whole_links(after), {}
     # a connection whose CLC is absent may be two entries, one of each direction
     times = 2 if any(None in conn["tokens"].values() for conn in after["connections"]) else 1
     for key in truth.keys() & found.keys():
         (whole_group, whole_link), (group, link) = truth[key], found[key]
-        # a link whose group has no frame behind DELETE LINK is what it was before
-        is_open = (whole_link["deleted_frame"] or 0) > last_frame(after, group, numbers)
+        # a link whose group has no frame behind DELETE LINK, or behind the first request without
+        # an answer, is what it was before
+        is_open = over_since(whole_link) > last_frame(after, group, numbers)
         may_differ = is_open or link["state_frame"] or is_lost(whole_link, link)
         yield from same(
             whole_link,
