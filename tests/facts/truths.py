@@ -264,6 +264,8 @@ SAYS_LESS = {
     "no_answer": {"dead_peer"},
     "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"},
 }
+# A silence of which the cause is open: the weakest of SENT_AGAIN.
+MAY_HAVE_ENDED = "; a message that is not captured may have ended the link before"
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {*OF_TIME, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
@@ -789,6 +791,12 @@ def may_wait(report):
     )
 
 
+def kind_of(finding):
+    """Its kind; of a silence that may be harmless, the kind of any retransmissions."""
+    is_open = finding["kind"] == "no_answer" and finding["text"].endswith(MAY_HAVE_ENDED)
+    return "repeats" if is_open else finding["kind"]
+
+
 def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     """
     Statements of the report of an altered capture. `but`: members that are left out; items: of the
@@ -816,7 +824,7 @@ def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     kinds |= OF_WAITS if may_wait(before) else set()
     full = len(before["findings"]) >= 10
     found += [
-        ("finding", (finding["kind"], None, finding["text"], full or finding["kind"] in kinds))
+        ("finding", (finding["kind"], None, finding["text"], full or kind_of(finding) in kinds))
         for finding in after["findings"]
     ]
     return [Statement(where, *each) for where, each in found if not names_of(each[0]) & but]
