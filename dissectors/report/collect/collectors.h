@@ -360,6 +360,10 @@ uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const s
 const smcr_collect_silence_t *
 smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
 
+/* Returns the first request to queue pair `to` after the last packet from `to`; frame 0: there is
+ * none. */
+smcr_when_t smcr_collect_rdma_flows_asked(const smcr_collect_t *collection, const smcr_qp_t *to);
+
 /* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is none. */
 smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to);
 

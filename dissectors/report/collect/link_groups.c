@@ -101,7 +101,8 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 
 /* ---- links ---- */
 
-/* Shortest silence at the end of the capture, in nanoseconds, after which a link counts as lost. */
+/* Shortest silence at the end of the capture, in nanoseconds, after which a link counts as lost, or
+ * is not known to be active any more. */
 #define LOST_AFTER SMCR_TIME_SECOND
 
 /* Whether all known connections of the group were closed before `frame`. Linux ends an idle group
@@ -118,8 +119,9 @@ had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
 
 /* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
  * link is lost if a side reports that its path is lost, or if requests on it get no answer for
- * LOST_AFTER or longer, up to the end of the capture. A link that both ends have set up, and that
- * then was rejected after such a report, is lost, too. */
+ * LOST_AFTER or longer, up to the end of the capture. The latter proves nothing if a missing
+ * message may have ended the link. A link that both ends have set up, and that then was rejected
+ * after such a report, is lost, too. */
 static smcr_when_t
 lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
 {
@@ -131,7 +133,7 @@ lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
         return (smcr_when_t){0, 0};
     if (link->lost_frame)
         return smcr_collect_when(collection, link->lost_frame);
-    for (unsigned side = 0; side < 2; side++) {
+    for (unsigned side = 0; side < 2 && smcr_evidence_knows_link(link); side++) {
         const smcr_collect_silence_t *silence =
             smcr_collect_rdma_flows_silence(collection, &link->qp[side]);
         if (silence && smcr_interval_length(silence->time) >= LOST_AFTER &&
@@ -152,6 +154,21 @@ last_use(const smcr_link_t *link, const smcr_collect_t *collection)
     return one.frame < other.frame ? one : other;
 }
 
+/* Whether the last requests on the link got no answer for LOST_AFTER or longer, up to the end of
+ * the capture: no acknowledgement, and no other packet of their receiver. */
+static bool
+is_unanswered(const smcr_link_t *link, const smcr_collect_t *collection)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        const smcr_flow_t *flow = &link->qp[side].traffic.flow;
+        smcr_when_t asked = smcr_collect_rdma_flows_asked(collection, &link->qp[side]);
+        if (asked.frame && flow->acked_psn < flow->highest &&
+            asked.time + LOST_AFTER <= collection->capture.last_time)
+            return true;
+    }
+    return false;
+}
+
 /* Returns the state of the link at the end of the capture; SMCR_FIGURE_STATUS_UNKNOWN if packets
  * that were not captured may have changed the state. */
 static smcr_figure_link_status_t
@@ -166,19 +183,20 @@ known_state(const smcr_link_t *link)
     return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
 }
 
-/* Fills in the state of the link. If packets that were not captured may have changed the state of
- * an active link, the state is known as of its last use by both ends. `lost`: since when the link
- * is lost (lost_since()). */
+/* Fills in the state of the link. An active link is known to be active as of its last use by both
+ * ends, if packets that were not captured may have changed the state, or if its last requests got
+ * no answer. `lost`: since when the link is lost (lost_since()). */
 static void
 fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
            smcr_when_t lost)
 {
     smcr_when_t used = last_use(link, collection);
+    bool was_used = link->state == SMCR_LINK_ACTIVE && used.frame;
 
     entry->state = known_state(link);
     if (lost.frame) {
         entry->state = SMCR_FIGURE_STATUS_LOST;
-    } else if (!entry->state && link->state == SMCR_LINK_ACTIVE && used.frame) {
+    } else if (was_used && (!entry->state || is_unanswered(link, collection))) {
         entry->state = SMCR_FIGURE_STATUS_ACTIVE;
         entry->state_frame = used;
     }

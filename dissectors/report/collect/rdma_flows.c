@@ -649,6 +649,14 @@ smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_
 }
 
 smcr_when_t
+smcr_collect_rdma_flows_asked(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
+
+    return flow ? flow->times.asked : (smcr_when_t){0, 0};
+}
+
+smcr_when_t
 smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to)
 {
     const followed_t *flow = wmem_map_lookup(collection->rdma, to);
