@@ -67,6 +67,7 @@ TYPES = {
     "code16": whole(minimum=0, maximum=0xFFFF),
     "link_number": whole(minimum=0, maximum=0xFF),
     "vlan": whole(minimum=0, maximum=0xFFF),
+    "priority": whole(minimum=0, maximum=7),
     "qpn": {"description": "Number of a queue pair.", **whole(minimum=0, maximum=0xFFFFFF)},
     "isn": {
         "description": "Initial sequence number of TCP, as on the wire.",
