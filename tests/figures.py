@@ -317,7 +317,8 @@ def sums(entry):
         if each.kind == "SAMPLE":
             found[each.name] = reference("distribution")
         elif each.of and not all(map(summed, entries()[each.of].members.values())):
-            found[each.name] = reference(f"sum_of_{each.of}")
+            of = reference(f"sum_of_{each.of}")
+            found[each.name] = of if each.kind == "OBJECT" else {"anyOf": [of, {"type": "null"}]}
         else:
             found |= shape(each)
     return found

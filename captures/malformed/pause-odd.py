@@ -1,7 +1,7 @@
 """
-Frames of MAC control that are odd: opcodes that are neither PAUSE nor PFC; PFC that names no class, or
-reserved ones; 0 and 65,535 quanta; VLAN tags before the type; another destination; frames that end
-or are cut within each part; RoCE between them.
+Frames of MAC control that are odd: opcodes that are neither PAUSE nor PFC; PFC that names no class,
+or reserved ones; 0 and 65,535 quanta; VLAN tags before the type; another destination; frames that
+end or are cut within each part; RoCE between them.
 """
 
 from smcsynth import roce

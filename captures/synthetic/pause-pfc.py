@@ -1,8 +1,8 @@
 """
 SMC-Rv2 on VLAN 7, its RoCE packets in class 3. The server's port pauses class 3 for 40 ms by PFC
-frames, and the client's WRITEs stand still; then twice for a short time. A PFC frame of the client's
-port names classes 0 and 5, in which nothing is sent. PAUSE frames of the server's port stop all
-classes for 30 ms.
+frames, and the client's WRITEs stand still; then twice for a short time. A PFC frame of the
+client's port names classes 0 and 5, in which nothing is sent. PAUSE frames of the server's port
+stop all classes for 30 ms.
 """
 
 from smcsynth.octets import text_lines

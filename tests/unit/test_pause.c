@@ -59,8 +59,8 @@ write_frame(uint8_t *bytes, unsigned from, unsigned opcode, unsigned word, unsig
         put16(bytes + 18 + 2 * i, quanta);
 }
 
-/* Takes `length` bytes of a frame, in memory of their own: AddressSanitizer sees a byte that is read
- * beyond them. Returns whether they are a PAUSE or PFC frame. */
+/* Takes `length` bytes of a frame, in memory of their own: AddressSanitizer sees a byte that is
+ * read beyond them. Returns whether they are a PAUSE or PFC frame. */
 static bool
 take(scene_t *scene, uint64_t time, const uint8_t *frame, uint32_t length)
 {
@@ -392,10 +392,9 @@ check_switch(void)
     end(&scene);
 }
 
-/* What is no standstill: another class, packets that the port itself sends, packets during the
- * pause, packets that are usually as far apart, too few packets, another port's flow. */
+/* Neither packets of another class stand still nor those that the port itself sends. */
 static void
-check_no_standstill(void)
+check_other_packets(void)
 {
     scene_t scene;
 
@@ -414,6 +413,13 @@ check_no_standstill(void)
     packet_of(&scene, 61 * MS, PORT, 1, 3);
     expect_still(&scene, 0, 0);
     end(&scene);
+}
+
+/* Packets come during the pause; or they are usually as far apart; or there are too few to know. */
+static void
+check_no_standstill(void)
+{
+    scene_t scene;
 
     begin(&scene, 0);
     packets(&scene, 9 * MS);
@@ -439,6 +445,13 @@ check_no_standstill(void)
     packet(&scene, 61 * MS);
     expect_still(&scene, 0, 0);
     end(&scene);
+}
+
+/* The port is that of a host to which the flow does not go. */
+static void
+check_port_of_a_host(void)
+{
+    scene_t scene;
 
     begin(&scene, 0);
     pfc(&scene, 0, SWITCH, 1 << 3, 0);
@@ -448,6 +461,24 @@ check_no_standstill(void)
     packets(&scene, 9 * MS + MS);
     storm(&scene, SWITCH, 1 << 3);
     packet(&scene, 61 * MS);
+    expect_still(&scene, 0, 0);
+    end(&scene);
+}
+
+/* A port that seems to be a switch's turns out to be that of another host. */
+static void
+check_other_host(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    packets(&scene, 9 * MS);
+    storm(&scene, SWITCH, 1 << 3);
+    packet(&scene, 61 * MS);
+    expect_still(&scene, 1, 50 * MS);
+    smcr_pause_flow_t flow = scene.flow;
+    packet_of(&scene, 62 * MS, 1, SWITCH, 3);
+    scene.flow = flow;
     expect_still(&scene, 0, 0);
     end(&scene);
 }
@@ -500,7 +531,10 @@ main(int argc, char **argv)
     g_test_add_func("/pause/standstill", check_standstill);
     g_test_add_func("/pause/untagged", check_untagged);
     g_test_add_func("/pause/switch", check_switch);
+    g_test_add_func("/pause/other-packets", check_other_packets);
+    g_test_add_func("/pause/port-of-a-host", check_port_of_a_host);
     g_test_add_func("/pause/no-standstill", check_no_standstill);
+    g_test_add_func("/pause/other-host", check_other_host);
     g_test_add_func("/pause/proof", check_proof);
     g_test_add_func("/pause/join", check_join);
     return g_test_run();

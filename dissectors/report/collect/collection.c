@@ -44,8 +44,8 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
         capture->last_time = time;
 }
 
-/* Returns the layers of the packet as a set of bits: IP, TCP, ROCE and so on. Layers after ICMP belong
- * to a packet that an ICMP error quotes, and are ignored. */
+/* Returns the layers of the packet as a set of bits: IP, TCP, ROCE and so on. Layers after ICMP
+ * belong to a packet that an ICMP error quotes, and are ignored. */
 static unsigned
 layers_of(const packet_info *pinfo)
 {
@@ -82,9 +82,6 @@ count_ip(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes, bool ic
 
 /* ---- pauses of Ethernet ---- */
 
-/* Filter of PAUSE and PFC frames. */
-#define PAUSE_FRAMES "macc.opcode == 0x0001 || macc.opcode == 0x0101"
-
 /* Returns the captured bytes of a frame that begins with an Ethernet header; length 0: it does not
  * begin with one. */
 static smcr_host_bytes_t
@@ -106,7 +103,7 @@ count_pause(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame)
     if (!all->pauses)
         all->pauses = smcr_pauses_new(all->scope, smcr_preferences.link_speed);
     smcr_pauses_take(all->pauses, smcr_capture_when(pinfo), bytes.bytes, bytes.length);
-    smcr_collect_notices_count(all, PAUSE_FRAMES, smcr_capture_when(pinfo), 1);
+    smcr_collect_notices_count(all, SMCR_PAUSE_FILTER, smcr_capture_when(pinfo), 1);
 }
 
 /* Reads the Ethernet header of a packet, which decides whether pauses stop the packet. */

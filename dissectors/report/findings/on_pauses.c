@@ -5,12 +5,11 @@
  */
 
 #include "finder.h"
+#include "report/pause/pause.h"
 #include "report/words/words.h"
 
-#define FRAMES "macc.opcode == 0x0001 || macc.opcode == 0x0101"
-
-/* Time of pauses that makes the finding a warning, nanoseconds: a switch that buffers for so long is
- * rare, and RoCE retransmits after some ten milliseconds. */
+/* Time of pauses that makes the finding a warning, nanoseconds. Common pauses last some
+ * microseconds. */
 #define LONG_PAUSE (10 * SMCR_TIME_MILLISECOND)
 
 /* Whether the pauses of `one` weigh more than those of `other`: they lasted longer or, if the time
@@ -119,7 +118,7 @@ others_text(const smcr_finder_t *finder)
 void
 smcr_finding_on_pauses(smcr_finder_t *finder)
 {
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, FRAMES);
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, SMCR_PAUSE_FILTER);
     const smcr_entry_pause_t *pause = heaviest_pause(finder);
     const smcr_entry_rdma_t *flow = stillest_flow(finder);
     wmem_allocator_t *scope = finder->scope;
@@ -136,7 +135,7 @@ smcr_finding_on_pauses(smcr_finder_t *finder)
             .kind = SMCR_FIGURE_FOUND_PAUSE,
             .count = notice.count,
             .when = notice.first,
-            .filter = FRAMES,
+            .filter = SMCR_PAUSE_FILTER,
             .rank = still ? SMCR_FINDING_BY_STANDSTILL : 0,
             .cost = still,
             .frames = flow ? SMCR_FINDER_FRAMES(finder, flow->pause->begin_frame,

@@ -216,23 +216,23 @@ take_class(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, const ui
     lane->lasts = duration_of(pauses, number);
 }
 
-/* Reads a PFC frame: a vector of the classes that it names, then the quanta of each class.
- * `at`: offset of the vector. */
+/* Reads the parameters of a PFC frame: a vector of the classes that it names, then the quanta of
+ * each class. `length`: number of captured bytes. */
 static void
-take_pfc(const smcr_pauses_t *pauses, port_t *port, smcr_when_t when,
-         const uint8_t *bytes, uint32_t at, uint32_t length)
+take_pfc(const smcr_pauses_t *pauses, port_t *port, smcr_when_t when, const uint8_t *parameters,
+         uint32_t length)
 {
-    unsigned classes = at + 2 <= length ? bytes[at + 1] : 0;
+    unsigned classes = length >= 2 ? parameters[1] : 0;
 
     if (!classes)
         count_frame(pauses, &port->lanes[OF_NONE], when);
-    if (at + 2 > length)
+    if (length < 2)
         port->lanes[OF_NONE].cut++;
     for (unsigned number = 0; number < CLASSES; number++) {
-        uint32_t quanta = at + 2 + 2 * number;
+        uint32_t at = 2 + 2 * number;
         if (classes >> number & 1)
             take_class(pauses, &port->lanes[number], when,
-                       quanta + 2 <= length ? bytes + quanta : NULL);
+                       length >= at + 2 ? parameters + at : NULL);
     }
 }
 
@@ -253,7 +253,7 @@ smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *bytes, 
     port_t *port = port_of(pauses, bytes + SMCR_PAUSE_MAC_LENGTH);
 
     if (read_uint16(bytes + opcode) == PFC)
-        take_pfc(pauses, port, when, bytes, at, length);
+        take_pfc(pauses, port, when, bytes + at, length - at);
     else
         take_class(pauses, &port->lanes[OF_ALL], when, at + 2 <= length ? bytes + at : NULL);
 }
@@ -293,7 +293,7 @@ usual_gap(const smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap)
 /* Counts the gap as a standstill, if pauses were in force in it for long enough: `still`,
  * nanoseconds. */
 static void
-judge(smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap, uint64_t still)
+judge(smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap, const port_t *port, uint64_t still)
 {
     uint64_t usual = usual_gap(flow, gap);
 
@@ -307,7 +307,8 @@ judge(smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap, uint64_t still)
     flow->longest = still;
     flow->begin = gap->from;
     flow->end = gap->to;
-    flow->by = flow->port;
+    flow->by = port;
+    flow->by_switch = !port->is_end;
 }
 
 /* Notes the class of a packet of an RDMA flow. */
@@ -357,7 +358,7 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
         flow->paused[i] = lanes[i]->proven + lasted(lanes[i], now);
     }
     if (is_known)
-        judge(flow, gap, still);
+        judge(flow, gap, port, still);
 }
 
 void
@@ -372,6 +373,7 @@ smcr_pause_flow_join(smcr_pause_flow_t *flow, const smcr_pause_flow_t *other)
     flow->begin = other->begin;
     flow->end = other->end;
     flow->by = other->by;
+    flow->by_switch = other->by_switch;
 }
 
 /* ---- reporting ---- */
@@ -443,13 +445,13 @@ smcr_pauses_report(const smcr_pauses_t *pauses, smcr_figure_list_t *list, wmem_a
 smcr_entry_flow_pause_t *
 smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
 {
-    smcr_entry_flow_pause_t *entry;
+    const port_t *port = flow->by;
 
-    if (!flow->count)
+    if (!port || (flow->by_switch && port->is_end)) /* it turned out to be another host's port */
         return NULL;
-    entry = wmem_new(scope, smcr_entry_flow_pause_t);
+    smcr_entry_flow_pause_t *entry = wmem_new(scope, smcr_entry_flow_pause_t);
     smcr_entry_clear(entry, &smcr_entry_flow_pause_description);
-    entry->port = mac_text(scope, ((const port_t *)flow->by)->mac);
+    entry->port = mac_text(scope, port->mac);
     entry->standstills = flow->count;
     entry->still_s = flow->still;
     entry->begin_frame = flow->begin;

@@ -10,6 +10,9 @@
 
 #include "report/figures/figures.h"
 
+/* Display filter of PAUSE and PFC frames. */
+#define SMCR_PAUSE_FILTER "macc.opcode == 0x0001 || macc.opcode == 0x0101"
+
 #define SMCR_PAUSE_MAC_LENGTH 6 /* bytes */
 
 /* The pauses of one capture. */
@@ -46,6 +49,7 @@ typedef struct {
     smcr_when_t begin;   /* packet before the longest standstill */
     smcr_when_t end;     /* packet after it */
     const void *by;      /* port whose pauses were in force in the longest standstill */
+    bool by_switch;      /* `by` counts as a switch's port: no packet had its address so far */
 } smcr_pause_flow_t;
 
 #define SMCR_PAUSE_OF_ALL 8 /* in place of a class: PAUSE frames stop all classes */
