@@ -4,6 +4,7 @@ a reader of the bytes finds; at any speed of the link, in made captures and in c
 random. The page speaks of pauses by default, whatever RoCE the capture has.
 """
 
+import collections
 import random
 import sys
 
@@ -11,6 +12,7 @@ import pause_reader
 import pytest
 from bed import TOP
 from report_runs import ALL_TWO, ONE, TWO, parse, print_json
+from report_schema import added, problems
 
 sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth import pause, roce  # noqa: E402
@@ -24,6 +26,7 @@ SWITCH = "02:00:00:00:00:99"
 QUEUE_PAIR = 0x5D3
 FILTER = "macc.opcode == 0x0001 || macc.opcode == 0x0101"
 SEEDS = range(24)
+SUMS = ("frames", "resumes", "cut", "quanta", "paused_s", "paused_most_s")
 
 
 def json_of(tshark, path, speed=0, run=ALL_TWO, options=()):
@@ -185,6 +188,35 @@ def test_random_pauses_have_standstills(tshark):
         path.write_bytes(random_capture(seed).pcap())
         counts.append(sum(each.count for each in expected_standstills(path, 10).values()))
     assert sum(count > 1 for count in counts) > 5 and sum(count == 0 for count in counts) > 3
+
+
+# ---- files of a ring ----
+
+
+def test_reports_of_two_files_are_added_up(tshark):
+    """Counts and times by port and class, and whether a flow of the class was seen."""
+    capture, halves = random_capture(3), []
+    for number, rows in enumerate((capture.frames[:80], capture.frames[80:])):
+        half = Capture()
+        half.frames = rows
+        path = tshark.bed.scratch / f"pause-half-{number}.pcap"
+        path.write_bytes(half.pcap())
+        halves.append(path)
+    reports = [json_of(tshark, path, 10) for path in halves]
+    whole = added(*reports)
+    assert problems(whole) == [] == [each for report in reports for each in problems(report)]
+    expected = {}
+    for path in halves:
+        for key, members in pause_reader.entries(path, 10).items():
+            sums = expected.setdefault(key, collections.Counter())
+            sums.update({name: members[name] for name in SUMS})
+    found = {
+        key: {name: members[name] for name in SUMS} for key, members in found_pauses(whole).items()
+    }
+    assert found == expected and any(each["pauses"] for each in reports)
+    assert {each["has_flow"] for each in whole["pauses"]} <= {
+        each["has_flow"] for report in reports for each in report["pauses"]
+    }
 
 
 # ---- the page ----
