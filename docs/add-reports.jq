@@ -31,16 +31,17 @@ def distribution:
      sum_of_squares: (map(.sum_of_squares) | add // 0),
      min: (map(.min) | known | min), max: (map(.max) | known | max)};
 
-# Counts, sums, distributions, and objects of them.
+# Counts, sums, distributions, and objects of them, without members that are no sums.
+def no_sums: ["derived", "lacks_bytes", "longest", "port"];
 def added:
     known
     | if length == 0 then null
       elif .[0] | type != "object" then add
-      elif length == 1 then .[0] | del(.derived, .lacks_bytes)
+      elif length == 1 then .[0] | delpaths(no_sums | map([.]))
       elif .[0] | has("sum_of_squares") then distribution
       else . as $values
           | (.[0] | keys_unsorted) as $first
-          | $first + ((map(keys_unsorted) | add | unique) - $first) - ["derived", "lacks_bytes"]
+          | $first + ((map(keys_unsorted) | add | unique) - $first) - no_sums
           | map({key: ., value: (. as $key | $values | map(.[$key]) | added)})
           | from_entries
       end;
@@ -93,8 +94,7 @@ def rules: {
         "earliest", "filter": "own", "count": "total"},
     "flow_cm": {"client_state": "last", "server_state": "last", "service_id": "first", "port": "first",
         "reject_reason": "first"},
-    "flow_pause": {"port": "same", "standstills": "total", "still_s": "total", "begin_frame": "null", "begin_time":
-        "own", "end_frame": "null", "end_time": "own"},
+    "flow_pause": {"port": "same", "standstills": "total", "still_s": "total"},
     "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
         "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "kind": ["other", "cm", "smc-r"], "cm": {"of":
         "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
@@ -116,7 +116,7 @@ def rules: {
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
         "rdma_flows": "own", "pauses": "own", "tcp_flows": "own"}
 };
-def left_out: ["derived", "end", "handshake_end", "longest_silence", "longest_waits", "states", "stuck"];
+def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.

@@ -1,6 +1,6 @@
 """
-PAUSE and PFC frames: the report says of each port and class, and of the flows that stood still, what
-a reader of the bytes finds; at any speed of the link, in made captures and in captures made at
+PAUSE and PFC frames: the report says of each port and class, and of the flows that stood still,
+what a reader of the bytes finds; at any speed of the link, in made captures and in captures made at
 random. The page speaks of pauses by default, whatever RoCE the capture has.
 """
 
@@ -102,7 +102,7 @@ def test_flows_that_stand_still(tshark, speed):
     assert found_standstills(report) == expected and len(expected) == 1
     [flow] = [each["pause"] for each in report["rdma_flows"] if each["pause"]]
     assert flow["port"] == SERVER_V2.mac
-    assert flow["begin_frame"] < flow["end_frame"]
+    assert flow["longest"]["begin_frame"] < flow["longest"]["end_frame"]
 
 
 def test_the_filter_finds_the_frames(tshark):
@@ -135,8 +135,8 @@ def packet(capture, source, destination, psn, priority):
 
 def random_capture(seed):
     """
-    A flow with a packet each 20 to 60 us. Now and then a port pauses some classes: the flow stops or
-    does not, and the pause is renewed, ended, both or neither.
+    A flow with a packet each 20 to 60 us. Now and then a port pauses some classes: the flow stops
+    or does not, and the pause is renewed, ended, both or neither.
     """
     dice, capture = random.Random(seed), Capture()
     port = dice.choice([SERVER_V2.mac, SERVER_V2.mac, SWITCH])

@@ -336,7 +336,7 @@ expect_still(const scene_t *scene, uint64_t count, uint64_t still)
         return;
     g_assert_cmpuint(entry->standstills, ==, count);
     g_assert_cmpuint(entry->still_s, ==, still);
-    g_assert_cmpuint(entry->begin_frame.frame, <, entry->end_frame.frame);
+    g_assert_cmpuint(entry->longest->begin_frame.frame, <, entry->longest->end_frame.frame);
 }
 
 static void

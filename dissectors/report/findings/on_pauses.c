@@ -90,7 +90,8 @@ still_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
         smcr_words_hosts(scope, smcr_words_queue_pair(scope, flow->src, flow->src_qpn),
                          smcr_words_queue_pair(scope, flow->dst, flow->dst_qpn));
     const char *still = smcr_words_duration(scope, pause->still_s);
-    uint64_t gap = smcr_figure_time_between(pause->begin_frame, pause->end_frame);
+    uint64_t gap = smcr_figure_time_between(pause->longest->begin_frame,
+                                            pause->longest->end_frame);
 
     if (pause->standstills > 1 || gap == SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "%s stood still %s times, for %s", name,
@@ -138,8 +139,8 @@ smcr_finding_on_pauses(smcr_finder_t *finder)
             .filter = SMCR_PAUSE_FILTER,
             .rank = still ? SMCR_FINDING_BY_STANDSTILL : 0,
             .cost = still,
-            .frames = flow ? SMCR_FINDER_FRAMES(finder, flow->pause->begin_frame,
-                                                flow->pause->end_frame)
+            .frames = flow ? SMCR_FINDER_FRAMES(finder, flow->pause->longest->begin_frame,
+                                                flow->pause->longest->end_frame)
                            : NULL},
         "%s of port %s %s %s%s; %s", smcr_words_things(scope, pause->frames, kind),
         pause->port ? pause->port : "?", pause->frames == 1 ? "pauses" : "pause",

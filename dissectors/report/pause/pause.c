@@ -454,7 +454,7 @@ smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
     entry->port = mac_text(scope, port->mac);
     entry->standstills = flow->count;
     entry->still_s = flow->still;
-    entry->begin_frame = flow->begin;
-    entry->end_frame = flow->end;
+    entry->longest = wmem_new(scope, smcr_entry_flow_standstill_t);
+    *entry->longest = (smcr_entry_flow_standstill_t){flow->begin, flow->end};
     return entry;
 }
