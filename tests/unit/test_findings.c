@@ -691,7 +691,7 @@ static const scene_case_t cases[] = {
     {.name = "pause", .play = paused, .found = "note pause 1"},
     {.name = "pause, and a flow stands still", .play = paused_flow, .found = "warn pause 1"},
     {.name = "pause, reader, congestion", .play = paused_flow_and_reader,
-     .found = "note slow_reader 1, warn pause 1, warn congestion 110"},
+     .found = "warn slow_reader 1, warn pause 1, warn congestion 110"},
     {.name = "congestion, then a blocked writer", .play = congestion_stops_writer,
      .found = "note slow_reader 1, warn congestion 110"},
     {.name = "late start", .play = late_start, .found = "note late_start 1"},
