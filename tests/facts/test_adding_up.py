@@ -543,7 +543,6 @@ APART = {
     (
         "6.1-v1-h4-two-links-rkeys",
         "rdma_flows",
-        "pauses",
     ): "the later part does not know the source of a flow",
 }
 
