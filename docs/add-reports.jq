@@ -31,16 +31,17 @@ def distribution:
      sum_of_squares: (map(.sum_of_squares) | add // 0),
      min: (map(.min) | known | min), max: (map(.max) | known | max)};
 
-# Counts, sums, distributions, and objects of them.
+# Counts, sums, distributions, and objects of them, without members that are no sums.
+def no_sums: ["derived", "lacks_bytes", "longest", "port"];
 def added:
     known
     | if length == 0 then null
       elif .[0] | type != "object" then add
-      elif length == 1 then .[0] | del(.derived, .lacks_bytes)
+      elif length == 1 then .[0] | delpaths(no_sums | map([.]))
       elif .[0] | has("sum_of_squares") then distribution
       else . as $values
           | (.[0] | keys_unsorted) as $first
-          | $first + ((map(keys_unsorted) | add | unique) - $first) - ["derived", "lacks_bytes"]
+          | $first + ((map(keys_unsorted) | add | unique) - $first) - no_sums
           | map({key: ., value: (. as $key | $values | map(.[$key]) | added)})
           | from_entries
       end;
@@ -55,7 +56,7 @@ def members($summary):
 def rules: {
     "capture": {"frames": "total", "bytes": "total", "first_time": "earliest", "last_time": "latest", "cut_frames":
         "total", "roce_frames": "total", "passes": "same", "filter": "same", "wireshark": "same", "plugin": "same",
-        "smcr_roce": "same", "check_icrc": "same"},
+        "smcr_roce": "same", "check_icrc": "same", "link_speed": "same"},
     "number_pair": {"client": "first", "server": "first"},
     "text_pair": {"client": "first", "server": "first"},
     "size_pair": {"client": "first", "server": "first"},
@@ -93,24 +94,29 @@ def rules: {
         "earliest", "filter": "own", "count": "total"},
     "flow_cm": {"client_state": "last", "server_state": "last", "service_id": "first", "port": "first",
         "reject_reason": "first"},
+    "flow_pause": {"port": "same", "standstills": "total", "still_s": "total"},
     "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
         "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "kind": ["other", "cm", "smc-r"], "cm": {"of":
         "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
         "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
-        "silent_s": "total", "silences": "total", "silent_repeated": "total", "acked_longest": "first", "late_naks":
-        "total", "copies": "total", "knows_copies": "first", "gaps": "total", "missing": "total", "not_captured":
-        "total", "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total",
-        "completion_time_s": "total", "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
+        "silent_s": "total", "silences": "total", "silent_repeated": "total", "acked_longest": "first", "pause":
+        {"of": "flow_pause"}, "late_naks": "total", "copies": "total", "knows_copies": "first", "gaps": "total",
+        "missing": "total", "not_captured": "total", "not_captured_frame": "null", "not_captured_time": "first",
+        "icrc": "total", "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total",
+        "ce_to_cnp_s": "total"},
+    "pause": {"port": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut": "total",
+        "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null", "first_time":
+        "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
-        "rdma_flows": "own", "tcp_flows": "own"}
+        "rdma_flows": "own", "pauses": "own", "tcp_flows": "own"}
 };
-def left_out: ["derived", "end", "handshake_end", "longest_silence", "longest_waits", "states", "stuck"];
+def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.
@@ -410,6 +416,14 @@ def joined_breaches:
     | map(combined("breach"))
     | sort_by(-.count);
 
+def joined_pauses:
+    [.[].pauses[]]
+    | group_by([.port, .kind, .priority])
+    | map(combined("pause")
+          + {port: .[0].port, kind: .[0].kind, priority: .[0].priority,
+             has_flow: (map(.has_flow) | if any(.[]; . == true) then true
+                                         elif any(.[]; . == null) then null else false end)});
+
 # A filter with a number that holds in its file only says nothing of the sum.
 def holds_in_one_file:
     test("\\b(frame\\.number|(tcp|udp|smcr)\\.stream|smcr\\.(lgr|link\\.index|rdma\\.(flow|peer)|cm\\.connection))"
@@ -448,6 +462,8 @@ def summary($of_first; $icrc):
      findings: {count: (.findings | map(.count) | total // 0)},
      rdma_flows: (if .rdma_flows == [] then $of_first.rdma_flows
                   else .rdma_flows | {count: length} + members($of_first.rdma_flows) end | .icrc = $icrc),
+     pauses: (if .pauses == [] then $of_first.pauses
+              else .pauses | {count: length} + members($of_first.pauses) end),
      tcp_flows: (if .tcp_flows == [] then $of_first.tcp_flows
                  else .tcp_flows | {count: length} + members($of_first.tcp_flows) end)};
 
@@ -481,6 +497,7 @@ def whole:
                      | link_group($number; $links_by_group["\($number)"] // []; $rmbs_by_group["\($number)"] // [])],
        fallbacks: joined_fallbacks, breaches: joined_breaches, findings: joined_findings,
        rdma_flows: [$flows | to_entries[] | .key as $number | .value | flow($number; $flow_numbers)],
+       pauses: joined_pauses,
        tcp_flows: [$tcp | to_entries[] | .key as $number | .value | tcp_flow($number)]}
     | .summary = summary($of_first; $icrc);
 

@@ -67,6 +67,7 @@ TYPES = {
     "code16": whole(minimum=0, maximum=0xFFFF),
     "link_number": whole(minimum=0, maximum=0xFF),
     "vlan": whole(minimum=0, maximum=0xFFF),
+    "priority": whole(minimum=0, maximum=7),
     "qpn": {"description": "Number of a queue pair.", **whole(minimum=0, maximum=0xFFFFFF)},
     "isn": {
         "description": "Initial sequence number of TCP, as on the wire.",
@@ -316,7 +317,8 @@ def sums(entry):
         if each.kind == "SAMPLE":
             found[each.name] = reference("distribution")
         elif each.of and not all(map(summed, entries()[each.of].members.values())):
-            found[each.name] = reference(f"sum_of_{each.of}")
+            of = reference(f"sum_of_{each.of}")
+            found[each.name] = of if each.kind == "OBJECT" else {"anyOf": [of, {"type": "null"}]}
         else:
             found |= shape(each)
     return found

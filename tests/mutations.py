@@ -28,6 +28,7 @@ DIRECTIONS = (
 OWNERS = "Nothing gets a wrong owner, whatever a capture lacks"
 LACKING = "Nobody is blamed for what a capture lacks"
 TRUTHS = "What is said of a part of a capture is true of all of it"
+PAUSES = "Pauses of Ethernet and the flows that stand still are those of the bytes"
 HEALTHY = "A healthy capture has nothing above CHAT, and no stock colour"
 RULES = "A broken rule is told of where it is broken"
 EXCHANGES = "Requests, responses and steps of CLC find each other"
@@ -296,6 +297,22 @@ EVERY = [
             "unit/test_application.c",
             "    return (status[0] == '4' || status[0] == '5') && is_number && status[3] == ' ';",
             "    return is_number && status[3] == ' ';",
+        ),
+        (
+            PAUSES,
+            "pause-that-is-not-renewed",
+            "dissectors/report/pause/pause.c",
+            "unit/test_pause.c",
+            "    if (pauses->speed || is_renewed)\n",
+            "",
+        ),
+        (
+            PAUSES,
+            "pause-of-another-class",
+            "dissectors/report/pause/pause.c",
+            "facts/test_pause.py::test_flows_that_stand_still[25]",
+            "    uint8_t lane = header->has_priority ? header->priority : OF_ALL;",
+            "    uint8_t lane = header->has_priority ? 0 : OF_ALL;",
         ),
         (
             FABRIC,

@@ -17,6 +17,10 @@ PROPERTIES = [
         ),
         ["facts/test_netlink.py"],
     ),
+    (
+        "Pauses of Ethernet and the flows that stand still are those of the bytes",
+        ["facts/test_pause.py"],
+    ),
     ("Messages are as many as the programs sent", ["facts/test_counts.py"]),
     ("A SEND on an unknown queue pair proves itself by its bytes", ["facts/test_reserved.py"]),
     (

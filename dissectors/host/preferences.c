@@ -15,6 +15,7 @@ smcr_preferences_t smcr_preferences = {
     .check_icrc = false,
     .roce = false,
     .findings = false,
+    .link_speed = 0,
 };
 
 static const enum_val_t heuristics[] = {
@@ -69,6 +70,10 @@ smcr_preferences_register(int proto)
         "When the heuristics of TCP are asked about the application's data. Each time they decline "
         "data of an unknown protocol, which is half of what its dissection costs",
         &smcr_preferences.heuristics, heuristics, false);
+    prefs_register_uint_preference(
+        module, "link_speed", "Speed of the links (Gbit/s)",
+        "Speed of the links on which the packets were captured, in Gbit/s: it decides how long the "
+        "quanta of PAUSE and PFC frames last. 0: not known", 10, &smcr_preferences.link_speed);
     prefs_register_filename_preference(
         module, "smcss", "Output of smcss",
         "File with what \"smcss -a -d -R -W\" wrote on a host: its tokens name connections that "

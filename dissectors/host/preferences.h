@@ -26,6 +26,7 @@ typedef struct {
                                          asks for smcr.finding so far */
     compat_pref_bool builtin_too;     /* Wireshark's own dissector `smc` also shows each message, so
                                          that its filters work */
+    unsigned link_speed;              /* speed of the captured links, Gbit/s; 0: not known */
     const char *smcss;                /* path of a file with the output of the program smcss; NULL
                                          or "": no file */
 } smcr_preferences_t;

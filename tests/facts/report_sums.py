@@ -12,6 +12,7 @@ LISTS = (
     "breaches",
     "findings",
     "rdma_flows",
+    "pauses",
     "tcp_flows",
 )
 COUNTED = ("fallbacks", "breaches", "findings")  # their entries count themselves
@@ -39,7 +40,10 @@ NO_COUNTS = {
     "delete_reason",
     "derived",
     "acked_longest",
+    "longest",
     "longest_silence",
+    "priority",
+    "has_flow",
     "stuck",
     "handshake_end",
 }

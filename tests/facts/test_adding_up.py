@@ -367,6 +367,7 @@ def whole_file(start):
     file["rdma_flows"][0].update(
         icrc=dict(icrc),
         cm=dict.fromkeys(("client_state", "server_state", "service_id", "port", "reject_reason")),
+        pause=entry("flow_pause"),
     )
     file["summary"]["rdma_flows"]["icrc"] = icrc
     return {
@@ -374,6 +375,7 @@ def whole_file(start):
         "fallbacks": [entry("fallback")],
         "breaches": [entry("breach")],
         "findings": [entry("finding")],
+        "pauses": [entry("pause")],
         "tcp_flows": [entry("tcp", tcp_isn={"client": 5})],
     }
 

@@ -47,6 +47,7 @@ MEMBERS = [
     "breaches",
     "findings",
     "rdma_flows",
+    "pauses",
     "tcp_flows",
 ]
 TIME = re.compile(r"\d+\.\d{9}")
@@ -204,6 +205,7 @@ def expected_capture(name, run):
         "filter": None,
         "smcr_roce": run.everything,
         "check_icrc": run.everything,
+        "link_speed": None,
     }
 
 

@@ -314,6 +314,43 @@ congested(scene_t *scene)
     notice(scene, "smcr.congestion", NOTE, 21);
 }
 
+/* A port pauses class 3 for a millisecond. */
+static void
+paused(scene_t *scene)
+{
+    smcr_entry_pause_t *pause = SMCR_FIGURE_ADD(pause, &scene->report.pauses, scene->scope);
+
+    pause->port = "02:00:00:00:00:02";
+    pause->kind = SMCR_FIGURE_PAUSE_PFC;
+    pause->priority = 3;
+    pause->frames = 1;
+    pause->paused_s = pause->paused_most_s = SECOND / 1000;
+    notice(scene, "macc.opcode == 0x0001 || macc.opcode == 0x0101", 0, 20);
+}
+
+/* A flow stands still for 20 ms of it. */
+static void
+paused_flow(scene_t *scene)
+{
+    smcr_entry_flow_pause_t *pause = wmem_new0(scene->scope, smcr_entry_flow_pause_t);
+
+    paused(scene);
+    pause->standstills = 1;
+    pause->still_s = SECOND / 50;
+    pause->longest = wmem_new0(scene->scope, smcr_entry_flow_standstill_t);
+    *pause->longest = (smcr_entry_flow_standstill_t){at(19), at(21)};
+    pair(scene).data->pause = pause;
+}
+
+/* What cost more time comes first; what cost none comes later. */
+static void
+paused_flow_and_reader(scene_t *scene)
+{
+    paused_flow(scene);
+    slow_reader(scene);
+    congested(scene);
+}
+
 static void
 congestion_stops_writer(scene_t *scene)
 {
@@ -723,6 +760,10 @@ static const scene_case_t cases[] = {
     {.name = "wrong ICRC, then NAKs", .play = damaged, .found = "error wrong_icrc 4"},
     {.name = "refusal", .play = refused, .found = "warn refused 1"},
     {.name = "congestion", .play = congested, .found = "warn congestion 110"},
+    {.name = "pause", .play = paused, .found = "note pause 1"},
+    {.name = "pause, and a flow stands still", .play = paused_flow, .found = "warn pause 1"},
+    {.name = "pause, reader, congestion", .play = paused_flow_and_reader,
+     .found = "warn slow_reader 1, warn pause 1, warn congestion 110"},
     {.name = "congestion, then a blocked writer", .play = congestion_stops_writer,
      .found = "note slow_reader 1, warn congestion 110"},
     {.name = "late start", .play = late_start, .found = "note late_start 1"},

@@ -13,16 +13,17 @@
 
 /* ---- counts of the capture: frames, and IP packets that are neither TCP nor RoCE ---- */
 
-enum { IP = 1, TCP = 2, ROCE = 4, ICMP = 8 };
+enum { IP = 1, TCP = 2, ROCE = 4, ICMP = 8, MAC_CONTROL = 16 };
 
-/* Wireshark's protocols, and the layer (IP, TCP, ROCE, ICMP) that each stands for. `id`:
+/* Wireshark's protocols, and the layer (IP, TCP, ROCE, ...) that each stands for. `id`:
  * Wireshark's number of the protocol, looked up when the first frame is counted. */
 static struct {
     const char *name;
     unsigned layer;
     int id;
 } protos[] = {{"ip", IP, 0},           {"ipv6", IP, 0},   {"tcp", TCP, 0},
-              {"infiniband", ROCE, 0}, {"icmp", ICMP, 0}, {"icmpv6", ICMP, 0}};
+              {"infiniband", ROCE, 0}, {"icmp", ICMP, 0}, {"icmpv6", ICMP, 0},
+              {"macc", MAC_CONTROL, 0}};
 
 /* Counts a frame. Frames of a capture need not be in order of time. So `first_time` is the lowest
  * time of all frames, and `last_time` the highest. */
@@ -53,8 +54,8 @@ layer_of(int id)
     return 0;
 }
 
-/* Returns the layers of the packet as a set of bits: IP, TCP, ROCE, ICMP. Layers after ICMP belong
- * to a packet that an ICMP error quotes, and are ignored. */
+/* Returns the layers of the packet as a set of bits: IP, TCP, ROCE and so on. Layers after ICMP
+ * belong to a packet that an ICMP error quotes, and are ignored. */
 static unsigned
 layers_of(const packet_info *pinfo)
 {
@@ -84,6 +85,41 @@ count_ip(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes, bool ic
     }
     all->ip.packets++;
     all->ip.bytes += ip.total_length ? ip.total_length : pinfo->fd->pkt_len - ip.offset;
+}
+
+/* ---- pauses of Ethernet ---- */
+
+/* Returns the captured bytes of a frame that begins with an Ethernet header; length 0: it does not
+ * begin with one. */
+static smcr_host_bytes_t
+ethernet_bytes(const packet_info *pinfo, tvbuff_t *frame)
+{
+    bool is_ethernet = pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_ETHERNET;
+
+    return smcr_host_bytes_of(is_ethernet ? frame : NULL);
+}
+
+/* Counts a frame of MAC control, if it is a PAUSE or PFC frame. */
+static void
+count_pause(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame)
+{
+    smcr_host_bytes_t bytes = ethernet_bytes(pinfo, frame);
+
+    if (!smcr_pause_is_frame(bytes.bytes, bytes.length))
+        return;
+    if (!all->pauses)
+        all->pauses = smcr_pauses_new(all->scope, smcr_preferences.link_speed);
+    smcr_pauses_take(all->pauses, smcr_capture_when(pinfo), bytes.bytes, bytes.length);
+    smcr_collect_notices_count(all, SMCR_PAUSE_FILTER, smcr_capture_when(pinfo), 1);
+}
+
+/* Reads the Ethernet header of a packet, which decides whether pauses stop the packet. */
+static void
+read_header(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame)
+{
+    smcr_host_bytes_t bytes = ethernet_bytes(pinfo, frame);
+
+    all->has_header = smcr_pause_header_read(bytes.bytes, bytes.length, &all->header);
 }
 
 /* ---- beginning and end ---- */
@@ -151,6 +187,8 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes)
     all->capture.roce_frames += (layers & ROCE) != 0;
     if ((layers & (IP | TCP | ROCE)) == IP)
         count_ip(all, pinfo, bytes, layers & ICMP);
+    if (layers & MAC_CONTROL)
+        count_pause(all, pinfo, bytes);
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
@@ -192,7 +230,8 @@ is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
  * link groups, and finally the subject of expert items. */
 static void
-take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
+take_packet(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame,
+            const smcr_tap_t *packet)
 {
     smcr_when_t when = smcr_capture_when(pinfo);
 
@@ -201,6 +240,8 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         return;
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);
+    if (all->pauses)
+        read_header(all, pinfo, frame);
     if (packet->roce)
         smcr_collect_rdma_flows_take(all, when, packet);
     smcr_collect_connections_take(all, when, packet);
@@ -220,7 +261,7 @@ smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, p
     else if (tap == SMCR_COLLECTION_TCP)
         smcr_collect_tcp_flows_take(collection, pinfo, data);
     else if (tap == SMCR_COLLECTION_SMCR)
-        take_packet(collection, pinfo, data);
+        take_packet(collection, pinfo, frame, data);
     else
         smcr_collect_notices_take(collection, pinfo, data);
 }
@@ -239,6 +280,8 @@ fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char 
     capture->plugin = SMCR_VERSION;
     capture->smcr_roce = smcr_figure_truth(smcr_preferences.roce);
     capture->check_icrc = smcr_figure_truth(smcr_preferences.check_icrc);
+    if (smcr_preferences.link_speed)
+        capture->link_speed = smcr_preferences.link_speed;
     report->ip = all->ip;
 }
 
@@ -294,6 +337,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
         if (entry->fallback)
             fallback_of(report, entry->fallback, scope)->count++;
     smcr_collect_notices_report_breaches(collection, &report->breaches, scope);
+    smcr_pauses_report(collection->pauses, &report->pauses, scope);
     smcr_collect_tcp_flows_report(collection, &report->tcp_flows, scope);
     return report;
 }

@@ -9,6 +9,7 @@
 #include "compat.h"
 #include "gaps.h"
 #include "host/host.h"
+#include "report/pause/pause.h"
 #include "show/show.h"
 #include "stream_bytes.h"
 #include "timeline/timeline.h"
@@ -56,6 +57,11 @@ typedef struct smcr_collection {
     wmem_map_t *groups;            /* link groups: smcr_lgr_t -> gathered_group_t of
                                       link_groups.c */
     smcr_figure_list_t group_list; /* all groups of `groups`, in the order of their first packets */
+
+    smcr_pauses_t *pauses; /* PAUSE and PFC frames; NULL: none so far */
+    smcr_pause_header_t header; /* Ethernet header of the current packet */
+    bool has_header;            /* `header` is set: after the first PAUSE or PFC frame, and if the
+                                   frame begins with an Ethernet header */
 
     bool keeps_frames; /* notices keep the frames that they count */
     wmem_array_t *item_kinds; /* expert items, counted by kind; element counted_items_t of

@@ -41,6 +41,7 @@ typedef struct {
     smcr_collect_flow_times_t times; /* times of retransmissions, of waits after RNR NAKs, and of
                                         silences */
     smcr_collect_flow_sizes_t sizes; /* sizes of acknowledged packets, and of a stuck one */
+    smcr_pause_flow_t pause;         /* standstills of the flow while a port paused its class */
     stepped_t steps[STEPS_KEPT]; /* last steps back of the flow, the newest first */
     uint32_t frame_before; /* frame of the flow's packet before the current one; 0: none */
     bool asks_again; /* a request was retransmitted, so the peer may send READ responses twice */
@@ -329,6 +330,17 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         flow->cm = packet->record->cm;
 }
 
+/* Holds the gap before the packet against the pauses of ports. */
+static void
+count_standstill(const smcr_collect_t *collection, followed_t *flow, smcr_when_t when)
+{
+    const smcr_entry_rdma_t *figures = &flow->figures;
+    smcr_pause_gap_t gap = {.from = figures->last_frame, .to = when,
+                            .first = figures->first_frame, .packets = figures->packets};
+
+    smcr_pauses_take_packet(collection->pauses, &flow->pause, &gap, &collection->header);
+}
+
 /* ---- what else a silent peer sends ---- */
 
 /* Notes when the flow's source was last heard. */
@@ -425,6 +437,8 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
         smcr_collect_rdma_flows_count_stray_icrc(collection, packet->roce->icrc);
         return;
     }
+    if (collection->has_header)
+        count_standstill(collection, flow, when);
     count_packet(collection, flow, when, packet);
     if (record->order != SMCR_FLOW_IS_COPY)
         hear(collection, flow, peer_of(collection, flow), when, packet);
@@ -527,12 +541,14 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
                                                          flow->figures.first_frame);
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, collection->scope);
     smcr_collect_flow_times_move(&into->times, collection->scope, &flow->times);
+    smcr_pause_flow_join(&into->pause, &flow->pause);
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&into->figures.repeated_after, flow, &flow->steps[i]);
     smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
     memset(flow->steps, 0, sizeof flow->steps);
     memset(&flow->icrc, 0, sizeof flow->icrc);
+    memset(&flow->pause, 0, sizeof flow->pause);
 }
 
 /* Returns a copy of the counts, allocated in `scope`; NULL: all counts are 0, so no ICRC was
@@ -596,6 +612,7 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     smcr_collect_flow_sizes_fill(entry, &flow->sizes, scope);
     fill_from_order(entry, flow, collection);
+    entry->pause = smcr_pause_flow_report(&flow->pause, scope);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);

@@ -51,6 +51,7 @@ typedef enum {
     SMCR_FINDING_BY_CM_REPEAT,      /* RDMA-CM retransmits messages */
     SMCR_FINDING_BY_LINK_FAILED,    /* a link never comes up */
     SMCR_FINDING_BY_BOTTLENECK,     /* packets marked CE, while writers wait for the path */
+    SMCR_FINDING_BY_STANDSTILL,     /* flows stand still while a port pauses their class */
     /* writers wait for space in the receive buffer, or clients for answers */
     SMCR_FINDING_BY_SLOW_READER,
     SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
@@ -59,6 +60,7 @@ typedef enum {
     SMCR_FINDING_BY_DECLINE,        /* a connection falls back to TCP, and RoCE is not to blame */
     SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_DECLINE,
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
+    SMCR_FINDING_BY_PAUSE,          /* PAUSE and PFC frames */
     SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
@@ -289,6 +291,7 @@ void smcr_finding_on_times(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_silence(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
+void smcr_finding_on_pauses(smcr_finder_t *finder);
 void smcr_finding_on_loss(smcr_finder_t *finder);
 void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);

@@ -525,6 +525,48 @@ write_tcp(const page_t *page)
                                   trouble));
 }
 
+/* ---- pauses of Ethernet ---- */
+
+/* Returns how long the class was paused: "101 ms"; without the speed of the link "65,535 quanta,
+ * ≤33.6 ms". */
+static const char *
+paused_text(const page_t *page, const smcr_entry_pause_t *pause)
+{
+    if (pause->paused_s != SMCR_FIGURE_UNKNOWN)
+        return smcr_words_duration(page->scope, pause->paused_s);
+    return wmem_strdup_printf(page->scope, "%s quanta, ≤%s",
+                              smcr_words_number(page->scope, pause->quanta),
+                              smcr_words_duration(page->scope, pause->paused_most_s));
+}
+
+/* Writes a line about a port and a class that its frames pause. */
+static void
+write_pause(const page_t *page, const smcr_entry_pause_t *pause)
+{
+    const char *class = pause->kind == SMCR_FIGURE_PAUSE_ALL ? "all classes" : "no class";
+
+    if (pause->priority != SMCR_FIGURE_UNKNOWN)
+        class = wmem_strdup_printf(page->scope, "class %" PRIu64, pause->priority);
+    write_line(page, "%s %s: %s, %s", pause->port ? pause->port : "other ports", class,
+               smcr_words_things(page->scope, pause->frames, "frame"), paused_text(page, pause));
+}
+
+/* Writes the ports that send PAUSE and PFC frames, and the classes that they pause. */
+static void
+write_pauses(const page_t *page)
+{
+    const smcr_figure_list_t *pauses = &page->report->pauses;
+    uint32_t most = MIN(pauses->length, MAX(page->most, 1));
+
+    if (!pauses->length)
+        return;
+    g_string_append(page->text, "\nPauses of Ethernet\n");
+    for (uint32_t i = 0; i < most; i++)
+        write_pause(page, pauses->entries[i]);
+    if (most < pauses->length)
+        write_line(page, "and %" PRIu32 " more: -z smcr,json", pauses->length - most);
+}
+
 /* ---- the page ---- */
 
 /* Writes the page with at most `most` rows in each table. Returns its number of lines. */
@@ -540,6 +582,7 @@ write_page(GString *text, const smcr_entry_report_t *report, unsigned most)
 #define WRITE(name) write_table(&page, &smcr_table_of_##name);
     SMCR_TABLES(WRITE)
 #undef WRITE
+    write_pauses(&page);
     write_tcp(&page);
     wmem_destroy_allocator(page.scope);
     for (const char *at = text->str; *at; at++)

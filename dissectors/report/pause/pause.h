@@ -1,0 +1,89 @@
+/* Knows when ports of Ethernet ask their peers to stop sending: PAUSE frames (IEEE 802.3, annex
+ * 31B) and PFC frames (IEEE 802.1Q, 36; IEEE 802.3, annex 31D), and which RDMA flows stood still
+ * meanwhile. Knows neither Wireshark nor how RDMA flows are found. Called by the room that counts
+ * packets (report/collect/).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "report/figures/figures.h"
+
+/* Display filter of PAUSE and PFC frames. */
+#define SMCR_PAUSE_FILTER "macc.opcode == 0x0001 || macc.opcode == 0x0101"
+
+#define SMCR_PAUSE_MAC_LENGTH 6 /* bytes */
+
+/* The pauses of one capture. */
+typedef struct smcr_pauses smcr_pauses_t;
+
+/* The Ethernet header of a packet, as far as it decides which pauses stop the packet. */
+typedef struct {
+    uint8_t to[SMCR_PAUSE_MAC_LENGTH];   /* MAC address of the receiver */
+    uint8_t from[SMCR_PAUSE_MAC_LENGTH]; /* MAC address of the sender */
+    bool has_priority;                   /* the packet has a VLAN tag */
+    uint8_t priority;                    /* class of the packet, 0 to 7: VLAN priority of the outer
+                                            tag; set with `has_priority` */
+} smcr_pause_header_t;
+
+/* A gap between two packets of a flow, and the packets of the flow before the gap. */
+typedef struct {
+    smcr_when_t from;    /* last packet before the gap; frame 0: the flow has no packet so far */
+    smcr_when_t to;      /* packet that ends the gap */
+    smcr_when_t first;   /* first packet of the flow */
+    uint64_t packets;    /* number of packets of the flow before the gap */
+} smcr_pause_gap_t;
+
+/* The standstills of an RDMA flow. All zeros: none so far. */
+typedef struct {
+    const void *port;    /* port whose pauses stop the flow; NULL: none was known at the last
+                            packet */
+    uint8_t lane;        /* class of the last packet, or SMCR_PAUSE_OF_ALL */
+    uint64_t paused[2];  /* how long `port` had paused this class, and all classes, up to the last
+                            packet, nanoseconds */
+    uint64_t count;      /* number of standstills */
+    uint64_t gaps;       /* sum of their gaps, nanoseconds */
+    uint64_t still;      /* how long pauses were in force in these gaps, nanoseconds */
+    uint64_t longest;    /* the same of the longest standstill */
+    smcr_when_t begin;   /* packet before the longest standstill */
+    smcr_when_t end;     /* packet after it */
+    const void *by;      /* port whose pauses were in force in the longest standstill */
+    bool by_switch;      /* `by` counts as a switch's port: no packet had its address so far */
+} smcr_pause_flow_t;
+
+#define SMCR_PAUSE_OF_ALL 8 /* in place of a class: PAUSE frames stop all classes */
+
+/* Returns an empty collection of pauses, allocated in `scope`. Its memory does not grow with the
+ * number of frames. `speed`: speed of the link in Gbit/s, which decides how long a quantum lasts;
+ * 0: not known. */
+smcr_pauses_t *smcr_pauses_new(wmem_allocator_t *scope, unsigned speed);
+
+/* Whether the frame is a PAUSE or PFC frame: MAC control with the opcode 0x0001 or 0x0101. `bytes`:
+ * the captured bytes of the frame from the Ethernet header on, `length` of them. */
+bool smcr_pause_is_frame(const uint8_t *bytes, uint32_t length);
+
+/* Takes the next frame of the capture for which smcr_pause_is_frame() is true. */
+void smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *bytes,
+                      uint32_t length);
+
+/* Reads the Ethernet header of a packet. Returns false if it was not captured. */
+bool smcr_pause_header_read(const uint8_t *bytes, uint32_t length, smcr_pause_header_t *header);
+
+/* Takes the next packet of the flow; `header` is that of the packet. The gap before the packet
+ * counts as a standstill if two conditions hold: a port paused the class of the packet in the gap,
+ * and did so for ten times as long as the flow's packets are usually apart. */
+void smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
+                             const smcr_pause_gap_t *gap, const smcr_pause_header_t *header);
+
+/* Adds an entry for each port and class to `list`. Memory is allocated in `scope`. `pauses` may be
+ * NULL: there are none. */
+void smcr_pauses_report(const smcr_pauses_t *pauses, smcr_figure_list_t *list,
+                        wmem_allocator_t *scope);
+
+/* Returns the entry of the flow's standstills, allocated in `scope`; NULL: there are none. */
+smcr_entry_flow_pause_t *smcr_pause_flow_report(const smcr_pause_flow_t *flow,
+                                                wmem_allocator_t *scope);
+
+/* Adds the standstills of `other` to those of `flow`. Both are parts of the same flow. */
+void smcr_pause_flow_join(smcr_pause_flow_t *flow, const smcr_pause_flow_t *other);

@@ -1,0 +1,144 @@
+"""
+PAUSE and PFC frames of a capture, and the RDMA flows that stand still meanwhile, by a reader of the
+bytes that knows neither the plugin nor Wireshark. Times are nanoseconds.
+"""
+
+import collections
+
+from report_frames import Roce, frames, number, of_kind
+
+MAC_CONTROL, PAUSE, PFC = 0x8808, 0x0001, 0x0101
+VLAN = (0x8100, 0x88A8)
+ALL, NONE = "all classes", "no class"
+QUANTUM, UNKNOWN_SPEED = 512, 1  # bits; Gbit/s of the slowest link
+FAR_APART = 10
+
+# The frames of a port for one class: [(time, number of the frame, quanta or None: cut)]
+Standstill = collections.namedtuple("Standstill", "count still")
+
+
+def colons(data):
+    return data.hex(":")
+
+
+def control(data):
+    """(opcode, parameters) of a frame of MAC control; None."""
+    at = 12
+    while number(data, at, 2) in VLAN:
+        at += 4
+    if len(data) < at + 4 or number(data, at, 2) != MAC_CONTROL:
+        return None
+    return number(data, at + 2, 2), data[at + 4 :]
+
+
+def named(opcode, parameters):
+    """[(class, quanta or None)] that a PAUSE or PFC frame names."""
+    if opcode == PAUSE:
+        return [(ALL, number(parameters, 0, 2) if len(parameters) >= 2 else None)]
+    if len(parameters) < 2:
+        return [(NONE, None)]
+    found = []
+    for each in range(8):
+        if parameters[1] >> each & 1:
+            at = 2 + 2 * each
+            found.append((each, number(parameters, at, 2) if len(parameters) >= at + 2 else None))
+    return found or [(NONE, 0)]
+
+
+def pauses(path):
+    """{(address of the port, class): [(time, frame, quanta)]}"""
+    found = collections.defaultdict(list)
+    for frame in frames(path):
+        read = control(frame.data)
+        if read and read[0] in (PAUSE, PFC):
+            for each, quanta in named(*read):
+                found[colons(frame.data[6:12]), each].append((frame.time, frame.number, quanta))
+    return found
+
+
+def count_of_frames(path):
+    return sum((control(frame.data) or (0,))[0] in (PAUSE, PFC) for frame in frames(path))
+
+
+def intervals(rows, speed):
+    """[(begin, end, is proven)] of the pauses of a port for one class."""
+    found = []
+    for at, (time, _, quanta) in enumerate(rows):
+        longest = (quanta or 0) * QUANTUM // (speed or UNKNOWN_SPEED)
+        later = rows[at + 1][0] if at + 1 < len(rows) else None
+        end = time + longest if later is None else min(time + longest, later)
+        proven = speed > 0 or later is not None and later <= time + longest
+        if longest:
+            found.append((time, end, proven))
+    return found
+
+
+def entries(path, speed):
+    """What the report says of them: {(port, class): members}"""
+    found = {}
+    for key, rows in pauses(path).items():
+        most = sum(max(0, end - begin) for begin, end, _ in intervals(rows, speed))
+        no_class = key[1] == NONE
+        found[key] = {
+            "kind": "pause" if key[1] == ALL else "pfc",
+            "frames": len(rows),
+            "resumes": 0 if no_class else sum(quanta == 0 for _, _, quanta in rows),
+            "cut": sum(quanta is None for _, _, quanta in rows),
+            "quanta": sum(quanta or 0 for _, _, quanta in rows),
+            "paused_s": most if speed else None,
+            "paused_most_s": most,
+            "first_frame": rows[0][1],
+            "last_frame": rows[-1][1],
+        }
+    return found
+
+
+# ---- flows ----
+
+
+def priority(data):
+    return data[14] >> 5 if number(data, 12, 2) in VLAN else None
+
+
+def flows(path):
+    """{(source, destination, queue pair): [Roce]}"""
+    found = collections.defaultdict(list)
+    for each in of_kind(path, Roce):
+        found[each.src, each.dst, each.qpn].append(each)
+    return found
+
+
+def port_of(path, packets):
+    """The port whose pauses stop the flow; None."""
+    ports = [port for port, _ in pauses(path)]
+    ends = {colons(each.frame.data[at : at + 6]) for each in of_kind(path, Roce) for at in (0, 6)}
+    to = colons(packets[0].frame.data[:6])
+    return to if to in ports else next((port for port in ports if port not in ends), None)
+
+
+def overlap(found, begin, end, speed):
+    """How long the proven intervals were in force between two packets. Without the speed an
+    interval counts only if its end has come."""
+    return sum(
+        max(0, min(last, end) - max(first, begin))
+        for first, last, proven in found
+        if proven and (speed or last <= end)
+    )
+
+
+def standstills(path, packets, speed):
+    """Standstill of a flow."""
+    port, count, still, gaps = port_of(path, packets), 0, 0, 0
+    of_class = priority(packets[0].frame.data)
+    rows = pauses(path)
+    lanes = [intervals(rows.get((port, each), []), speed) for each in (of_class, ALL)]
+    for at in range(2, len(packets)):
+        begin, end = packets[at - 1].frame.time, packets[at].frame.time
+        usual_count = at - 1 - count
+        paused = max(overlap(lane, begin, end, speed) for lane in lanes)
+        if not usual_count or not paused:
+            continue
+        usual = (begin - packets[0].frame.time - gaps) // usual_count
+        if paused >= FAR_APART * usual:
+            count, still, gaps = count + 1, still + paused, gaps + end - begin
+    return Standstill(count, still)

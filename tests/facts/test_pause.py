@@ -1,0 +1,284 @@
+"""
+PAUSE and PFC frames: the report says of each port and class, and of the flows that stood still,
+what a reader of the bytes finds; at any speed of the link, in made captures and in captures made at
+random. The page speaks of pauses by default, whatever RoCE the capture has.
+"""
+
+import collections
+import random
+import sys
+
+import pause_reader
+import pytest
+from bed import TOP
+from report_runs import ALL_TWO, ONE, TWO, parse, print_json
+from report_schema import added, problems
+
+sys.path.insert(0, str(TOP / "tests" / "synth"))
+from smcsynth import pause, roce  # noqa: E402
+from smcsynth.capture import Capture  # noqa: E402
+from smcsynth.story import CLIENT_V2, SERVER_V2  # noqa: E402
+
+MADE = ["pause-pfc", "pause-odd"]
+PATHS = {name: next((TOP / "captures").glob(f"*/{name}.pcap")) for name in MADE}
+SPEEDS = [0, 1, 25, 400]
+SWITCH = "02:00:00:00:00:99"
+QUEUE_PAIR = 0x5D3
+FILTER = "macc.opcode == 0x0001 || macc.opcode == 0x0101"
+SEEDS = range(24)
+SUMS = ("frames", "resumes", "cut", "quanta", "paused_s", "paused_most_s")
+
+
+def json_of(tshark, path, speed=0, run=ALL_TWO, options=()):
+    return parse(
+        print_json(
+            tshark,
+            tshark.bed.capture(path),
+            run,
+            options=("-o", f"smcr.link_speed:{speed}", *options),
+        )
+    )
+
+
+def nanoseconds(seconds):
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def found_pauses(report):
+    """The entries of the report as the reader has them."""
+    found = {}
+    for entry in report["pauses"]:
+        place = pause_reader.ALL if entry["kind"] == "pause" else pause_reader.NONE
+        place = place if entry["priority"] is None else entry["priority"]
+        found[entry["port"], place] = {
+            **{
+                name: entry[name]
+                for name in (
+                    *("kind", "frames", "resumes", "cut", "quanta", "first_frame", "last_frame"),
+                )
+            },
+            **{name: nanoseconds(entry[name]) for name in ("paused_s", "paused_most_s")},
+        }
+    return found
+
+
+def found_standstills(report):
+    return {
+        (flow["src"], flow["dst"], flow["dst_qpn"]): pause_reader.Standstill(
+            flow["pause"]["standstills"], nanoseconds(flow["pause"]["still_s"])
+        )
+        for flow in report["rdma_flows"]
+        if flow["pause"]
+    }
+
+
+def expected_standstills(path, speed):
+    found = {
+        key: pause_reader.standstills(path, packets, speed)
+        for key, packets in pause_reader.flows(path).items()
+    }
+    return {
+        (str(src), str(dst), qpn): each for (src, dst, qpn), each in found.items() if each.count
+    }
+
+
+# ---- against the bytes ----
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+@pytest.mark.parametrize("name", MADE)
+def test_pauses_of_ports(tshark, name, speed):
+    report = json_of(tshark, PATHS[name], speed)
+    assert report["capture"]["link_speed"] == (speed or None)
+    assert found_pauses(report) == pause_reader.entries(PATHS[name], speed)
+    [finding] = [each for each in report["findings"] if each["kind"] == "pause"]
+    assert finding["count"] == pause_reader.count_of_frames(PATHS[name])
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_flows_that_stand_still(tshark, speed):
+    report = json_of(tshark, PATHS["pause-pfc"], speed)
+    expected = expected_standstills(PATHS["pause-pfc"], speed)
+    assert found_standstills(report) == expected and len(expected) == 1
+    [flow] = [each["pause"] for each in report["rdma_flows"] if each["pause"]]
+    assert flow["port"] == SERVER_V2.mac
+    assert flow["longest"]["begin_frame"] < flow["longest"]["end_frame"]
+
+
+def test_the_filter_finds_the_frames(tshark):
+    """As many frames as the finding counts, and the first one is that of the finding."""
+    for name in MADE:
+        [finding] = [
+            each for each in json_of(tshark, PATHS[name])["findings"] if each["kind"] == "pause"
+        ]
+        assert finding["filter"] == FILTER
+        shown = tshark.fields(name, "frame.number", where=FILTER)
+        assert len(shown) == finding["count"] and int(shown[0][0][0]) == finding["frame"]
+
+
+# ---- at random ----
+
+
+def packet(capture, source, destination, psn, priority):
+    """An RDMA WRITE of one packet. `priority` None: without a VLAN tag."""
+    ib = (
+        roce.bth(roce.WRITE_ONLY, dest_qp=QUEUE_PAIR, psn=psn)
+        + roce.reth(0x10000, 0x1234, 8)
+        + b"8 bytes."
+    )
+    vlan = None if priority is None else 7
+    frame = roce.rocev2_frame(source, destination, ib, vlan=vlan)
+    if priority is not None:
+        frame = frame[:14] + bytes([frame[14] | priority << 5]) + frame[15:]
+    capture.add(frame)
+
+
+def random_capture(seed):
+    """
+    A flow with a packet each 20 to 60 us. Now and then a port pauses some classes: the flow stops
+    or does not, and the pause is renewed, ended, both or neither.
+    """
+    dice, capture = random.Random(seed), Capture()
+    port = dice.choice([SERVER_V2.mac, SERVER_V2.mac, SWITCH])
+    priority = dice.choice([None, 0, 3, 3])
+    psn = 0
+    for _ in range(dice.randrange(3, 8)):
+        for _ in range(dice.randrange(1, 30)):
+            packet(capture, CLIENT_V2, SERVER_V2, psn, priority)
+            psn += 1
+            capture.now += dice.randrange(-80, -40)
+        classes = dice.sample(range(8), dice.randrange(0, 3)) + [3] * dice.randrange(2)
+        everything = dice.random() < 0.2
+        for quanta in [dice.choice([100, 20000, 65535])] * dice.randrange(1, 12) + [0] * (
+            dice.randrange(2)
+        ):
+            capture.add(
+                pause.pause(port, quanta)
+                if everything
+                else pause.pfc(port, dict.fromkeys(classes, quanta))
+            )
+            capture.now += dice.randrange(0, 900)
+            if dice.random() < 0.1:
+                packet(capture, CLIENT_V2, SERVER_V2, psn, priority)
+                psn += 1
+    packet(capture, CLIENT_V2, SERVER_V2, psn, priority)
+    return capture
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_pauses(tshark, seed):
+    """Without the speed of the link, no more standstill than the reader finds."""
+    path = tshark.bed.scratch / f"pause-{seed}.pcap"
+    path.write_bytes(random_capture(seed).pcap())
+    for speed in (0, 10, 100):
+        report = json_of(tshark, path, speed)
+        assert found_pauses(report) == pause_reader.entries(path, speed)
+        expected = expected_standstills(path, speed)
+        if speed:
+            assert found_standstills(report) == expected
+        for key, standstill in found_standstills(report).items():
+            assert standstill.still <= expected[key].still
+
+
+def test_random_pauses_have_standstills(tshark):
+    """Some of the captures above have standstills, and some have pauses without any."""
+    counts = []
+    for seed in SEEDS:
+        path = tshark.bed.scratch / f"pause-of-seed-{seed}.pcap"
+        path.write_bytes(random_capture(seed).pcap())
+        counts.append(sum(each.count for each in expected_standstills(path, 10).values()))
+    assert sum(count > 1 for count in counts) > 5 and sum(count == 0 for count in counts) > 3
+
+
+# ---- files of a ring ----
+
+
+def test_reports_of_two_files_are_added_up(tshark):
+    """Counts and times by port and class, and whether a flow of the class was seen."""
+    capture, halves = random_capture(3), []
+    for number, rows in enumerate((capture.frames[:80], capture.frames[80:])):
+        half = Capture()
+        half.frames = rows
+        path = tshark.bed.scratch / f"pause-half-{number}.pcap"
+        path.write_bytes(half.pcap())
+        halves.append(path)
+    reports = [json_of(tshark, path, 10) for path in halves]
+    whole = added(*reports)
+    assert problems(whole) == [] == [each for report in reports for each in problems(report)]
+    expected = {}
+    for path in halves:
+        for key, members in pause_reader.entries(path, 10).items():
+            sums = expected.setdefault(key, collections.Counter())
+            sums.update({name: members[name] for name in SUMS})
+    found = {
+        key: {name: members[name] for name in SUMS} for key, members in found_pauses(whole).items()
+    }
+    assert found == expected and any(each["pauses"] for each in reports)
+    assert {each["has_flow"] for each in whole["pauses"]} <= {
+        each["has_flow"] for report in reports for each in report["pauses"]
+    }
+
+
+# ---- the page ----
+
+
+def page_of(tshark, path, *options):
+    return tshark.run(
+        "-n", "-2", *options, "-r", tshark.bed.capture(path), "-q", "-z", "smcr,report"
+    )
+
+
+def other_roce(tshark):
+    """RoCE of other programs, and 300 PFC frames in 0.6 s."""
+    capture = Capture()
+    for psn in range(20):
+        packet(capture, CLIENT_V2, SERVER_V2, psn, 3)
+    for _ in range(300):
+        capture.add(pause.pfc(SERVER_V2.mac, {3: 0xFFFF}))
+        capture.wait(0.0019)
+    packet(capture, CLIENT_V2, SERVER_V2, 20, 3)
+    path = tshark.bed.scratch / "pause-other-roce.pcap"
+    path.write_bytes(capture.pcap())
+    return path
+
+
+def test_the_page_speaks_of_pauses_by_default(tshark):
+    path = other_roce(tshark)
+    page = " ".join(page_of(tshark, path).split())
+    assert "Nothing is wrong" not in page
+    assert "300 PFC frames of port" in page and "pause class 3" in page
+    assert "flows are not looked at without -o smcr.roce:TRUE" in page
+    assert f"{SERVER_V2.mac} class 3: 300 frames, 19,660,500 quanta" in page
+    known = " ".join(page_of(tshark, path, *("-o", "smcr.roce:TRUE")).split())
+    assert "sent nothing for 600 ms (598 ms paused)" in known
+
+
+def test_one_pass_says_the_same(tshark):
+    one, two = (json_of(tshark, PATHS["pause-pfc"], 25, run) for run in (ONE, TWO))
+    assert one["pauses"] == two["pauses"] and one["pauses"]
+    assert found_standstills(one) == found_standstills(two)
+
+
+def test_without_pauses_nothing_is_said(tshark):
+    path = TOP / "captures" / "synthetic" / "rocev1-vlan.pcap"
+    report = json_of(tshark, path)
+    assert report["pauses"] == []
+    assert "Pauses" not in page_of(tshark, path)
+
+
+def test_frames_are_shown_as_before(tshark):
+    """Wireshark's own dissector shows MAC control; no field of ours is in these frames."""
+    assert tshark.fields("pause-odd", "frame.number", where=f"({FILTER}) && smcr") == []
+    shown = tshark.fields("pause-pfc", "macc.cbfc.pause_time.c3", where="macc.opcode == 0x0101")
+    assert sum(row[0] != [] for row in shown) == 44
+
+
+def test_a_million_frames_are_one_entry(tshark):
+    """Of a thousand here, and of a million in unit/test_pause.c: ports and classes count."""
+    capture = Capture()
+    for _ in range(1000):
+        capture.add(pause.pfc(SWITCH, {3: 7}))
+    path = tshark.bed.scratch / "pause-many.pcap"
+    path.write_bytes(capture.pcap())
+    [entry] = json_of(tshark, path, 10)["pauses"]
+    assert (entry["frames"], entry["quanta"], entry["has_flow"]) == (1000, 7000, False)

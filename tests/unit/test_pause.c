@@ -1,0 +1,541 @@
+/* PAUSE and PFC frames: what is one, whatever bytes come; how long pauses last; which flows stand
+ * still.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "report/pause/pause.h"
+
+#define MS UINT64_C(1000000) /* nanoseconds */
+#define PAUSE 0x0001
+#define PFC 0x0101
+#define FRAME 60 /* shortest frame of Ethernet, bytes */
+#define PORT 2   /* last byte of the MAC address of a host that pauses its peer */
+#define SWITCH 9 /* of a switch's port */
+
+typedef struct {
+    wmem_allocator_t *scope;
+    smcr_pauses_t *pauses;
+    uint32_t frame;         /* number of the last frame */
+    smcr_pause_flow_t flow; /* a flow to PORT in class 3 */
+    smcr_pause_gap_t gap;   /* `from`, `first`, `packets`: the flow so far */
+    smcr_figure_list_t list;
+} scene_t;
+
+static void
+begin(scene_t *scene, unsigned speed)
+{
+    *scene = (scene_t){.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE)};
+    scene->pauses = smcr_pauses_new(scene->scope, speed);
+}
+
+static void
+end(scene_t *scene)
+{
+    wmem_destroy_allocator(scene->scope);
+}
+
+static void
+put16(uint8_t *at, unsigned number)
+{
+    at[0] = (uint8_t)(number >> 8);
+    at[1] = (uint8_t)number;
+}
+
+/* Writes a frame of MAC control with a word of 16 bits, a PAUSE frame's quanta or the classes of a
+ * PFC frame; all classes have the same quanta. */
+static void
+write_frame(uint8_t *bytes, unsigned from, unsigned opcode, unsigned word, unsigned quanta)
+{
+    static const uint8_t to[] = {0x01, 0x80, 0xc2, 0, 0, 0x01};
+
+    memset(bytes, 0, FRAME);
+    memcpy(bytes, to, sizeof to);
+    bytes[6] = 0x02;
+    put16(bytes + 10, from);
+    put16(bytes + 12, 0x8808);
+    put16(bytes + 14, opcode);
+    put16(bytes + 16, word);
+    for (unsigned i = 0; i < 8; i++)
+        put16(bytes + 18 + 2 * i, quanta);
+}
+
+/* Takes `length` bytes of a frame, in memory of their own: AddressSanitizer sees a byte that is
+ * read beyond them. Returns whether they are a PAUSE or PFC frame. */
+static bool
+take(scene_t *scene, uint64_t time, const uint8_t *frame, uint32_t length)
+{
+    uint8_t *bytes = g_memdup2(frame, length);
+    bool is_frame = smcr_pause_is_frame(bytes, length);
+
+    if (is_frame)
+        smcr_pauses_take(scene->pauses, (smcr_when_t){++scene->frame, time}, bytes, length);
+    g_free(bytes);
+    return is_frame;
+}
+
+static void
+pfc(scene_t *scene, uint64_t time, unsigned from, unsigned classes, unsigned quanta)
+{
+    uint8_t bytes[FRAME];
+
+    write_frame(bytes, from, PFC, classes, quanta);
+    g_assert_true(take(scene, time, bytes, sizeof bytes));
+}
+
+static void
+pause_all(scene_t *scene, uint64_t time, unsigned quanta)
+{
+    uint8_t bytes[FRAME];
+
+    write_frame(bytes, PORT, PAUSE, quanta, 0);
+    g_assert_true(take(scene, time, bytes, sizeof bytes));
+}
+
+/* Takes a packet of the flow from host `from` to host `to`. `priority` below 0: no VLAN tag. */
+static void
+packet_of(scene_t *scene, uint64_t time, unsigned from, unsigned to, int priority)
+{
+    uint8_t bytes[18] = {0};
+    smcr_pause_header_t header;
+
+    bytes[5] = (uint8_t)to;
+    bytes[0] = bytes[6] = 0x02;
+    bytes[11] = (uint8_t)from;
+    put16(bytes + 12, priority < 0 ? 0x0800 : 0x8100);
+    bytes[14] = (uint8_t)(priority < 0 ? 0x45 : priority << 5);
+    g_assert_true(smcr_pause_header_read(bytes, sizeof bytes, &header));
+    scene->gap.to = (smcr_when_t){++scene->frame, time};
+    smcr_pauses_take_packet(scene->pauses, &scene->flow, &scene->gap, &header);
+    scene->gap.from = scene->gap.to;
+    if (!scene->gap.packets++)
+        scene->gap.first = scene->gap.to;
+}
+
+static void
+packet(scene_t *scene, uint64_t time)
+{
+    packet_of(scene, time, 1, PORT, 3);
+}
+
+/* Ten packets, a millisecond apart; the last one at `time`. */
+static void
+packets(scene_t *scene, uint64_t time)
+{
+    for (unsigned i = 10; i-- > 0;)
+        packet(scene, time - i * MS);
+}
+
+/* Returns the only entry of the report. */
+static const smcr_entry_pause_t *
+report(scene_t *scene)
+{
+    scene->list = (smcr_figure_list_t){0};
+    smcr_pauses_report(scene->pauses, &scene->list, scene->scope);
+    g_assert_cmpuint(scene->list.length, ==, 1);
+    return scene->list.entries[0];
+}
+
+/* ---- frames ---- */
+
+static void
+check_opcodes(void)
+{
+    uint8_t bytes[FRAME];
+
+    for (unsigned opcode = 0; opcode <= UINT16_MAX; opcode++) {
+        write_frame(bytes, PORT, opcode, 8, 1);
+        g_assert_cmpint(smcr_pause_is_frame(bytes, FRAME), ==, opcode == PAUSE || opcode == PFC);
+    }
+    write_frame(bytes, PORT, PFC, 8, 1);
+    put16(bytes + 12, 0x0800);
+    g_assert_false(smcr_pause_is_frame(bytes, FRAME));
+}
+
+/* Tags before MAC control are passed over. */
+static void
+check_tags(void)
+{
+    for (unsigned tags = 0; tags <= 3; tags++) {
+        uint8_t bytes[FRAME + 12] = {0};
+        for (unsigned i = 0; i < tags; i++)
+            put16(bytes + 12 + 4 * i, i ? 0x8100 : 0x88a8);
+        put16(bytes + 12 + 4 * tags, 0x8808);
+        put16(bytes + 14 + 4 * tags, PAUSE);
+        g_assert_true(smcr_pause_is_frame(bytes, sizeof bytes));
+        g_assert_false(smcr_pause_is_frame(bytes, 12 + 4 * tags));
+    }
+}
+
+/* A PFC frame for classes 3 and 7, cut at each length. */
+static void
+check_cut(void)
+{
+    for (uint32_t length = 0; length <= FRAME; length++) {
+        scene_t scene;
+        uint8_t bytes[FRAME];
+        begin(&scene, 0);
+        write_frame(bytes, PORT, PFC, 0x88, 65535);
+        g_assert_cmpint(take(&scene, 0, bytes, length), ==, length >= 16);
+        smcr_pauses_report(scene.pauses, &scene.list, scene.scope);
+        g_assert_cmpuint(scene.list.length, ==, length < 16 ? 0 : length < 18 ? 1 : 2);
+        SMCR_FIGURE_EACH(pause, entry, scene.list) {
+            uint32_t quanta_end = 18 + 2 * (uint32_t)entry->priority + 2;
+            bool is_cut = length < 18 || length < quanta_end;
+            g_assert_cmpuint(entry->frames, ==, 1);
+            g_assert_cmpuint(entry->cut, ==, is_cut);
+            g_assert_cmpuint(entry->quanta, ==, is_cut ? 0 : 65535);
+            g_assert_cmpint(entry->priority == SMCR_FIGURE_UNKNOWN, ==, length < 18);
+        }
+        end(&scene);
+    }
+}
+
+static void
+check_cut_pause(void)
+{
+    for (uint32_t length = 16; length <= 18; length++) {
+        scene_t scene;
+        uint8_t bytes[FRAME];
+        begin(&scene, 10);
+        write_frame(bytes, PORT, PAUSE, 65535, 0);
+        g_assert_true(take(&scene, 0, bytes, length));
+        const smcr_entry_pause_t *entry = report(&scene);
+        g_assert_cmpint(entry->kind, ==, SMCR_FIGURE_PAUSE_ALL);
+        g_assert_cmpuint(entry->cut, ==, length < 18);
+        g_assert_cmpuint(entry->paused_s, ==, length < 18 ? 0 : 65535 * 512 / 10);
+        end(&scene);
+    }
+}
+
+/* No class, and bits that are reserved. */
+static void
+check_no_class(void)
+{
+    static const unsigned vectors[] = {0, 0x0100, 0xff00};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(vectors); i++) {
+        scene_t scene;
+        begin(&scene, 10);
+        pfc(&scene, 0, PORT, vectors[i], 65535);
+        const smcr_entry_pause_t *entry = report(&scene);
+        g_assert_cmpint(entry->kind, ==, SMCR_FIGURE_PAUSE_PFC);
+        g_assert_cmpuint(entry->priority, ==, SMCR_FIGURE_UNKNOWN);
+        g_assert_cmpuint(entry->frames, ==, 1);
+        g_assert_cmpuint(entry->paused_s, ==, 0);
+        end(&scene);
+    }
+}
+
+/* A million frames of a million ports: the entries of 64 ports, and one of all others. */
+static void
+check_many(void)
+{
+    scene_t scene;
+    uint64_t frames = 0, others = 0;
+
+    begin(&scene, 0);
+    for (unsigned i = 0; i < 1000000; i++) {
+        uint8_t bytes[FRAME];
+        write_frame(bytes, i & UINT16_MAX, PFC, 8, 65535);
+        bytes[9] = (uint8_t)(i >> 16);
+        smcr_pauses_take(scene.pauses, (smcr_when_t){i + 1, i * MS}, bytes, FRAME);
+    }
+    smcr_pauses_report(scene.pauses, &scene.list, scene.scope);
+    g_assert_cmpuint(scene.list.length, ==, 65);
+    SMCR_FIGURE_EACH(pause, entry, scene.list) {
+        frames += entry->frames;
+        others += entry->port ? 0 : entry->frames;
+    }
+    g_assert_cmpuint(frames, ==, 1000000);
+    g_assert_cmpuint(others, ==, 1000000 - 64);
+    end(&scene);
+}
+
+/* ---- how long pauses last ---- */
+
+/* Frames for class 3, and what they add up to. */
+typedef struct {
+    const char *name;
+    unsigned speed;         /* Gbit/s */
+    struct {
+        uint64_t time;      /* nanoseconds */
+        unsigned quanta;
+    } frames[3];
+    unsigned count;         /* number of frames */
+    uint64_t paused, most;  /* paused_s and paused_most_s, nanoseconds */
+    uint64_t resumes;
+} row_t;
+
+#define LONGEST(speed) (UINT64_C(65535) * 512 / (speed))
+
+static const row_t rows[] = {
+    {.name = "alone", .speed = 100, .frames = {{0, 65535}}, .count = 1,
+     .paused = LONGEST(100), .most = LONGEST(100)},
+    {.name = "one quantum", .speed = 1, .frames = {{0, 1}}, .count = 1, .paused = 512,
+     .most = 512},
+    {.name = "zero", .speed = 100, .frames = {{0, 0}}, .count = 1, .resumes = 1},
+    {.name = "ended", .speed = 10, .frames = {{0, 65535}, {1 * MS, 0}}, .count = 2,
+     .paused = 1 * MS, .most = 1 * MS, .resumes = 1},
+    {.name = "over before its end", .speed = 10, .frames = {{0, 100}, {1 * MS, 0}}, .count = 2,
+     .paused = 5120, .most = 5120, .resumes = 1},
+    {.name = "renewed", .speed = 10, .frames = {{0, 65535}, {2 * MS, 65535}, {3 * MS, 0}},
+     .count = 3, .paused = 3 * MS, .most = 3 * MS, .resumes = 1},
+    {.name = "shortened", .speed = 10, .frames = {{0, 65535}, {1 * MS, 100}}, .count = 2,
+     .paused = 1 * MS + 5120, .most = 1 * MS + 5120},
+    {.name = "the clock goes back", .speed = 10, .frames = {{5 * MS, 100}, {1 * MS, 0}},
+     .count = 2, .resumes = 1},
+    {.name = "speed not known", .frames = {{0, 65535}, {2 * MS, 0}}, .count = 2,
+     .paused = SMCR_FIGURE_UNKNOWN, .most = 2 * MS, .resumes = 1},
+    {.name = "speed not known, alone", .frames = {{0, 65535}}, .count = 1,
+     .paused = SMCR_FIGURE_UNKNOWN, .most = LONGEST(1)},
+};
+
+static void
+check_durations(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const row_t *row = &rows[i];
+        uint64_t quanta = 0;
+        scene_t scene;
+        begin(&scene, row->speed);
+        for (unsigned frame = 0; frame < row->count; frame++) {
+            pfc(&scene, row->frames[frame].time, PORT, 1 << 3, row->frames[frame].quanta);
+            quanta += row->frames[frame].quanta;
+        }
+        const smcr_entry_pause_t *entry = report(&scene);
+        g_test_message("%s", row->name);
+        g_assert_cmpstr(entry->port, ==, "02:00:00:00:00:02");
+        g_assert_cmpuint(entry->priority, ==, 3);
+        g_assert_cmpuint(entry->paused_s, ==, row->paused);
+        g_assert_cmpuint(entry->paused_most_s, ==, row->most);
+        g_assert_cmpuint(entry->resumes, ==, row->resumes);
+        g_assert_cmpuint(entry->quanta, ==, quanta);
+        g_assert_cmpuint(entry->first_frame.frame, ==, 1);
+        g_assert_cmpuint(entry->last_frame.frame, ==, row->count);
+        end(&scene);
+    }
+}
+
+/* ---- standstills ---- */
+
+/* A port pauses class 3 from 10 to 60 ms, with a frame each millisecond. */
+static void
+storm(scene_t *scene, unsigned from, unsigned classes)
+{
+    for (unsigned i = 10; i <= 60; i++)
+        pfc(scene, i * MS, from, classes, i < 60 ? 65535 : 0);
+}
+
+static void
+expect_still(const scene_t *scene, uint64_t count, uint64_t still)
+{
+    smcr_entry_flow_pause_t *entry = smcr_pause_flow_report(&scene->flow, scene->scope);
+
+    g_assert_cmpint(entry != NULL, ==, count > 0);
+    if (!entry)
+        return;
+    g_assert_cmpuint(entry->standstills, ==, count);
+    g_assert_cmpuint(entry->still_s, ==, still);
+    g_assert_cmpuint(entry->longest->begin_frame.frame, <, entry->longest->end_frame.frame);
+}
+
+static void
+check_standstill(void)
+{
+    for (unsigned speed = 0; speed <= 10; speed += 10) {
+        scene_t scene;
+        begin(&scene, speed);
+        packets(&scene, 9 * MS);
+        storm(&scene, PORT, 1 << 3);
+        packet(&scene, 61 * MS);
+        expect_still(&scene, 1, 50 * MS);
+        g_assert_cmpstr(smcr_pause_flow_report(&scene.flow, scene.scope)->port, ==,
+                        "02:00:00:00:00:02");
+        g_assert_cmpint(report(&scene)->has_flow, ==, SMCR_FIGURE_YES);
+        end(&scene);
+    }
+}
+
+/* PAUSE frames stop packets without a VLAN tag, too; PFC does not say whether it does. */
+static void
+check_untagged(void)
+{
+    scene_t scene;
+
+    for (int is_pfc = 0; is_pfc <= 1; is_pfc++) {
+        begin(&scene, 0);
+        for (unsigned i = 0; i < 10; i++)
+            packet_of(&scene, i * MS, 1, PORT, -1);
+        if (is_pfc)
+            storm(&scene, PORT, 1 << 3);
+        for (unsigned i = 10; !is_pfc && i <= 60; i++)
+            pause_all(&scene, i * MS, i < 60 ? 65535 : 0);
+        packet_of(&scene, 61 * MS, 1, PORT, -1);
+        expect_still(&scene, !is_pfc, 50 * MS);
+        g_assert_cmpint(report(&scene)->has_flow, ==,
+                        is_pfc ? SMCR_FIGURE_MAYBE : SMCR_FIGURE_YES);
+        end(&scene);
+    }
+}
+
+/* The port is a switch's: no packet has its address. Then a flow on the link may be stopped. */
+static void
+check_switch(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    packets(&scene, 9 * MS);
+    storm(&scene, SWITCH, 1 << 3);
+    packet(&scene, 61 * MS);
+    expect_still(&scene, 1, 50 * MS);
+    end(&scene);
+}
+
+/* Neither packets of another class stand still nor those that the port itself sends. */
+static void
+check_other_packets(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    packets(&scene, 9 * MS);
+    storm(&scene, PORT, 1 << 4);
+    packet(&scene, 61 * MS);
+    expect_still(&scene, 0, 0);
+    g_assert_cmpint(report(&scene)->has_flow, ==, SMCR_FIGURE_NO);
+    end(&scene);
+
+    begin(&scene, 0);
+    for (unsigned i = 0; i < 10; i++)
+        packet_of(&scene, i * MS, PORT, 1, 3);
+    storm(&scene, PORT, 1 << 3);
+    packet_of(&scene, 61 * MS, PORT, 1, 3);
+    expect_still(&scene, 0, 0);
+    end(&scene);
+}
+
+/* Packets come during the pause; or they are usually as far apart; or there are too few to know. */
+static void
+check_no_standstill(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    packets(&scene, 9 * MS);
+    for (unsigned i = 10; i <= 60; i++) {
+        pfc(&scene, i * MS, PORT, 1 << 3, 65535);
+        packet(&scene, i * MS + MS / 2);
+    }
+    expect_still(&scene, 0, 0);
+    end(&scene);
+
+    begin(&scene, 0);
+    for (unsigned i = 0; i < 3; i++)
+        packet(&scene, i * 60 * MS);
+    for (unsigned i = 0; i < 50; i++)
+        pfc(&scene, (125 + i) * MS, PORT, 1 << 3, 65535);
+    packet(&scene, 180 * MS);
+    expect_still(&scene, 0, 0);
+    end(&scene);
+
+    begin(&scene, 0);
+    packet(&scene, 9 * MS);
+    storm(&scene, PORT, 1 << 3);
+    packet(&scene, 61 * MS);
+    expect_still(&scene, 0, 0);
+    end(&scene);
+}
+
+/* The port is that of a host to which the flow does not go. */
+static void
+check_port_of_a_host(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    pfc(&scene, 0, SWITCH, 1 << 3, 0);
+    packet_of(&scene, MS / 2, SWITCH, 1, 3); /* it is the port of a host */
+    scene.flow = (smcr_pause_flow_t){0};
+    scene.gap = (smcr_pause_gap_t){.packets = 0};
+    packets(&scene, 9 * MS + MS);
+    storm(&scene, SWITCH, 1 << 3);
+    packet(&scene, 61 * MS);
+    expect_still(&scene, 0, 0);
+    end(&scene);
+}
+
+/* A port that seems to be a switch's turns out to be that of another host. */
+static void
+check_other_host(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    packets(&scene, 9 * MS);
+    storm(&scene, SWITCH, 1 << 3);
+    packet(&scene, 61 * MS);
+    expect_still(&scene, 1, 50 * MS);
+    smcr_pause_flow_t flow = scene.flow;
+    packet_of(&scene, 62 * MS, 1, SWITCH, 3);
+    scene.flow = flow;
+    expect_still(&scene, 0, 0);
+    end(&scene);
+}
+
+/* A pause that is not renewed proves nothing as long as the speed is not known. */
+static void
+check_proof(void)
+{
+    for (unsigned speed = 0; speed <= 1; speed++) {
+        scene_t scene;
+        begin(&scene, speed);
+        packets(&scene, 9 * MS);
+        pfc(&scene, 10 * MS, PORT, 1 << 3, 65535);
+        packet(&scene, 100 * MS);
+        expect_still(&scene, speed, LONGEST(1));
+        end(&scene);
+    }
+}
+
+/* Two parts of a flow are one. */
+static void
+check_join(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    packets(&scene, 9 * MS);
+    storm(&scene, PORT, 1 << 3);
+    packet(&scene, 61 * MS);
+    smcr_pause_flow_t sum = {0};
+    smcr_pause_flow_join(&sum, &scene.flow);
+    smcr_pause_flow_join(&sum, &scene.flow);
+    smcr_entry_flow_pause_t *entry = smcr_pause_flow_report(&sum, scene.scope);
+    g_assert_cmpuint(entry->standstills, ==, 2);
+    g_assert_cmpuint(entry->still_s, ==, 100 * MS);
+    end(&scene);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/pause/opcodes", check_opcodes);
+    g_test_add_func("/pause/tags", check_tags);
+    g_test_add_func("/pause/cut", check_cut);
+    g_test_add_func("/pause/cut-pause", check_cut_pause);
+    g_test_add_func("/pause/no-class", check_no_class);
+    g_test_add_func("/pause/many", check_many);
+    g_test_add_func("/pause/durations", check_durations);
+    g_test_add_func("/pause/standstill", check_standstill);
+    g_test_add_func("/pause/untagged", check_untagged);
+    g_test_add_func("/pause/switch", check_switch);
+    g_test_add_func("/pause/other-packets", check_other_packets);
+    g_test_add_func("/pause/port-of-a-host", check_port_of_a_host);
+    g_test_add_func("/pause/no-standstill", check_no_standstill);
+    g_test_add_func("/pause/other-host", check_other_host);
+    g_test_add_func("/pause/proof", check_proof);
+    g_test_add_func("/pause/join", check_join);
+    return g_test_run();
+}
