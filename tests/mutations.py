@@ -55,6 +55,7 @@ DESK = "The monitor, the profile and the packages work"
 DOCS = "Documents say what is so, and their commands work"
 HOUSE = "The house: rooms, names, codes once, style, recipes"
 PEERS_TEXT = "What a peer wrote reaches no output as control characters"
+WORDS = "Texts of the program have the words of the glossary"
 SYSTEMS = "The source compiles for other systems"
 TESTS = "The tests themselves are sound"
 HERMETIC = "Tests depend on nothing that is installed, on no order and no number of processes"
@@ -1112,7 +1113,7 @@ EVERY = [
             "sentence-of-an-item",
             "dissectors/experts.def",
             "test_docs.py::test_expert_items_are_documented",
-            '"The link is confirmed and carries traffic from now on")',
+            '"The link is confirmed: it is active from now on")',
             '"The link is confirmed")',
         ),
         (
@@ -1173,6 +1174,22 @@ EVERY = [
             "if (g_ascii_isprint(bytes[i]))",
         ),
         # ---- other systems, and what is installed ----
+        (
+            WORDS,
+            "finding-lacks",
+            "dissectors/report/findings/on_capture.c",
+            "test_texts.py::test_texts_have_the_words_of_the_glossary",
+            '"%s: the capture starts mid-connection%s"',
+            '"%s: the capture lacks the beginning%s"',
+        ),
+        (
+            WORDS,
+            "field-told",
+            "dissectors/fields.def",
+            "test_texts.py::test_texts_have_the_words_of_the_glossary",
+            '"Frame in which a host reports the connection',
+            '"Frame in which a host tells of the connection',
+        ),
         (
             SYSTEMS,
             "definitions-are-imported",

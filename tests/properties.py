@@ -217,6 +217,7 @@ PROPERTIES = [
             "test_recipes.py",
         ],
     ),
+    ("Texts of the program have the words of the glossary", ["test_texts.py"]),
     ("The source compiles for other systems", ["test_portability.py"]),
     (
         "The tests themselves are sound",

@@ -48,6 +48,7 @@ OTHERS = {
     "tests/test_install.py start_as_user": "the environment is that of bed.user()",
     "tests/test_style.py test_python_is_formatted": "black reads source",
     "tests/test_style.py density": "tests/density reads source",
+    "tests/test_texts.py listed": "tests/texts reads source",
     "tests/test_scripts.py run": "the scripts print their usage, or refuse",
     "tests/desk/test_profile.py folder": "a function of the script takes the place of tshark",
     "tests/test_recipes_made.py tree": BUILDS_ONLY,

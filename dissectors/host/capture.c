@@ -205,7 +205,7 @@ read_line(const char *line, smcr_told_socket_t *told)
     if (count < (int)array_length(smcss_columns))
         return smcss_columns[count];
     if (count > (int)array_length(smcss_columns))
-        return "behind Peer-GID";
+        return "after Peer-GID";
     const char *wrong = read_ends(&texts, told);
     if (!wrong)
         wrong = check_cursors(told);
@@ -248,7 +248,7 @@ learn_smcss(smcr_state_t *state)
     for (unsigned at = 0; lines[at]; at++)
         learn_line(state, lines[at], at + 1, refused);
     if (refused->len)
-        report_warning("SMC-R: %s is not what \"smcss -a -d -R -W\" prints.%.500s", path,
+        report_warning("SMC-R: %s is not the output of \"smcss -a -d -R -W\".%.500s", path,
                        refused->str);
     g_strfreev(lines);
     g_free(text);

@@ -29,31 +29,31 @@ static const struct {
     compat_pref_bool *value;
 } switches[] = {
     {"dissect_payload", "Dissect the application's data",
-     "Give the bytes of RDMA WRITEs to the dissectors that would have them over TCP",
+     "Give the bytes of RDMA WRITEs to the dissectors that dissect them over TCP",
      &smcr_preferences.dissect_payload},
-    {"desegment", "Put messages of the application together",
-     "Let dissectors of the application's data ask for the following RDMA WRITEs, as they do for "
-     "TCP segments",
+    {"desegment", "Reassemble messages of the application",
+     "Reassemble messages of the application's protocols that span several RDMA WRITEs, as over "
+     "TCP",
      &smcr_preferences.desegment},
     {"builtin_too", "Run the built-in SMC dissector as well",
      "Show each CLC, LLC and CDC message also as Wireshark's built-in dissector does, so that "
-     "existing smc.* filters go on working",
+     "existing smc.* filters still work",
      &smcr_preferences.builtin_too},
     {"check_icrc", "Check the invariant CRC of RoCE packets",
-     "Check the invariant CRC (ICRC) of all RoCE and InfiniBand packets. A packet with a wrong one "
-     "counts as sent, but not as received",
+     "Check the invariant CRC (ICRC) of all RoCE and InfiniBand packets. A packet with a wrong "
+     "ICRC counts as sent, but not as received",
      &smcr_preferences.check_icrc},
     {"roce", "Analyse other RoCE packets, too",
-     "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE whatever "
-     "its UDP source port",
+     "Add an \"RDMA connection\" to RoCE packets that are not SMC-R, and recognise RoCE with any "
+     "UDP source port",
      &smcr_preferences.roce},
     {"findings", "Find the frames of findings in the first pass",
-     "Show the findings of the report in their frames (smcr.finding), although neither a display "
-     "filter nor a colour rule names that field while the file is read",
+     "Show the findings of the report in their frames (smcr.finding), also without a display "
+     "filter or colour rule with this field while the file is read",
      &smcr_preferences.findings},
-    {"strict", "Tell of doubtful and harmless breaches, too",
-     "Also raise expert items for what breaks a rule of RFC 7609 without doing harm, or seems to "
-     "while the capture lacks packets that may explain it",
+    {"strict", "Report doubtful and harmless breaches, too",
+     "Also raise expert items for harmless breaches of RFC 7609, and for doubtful ones that "
+     "missing packets may explain",
      &smcr_items_strict},
 };
 
@@ -67,8 +67,8 @@ smcr_preferences_register(int proto)
                                        switches[i].text, switches[i].value);
     prefs_register_enum_preference(
         module, "heuristics", "Ask heuristics",
-        "When the heuristics of TCP are asked about the application's data. Each time they decline "
-        "data of an unknown protocol, which is half of what its dissection costs",
+        "When the heuristic dissectors of TCP examine the application's data. For data of an "
+        "unknown protocol, they take half of the dissection time",
         &smcr_preferences.heuristics, heuristics, false);
     prefs_register_uint_preference(
         module, "link_speed", "Speed of the links (Gbit/s)",
@@ -76,6 +76,6 @@ smcr_preferences_register(int proto)
         "quanta of PAUSE and PFC frames last. 0: not known", 10, &smcr_preferences.link_speed);
     prefs_register_filename_preference(
         module, "smcss", "Output of smcss",
-        "File with what \"smcss -a -d -R -W\" wrote on a host: its tokens name connections that "
-        "began before the capture", &smcr_preferences.smcss, false);
+        "File with the output of \"smcss -a -d -R -W\" on a host: its tokens identify connections "
+        "that began before the capture", &smcr_preferences.smcss, false);
 }

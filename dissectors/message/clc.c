@@ -102,7 +102,7 @@ smcr_clc_decline(smcr_message_clc_t *message)
         explain_diagnosis(message, decline);
     if (decline->diagnosis == 0) /* (R-A.2.5-3) */
         smcr_say_note_format(walk, hf_smcr_clc_diagnosis, &ei_smcr_clc_unusual,
-                             "The Decline has no diagnosis");
+                             "The Decline has no diagnosis code");
     if (message->clc->header.flags & SMCR_CLC_FLAG_OUT_OF_SYNC) {
         smcr_say_note(walk, hf_smcr_clc_out_of_sync, &ei_smcr_clc_out_of_sync);
         smcr_say_info(walk, " Out of sync");
@@ -212,11 +212,11 @@ check_length(const smcr_message_clc_t *message)
 
     if (length_is_wrong(message))
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
-                             "The length is %u, but this message has %s%u bytes", length,
+                             "The length is %u, but this message needs %s%u bytes", length,
                              message->length_is_exact ? "" : "at least ", message->required_length);
     else if (length > SMCR_CLC_LENGTH_MAX)
         smcr_say_note_format(walk, hf_smcr_clc_length, &ei_smcr_clc_length,
-                             "The length is %u, which no CLC message reaches", length);
+                             "The length is %u, more than any CLC message has", length);
 }
 
 /* Returns the function that decodes a message of this type, without its trailer. */

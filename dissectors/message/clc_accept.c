@@ -206,7 +206,7 @@ check_gid(const smcr_layout_walk_t *walk, const listed_gid_t *gids, unsigned num
     for (unsigned i = 0; i < number; i++)
         if (memcmp(&gids[number], &gids[i], sizeof *gids) == 0) {
             smcr_say_note_format(walk, hf_smcr_gid, &ei_smcr_clc_gid,
-                                 "The list has the GID before");
+                                 "The list already has this GID");
             return;
         }
 }

@@ -137,7 +137,7 @@ smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                              SMCR_CLC_COUNT_MAX);
     if (list->count > room) {
         smcr_say_note_format(walk, list->hf_count, &ei_smcr_clc_count,
-                             "The count is %u, but the message has room for %u only", list->count,
+                             "The count is %u, but the message has space for %u only", list->count,
                              room);
         message->consistent = false;
     }
@@ -153,7 +153,7 @@ smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_
 
     if (memcmp(peer_id, unset, sizeof unset) == 0)
         proto_item_append_text(smcr_layout_item(&message->walk, hf_smcr_peer_id),
-                               " (Linux that has had no active RDMA port)");
+                               " (Linux without an active RDMA port so far)");
 }
 
 bool

@@ -111,7 +111,7 @@ describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
         proto_item_append_text(smcr_layout_item(walk, hf_smcr_clc_subnet), " (%s)", kind);
     if (has_host_bits(proposal)) /* (R-A.2.2-6) */
         smcr_say_note_format(walk, hf_smcr_clc_subnet, &ei_smcr_clc_unusual,
-                             "The subnet has bits behind its mask");
+                             "The subnet has bits after its mask");
     if (kind)
         append_subnet(walk, proposal, kind);
     if (proposal->prefix_count)
@@ -150,7 +150,7 @@ dissect_prefixes(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, un
             smcr_say_note(walk, hf_smcr_clc_prefix_length, &ei_smcr_clc_subnet);
         else if (has_more_bits(&prefix)) /* (R-A.2.2-6) */
             smcr_say_note_format(walk, hf_smcr_clc_prefix, &ei_smcr_clc_unusual,
-                                 "The prefix has bits behind its length");
+                                 "The prefix has bits after its length");
     }
 }
 

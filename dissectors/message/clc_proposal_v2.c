@@ -38,7 +38,7 @@ SMCR_LAYOUT(smcd_area_v21, "SMC-D area v2.1", SMCR_CLC_SMCD_AREA_LENGTH,
     SHOW(hf_smcr_clc_vendor_options, 15, 5),
     SHOW(hf_smcr_reserved, 20, 20));
 /* The release is not captured: the rest has vendor options, or reserved bytes only. */
-SMCR_LAYOUT(smcd_area_unknown, "SMC-D area of unknown release", SMCR_CLC_SMCD_AREA_LENGTH,
+SMCR_LAYOUT(smcd_area_unknown, "SMC-D area, release not known", SMCR_CLC_SMCD_AREA_LENGTH,
     SMCD_AREA_ROWS,
     SHOW(hf_smcr_cut_bytes, 12, 28));
 
@@ -174,11 +174,11 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
 {
     if (!is_text(eid))
         smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
-                             "The EID is no printable text that ends in blanks");
+                             "The EID is not printable text with trailing blanks");
     for (unsigned i = 0; i < proposal->eids_kept; i++)
         if (memcmp(proposal->eid_list[i], eid->text, sizeof eid->text) == 0)
             smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
-                                 "The list has the EID before");
+                                 "The list already has this EID");
 }
 
 /* ---- SMCv2 extension: checks ---- */
@@ -200,7 +200,7 @@ check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
                              SMCR_CLC_CONNS_MIN);
     if (v21 && !proposal->max_links)
         smcr_say_note_format(walk, hf_smcr_max_links, &ei_smcr_clc_offer,
-                             "The client allows no link");
+                             "The client allows no links");
 }
 
 /* Checks the requirements of an offer of version 2: at least one EID, of the user or of the system.
@@ -235,7 +235,7 @@ report_missing(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int 
                const char *part)
 {
     smcr_say_note_format(walk, hf, &ei_smcr_clc_offset,
-                         "The Proposal offers what needs the %s, but the offset is 0", part);
+                         "The offer of the Proposal needs the %s, but the offset is 0", part);
     message->consistent = false;
 }
 

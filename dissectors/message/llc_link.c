@@ -184,7 +184,7 @@ finish_rejection(const smcr_message_llc_t *message)
         return;
     if (reason == SMCR_LLC_REJECT_NOT_GIVEN)
         smcr_say_note_format(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason,
-                             "The link is rejected without a reason");
+                             "The rejection has no reason");
     else if (!try_val_to_str(reason, smcr_values_reject_reasons))
         smcr_say_note(&message->walk, hf_smcr_llc_reject_byte, &ei_smcr_llc_reason);
 }
@@ -272,7 +272,7 @@ smcr_llc_add_link(const smcr_message_llc_t *message)
     if (message->rejected)
         finish_rejection(message);
     else if (invites)
-        smcr_say_remark(&message->walk, "asking for a link");
+        smcr_say_remark(&message->walk, "request for link");
     else
         say_offered_link(message);
     bool offers_link = !message->rejected && !invites;

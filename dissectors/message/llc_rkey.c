@@ -78,7 +78,7 @@ check_confirm_rkey(const smcr_message_llc_t *message)
 
     if (message->response && (message->llc->flags & SMCR_LLC_FLAG_RETRY) && !is_negative(message))
         smcr_say_note_format(&message->walk, hf_smcr_llc_flags, &ei_smcr_llc_flags,
-                             "Configuration retry belongs in a negative response");
+                             "Configuration retry is valid in negative responses only");
     if (other_links > MAX_OTHER_LINKS)
         smcr_llc_raise_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_limit);
     else if (message->v2 && other_links > CONFIRM_RTOKENS) /* version 2 has no continuation for
@@ -168,7 +168,7 @@ errors_fault(const smcr_message_llc_t *message)
     const smcr_llc_delete_rkey_t *rkeys = &message->llc->u.delete_rkey;
 
     if (rkeys->error_mask && !is_negative(message))
-        return "RKeys are reported as invalid, though this is not a negative response";
+        return "RKeys are reported as invalid, but this is not a negative response";
     if (errors_exceed_rkeys(message))
         return "More RKeys are reported as invalid than the message has";
     if (is_negative(message) && !rkeys->error_mask)

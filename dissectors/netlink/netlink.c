@@ -353,11 +353,13 @@ learn_message(walk_t *walk, tvbuff_t *tvb, unsigned at)
 static void
 show_in_columns(packet_info *pinfo, const shown_t *shown, const char *text)
 {
-    static const char *const names[] = {"sockets of AF_SMC", "link groups", "links", "messages"};
+    static const char *const names[] = {"sockets", "link groups", "links", "messages"};
+    const char *dump = shown->kind == SMCR_TOLD_SOCKET ? "AF_SMC socket dump, " : "";
 
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     if (shown->count > 1)
-        text = wmem_strdup_printf(pinfo->pool, "%u %s", shown->count, names[shown->kind]);
+        text = wmem_strdup_printf(pinfo->pool, "%s%u %s", dump, shown->count,
+                                  names[shown->kind]);
     col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
@@ -497,7 +499,7 @@ dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     walk_struct(&walk, request, walk.tree, IN_REQUEST);
     if (!walk.flawed)
         show_ends(&walk, request);
-    return finish_message(&walk, tvb, "Request for sockets of AF_SMC");
+    return finish_message(&walk, tvb, "AF_SMC socket dump, request");
 }
 
 /* Finds the kind of a message of SMC_GEN_NETLINK by its attributes: a link group, a link, or a kind

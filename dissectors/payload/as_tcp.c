@@ -577,7 +577,7 @@ dissect_runs(const handing_t *handing)
     tvbuff_t *all = tvb_new_child_real_data(handing->tvb, wmem_array_get_raw(handing->bytes),
                                             (unsigned)length, length);
 
-    add_new_data_source(handing->target->pinfo, all, "Data taken in now");
+    add_new_data_source(handing->target->pinfo, all, "Reassembled data");
     for (unsigned i = 0; i < wmem_array_get_count(handing->runs); i++) {
         const handed_run_t *run = wmem_array_index(handing->runs, i);
         smcr_payload_target_t target = *handing->target;

@@ -91,20 +91,25 @@ show(const window_t *window)
 }
 
 /* Called when the report changes: writes the page, and keeps frame and filter of each finding for
- * the buttons. */
+ * the buttons. A report of all packets has marked the frames of its findings. */
 static void
 draw(const smcr_entry_report_t *report, void *context)
 {
     window_t *window = context;
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
 
     smcr_text_write(window->text, report);
     g_array_set_size(window->targets, 0);
     SMCR_FIGURE_EACH(finding, finding, report->findings) {
-        finding_target_t target = {finding->frame.frame, g_strdup(finding->filter)};
+        uint32_t number = window->targets->len + 1;
+        const char *filter =
+            smcr_text_filter(scope, finding, number, !report->capture.filter);
+        finding_target_t target = {finding->frame.frame, g_strdup(filter)};
         g_array_append_val(window->targets, target);
     }
     if (window->chosen >= window->targets->len)
         window->chosen = 0;
+    wmem_destroy_allocator(scope);
     show(window);
 }
 

@@ -30,7 +30,7 @@ static const char *
 decline_code_text(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
 {
     if (fallback->code_cut)
-        return "the capture has cut off the reason";
+        return "reason truncated by snaplen";
     return wmem_strdup_printf(scope, "%s (0x%08x)",
                               smcr_value_decline_text(fallback->code, fallback->os),
                               fallback->code);
@@ -49,11 +49,11 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
         wmem_strbuf_append_printf(text, " %s", steps[fallback->step]);
     wmem_strbuf_append_printf(text, ": %s", decline_code_text(scope, fallback));
     if (fallback->outside_subnet)
-        wmem_strbuf_append(text, "; the client has reached the server outside its own subnet");
+        wmem_strbuf_append(text, "; the server is outside the subnet of the client");
     if (fallback->roce_missing)
-        wmem_strbuf_append(text, "; the capture has no RoCE frame of the link");
+        wmem_strbuf_append(text, "; RoCE of the link is not captured");
     if (fallback->clc_may_be_missing)
-        wmem_strbuf_append(text, "; the capture may lack CLC messages before that");
+        wmem_strbuf_append(text, "; earlier CLC messages may be missing");
     return wmem_strbuf_get_str(text);
 }
 
@@ -63,10 +63,10 @@ static const char *
 no_answer_reason(const smcr_fallback_t *fallback)
 {
     if (fallback->clc_may_be_missing)
-        return "data follows on TCP; the capture may lack CLC messages that say why";
+        return "data follows on TCP; the CLC messages with the reason may be missing";
     if (fallback->step == SMCR_CLC_ACCEPT)
-        return "data follows the Accept; no Confirm or Decline is in the capture";
-    return "data follows the Proposal; no Accept or Decline is in the capture";
+        return "data follows the Accept; no Confirm or Decline is captured";
+    return "data follows the Proposal; no Accept or Decline is captured";
 }
 
 /* Returns the text for a fallback without CLC: the SMC-R option of a SYN is captured, but no CLC
@@ -75,11 +75,11 @@ static const char *
 no_clc_reason(const smcr_fallback_t *fallback)
 {
     if (fallback->clc_may_be_missing)
-        return "data follows on TCP; the capture may lack CLC messages before it";
+        return "data follows on TCP; earlier CLC messages may be missing";
     if (fallback->both_options)
         return "both sides sent the SMC-R option, but no CLC message follows; a server or "
                "middlebox may only echo the option";
-    return "no CLC message is in the capture, only one side's SMC-R option";
+    return "no CLC message is captured, only the SMC-R option of one side";
 }
 
 /* Returns the text for a fallback that a host reports over netlink: its reason, and the reason of
@@ -90,9 +90,9 @@ told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     const char *why = smcr_value_decline_text(fallback->code, 0);
 
     if (!fallback->peer_code)
-        return wmem_strdup_printf(scope, "its host tells: %s (0x%08x)", why, fallback->code);
+        return wmem_strdup_printf(scope, "its host reports: %s (0x%08x)", why, fallback->code);
     return wmem_strdup_printf(scope,
-                              "its host tells: %s (0x%08x), and the peer's reason: %s (0x%08x)",
+                              "its host reports: %s (0x%08x), and the peer's reason: %s (0x%08x)",
                               why, fallback->code, smcr_value_decline_text(fallback->peer_code, 0),
                               fallback->peer_code);
 }

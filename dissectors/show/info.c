@@ -82,8 +82,8 @@ event_text(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *
     if (event->id != SMCR_EVENT_conn_late || !socket)
         return event->text;
     return wmem_strdup_printf(pinfo->pool,
-                              "The capture lacks how the connection began: "
-                              "a host names it in frame %u", socket->first.frame);
+                              "The capture starts mid-connection; identified from netlink in frame "
+                              "%u", socket->first.frame);
 }
 
 void
@@ -245,7 +245,7 @@ smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
     if (is_overtaken)
         wmem_strbuf_append(text, "[Out-Of-Order] ");
     if (record->gap_frame && !record->missing_before)
-        wmem_strbuf_append(text, "[Behind a gap] ");
+        wmem_strbuf_append(text, "[After gap] ");
     if (record->ce)
         wmem_strbuf_append(text, "[CE] ");
     if (wmem_strbuf_get_len(text))

@@ -233,7 +233,7 @@ first_data_sentence(const runs_t *runs, const tap_context_t *tap_context, bool i
     if (runs->from_start)
         which = is_last ? "its first and last data" : "its first data";
     else
-        which = is_last ? "its last data" : "data, the first of this direction here";
+        which = is_last ? "its last data" : "data, the first of this direction in the capture";
     return wmem_strdup_printf(scope, "%s sends %s%s: %s", tap_context->subject, which,
                               runs->over_tcp ? " over TCP" : "",
                               smcr_words_things(scope, runs->run.bytes, "byte"));

@@ -63,7 +63,7 @@ smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_se
 
     switch (clc->header.type) {
     case SMCR_CLC_PROPOSAL:
-        return say(scope, "CLC Proposal", "%s asks for SMC-R (Proposal)", subject);
+        return say(scope, "CLC Proposal", "%s proposes SMC-R (Proposal)", subject);
     case SMCR_CLC_ACCEPT:
         return say(scope, "CLC Accept", "%s accepts, %s (Accept, %s)", subject,
                    first ? "with a new link group" : "in an existing link group", version);
@@ -123,7 +123,8 @@ smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record, con
         return say(scope, "Retransmission", "%s retransmits from the packet of frame %u on%s",
                    subject, first, cause);
     return say(scope, "Retransmission",
-               "%s retransmits packets%s; the capture has them for the first time", subject, cause);
+               "%s retransmits packets%s; their first transmission is not "
+               "captured", subject, cause);
 }
 
 /* Returns the text of a NAK or RNR NAK, with the packet that it refuses or waits for. */
@@ -203,9 +204,9 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
     case SMCR_EVENT_conn_moved:
         return say_failover(scope, event, subject);
     case SMCR_EVENT_conn_sending_done:
-        return say(scope, "Sending done", "%s says that it will write no more data", subject);
+        return say(scope, "Sending done", "%s will write no more data", subject);
     case SMCR_EVENT_conn_closed:
-        return say(scope, "Closed", "%s is done with the connection and closes it", subject);
+        return say(scope, "Closed", "%s closes the connection", subject);
     case SMCR_EVENT_conn_aborted:
         return say(scope, "Abort", "%s aborts the connection%s", subject, details_of(event));
     case SMCR_EVENT_window_full:
@@ -216,7 +217,7 @@ smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event, const 
     case SMCR_EVENT_rnr_nak:
         return say_refusal(scope, packet, subject);
     case SMCR_EVENT_silent:
-        return say(scope, "No answer", "%s gets no answer: it sends the packet for the fourth time",
+        return say(scope, "No answer", "%s gets no answer: third retransmission of the packet",
                    subject);
     case SMCR_EVENT_lgr_lost:
         return say(scope, "Connections lost", "The link group ends with open connections%s",
@@ -274,11 +275,11 @@ reason_text(const llc_words_t *of, uint32_t code, const value_string *texts)
     { \
         return llc_sentence(of, of->response ? answers : asks, of->llc->u.name.link); \
     }
-ARROW_OF_LINK(confirm_link, "asks to confirm link %u", "confirms link %u")
-ARROW_OF_LINK(add_link_cont, "tells the RKeys of its RMBs on link %u",
+ARROW_OF_LINK(confirm_link, "requests confirmation of link %u", "confirms link %u")
+ARROW_OF_LINK(add_link_cont, "announces the RKeys of its RMBs on link %u",
               "answers with the RKeys of its RMBs on link %u")
-ARROW(req_add_link, "asks for another link", "answers the request")
-ARROW(confirm_rkey_cont, "tells more RKeys of its RMB", "confirms them")
+ARROW(req_add_link, "requests another link", "responds to the request")
+ARROW(confirm_rkey_cont, "announces more RKeys of its RMB", "confirms them")
 ARROW(test_link, "tests whether the link works", "answers: the link works")
 
 /* Returns the sentence of an ADD LINK. A request of the server offers a link. A request of the
@@ -294,9 +295,9 @@ arrow_add_link(const llc_words_t *of)
     if (of->response)
         return llc_sentence(of, "accepts link %u", link->link);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
-        return llc_sentence(of, "offers link %u, or asks for one", link->link);
+        return llc_sentence(of, "offers link %u, or requests one", link->link);
     return of->role ? llc_sentence(of, "offers link %u", link->link)
-                    : llc_sentence(of, "asks for another link");
+                    : llc_sentence(of, "requests another link");
 }
 
 /* Returns the sentence of a DELETE LINK. A request of the server deletes links. A request of the
@@ -310,10 +311,10 @@ arrow_delete_link(const llc_words_t *of)
     const char *why = reason_text(of, link->reason, smcr_values_delete_reasons);
 
     if (of->response)
-        return llc_sentence(of, "agrees to delete %s", all ? "the link group" : what);
+        return llc_sentence(of, "confirms the deletion of %s", all ? "the link group" : what);
     if (of->role == SMCR_LGR_SIDE_UNKNOWN)
-        return llc_sentence(of, "deletes %s, or asks for that%s", what, why);
-    return llc_sentence(of, of->role ? "deletes %s%s" : "asks to delete %s%s", what, why);
+        return llc_sentence(of, "deletes %s, or requests that%s", what, why);
+    return llc_sentence(of, of->role ? "deletes %s%s" : "requests deletion of %s%s", what, why);
 }
 
 /* Returns the sentence of a CONFIRM RKEY. */
@@ -334,8 +335,8 @@ arrow_delete_rkey(const llc_words_t *of)
 
     if (of->response)
         return llc_sentence(of, of->llc->flags & SMCR_LLC_FLAG_NEGATIVE ? "does not know all RKeys"
-                                                                 : "confirms the withdrawal");
-    return llc_sentence(of, count == 1 ? "withdraws %u RKey" : "withdraws %u RKeys", count);
+                                                                 : "confirms the deletion");
+    return llc_sentence(of, count == 1 ? "deletes %u RKey" : "deletes %u RKeys", count);
 }
 
 /* Returns a sentence that says no more than the name of the message. Used for messages whose name

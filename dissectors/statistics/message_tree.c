@@ -85,7 +85,7 @@ agreement(const smcr_clc_t *clc)
     if (clc->smcd)
         return "SMC-D";
     return clc->header.flags & SMCR_CLC_FLAG_FIRST_CONTACT ? "First contact"
-                                                           : "Link group goes on";
+                                                           : "Existing link group";
 }
 
 /* Returns the outcome that a CLC message shows: what an Accept or Confirm agrees on, or the reason
@@ -148,7 +148,7 @@ rejection(const smcr_llc_t *llc, wmem_allocator_t *scope)
         return "Response: rejected";
     return wmem_strdup_printf(scope, "Response: rejected, %s",
                               val_to_str_const(llc->u.add_link.reject_reason,
-                                               smcr_values_reject_reasons, "reason not known"));
+                                               smcr_values_reject_reasons, "reason unknown"));
 }
 
 /* Returns the outcome of an LLC message: request, or response with its result. */

@@ -72,7 +72,7 @@ check_option_of_server(packet_info *pinfo, proto_item *item, const smcr_conn_t *
                              "The server's option is in a segment other than its SYN-ACK");
     else if (!conn->option_syn && smcr_handshake_has_syns(conn))
         smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
-                             "The server has the option, although the client's SYN has not");
+                             "The SYN-ACK has the option, but the SYN does not");
 }
 
 void

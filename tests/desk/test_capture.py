@@ -172,8 +172,8 @@ def test_an_answer_with_an_overrun_is_asked_anew(program):
 
 def test_kernels_that_lack_something(program, monkeypatch):
     for lacks, said in {
-        "family diag": "this kernel has no SMC, or lacks the module smc",
-        "diag": "this kernel does not tell of SMC sockets: it lacks the module smc_diag",
+        "family diag": "this kernel has no SMC, or no module smc",
+        "diag": "this kernel does not report SMC sockets: it has no module smc_diag",
         "family": None,
         "all": "the kernel does not answer",
     }.items():
@@ -449,9 +449,9 @@ def test_nlmon_of_this_machine(wire, recorder, tshark, copies, program):
 
 def test_words_that_it_does_not_take(tshark, copies):
     for arguments, sentence in {
-        "-w f -q": "option -q not recognized (-h tells what there is)",
-        "-i lo": "-w is missing: the file to write (-h tells what there is)",
-        "-w f g": "what is g? (-h tells what there is)",
+        "-w f -q": "option -q not recognized (see -h)",
+        "-i lo": "-w is missing: the file to write (see -h)",
+        "-w f g": "what is g? (see -h)",
         "-w f -a soon": "-a needs a number of seconds, not soon",
         "-w f -n -1": "-n needs a number of seconds, not -1",
         "-w f -s 96": "-f, -s, -b and --nlmon need -i",
@@ -521,7 +521,7 @@ def test_machines_that_lack_something(wire, tshark, copies, scratch):
     }
     empty.rmdir()
     if "SMC" not in pathlib.Path("/proc/net/protocols").read_text().split():
-        results["this kernel has no SMC, or lacks the module smc"] = run(
+        results["this kernel has no SMC, or no module smc"] = run(
             tshark, copies, "-w", "f", is_made=False
         )
     if tshark.start("-f", "arp", "-i", "lo", "-a", "duration:1", program="dumpcap").returncode:
@@ -555,7 +555,7 @@ exec {sys.executable} {copies}/made_kernel.py {copies}/smcr-capture "$@"
     window = Tshark(bed, TMPDIR=str(copies), MADE_SOCKETS="=3", WIRESHARK_EXTCAP_DIR=str(folder))
     lister = wire.start(window, "tshark", "-D")
     assert lister.end() == 0
-    assert f"smcr-{LINK} (SMC-R: {LINK}, and what this host knows)" in lister.text
+    assert f"smcr-{LINK} (SMC-R: {LINK}, and reports of this host)" in lister.text
     listener = wire.start(window, "tshark", "-i", f"smcr-{LINK}", "-w", path)
     wait_for(path, ROUND)
     wire.send(frames_of(bed.capture(CAPTURE)))

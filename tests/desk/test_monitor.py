@@ -596,8 +596,8 @@ def test_file_cut_short(monitor, tshark, bed, scratch):
     "arguments, sentence",
     [
         (["clk"], "no such class: clk (-h lists them)"),
-        (["-q"], "option -q not recognized (-h tells what there is)"),
-        (["-r"], "option -r requires argument (-h tells what there is)"),
+        (["-q"], "option -q not recognized (see -h)"),
+        (["-r"], "option -r requires argument (see -h)"),
         (["-c", "0"], "-c needs a number above 0, not 0"),
         (["-t", "many"], "-t needs a number above 0, not many"),
         (["-i", "lo", "-r", "file"], "-i and -r do not go together"),

@@ -360,9 +360,9 @@ def test_the_client_is_named_only_where_it_is_known(tshark, scratch):
     late, whole = scratch / "late.pcap", tshark.bed.capture("peer-delete-all")
     tshark.bed.edit("-F", "pcap", "-r", whole, late, f"{FIRST_OF_LATE}-99999")
     asked = ("-Y", "smcr.link.delete_asked", "-V", "-O", "smcr")
-    assert "The client asks the server to delete" in tshark.show(whole, *asked)
+    assert "The client requests the server to delete" in tshark.show(whole, *asked)
     shown = tshark.show(late, *asked)
-    assert shown.count("One side asks or tells the other to delete all links") == 2
+    assert shown.count("One side requests the other to delete all links") == 2
     assert "client asks" not in shown
 
 

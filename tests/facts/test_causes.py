@@ -179,7 +179,7 @@ ENDS = [
     (
         "peer-second-link",
         "",
-        "silent in the last 4.70 s; other packets pass between the hosts",
+        "open, no packet in the last 4.70 s; the hosts exchange other packets",
         "path is down",
     ),
 ]

@@ -9,7 +9,7 @@ import re
 
 import pytest
 from bed import ALL, FOLDERS, PACKED, captures
-from report_runs import parse, print_json
+from report_runs import CALM, parse, print_json
 
 PATHS = {
     path.name.split(".pcap")[0]: path for path in captures(*FOLDERS, *PACKED, "stories").values()
@@ -33,9 +33,14 @@ CHOSEN = [
 ]
 # Filters whose frames a finding has all: names of expert items, and no other test.
 ONLY_ITEMS = re.compile(r"smcr\.[a-z_.]+( \|\| smcr\.[a-z_.]+)*")
-# What one pass cannot know: a socket that a host reports late names a connection, and a
-# connection over TCP ends after the report of its handshake.
-OTHER_IN_ONE_PASS = {"late-fallback", "exported-source", "s11-pool-kill-late-netlink"}
+# What one pass cannot know: a socket that a host reports late names a connection, a connection over
+# TCP ends after the report of its handshake, and a CLC message ends at its sender's FIN.
+OTHER_IN_ONE_PASS = {
+    "late-fallback",
+    "exported-source",
+    "s11-pool-kill-late-netlink",
+    "rule-clc-unfinished",
+}
 
 Marks = collections.namedtuple("Marks", "texts frames")
 
@@ -91,6 +96,30 @@ def test_frames_have_the_expert_items_of_the_finding(tshark, name):
                 ).splitlines()
             }
             assert selected and selected <= set(shown.frames[number]), finding
+
+
+# A finding on the page: its frame, and the filter that the page offers for it.
+OFFERED = re.compile(r"^ +(?:\d+\. .*)?frame (\d+), [\d.]+ s\s+-Y '([^']*)'", re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(PATHS.keys() - OTHER_IN_ONE_PASS) if ALL else [*CHOSEN, "tcp-ecn"]
+)
+def test_the_filter_on_the_page_finds_the_frame(tshark, name):
+    """Of each finding with a frame, also in a capture of TCP alone."""
+    path = tshark.bed.capture(PATHS[name])
+    page = tshark.run("-n", *CALM, "-2", "-q", "-r", path, "-z", "smcr,report")
+    offered = [(int(frame), " ".join(text.split())) for frame, text in OFFERED.findall(page)]
+    findings = findings_of(tshark, name)
+    assert [frame for frame, _ in offered] == [
+        finding["frame"] for finding in findings if finding["frame"] is not None
+    ][: len(offered)]
+    assert bool(offered) == any(finding["frame"] is not None for finding in findings)
+    for frame, text in offered:
+        shown = tshark.run(
+            *("-n", *CALM, "-2", "-r", path, "-Y", text, "-T", "fields", "-e", "frame.number")
+        )
+        assert str(frame) in shown.split(), text
 
 
 @pytest.mark.parametrize(

@@ -683,7 +683,9 @@ def test_a_whole_capture_needs_no_host(tshark):
         tshark.show(path, "-2", "-V", "-Y", "eth").splitlines() for path in (told, mute)
     )
     assert (
-        [line for line in with_dump if "[Named by a host in: " not in line] == without != with_dump
+        [line for line in with_dump if "[Identified from netlink in: " not in line]
+        == without
+        != with_dump
     )
     assert len({tshark.show(path, "-2", "-q", "-z", "smcr,report") for path in (told, mute)}) == 1
 
@@ -760,7 +762,7 @@ def test_what_smcss_tells(tshark, name):
 def refused(tshark, path, options):
     """What items say of the file."""
     return re.findall(
-        r"The smcss file is not believed\. (.*)",
+        r"The smcss file is ignored\. (.*)",
         tshark.show(path, "-2", "-V", "-Y", "smcr.told.otherwise", *options),
     )
 
@@ -936,7 +938,7 @@ def test_wrong_lines_of_smcss_are_refused(tshark):
     for lines, text in (
         (
             [line, line.replace(":38", ":39")],
-            "Line 2: The smcss file is not believed. Another socket",
+            "Line 2: The smcss file is ignored. Another socket",
         ),
     ):
         said = tshark.start(

@@ -355,8 +355,8 @@ def test_texts(tshark, scratch, passes):
     assert f"\n[Invariant CRC: incorrect, should be 0x{expected:08x}]" in wrong
     assert f"[Calculated invariant CRC: 0x{expected:08x}]" in wrong
     assert (
-        "[Expert Info (Error/Checksum): The invariant CRC is wrong: the receiver drops the packet]"
-        in wrong
+        "[Expert Info (Error/Checksum): "
+        "The invariant CRC is wrong: the receiver discards the packet]" in wrong
     )
     assert tshark.frames(capture, "smcr.icrc.bad") == []  # it is off by default
     assert (

@@ -268,8 +268,8 @@ def test_info_names_one_message_and_counts_many(tshark):
         for line in tshark.run("-r", path, "-Y", "smcr.told").splitlines()
     ]
     assert infos[:5] == [
-        "Request for sockets of AF_SMC",
-        "5 sockets of AF_SMC",
+        "AF_SMC socket dump, request",
+        "AF_SMC socket dump, 5 sockets",
         "Request GET_SYS_INFO",
         "Answer GET_SYS_INFO",
         "Request GET_LGR_SMCR",

@@ -47,7 +47,7 @@ SINGLE = (
 TROUBLE = {  # in brackets: the filter that finds the same frames
     "Retransmission": "smcr.retransmission",
     "Duplicate": "smcr.duplicate",
-    "Behind a gap": "smcr.behind_gap and not smcr.missing",
+    "After gap": "smcr.behind_gap and not smcr.missing",
     "Previous packets not captured": "smcr.missing",
     "Writer blocked": "smcr.cdc.writer_blocked == 1",
     "Abort": "smcr.cdc.abort == 1",

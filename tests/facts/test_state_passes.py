@@ -206,6 +206,6 @@ def test_found_by_expert_items_alone(tshark, scratch):
     cut = tshark.frames(path, "smcr.cut_short")
     assert (
         cut
-        and tshark.frames(path, '_ws.expert.message contains "only the first part of this message"')
+        and tshark.frames(path, '_ws.expert.message contains "truncated by snaplen"')
         == cut
     )

@@ -28,7 +28,7 @@ STORY = {
         [DEAD_HOST, SLOW_PROGRAM],
     ),
     "s02b-fw-roce-60s": (
-        [r"[Nn]othing came back|no packet came back", r"10\.0\.0\.2", r"31\.\d s|30\.\d s"],
+        [r"[Nn]o packet from|no packet came back", r"10\.0\.0\.2", r"31\.\d s|30\.\d s"],
         [r"TCP reset", r"fell back to TCP"],
         [DEAD_HOST, r"86\.5 s"],
     ),
@@ -37,7 +37,7 @@ STORY = {
             r"path MTU",
             r"10\.0\.0\.2 → 10\.0\.0\.1",
             r"up to 304 bytes",
-            r"RoCE MTU of 4,096",
+            r"RoCE MTU is 4,096",
             r"frame 74\b",
         ],
         [],
@@ -69,12 +69,12 @@ STORY = {
         [DEAD_HOST, SLOW_PROGRAM],
     ),
     "s08a-server-stopped": (
-        [r"server's program", r"3\.05 s", r"10\.0\.0\.1:38298 → 10\.0\.0\.2:6379"],
+        [r"program of server", r"3\.05 s", r"10\.0\.0\.1:38298 → 10\.0\.0\.2:6379"],
         [],
         [DEAD_HOST, LOST],
     ),
     "s10c-slow-sub-late": (
-        [r"client's program", r"10\.7 s", r"10\.0\.0\.2:6379 → 10\.0\.0\.1:52734", r"frame 266\b"],
+        [r"program of client", r"10\.7 s", r"10\.0\.0\.2:6379 → 10\.0\.0\.1:52734", r"frame 266\b"],
         [],
         [r"431 ms", BIGGER_BUFFER, DEAD_HOST],
     ),
@@ -108,7 +108,11 @@ STORY = {
         [DEAD_HOST, LOST],
     ),
     "s20-busy": (
-        [r"client's program reads slowly", r"10\.0\.0\.2:80 → 10\.0\.0\.1:41784", r"5\.9\d s"],
+        [
+            r"program of client 10\.0\.0\.1 reads slowly",
+            r"10\.0\.0\.2:80 → 10\.0\.0\.1:41784",
+            r"5\.9\d s",
+        ],
         [],
         [DEAD_HOST, LOST, BIGGER_BUFFER],
     ),
@@ -179,7 +183,9 @@ def test_frame_that_is_not_captured_proves_no_loss(tshark, scratch):
         ]
         for each in (whole, path)
     ]
-    assert texts[0].startswith("Packets lost or out of order downstream; 4 of 256 ")
+    assert texts[0].startswith(
+        "Packets lost or out of order downstream of the capture point; 4 of 256 "
+    )
     assert texts[1].startswith("Packets lost or out of order; 4 of 255 ")
 
 

@@ -215,7 +215,7 @@ STORIES = {
         fast_open,
         "tcp",
         "fallback",
-        ["the server's SYN-ACK has no SMC-R option; the handshake has TCP Fast Open"],
+        ["the server's SYN-ACK has no SMC-R option; TCP Fast Open is in use"],
     ),
     "client declines first": (
         declines("client", "server"),
@@ -224,7 +224,7 @@ STORIES = {
         [
             "the client declined after the Confirm",
             "the client declined, and 30 ms later the server (frame 12)",
-            "gets the other side's Decline as data",
+            "reads the Decline of the other side as data",
             "took 5.00 s to set up, 5.00 s of it after the CLC Confirm",
         ],
     ),
@@ -253,7 +253,7 @@ STORIES = {
         internal_error,
         "fallback",
         "fallback",
-        ["(0x09990000), as when no queue pair is left for a new link group"],
+        ["(0x09990000); perhaps no queue pair is left for a new link group"],
     ),
     "slow Accept": (
         slow_accept,

@@ -398,16 +398,16 @@ def look(tshark, path, passes=2, names=()):
     )
 
 
-LACKS = r"; the capture (may lack|lacks|has no).*"
+LACKS = r"; (RoCE of the link is not captured|(earlier|the) CLC messages .*may be missing).*"
 DECLINED = re.compile(
     r"(?P<who>the \w+|one side) declined(?P<step> before any Proposal| after the \w+)?: (?P<why>.*)"
 )
-SAYS_NOTHING = {"who": "one side", "step": None, "why": "the capture has cut off the reason"}
+SAYS_NOTHING = {"who": "one side", "step": None, "why": "reason truncated by snaplen"}
 
 
 def is_weaker(reason, whole):
     """Whether a reason says no more than another one. Both sides may have declined."""
-    doubtful = "may lack CLC" in reason
+    doubtful = "earlier CLC messages may be missing" in reason
     reason, whole = (re.sub(LACKS, "", text) for text in (reason, whole))
     one, other = DECLINED.fullmatch(reason), DECLINED.fullmatch(whole)
     if not one or not other:
@@ -421,7 +421,7 @@ def is_weaker(reason, whole):
 def is_told(reason, codes):
     """Whether a host tells the reason, with codes that are in the message itself."""
     said = {int(code, 0) for code in re.findall(r"\((0x[0-9a-f]{8})\)", reason)}
-    return reason.startswith("its host tells: ") and bool(said) and said <= codes
+    return reason.startswith("its host reports: ") and bool(said) and said <= codes
 
 
 def packets_of(texts, packets):

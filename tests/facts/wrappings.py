@@ -355,7 +355,7 @@ def translations(whole):
                 functools.partial(translated, old=address, new=new),
                 names=(
                     (".".join(map(str, new)), ".".join(map(str, address))),
-                    ("; the client has reached the server outside its own subnet", ""),
+                    ("; the server is outside the subnet of the client", ""),
                 ),
             )
 

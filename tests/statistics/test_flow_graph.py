@@ -16,7 +16,7 @@ import wire
 from report_runs import ALL, CALM, MALFORMED, PATHS, REAL, TWO, copy_of, report
 from sharkd_tables import ask_all, conversations, request, taps
 
-CLC = {1: "asks for SMC-R", 2: "accepts", 3: "confirms", 4: "declines"}
+CLC = {1: "proposes SMC-R", 2: "accepts", 3: "confirms", 4: "declines"}
 LLC = {
     1: "CONFIRM LINK",
     2: "ADD LINK",
@@ -28,7 +28,7 @@ LLC = {
     8: "CONFIRM RKEY CONTINUATION",
     9: "DELETE RKEY",
 }
-ANSWERS = re.compile(r"confirms|rejects|accepts|agrees|refuses|answers|does not know")
+ANSWERS = re.compile(r"confirms|rejects|accepts|refuses|answers|responds|does not know")
 DONE, CLOSED, ABORT = (
     0x80,
     0x40,
@@ -134,8 +134,8 @@ def is_true_of(found, frame, sentence):
             )
     if match := re.match(r"The \w+ sends (its|data|[\d,]+ bytes)", sentence):
         return is_write(found, frame) or "over TCP" in sentence
-    if re.search(r"write no more|is done with|aborts", sentence):
-        bit = DONE if "no more" in sentence else CLOSED if "is done" in sentence else ABORT
+    if re.search(r"write no more|closes the|aborts", sentence):
+        bit = DONE if "no more" in sentence else CLOSED if "closes" in sentence else ABORT
         return bool(cdc(found, frame) is not None and cdc(found, frame)[25] & bit)
     if match := re.search(r"(waits for|refuses|receive buffer for) (frame|PSN) (\d+)", sentence):
         packet = found.packets.get(frame)

@@ -74,7 +74,7 @@ def clc_paths(message):
     yield (*node, "Version", f"Version {flags >> 4}")
     yield (*node, "Direction", DIRECTIONS[message.sender])
     if kind in (2, 3):
-        yield (*node, "Outcome", "First contact" if flags & 8 else "Link group goes on")
+        yield (*node, "Outcome", "First contact" if flags & 8 else "Existing link group")
     if kind == 4:
         yield (*node, "Outcome", DECLINES[number(message.data, 16, 4)])
 

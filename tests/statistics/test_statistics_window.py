@@ -63,7 +63,7 @@ def pressed(findings):
     count = len(findings)
     chosen = [2, 1, count] if count > 1 else [count] * 3
     frame = f"frame {findings[-1]['frame']}" if findings else None
-    there = [frame, findings[-1]["filter"], frame, "", frame] if findings else []
+    there = [frame, f"smcr.finding == {len(findings)}", frame, "", frame] if findings else []
     return [
         *(str(number) for number in chosen),
         *there,

@@ -141,7 +141,7 @@ test_silence(gconstpointer data)
         play(&capture, HOST(CLIENT), target, psn, ping);
     }
     check(said(&capture, SMCR_EVENT_silent),
-          "The peer has stopped answering: the packet is sent for the fourth time",
+          "Peer silent: third retransmission of the packet, no answer",
           cases[i].cost);
     capture_close(&capture);
 }

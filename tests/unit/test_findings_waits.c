@@ -40,8 +40,8 @@ static const wait_case_t cases[] = {
 
     /* whose wait it is: the reader's from 60 % on */
     {.name = "60 % of the reader", .full = 1000, .reader = 600, .found = "note slow_reader 1",
-     .text = "The server's program reads slowly: 10.0.0.1:46464 → 10.0.0.2:8080 waited 1.00 s "
-             "(10 %) for space in a 64 KiB buffer"},
+     .text = "The program of server 10.0.0.2 reads slowly: 10.0.0.1:46464 → 10.0.0.2:8080 waited "
+             "1.00 s (10 %) for space in a 64 KiB buffer"},
     {.name = "nearly 60 % of the reader", .full = 1000, .reader = 599,
      .found = "note buffer_full 1", .text = "Receive buffer full: "},
     {.name = "a reader, for half of the time", .full = 5000, .reader = 5000,
@@ -54,13 +54,14 @@ static const wait_case_t cases[] = {
      .found = "note buffer_full 1"},
     {.name = "the path, for most of the time", .full = 9000, .found = "note buffer_full 1"},
     {.name = "a reader of nobody knows which side", .full = 1000, .reader = 1000,
-     .is_nameless = true, .found = "note slow_reader 1", .text = "The program reads slowly: "},
+     .is_nameless = true, .found = "note slow_reader 1",
+     .text = "The program of the reader reads slowly: "},
 
     /* a size is advised where the path took half of the time, and of a longest wait is spoken
      * elsewhere. A buffer of 64 KiB is filled in 1 s, and 1 s is waited: twice as much would do */
     {.name = "half of the time of the path", .full = 1000, .reader = 500, .longest = 300,
      .found = "note buffer_full 1",
-     .text = "in a 64 KiB buffer; with a round trip of 1.0 ms, 128 KiB would do"},
+     .text = "in a 64 KiB buffer; with a round trip of 1.0 ms, a buffer of 128 KiB is enough"},
     {.name = "nearly half of the time of the path", .full = 1000, .reader = 501, .longest = 300,
      .found = "note buffer_full 1", .text = "in a 64 KiB buffer; longest wait 300 ms"},
     {.name = "one wait is nearly all", .full = 1000, .reader = 1000, .longest = 899,
@@ -86,19 +87,20 @@ static const wait_case_t cases[] = {
     {.name = "loss of many packets, and a wait that nobody feels", .full = 499, .reader = 499,
      .lasts = 900, .longest = 99, .lost = 39, .found = "warn loss 30, warn slow_reader 1"},
     {.name = "a single stop of the reader", .full = 1000, .reader = 1000, .stop = 500,
-     .found = "note slow_reader 1", .text = "The server's program read nothing for 500 ms: "},
+     .found = "note slow_reader 1",
+     .text = "The program of server 10.0.0.2 read nothing for 500 ms: "},
     {.name = "several stops of the reader", .full = 1001, .reader = 1001, .stop = 500,
-     .found = "note slow_reader 1", .text = "The server's program reads slowly: "},
+     .found = "note slow_reader 1", .text = "The program of server 10.0.0.2 reads slowly: "},
     {.name = "a queue on the path", .full = 1000, .acks = 20, .longest = 300,
      .found = "note buffer_full 1",
-     .text = "; acknowledgements took 2.0 ms at best, 20 ms on average, as with a queue on the "
+     .text = "; acknowledgements took 2.0 ms at best, 20 ms on average, as from a queue on the "
              "path"},
     {.name = "a path that is long", .full = 1000, .acks = 19, .found = "note buffer_full 1",
-     .text = "would do"},
+     .text = "is enough"},
 
     /* the answer of the server's program */
     {.name = "an answer after half a second", .answer = 500, .found = "note slow_answer 1",
-     .text = "The server's program took 500 ms to answer 10.0.0.1:46464 → 10.0.0.2:8080"},
+     .text = "The program of server 10.0.0.2 took 500 ms to answer 10.0.0.1:46464 → 10.0.0.2:8080"},
     {.name = "an answer after nearly half a second", .answer = 499, .found = ""},
     {.name = "a client that takes its time", .client_answers = 5000, .found = ""},
     {.name = "an answer of nobody knows whose", .answer = 500, .is_nameless = true, .found = ""},

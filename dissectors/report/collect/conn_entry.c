@@ -496,9 +496,9 @@ longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
     if (!longest->response_frame && !is_unanswered(counted, longest))
         return NULL;
     return wmem_strdup_printf(
-        scope, "%s%s on link %u%s", contact->longest_step_after_response ? "what follows " : "",
+        scope, "%s%s on link %u%s", contact->longest_step_after_response ? "the step after " : "",
         val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
-        longest->response_frame ? "" : ", which got no answer");
+        longest->response_frame ? "" : ", without an answer");
 }
 
 static void

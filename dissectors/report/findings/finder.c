@@ -243,7 +243,7 @@ smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char
     for (uint32_t i = 0; i < finder->notice_count; i++) {
         const smcr_figure_notice_t *notice = &finder->notices[i];
         if (is_icmp_between(notice, one, other))
-            wmem_strbuf_append_printf(text, "; ICMP (frame %" PRIu32 ") of %s",
+            wmem_strbuf_append_printf(text, "; ICMP (frame %" PRIu32 "): %s",
                                       notice->first.frame, notice->kind);
     }
     return wmem_strbuf_finalize(text);

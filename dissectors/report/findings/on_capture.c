@@ -25,16 +25,14 @@ typedef struct {
     wmem_array_t *frames; /* first frame of each connection, and the frame that names it */
 } late_conns_t;
 
-/* Returns "it", "them" or "2 of them": a pronoun for the connections whose ends a host has
- * reported. */
+/* Returns "2 of them " if a host has reported the ends of some of the connections; "" if it has
+ * reported the ends of all. */
 static const char *
-named_pronoun(const smcr_finder_t *finder, const late_conns_t *late)
+which_are_named(const smcr_finder_t *finder, const late_conns_t *late)
 {
-    if (late->count == 1)
-        return "it";
     if (late->named == late->count)
-        return "them";
-    return wmem_strdup_printf(finder->scope, "%" PRIu64 " of them", late->named);
+        return "";
+    return wmem_strdup_printf(finder->scope, "%" PRIu64 " of them ", late->named);
 }
 
 /* Returns text that names the host that has reported the ends of connections; "" if no host has.
@@ -47,12 +45,12 @@ named_text(const smcr_finder_t *finder, const late_conns_t *late)
 
     if (!late->named)
         return "";
-    const char *which = named_pronoun(finder, late);
+    const char *which = which_are_named(finder, late);
     if (by->named_frame.frame == 0)
-        return wmem_strdup_printf(finder->scope, "; the smcss file of %s names %s", by->named_by,
-                                  which);
-    return wmem_strdup_printf(finder->scope, "; what %s told in frame %u names %s", by->named_by,
-                              by->named_frame.frame, which);
+        return wmem_strdup_printf(finder->scope, "; %sidentified from the smcss file of %s", which,
+                                  by->named_by);
+    return wmem_strdup_printf(finder->scope, "; %sidentified from netlink (%s, frame %u)", which,
+                              by->named_by, by->named_frame.frame);
 }
 
 /* Returns a display filter of the connection. The filter also selects tcp.stream if it is known:
@@ -125,7 +123,7 @@ find_late_start(smcr_finder_t *finder)
                                            .when = same ? items.first : late.earliest->first_frame,
                                            .frames = late.frames,
                                            .filter = filter},
-                    "%s: the capture lacks the beginning%s",
+                    "%s: the capture starts mid-connection%s",
                     smcr_words_connections(finder->scope, late.earliest, late.count),
                     named_text(finder, &late));
 }
@@ -212,8 +210,8 @@ find_one_sided(smcr_finder_t *finder)
                                            .when = first->first_frame,
                                            .frames = SMCR_FINDER_FRAMES(finder, first->last_frame),
                                            .filter = filter_of_flow(finder, first)},
-                    "The capture has no RoCE packet from %s to %s, though some are acknowledged: "
-                    "is one direction left out?",
+                    "One direction is not captured: no RoCE packet from %s to %s, but "
+                    "acknowledgements of such packets",
                     first->dst, first->src);
 }
 
@@ -247,15 +245,15 @@ device_text(const smcr_finder_t *finder, const smcr_entry_queue_pair_t *end)
 }
 
 /* Returns which ports have the RoCE packets of the connection, as CLC says: by GID and MAC address
- * of both devices. Without them, asks whether a port is left out. */
+ * of both devices. Without them, the text names no port. */
 static const char *
 ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 {
     const smcr_entry_link_t *link = subject ? link_of_stream(finder, subject->stream) : NULL;
 
     if (!link)
-        return "is a port left out?";
-    return wmem_strdup_printf(finder->scope, "capture the port of client %s or server %s",
+        return "capture the RoCE port, too";
+    return wmem_strdup_printf(finder->scope, "capture the RoCE port of client %s or server %s",
                               device_text(finder, &link->client),
                               device_text(finder, &link->server));
 }
@@ -277,7 +275,7 @@ find_no_roce(smcr_finder_t *finder)
                                            .count = notice.count,
                                            .when = notice.first,
                                            .filter = notice.filter},
-                    "The capture has no RoCE packet that is known to be of %s: %s",
+                    "RoCE is not captured for %s: %s",
                     smcr_words_and_more(finder->scope, smcr_finder_subject(finder, notice.subject),
                                         notice.count),
                     ports_text(finder, notice.subject));
@@ -296,7 +294,7 @@ find_cut_frames(smcr_finder_t *finder)
                                               .count = smcr_figure_or_zero(capture->cut_frames),
                                               .when = notice.first,
                                               .filter = "frame.cap_len < frame.len"},
-                       "%s of %s cut: the capture has only their beginnings",
+                       "%s of %s truncated by snaplen",
                        smcr_words_number(finder->scope, capture->cut_frames),
                        smcr_words_things(finder->scope, capture->frames, "frame"));
 }
@@ -447,8 +445,8 @@ find_stop(smcr_finder_t *finder, const host_pair_t *pair)
                                .frames = SMCR_FINDER_FRAMES(finder, pair->first, pair->last),
                                .filter = wmem_strdup_printf(
                                    finder->scope, "frame.number >= %" PRIu32, pair->first.frame)},
-        "%s and %s fall silent at the same time, %s before the end (%s): port, cable or host "
-        "down, or the programs pause%s",
+        "%s and %s stop sending at the same time, %s before the end of the capture (%s): port, "
+        "cable or host down, or programs idle%s",
         one->client.addr, one->server.addr,
         smcr_words_duration(finder->scope, finder->report->capture.last_time - pair->last.time),
         smcr_words_connections(finder->scope, one, pair->count),
@@ -483,10 +481,10 @@ find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
                                .frames = SMCR_FINDER_FRAMES(finder, idle->first, idle->last),
                                .filter = wmem_strdup_printf(
                                    finder->scope, "frame.number >= %" PRIu32, idle->first.frame)},
-        "%s: open and silent in the last %s%s",
+        "%s: open, no packet in the last %s%s",
         smcr_words_connections(finder->scope, idle->one, idle->count),
         smcr_words_duration(finder->scope, finder->report->capture.last_time - idle->last.time),
-        are_all_alive ? "; other packets pass between the hosts" : "");
+        are_all_alive ? "; the hosts exchange other packets" : "");
 }
 
 /* Whether packets pass between the hosts a second or more after the connection's last packet. */

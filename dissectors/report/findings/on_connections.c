@@ -112,9 +112,9 @@ filter_of_all(const smcr_finder_t *finder, const alike_conns_t *group, const cha
  * TCP_FASTOPEN (smc_setsockopt()). */
 static const char *const signs[] = {
     [SMCR_FIGURE_SIGN_NONE] = "",
-    [SMCR_FIGURE_SIGN_NOPS] = "; six NOPs in a row: a firewall may have overwritten it",
+    [SMCR_FIGURE_SIGN_NOPS] = "; six NOPs in a row: a firewall may have removed it",
     [SMCR_FIGURE_SIGN_FAST_OPEN] =
-        "; the handshake has TCP Fast Open, with which Linux uses no SMC-R",
+        "; TCP Fast Open is in use, with which Linux does not use SMC-R",
 };
 
 /* Whether the peers may have no EID in common. There is no diagnosis code for this. A Linux server
@@ -214,7 +214,7 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
                                .rank = rank_of_fallback(fallback),
                                .filter = filter_of_all(finder, group, "smcr.fallback")},
         "%s %s: %s%s%s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
-        fallback->reason ? fallback->reason : "reason not known", other_cause(finder, group->first),
+        fallback->reason ? fallback->reason : "reason unknown", other_cause(finder, group->first),
         smcr_finding_is_timeout(fallback->code) ? icmp_text(finder, group) : "");
 }
 
@@ -574,8 +574,8 @@ find_idle_closes(smcr_finder_t *finder)
     }
     if (!count)
         return;
-    const char *use = worst->end->written_after == SMCR_FIGURE_YES ? "wrote to it later"
-                                                                   : "gave it up";
+    const char *use = worst->end->written_after == SMCR_FIGURE_YES ? "wrote to it"
+                                                                   : "closed it";
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_IDLE_CLOSE,
                                            .count = count,
@@ -649,7 +649,7 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s, without a close%s%s", reset_text(finder, is_reset, &group, ""),
+                    "%s, without a CDC close%s%s", reset_text(finder, is_reset, &group, ""),
                     losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "");
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
@@ -706,10 +706,10 @@ cause_of_silence(const smcr_finder_t *finder)
     SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows)
         if (answers_later(flow, first))
             return wmem_strdup_printf(finder->scope,
-                                      ": no answer to SYNs with the SMC-R option: %s answers "
-                                      "others: a firewall, or a full accept queue",
+                                      ": no answer to SYNs with the SMC-R option; %s answers other "
+                                      "connections: a firewall, or a full accept queue",
                                       flow->dst);
-    return ": no answer to SYNs with the SMC-R option: a dead host, or a firewall";
+    return ": no answer to SYNs with the SMC-R option: host down, or a firewall";
 }
 
 void
@@ -720,12 +720,12 @@ smcr_finding_on_connections(smcr_finder_t *finder)
     find_resets(finder);
     find_fallbacks(finder);
     find_alike(finder, is_over_too_soon, SMCR_FIGURE_FOUND_NO_OPTION,
-               " stayed on TCP: TCP ended before CLC began");
+               " stayed on TCP: TCP ended before CLC");
     find_alike(finder, is_not_offered, SMCR_FIGURE_FOUND_NO_OPTION,
                " stayed on TCP: the client's SYN has no SMC-R option");
     find_alike(finder, is_refused, SMCR_FIGURE_FOUND_NO_CONNECTION,
-               ": TCP refused the connection: nobody listens, or a firewall answers");
+               ": connection refused: no listener, or a firewall");
     find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION, cause_of_silence(finder));
     find_alike(finder, is_unfinished, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED,
-               ": the capture does not show how the handshake ended");
+               ": handshake outcome unknown");
 }

@@ -32,12 +32,12 @@ effect_of_damage(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
 
     if (trouble->retransmitted)
         return wmem_strdup_printf(
-            finder->scope, "the receiver drops %s%s, %s after NAKs for %s", them,
+            finder->scope, "the receiver discards %s%s, %s after NAKs for %s", them,
             smcr_finding_trouble_retransmitted(finder, trouble->retransmitted),
             smcr_words_number(finder->scope, trouble->answered), them);
     if (smcr_finder_is_filtered(finder))
-        return "damaged on the way, or in the capture alone";
-    return "nothing was retransmitted, so perhaps damaged in the capture alone";
+        return "damaged upstream of the capture point, or by the capture";
+    return "no packet was retransmitted: perhaps damaged by the capture only";
 }
 
 /* Finding: damaged packets. The ICRC of a packet does not match its bytes. The plugin checks ICRCs
@@ -256,7 +256,7 @@ find_congestion(smcr_finder_t *finder)
     bool is_heavy = is_frequent(&marked) || is_frequent(&notified);
     uint64_t wait = is_heavy ? longest_path_wait(finder) : 0;
     const char *waited = !wait ? ""
-                               : wmem_strdup_printf(finder->scope, "; a writer waited %s for it",
+                               : wmem_strdup_printf(finder->scope, "; a writer waited %s",
                                                     smcr_words_duration(finder->scope, wait));
 
     smcr_finder_add_as(finder, is_heavy ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
@@ -301,7 +301,7 @@ find_cm_retransmissions(smcr_finder_t *finder)
                                            .count = notice.count,
                                            .when = notice.first,
                                            .filter = notice.filter},
-                    "RDMA-CM, %s: %s retransmitted%s: messages are lost, or answers are late",
+                    "RDMA-CM, %s: %s retransmitted%s: messages lost, or answers delayed",
                     smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "message"),
                     notice.count > 1 ? ", the first one here" : "");

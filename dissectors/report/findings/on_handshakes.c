@@ -62,7 +62,7 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
     bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER;
 
     return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
-               ? ": option echoed without SMC, or a firewall"
+               ? ": option only echoed, or a firewall"
                : "";
 }
 
@@ -88,8 +88,8 @@ unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *
 {
     const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
     const char *meaning = answers_elsewhere(finder, conn)
-                              ? "it answers others: lost on the path"
-                              : "lost on the path, or host gone";
+                              ? "it answers other connections: lost on the path"
+                              : "lost on the path, or host down";
 
     return wmem_strdup_printf(
         finder->scope, "the %s never acknowledged %s, sent %" PRIu64 " times in %s: %s",
@@ -109,8 +109,8 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
         return unacknowledged_text(finder, conn);
     case SMCR_FIGURE_HANDSHAKE_OTHER_DATA:
         return wmem_strdup_printf(finder->scope,
-                                  "the server answered %s with %s: it has no SMC, and its SYN-ACK "
-                                  "only echoes the option",
+                                  "the server answered %s with %s: it has no SMC-R, and its "
+                                  "SYN-ACK only echoes the option",
                                   step_text(finder, end), end->answer ? end->answer : "other data");
     default:
         return wmem_strdup_printf(
@@ -253,8 +253,8 @@ find_two_declines(smcr_finder_t *finder)
                                .when = fallback->crossed_frame,
                                .frames = frames,
                                .filter = filter ? filter : "smcr.clc.type == 4"},
-        "%s: the %s declined, and %s later the %s (frame %" PRIu32
-        "): each program gets the other side's Decline as data",
+        "%s: the %s declined, and %s later the %s (frame %" PRIu32 "): each program reads the "
+        "Decline of the other side as data",
         smcr_words_connections(finder->scope, first, count), by_client ? "client" : "server",
         smcr_words_duration(finder->scope, later), by_client ? "server" : "client",
         fallback->crossed_frame.frame);
@@ -294,8 +294,8 @@ const char *
 smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     return is_group_full(finder, conn)
-               ? ", as when no queue pair is left; 255 connections fill the link group"
-               : ", as when no queue pair is left for a new link group";
+               ? "; perhaps no queue pair is left: 255 connections fill the link group"
+               : "; perhaps no queue pair is left for a new link group";
 }
 
 void

@@ -294,7 +294,7 @@ find_left_link(const link_place_t *place)
                                            .when = failover.first_move,
                                            .frames = failover.frames,
                                            .filter = filter_of_moves(place, &failover)},
-                    "%s%s is left: %s", name_of(place), path_text(place),
+                    "%s%s is no longer used: %s", name_of(place), path_text(place),
                     failover_text(finder->scope, &failover));
 }
 
@@ -567,7 +567,7 @@ find_group_lost(smcr_finder_t *finder)
                                            .filter = notice.filter},
                     "%s ended with open connections%s", group,
                     notice.count > 1
-                        ? wmem_strdup_printf(finder->scope, ", as %s more did",
+                        ? wmem_strdup_printf(finder->scope, "; %s more, too",
                                              smcr_words_number(finder->scope, notice.count - 1))
                         : "");
 }

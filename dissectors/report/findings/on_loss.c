@@ -165,9 +165,9 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
 
     if (!sum->missing && !sum->repeated_after.read)
         return finder->report->capture.check_icrc == SMCR_FIGURE_YES
-                   ? "Packets lost or out of order downstream"
-                   : "Packets lost or out of order downstream, or damaged "
-                     "(-o smcr.check_icrc:TRUE)";
+                   ? "Packets lost or out of order downstream of the capture point"
+                   : "Packets lost or out of order downstream of the capture point, or damaged (-o "
+                     "smcr.check_icrc:TRUE)";
     if (is_in_order && are_lost_upstream(sum) && !sum->repeated_after.read)
         return "Packets lost";
     if (naks && naks == sum->late_naks)
@@ -194,12 +194,11 @@ static const char *
 unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
 {
     return wmem_strdup_printf(finder->scope, "%s%s",
-                              causes->timeout ? "without a NAK, as when a timer runs out"
-                                              : "for a cause that is not known",
+                              causes->timeout ? " without a NAK: timeouts" : ", cause unknown",
                               may_be_copies(finder) ? ", or captured twice" : "");
 }
 
-/* Returns "; a program waited 3.93 s from frame 1942 on" for the longest time in which a writer
+/* Returns "; program waited 3.93 s (frame 1942)" for the longest time in which a writer
  * waited for retransmissions; "" if no writer waited STALL or more. */
 static const char *
 longest_wait_text(const smcr_finder_t *finder)
@@ -213,7 +212,7 @@ longest_wait_text(const smcr_finder_t *finder)
                 longest = wait;
     if (!longest || longest->lasted_s < STALL)
         return "";
-    return wmem_strdup_printf(finder->scope, "; a program waited %s from frame %" PRIu32 " on",
+    return wmem_strdup_printf(finder->scope, "; program waited %s (frame %" PRIu32 ")",
                               smcr_words_duration(finder->scope, longest->lasted_s),
                               longest->begin_frame.frame);
 }
@@ -246,10 +245,10 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
                                   SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
                                                     {causes->read, "after lost READ responses"},
                                                     {causes->timeout, "after timeouts"},
-                                                    {causes->unknown, "for an unknown cause"}),
+                                                    {causes->unknown, "with cause unknown"}),
                                   duration_text(finder, trouble));
     return wmem_strdup_printf(
-        finder->scope, "%s retransmitted %s%s", packets, unproven_cause(finder, causes),
+        finder->scope, "%s retransmitted%s%s", packets, unproven_cause(finder, causes),
         trouble->slowest >= STALL ? duration_text(finder, trouble) : "");
 }
 
@@ -372,18 +371,15 @@ add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(count), 0);
 }
 
-/* Returns, as the end of a sentence, why the capture does not have the packets. */
+/* Returns, as the end of a sentence, why packets are missing in the capture. */
 static const char *
 cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
-    const char *comma = trouble->others ? "," : "";
-
     if (trouble->at && is_unreliable(trouble->at))
-        return " of UC, which retransmits none: lost, or not captured";
+        return "lost or not captured; UC does not retransmit";
     if (!smcr_finder_notice(finder, "smcr.out_of_order").count)
-        return wmem_strdup_printf(finder->scope, "%s that nobody retransmitted", comma);
-    return wmem_strdup_printf(finder->scope, "%s that nobody retransmitted, or has %s out of order",
-                              comma, trouble->count == 1 ? "it" : "them");
+        return "not captured, and not retransmitted";
+    return "not captured or out of order, and not retransmitted";
 }
 
 /* Returns the packet after the first gap of the flow with the most missing packets. If it is not
@@ -414,7 +410,7 @@ find_missing(smcr_finder_t *finder)
                                .count = trouble.count,
                                .when = first_missing(finder, &trouble),
                                .filter = "smcr.packet_ahead"},
-        "The capture lacks %s%s%s", smcr_words_things(finder->scope, trouble.count, "RoCE packet"),
+        "Sequence gaps: %s%s %s", smcr_words_things(finder->scope, trouble.count, "RoCE packet"),
         smcr_finding_trouble_hosts(finder, &trouble), cause_of_missing(finder, &trouble));
 }
 

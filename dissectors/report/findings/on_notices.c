@@ -166,7 +166,7 @@ item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 }
 
 /* Makes a finding of all items of one kind. The sentence has the subject of the first item, the
- * side that broke a rule, the text of the first item, and the number of further items. */
+ * side that broke a rule, the text of the first item, and the number of items. */
 static void
 find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
@@ -181,8 +181,8 @@ find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     finding.text = wmem_strdup_printf(
         finder->scope, "%s: %s%s%s", smcr_finder_subject(finder, sum.subject),
         fault_text(finder, &sum), item_text(finder, &sum),
-        sum.count > 1 ? wmem_strdup_printf(finder->scope, " (and %s more in the capture)",
-                                           smcr_words_things(finder->scope, sum.count - 1, "time"))
+        sum.count > 1 ? wmem_strdup_printf(finder->scope, " (%s)",
+                                           smcr_words_things(finder->scope, sum.count, "time"))
                       : "");
     smcr_finder_add_item(finder, rank_of(notice), finding);
 }
@@ -203,7 +203,7 @@ find_too_big(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                                            .filter = strchr(hosts->src, ':')
                                                          ? "icmpv6.type == 2"
                                                          : "icmp.type == 3 && icmp.code == 4"},
-                    "%s: packets are larger than the path MTU and are lost, %s of %s",
+                    "%s: packets exceed the path MTU and are lost; %s: %s",
                     smcr_words_hosts(finder->scope, hosts->src, hosts->dst),
                     smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
 }
@@ -214,7 +214,7 @@ static void
 find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
     const smcr_figure_subject_t *hosts = notice->subject;
-    const char *error = wmem_strdup_printf(finder->scope, "; ICMP (frame %" PRIu32 ") of %s",
+    const char *error = wmem_strdup_printf(finder->scope, "; ICMP (frame %" PRIu32 "): %s",
                                            notice->first.frame, notice->kind);
     wmem_array_t *frames = smcr_finder_frames(finder);
 
@@ -235,7 +235,7 @@ find_undelivered(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
                                            .frames = frames,
                                            .filter = strchr(hosts->src, ':') ? "icmpv6.type == 1"
                                                                              : "icmp.type == 3"},
-                    "%s: not delivered, %s of %s",
+                    "%s: packets not delivered; %s: %s",
                     smcr_words_hosts(finder->scope, hosts->src, hosts->dst),
                     smcr_words_things(finder->scope, notice->count, "ICMP error"), notice->kind);
 }

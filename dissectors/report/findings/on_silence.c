@@ -196,14 +196,15 @@ elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *sil
     const char *way;
     smcr_when_t when = heard_elsewhere(finder, silence, &way);
     const char *cause = silence->other_queue_pair_frame.frame
-                            ? "this queue pair fails, or only its packets are lost"
-                            : "its path or queue pair fails, not the host";
+                            ? "this queue pair failed, or only its packets are lost"
+                            : "its path or queue pair failed, not the host";
 
     bool is_tcp = when.frame == silence->tcp_frame.frame && !silence->other_link_frame.frame;
 
     if (when.frame > silence->end_frame.frame)
-        return wmem_strdup_printf(finder->scope, "; later it sent %s (frame %" PRIu32 "), never %s",
-                                  way, when.frame, is_tcp ? "on RoCE" : "here");
+        return wmem_strdup_printf(finder->scope,
+                                  "; later it sent %s (frame %" PRIu32 "), but not %s", way,
+                                  when.frame, is_tcp ? "on RoCE" : "here");
     return wmem_strdup_printf(finder->scope, "; it sent %s (frame %" PRIu32 "): %s", way,
                               when.frame, cause);
 }
@@ -244,11 +245,11 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
         return elsewhere_text(finder, host->silence);
     if (host->other)
         return wmem_strdup_printf(finder->scope,
-                                  "; nor from %s at the same time: the host, or all paths to it",
+                                  "; none from %s at the same time: the host, or all paths to it",
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
-               ? "; nor anything else from it in that time: host or path"
-               : "; nor anything else from it until the end: host, path or queue pair";
+               ? "; no other packet from it in that time: host or path"
+               : "; no other packet from it until the end: host, path or queue pair";
 }
 
 /* Returns "for 3.93 s and 210 retransmissions", with the number of times if there are several. */
@@ -289,11 +290,11 @@ silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 
     if (is_dead(finder, host))
         return wmem_strdup_printf(finder->scope,
-                                  "%s stopped answering: nothing came back to %s%s %s%s",
+                                  "%s stopped answering %s%s: no packet %s%s",
                                   flow->dst, flow->src, link_text(finder, flow), length,
                                   cause_text(finder, host));
     return wmem_strdup_printf(
-        finder->scope, "Nothing came back from %s%s to %s %s%s",
+        finder->scope, "No packet from %s%s to %s %s%s",
         smcr_words_queue_pair(finder->scope, flow->dst, flow->dst_qpn), link_text(finder, flow),
         flow->src, length, cause_text(finder, host));
 }
@@ -367,10 +368,11 @@ find_unheard(smcr_finder_t *finder)
                         .count = count,
                         .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
                         .filter = "smcr.retransmission"},
-                    "No answer to %s is captured from %s%s: %s of %s retransmitted; a dead path, "
-                    "or one direction is not captured%s",
-                    worst->src, smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
-                    link_text(finder, worst), smcr_words_number(finder->scope, worst->repeated),
+                    "No packet from %s%s to %s is captured: %s of %s retransmitted; path down, or "
+                    "one direction not captured%s",
+                    smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
+                    link_text(finder, worst), worst->src,
+                    smcr_words_number(finder->scope, worst->repeated),
                     smcr_words_things(finder->scope, worst->packets, "packet"),
                     smcr_finder_undelivered(finder, worst->src, worst->dst));
 }

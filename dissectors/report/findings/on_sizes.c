@@ -70,8 +70,8 @@ question_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     uint64_t mtu = link_mtu(finder, flow);
 
     if (!mtu)
-        return "is the path MTU too small?";
-    return wmem_strdup_printf(finder->scope, "is the path MTU below the RoCE MTU of %s bytes?",
+        return "check the path MTU";
+    return wmem_strdup_printf(finder->scope, "check the path MTU, the RoCE MTU is %s bytes",
                               smcr_words_number(finder->scope, mtu));
 }
 

@@ -119,9 +119,9 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                         .filter =
                             "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
                             "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)"},
-                    "Congestion of TCP, %s: of %s, %s marked CE, and its receiver sent %s with ECE",
-                    name, smcr_words_things(finder->scope, sum->congested, "data segment"),
+                    "TCP congestion, %s: %s of %s marked CE, the receiver sent %s with ECE", name,
                     smcr_words_number(finder->scope, sum->marked),
+                    smcr_words_things(finder->scope, sum->congested, "data segment"),
                     smcr_words_things(finder->scope, sum->echoed, "segment"));
 }
 

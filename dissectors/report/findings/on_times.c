@@ -251,7 +251,7 @@ queue_text(const smcr_finder_t *finder, const wait_t *wait)
 
     return wmem_strdup_printf(
         finder->scope,
-        "; acknowledgements took %s at best, %s on average, as with a queue on the path",
+        "; acknowledgements took %s at best, %s on average, as from a queue on the path",
         smcr_words_duration(finder->scope, acks->min),
         smcr_words_duration(finder->scope, mean(acks)));
 }
@@ -268,25 +268,34 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
 
     if (!has_long_path(wait) || !knows_path)
         return longest_text(finder, wait);
-    return wmem_strdup_printf(finder->scope, "; with a round trip of %s, %s would do",
+    return wmem_strdup_printf(finder->scope, "; with a round trip of %s, a buffer of %s is enough",
                               smcr_words_duration(finder->scope, wait->round_trip),
                               size_of(finder, needed_buffer_size(wait)));
 }
 
-/* Returns the beginning of the sentence, which names the cause of the wait. If the client's address
- * is not known, the text names neither client nor server. */
+/* Returns an end of the connection with its role: "server 10.0.0.2"; "the reader" if the client's
+ * address is not known. */
+static const char *
+reader_name(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool is_server)
+{
+    if (!conn->client.addr || !conn->server.addr)
+        return "the reader";
+    return wmem_strdup_printf(finder->scope, "%s %s", is_server ? "server" : "client",
+                              is_server ? conn->server.addr : conn->client.addr);
+}
+
+/* Returns the beginning of the sentence, which names the cause of the wait, and whose side it is
+ * on. */
 static const char *
 blame_text(const smcr_finder_t *finder, const wait_t *wait)
 {
-    const char *side = wait->to_server ? "server's " : "client's ";
-
     if (!has_slow_reader(wait))
         return "Receive buffer full";
-    if (!wait->conn->client.addr)
-        side = "";
     if (!is_one_stop(wait))
-        return wmem_strdup_printf(finder->scope, "The %sprogram reads slowly", side);
-    return wmem_strdup_printf(finder->scope, "The %sprogram read nothing for %s", side,
+        return wmem_strdup_printf(finder->scope, "The program of %s reads slowly",
+                                  reader_name(finder, wait->conn, wait->to_server));
+    return wmem_strdup_printf(finder->scope, "The program of %s read nothing for %s",
+                              reader_name(finder, wait->conn, wait->to_server),
                               smcr_words_duration(finder->scope, wait->stop->lasted_s));
 }
 
@@ -464,7 +473,8 @@ find_slow_answer(smcr_finder_t *finder)
                                            .frames = sum.frames,
                                            .filter = sum.filter ? sum.filter : "smcr",
                                            .cost = sum.cost},
-                    "The server's program took %s to answer %s, since frame %" PRIu32 "%s",
+                    "The program of %s took %s to answer %s, from frame %" PRIu32 "%s",
+                    reader_name(finder, sum.worst, true),
                     smcr_words_duration(finder->scope, sum.longest->lasted_s),
                     smcr_words_direction(finder->scope, sum.worst, true),
                     sum.longest->begin_frame.frame, other_answers_text(finder, &sum));
@@ -617,7 +627,7 @@ find_small_writes(smcr_finder_t *finder)
                                .count = count,
                                .when = first,
                                .filter = "smcr.write.len"},
-        "%s%s writes little at a time: %s, %s on average; each CDC message has 44", name,
+        "%s%s: many small writes (%s, %s on average), each needs a 44-byte CDC message", name,
         count > 1
             ? wmem_strdup_printf(finder->scope, " (and %s)",
                                  smcr_words_things(finder->scope, count - 1, "more direction"))

@@ -1,12 +1,10 @@
 /* A mark is a frame and the numbers of the findings that rest on the frame. A postdissector shows
- * the marks at the end of each frame. It is registered when the first pass collects, or a report
- * sets marks, for the first time: until then a frame costs nothing. Wireshark 4.0 has no function
- * for plugins that takes a postdissector back.
+ * the marks at the end of each frame. It is registered at start, since it has to see the first
+ * frame: before that frame a plugin does not know which fields a filter names.
  *
  * The first pass collects what the four taps of a report (listeners.c) would bring: packets of the
  * plugin come from the observer of the tap, expert items from their own observer, frames and TCP
- * segments from the postdissector. Frames before the first packet of SMC-R or RoCE are not
- * collected, since nobody has asked for smcr.finding so far.
+ * segments from the postdissector.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -28,18 +26,6 @@ static struct {
 
 /* What the first pass has collected; NULL: the first pass does not collect. */
 static smcr_collection_t *collected;
-
-static dissector_handle_t postdissector;
-static bool has_postdissector; /* `postdissector` is registered, for the rest of the process */
-
-/* Registers the postdissector when it is needed for the first time. */
-static void
-need_postdissector(void)
-{
-    if (!has_postdissector)
-        register_postdissector(postdissector);
-    has_postdissector = true;
-}
 
 /* ---- marks ---- */
 
@@ -79,8 +65,6 @@ smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames)
     }
     for (uint32_t i = 0; i < wmem_array_get_count(frames); i++)
         add_mark(wmem_array_index(frames, i));
-    if (count)
-        need_postdissector();
 }
 
 /* Shows the findings that rest on the frame. */
@@ -114,8 +98,7 @@ is_asked_for(void)
            proto_registrar_get_nth((unsigned)hf_smcr_finding_text)->ref_type != HF_REF_TYPE_NONE;
 }
 
-/* Whether the first pass collects the frame. The first packet of SMC-R or RoCE begins the
- * collecting. */
+/* Whether the first pass collects the frame. The first frame of the pass begins the collecting. */
 static bool
 is_collected(const packet_info *pinfo)
 {
@@ -124,7 +107,6 @@ is_collected(const packet_info *pinfo)
     if (!collected && is_asked_for()) {
         collected = smcr_collection_new(true);
         smcr_collection_skip(collected, pinfo);
-        need_postdissector();
     }
     return collected != NULL;
 }
@@ -168,7 +150,7 @@ collect_frame(tvbuff_t *tvb, packet_info *pinfo)
 static int
 dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
-    if (collected && !pinfo->fd->visited)
+    if (is_collected(pinfo))
         collect_frame(tvb, pinfo);
     else if (marks.scope)
         show_marks(tvb, pinfo, tree);
@@ -216,7 +198,7 @@ smcr_listener_marks_register(void)
 {
     static const smcr_tap_observer_t observer = {is_collected, collect_packet};
 
-    postdissector = create_dissector_handle(dissect_frame_end, -1);
+    register_postdissector(create_dissector_handle(dissect_frame_end, -1));
     smcr_tap_observe(&observer);
     smcr_item_observe(collect_item);
     register_postseq_cleanup_routine(end_pass);

@@ -188,19 +188,19 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
             taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-Rv1"},
             {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"},
             {versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"},
-            {versions[SMCR_FIGURE_IS_SMCR_V2_X], "SMC-Rv2 of unknown release"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2_X], "SMC-Rv2.0 or 2.1"},
             {versions[SMCR_FIGURE_IS_OF_NO_VERSION], "SMC-R of unknown version"},
             {outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"},
             {outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_FAILED], "failed in the handshake"},
             {outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION], "refused or not answered by TCP"},
-            {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "without an end of the handshake"}),
+            {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "handshake outcome unknown"}),
         SMCR_WORDS_COUNTS(taker->scope, {closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"},
                           {closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"},
                           {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
                           {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
-                          {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "with unknown end"}));
+                          {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "close not captured"}));
 }
 
 SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);

@@ -161,8 +161,8 @@ heading_of_links(const smcr_table_row_sink_t *taker)
                           {counts[SMCR_FIGURE_STATUS_DELETED], "deleted"},
                           {counts[SMCR_FIGURE_STATUS_REJECTED], "rejected"},
                           {normal, "rejected (normal with one device)"},
-                          {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}),
-        knows_clients ? "" : " (↔: which end is the client is not known)");
+                          {counts[SMCR_FIGURE_STATUS_UNKNOWN], "state unknown"}),
+        knows_clients ? "" : " (↔: client and server unknown)");
 }
 
 SMCR_TABLE(links, "SMC-R Links", LINK, heading_of_links);
@@ -308,7 +308,7 @@ left_out_text(const smcr_table_row_sink_t *taker, uint64_t counted)
     if (!left)
         return "";
     const char *thing = counted ? "other packet" : "packet";
-    return wmem_strdup_printf(taker->scope, "; %s of RoCE left out (-o smcr.roce:TRUE has them)",
+    return wmem_strdup_printf(taker->scope, "; %s of RoCE not analysed (-o smcr.roce:TRUE)",
                               smcr_words_things(taker->scope, left, thing));
 }
 
@@ -324,7 +324,7 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     if (!flows->length && !roce_left_out(&taker->report->capture, 0))
         return NULL;
     if (!flows->length)
-        return wmem_strdup_printf(taker->scope, "RDMA: no packet known to be of SMC-R%s",
+        return wmem_strdup_printf(taker->scope, "RDMA: no packet known to belong to SMC-R%s",
                                   left_out_text(taker, 0));
     for (uint32_t i = 0; i < flows->length + flows->rest; i++)
         smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, taker->scope);
@@ -332,7 +332,7 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     return wmem_strdup_printf(
         taker->scope, "RDMA: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {sum.packets, PLURAL(sum.packets, "packet")},
-                          {sum.repeated, "retransmitted"}, {sum.missing, "missing at first"},
+                          {sum.repeated, "retransmitted"}, {sum.missing, "in sequence gaps"},
                           {sum.copies, PLURAL(sum.copies, "duplicate")},
                           {naks, PLURAL(naks, "NAK")},
                           {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")}, {sum.ecn.ce, "marked CE"},

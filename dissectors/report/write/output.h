@@ -17,6 +17,13 @@
  * capture is. Times are UTC, and nothing depends on the locale. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report);
 
+/* Returns the display filter of the frames that a finding rests on; NULL: it rests on no frame.
+ * `number`: number of the finding. `is_marked`: Wireshark shows smcr.finding in these frames, under
+ * this number. Without the field, the filter is the one of the finding's rule. `scope` owns the
+ * filter. */
+const char *smcr_text_filter(wmem_allocator_t *scope, const smcr_entry_finding_t *finding,
+                             uint32_t number, bool is_marked);
+
 /* Writes the report as JSON (schema "smcr-report/1", docs/json.md), and a newline. Texts that are
  * not valid UTF-8 are made valid. */
 void smcr_json_write(FILE *file, const smcr_entry_report_t *report);

@@ -25,6 +25,8 @@ typedef struct {
     const smcr_entry_report_t *report; /* the report that is written */
     wmem_allocator_t *scope; /* memory pool that owns the texts of the page */
     unsigned most;           /* maximum number of rows of each table */
+    bool is_marked;          /* smcr.finding selects the frames of the findings
+                                (are_frames_marked()) */
 } page_t;
 
 /* ---- lines ---- */
@@ -111,13 +113,13 @@ write_capture(const page_t *page)
                                   smcr_words_things(page->scope, capture->frames, "frame"),
                                   smcr_words_bytes(page->scope, capture->bytes), when));
     if (capture->filter)
-        write_line(page, "only frames that match: %s; findings about what is missing are left out",
+        write_line(page, "display filter %s; no findings about missing packets",
                    smcr_words_clean(page->scope, capture->filter));
     if (smcr_figure_or_zero(capture->cut_frames))
-        write_line(page, "%s cut: the capture has only their beginnings",
+        write_line(page, "%s truncated by snaplen",
                    smcr_words_things(page->scope, capture->cut_frames, "frame"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
-        write_line(page, "read in one pass: a second one knows more (tshark -2; a window anew)");
+        write_line(page, "read in one pass; two passes show more (tshark -2; reopen the window)");
 }
 
 /* ---- findings ---- */
@@ -138,26 +140,50 @@ when_of(const page_t *page, const smcr_when_t *when)
                               when->frame, micros / 1000000, micros % 1000000);
 }
 
+const char *
+smcr_text_filter(wmem_allocator_t *scope, const smcr_entry_finding_t *finding, uint32_t number,
+                 bool is_marked)
+{
+    if (!finding->frame.frame)
+        return NULL;
+    return is_marked ? wmem_strdup_printf(scope, "smcr.finding == %" PRIu32, number)
+                     : finding->filter;
+}
+
+/* Whether `tshark -2 -Y 'smcr.finding == 1'` finds the frames of the findings under their numbers
+ * in this report. It finds those of the first pass (finding_marks.h). A host that reports a socket
+ * late names a connection in the second pass only, which may change findings. Findings of a report
+ * with a display filter have other numbers. */
+static bool
+are_frames_marked(const smcr_entry_report_t *report)
+{
+    SMCR_FIGURE_EACH(connection, conn, report->connections)
+        if (conn->named_by)
+            return false;
+    return !report->capture.filter;
+}
+
 /* Writes a finding: severity and sentence in the first lines, then frame, time and display filter.
- * These three are in one line if they fit into it. */
+ * These three are in one line if they fit into it. A finding without frames has no filter. */
 static void
 write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
     const char *mark = wmem_strdup_printf(page->scope, SMCR_PAGE_MARK "%-5s ", number,
                                           smcr_figure_severity_words[finding->severity]);
-    const char *when = when_of(page, &finding->frame), *filter = "";
+    const char *when = when_of(page, &finding->frame), *line = "";
+    const char *filter = smcr_text_filter(page->scope, finding, number, page->is_marked);
     const char *indent = wmem_strdup_printf(page->scope, "%*s", (int)width(mark), "");
 
-    if (finding->filter)
-        filter = wmem_strdup_printf(page->scope, "%s-Y '%s'", *when ? "  " : "", finding->filter);
+    if (filter)
+        line = wmem_strdup_printf(page->scope, "  -Y '%s'", filter);
     write_item(page, mark, width(mark), finding->text);
-    if (width(mark) + width(when) + width(filter) <= SMCR_PAGE_WIDTH) {
+    if (width(mark) + width(when) + width(line) <= SMCR_PAGE_WIDTH) {
         write_item(page, indent, width(mark),
-                   wmem_strdup_printf(page->scope, "%s%s", when, filter));
+                   wmem_strdup_printf(page->scope, "%s%s", when, line));
         return;
     }
     write_item(page, indent, width(mark), when);
-    write_item(page, indent, width(mark), filter + strspn(filter, " "));
+    write_item(page, indent, width(mark), line + strspn(line, " "));
 }
 
 /* Returns the number of RoCE frames of other programs, which the report has not examined. These
@@ -190,7 +216,7 @@ write_nothing_wrong(const page_t *page)
 {
     const smcr_entry_report_t *report = page->report;
     bool has_smcr = report->connections.length || report->rdma_flows.length;
-    const char *scope = has_smcr ? " with SMC-R and TCP" : " with TCP; no SMC-R is here";
+    const char *scope = has_smcr ? " with SMC-R and TCP" : " with TCP (no SMC-R in the capture)";
 
     write_line(page, "Nothing is wrong%s, as far as %s.%s",
                report->capture.smcr_roce == SMCR_FIGURE_YES ? "" : scope,
@@ -203,9 +229,9 @@ write_nothing_wrong(const page_t *page)
 static void
 write_others(const page_t *page, uint64_t count, bool has_examined)
 {
-    write_line(page, "%s%s of other programs %s not looked at: preference \"Analyse other RoCE "
-               "packets, too\" (-o smcr.roce:TRUE)",
-               has_examined ? "" : "No SMC-R here. ",
+    write_line(page, "%s%s of other programs %s not analysed: preference \"Analyse other RoCE "
+                     "packets, too\" (-o smcr.roce:TRUE)",
+               has_examined ? "" : "No SMC-R in the capture. ",
                smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "was" : "were");
 }
 
@@ -458,7 +484,7 @@ write_rows(columns_t *table)
         write_cells(table, lines[line]);
 }
 
-/* Writes a table: its heading, the chosen rows, and the number of rows that are not shown. */
+/* Writes a table: its heading, the chosen rows, and the number of further rows. */
 static void
 write_rows_of(const page_t *page, const smcr_table_kind_t *kind)
 {
@@ -481,9 +507,8 @@ write_rows_of(const page_t *page, const smcr_table_kind_t *kind)
     write_item(page, "", INDENT, heading);
     if (table.chosen_count)
         write_rows(&table);
-    if (more)
-        write_line(page, table.chosen_count ? "and %s more: Statistics > %s, -z %s"
-                                      : "%s not shown: Statistics > %s, -z %s",
+    if (more && table.chosen_count)
+        write_line(page, "and %s more: Statistics > %s, -z %s",
                    smcr_words_number(page->scope, more), kind->title, kind->name);
 }
 
@@ -513,7 +538,7 @@ write_tcp(const page_t *page)
         smcr_entry_join(&sum, &flow->down, &smcr_entry_tcp_direction_description, page->scope);
     }
     trouble = SMCR_WORDS_COUNTS(page->scope, {sum.repeated_segments, "retransmitted"},
-                                {sum.copies, "that came twice"}, {sum.ce, "marked CE"},
+                                {sum.copies, "duplicated"}, {sum.ce, "marked CE"},
                                 {sum.sce, "marked ECT(1)"}, {sum.ece, "with ECE"},
                                 {sum.cwr, "with CWR"}, {sum.esce, "with NS"});
     if (!*trouble)
@@ -573,7 +598,8 @@ write_pauses(const page_t *page)
 static unsigned
 write_page(GString *text, const smcr_entry_report_t *report, unsigned most)
 {
-    page_t page = {text, report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK), most};
+    page_t page = {text, report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK), most,
+                   are_frames_marked(report)};
     unsigned lines = 0;
 
     g_string_truncate(text, 0);

@@ -139,7 +139,7 @@ give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t
 
     if (before && before != conn && !smcr_conn_has_closed(before) && !before->decline_frame)
         smcr_event_add(arrival, SMCR_EVENT_token_reused,
-                       "Connection %u had this alert token, and the capture does not show its end",
+                       "Connection %u had this alert token, and its close is not captured",
                        before->index);
     if (before && before != conn)
         conn->lgr->clocks_differ |= was_used_early(arrival, before);

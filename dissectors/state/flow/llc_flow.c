@@ -128,7 +128,7 @@ report_type(const smcr_exchange_message_t *message)
 
     if (smcr_evidence_knows_links(lgr))
         smcr_event_add(message->arrival, SMCR_EVENT_lgr_type,
-                       "The link group is of type %s now%s", names[lgr->type],
+                       "The link group is now of type %s%s", names[lgr->type],
                        single_device_text(lgr));
 }
 
@@ -201,7 +201,7 @@ take_in_confirmed_qp(const smcr_exchange_message_t *message)
     bool is_other_qp = !same_device || key.qpn != from->key.qpn;
     if (may_contradict && is_other_qp)
         smcr_event_add(message->arrival, SMCR_EVENT_link_mismatch,
-                       "The message names another queue pair than the link has at this end");
+                       "The queue pair in the message is not that of the link at this end");
 }
 
 /* Takes in where data begins in the sender's RMB elements: the flags of CONFIRM LINK say whether an
@@ -244,8 +244,7 @@ report_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
 {
     if (unknown && message->lgr->first_contact_captured)
         smcr_event_add(message->arrival, SMCR_EVENT_rkey_unknown,
-                       "RKeys that name no RMB of the sender on this link, as far as the capture "
-                       "shows: %u", unknown);
+                       "RKeys of no known RMB of the sender on this link: %u", unknown);
 }
 
 /* Takes in RTokens on `link`, which is being added, of RMBs of the sender. Each RToken comes with
@@ -487,7 +486,7 @@ ends_links(const smcr_exchange_message_t *message)
 static const char *
 asks_to_delete(bool by_client)
 {
-    return by_client ? "The client asks the server" : "One side asks or tells the other";
+    return by_client ? "The client requests the server" : "One side requests the other";
 }
 
 /* Takes in DELETE LINK for all links: the server's message ends the group, and a client's message
@@ -571,7 +570,7 @@ take_in_other_rtokens(const smcr_exchange_message_t *message, smcr_rmb_t *rmb)
                                 rtoken->va);
         else if (message->lgr->first_contact_captured)
             smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number,
-                           "The link group has no link with number %u, as far as the capture shows",
+                           "No link of the link group is known to have number %u",
                            rtoken->link);
     }
 }

@@ -36,7 +36,7 @@ static void
 report_silence(const smcr_arrival_t *arrival)
 {
     static const char text[] =
-        "The peer has stopped answering: the packet is sent for the fourth time";
+        "Peer silent: third retransmission of the packet, no answer";
     smcr_cost_t cost = smcr_cost_of_group(arrival->qp->link->lgr);
     char what[sizeof text + 64];
 

@@ -434,7 +434,8 @@ name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *con
 
 /* ---- reports of hosts ---- */
 
-static const char told_later[] = "The stream stands before where a host has told that it was";
+static const char told_later[] = "The position in the stream is below the one that a host has "
+                                 "reported";
 static const char told_cursors[] = "Cursors are not those of the connection with this token";
 static const char told_others[] = "Ends, role or sizes are not those of the connection";
 static const char told_twice[] = "Another socket has this token";
@@ -446,7 +447,7 @@ report_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *t
 {
     socket->is_contradicted = true;
     smcr_event_add(arrival, SMCR_EVENT_told_otherwise, "%s%s",
-                   socket->reported.is_from_file ? "The smcss file is not believed. " : "", text);
+                   socket->reported.is_from_file ? "The smcss file is ignored. " : "", text);
 }
 
 /* Whether the connection has its name from the report of the socket, or from the report of the

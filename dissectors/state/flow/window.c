@@ -338,7 +338,8 @@ tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
         return;
     }
     smcr_event_add(arrival, SMCR_EVENT_window_small_update,
-                   now.is_blocked ? "Less than a tenth is freed, and the writer is blocked" : NULL);
+                   now.is_blocked ? "The update frees less than a tenth, and the writer is "
+                                    "blocked" : NULL);
 }
 
 /* Reports that the reader has freed space in a full element, and whether this came late: the writer

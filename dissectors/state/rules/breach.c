@@ -22,7 +22,7 @@ add_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t do
     char *text = g_strdup_vprintf(format, arguments);
     smcr_event_t *kept =
         doubt.kind ? smcr_event_add(arrival, SMCR_EVENT_breach_doubtful,
-                                    "%s; but the capture lacks packets that may explain it", text)
+                                    "%s; but missing packets may explain it", text)
                    : smcr_event_add(arrival, event, "%s", text);
     kept->deferred_check = doubt.claim;
     g_free(text);

@@ -47,11 +47,12 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
 
     if (message->next_doubt.kind || message->may_be_replayed)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_gap,
-                       "Sequence number %u follows %u: CDC messages before this one are missing",
+                       "Sequence gap: number %u follows %u, CDC messages in between are missing",
                        now, before);
     else if (!message->sender->unverified)
         smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_seq_skipped, message->next_doubt,
-                                  "Sequence number %u follows %u, though no packet is missing", now,
+                                  "Sequence number %u follows %u, although no packet is "
+                                  "missing", now,
                                   before);
 }
 
@@ -124,7 +125,7 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         break;
     case SMCR_RING_FAULT_BACK:
         smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_backwards,
-                           "The %s cursor is behind that of the message before", cursor->name);
+                           "The %s cursor is below that of the previous message", cursor->name);
         break;
     case SMCR_RING_FAULT_ROUND:
         smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_wrap, message->next_doubt,
@@ -335,7 +336,7 @@ SMCR_RULES_CDC(check_urgent)
     if (is_next && begins_urgent_data(message) && !has_moved)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_urgent_flags, message->next_doubt,
-            "Urgent data are present, but the producer cursor is where it was before");
+            "Urgent data are present, but the producer cursor has not moved");
 }
 
 /* Whether the packet writes only bytes that were never written before, all of them after the urgent
@@ -360,7 +361,7 @@ SMCR_RULES_WRITE(check_urgent)
     if (is_unanswered && writes_after_urgent(write->place, stream) && has_never_moved(conn))
         smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_urgent_overrun,
                                   smcr_doubt_other(arrival, conn, answer),
-                                  "The writer does not wait until its urgent data have been taken");
+                                  "The writer does not wait until its urgent data have been read");
 }
 
 /* The reader reports urgent data at once, however much space its element has (R-4.7.5-3). The rule
@@ -383,8 +384,8 @@ SMCR_RULES_CDC(expect_urgent_answer)
     claim.deadline = deadline;
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_cdc_urgent_unanswered, smcr_doubt_answer(arrival, conn, reader, claim),
-        "For a second the reader does not tell that it has the urgent data; Linux waits "
-        "until its program has read them (smc_rx_update_consumer())");
+        "For a second the reader does not report the urgent data as read; Linux waits until its "
+        "program has read them (smc_rx_update_consumer())");
 }
 
 /* Remembers the time of the reader's answer to urgent data: the first CDC message that the reader
@@ -524,20 +525,20 @@ SMCR_RULES_CDC(check_after_end)
     if (sender->abort_frame)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_after_abort, message->next_doubt,
-            "The sender aborted the connection in frame %u, but goes on, as Linux may do "
+            "The sender aborted the connection in frame %u, but continues, as Linux may do "
             "(smc_tx_pending())", sender->abort_frame);
     else if (message->receiver->in.was_full)
         return;
     else if (sender->closed_frame && !aborts)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_after_close, message->next_doubt,
-            "The sender closed the connection in frame %u, but goes on, as Linux may do "
+            "The sender closed the connection in frame %u, but continues, as Linux may do "
             "(smc_tx_pending())", sender->closed_frame);
     else if (announces_after_done(message))
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_after_done, message->next_doubt,
-            "The message announces data, though its sender was done in frame %u, as Linux "
-            "may do (smc_tx_pending())", sender->sending_done_frame);
+            "The message announces data, although its sender was done in frame %u, as Linux may do "
+            "(smc_tx_pending())", sender->sending_done_frame);
 }
 
 /* A side does not withdraw "sending done" (R-4.8.1-7). Of the three flags that end data or the
@@ -585,8 +586,8 @@ SMCR_RULES_CDC(check_reused_element)
         smcr_rules_side(arrival, conn, reader)->next_user = next;
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_cdc_after_reuse, doubt,
-        "The RMB element belongs to connection %u by now, but the sender does not abort, "
-        "as Linux, which does not look (smc_connect_rdma())", next->index);
+        "The RMB element now belongs to connection %u, but the sender does not abort, as Linux, "
+        "which does not check (smc_connect_rdma())", next->index);
 }
 
 /* ---- all messages ---- */

@@ -79,8 +79,8 @@ check_known_qp(const smcr_arrival_t *arrival, const uint8_t *peer_id, const smcr
     if (lgr)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_clc_first_contact_wrong, doubt_qp(arrival, lgr, lgr->server, key),
-            "This is no first contact, but link group %u has no such queue pair, nor has "
-            "the capture another group with this server", lgr->index);
+            "This is no first contact, but link group %u has no such queue pair, and no other "
+            "group with this server is captured", lgr->index);
 }
 
 /* Whether the queue pair is the client's, on an active link of the group. */
@@ -166,8 +166,8 @@ check_taken(const smcr_arrival_t *arrival, const smcr_qp_t *qp, bool first_conta
                                 : smcr_doubt_message(arrival);
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_clc_qp_taken, doubt,
-        "Link group %u has this queue pair%s, and the capture does not show the end of "
-        "the link", link->lgr->index, text_of_taken(first_contact, active));
+        "Link group %u has this queue pair%s, and the end of the link is not "
+        "captured", link->lgr->index, text_of_taken(first_contact, active));
 }
 
 /* The rules of check_taken() and check_known_qp(), for the queue pair of an Accept. Without the
@@ -240,8 +240,7 @@ SMCR_RULES_CLC(check_subnet)
         conn->server_outside_subnet && smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION) == 1)
         smcr_breach_report(
             arrival, SMCR_EVENT_clc_other_subnet,
-            "The server accepts, but the address that the client has reached is in no "
-            "subnet or prefix of the Proposal");
+            "The server accepts, but its address is in no subnet or prefix of the Proposal");
 }
 
 /* ---- RMB elements and tokens ---- */
@@ -344,7 +343,7 @@ SMCR_RULES_CDC(check_element_in_use)
     smcr_breach_report_unless(
         arrival, reused->is_token ? SMCR_EVENT_token_in_use : SMCR_EVENT_rmb_element_in_use,
         smcr_doubt_or(smcr_doubt_place(arrival), doubt),
-        "The sender has given its %s to connection %u, but goes on with this one", what,
+        "The sender has given its %s to connection %u, but continues with this one", what,
         other->index);
 }
 

@@ -60,7 +60,7 @@ check_all_announced(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
     if (first)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_closed_unannounced, smcr_doubt_conn(arrival, conn),
-            "The sender is done with sending, but has not announced what frame %u wrote",
+            "The sender is done with sending, but has not announced the bytes of frame %u",
             first->frame);
 }
 
@@ -205,8 +205,8 @@ check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *co
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_write_after_close,
         smcr_doubt_or(smcr_doubt_seen_new(arrival, closed), doubt_owner(arrival, conn)),
-        "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux "
-        "does with what it has left (smc_tx_pending())", reader->closed_frame);
+        "The RDMA WRITE comes after its reader closed the connection in frame %u, as Linux does "
+        "with unsent data (smc_tx_pending())", reader->closed_frame);
 }
 
 /* Whether the packet is a WRITE with data on the link that the writer's last CDC message used, and

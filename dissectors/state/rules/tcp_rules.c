@@ -53,7 +53,8 @@ SMCR_RULES_CLC(check_order)
     if (!is_next_of_handshake(message))
         return;
     if (has_message(conn, type))
-        smcr_breach_report(arrival, SMCR_EVENT_clc_order, "This message was sent before");
+        smcr_breach_report(arrival, SMCR_EVENT_clc_order, "The sender has already sent this "
+                                                          "message");
     else if (type != SMCR_CLC_PROPOSAL && !has_message(conn, type - 1))
         smcr_breach_report(arrival, SMCR_EVENT_clc_order, "No %s precedes this message",
                            type == SMCR_CLC_ACCEPT ? "Proposal" : "Accept");
@@ -98,8 +99,8 @@ SMCR_RULES_CLC(check_time)
     if (time > PATIENCE && message->evidence.is_next)
         smcr_breach_report(
             arrival, SMCR_EVENT_clc_late,
-            "The connection goes on %u.%u seconds after the message in frame %u; Linux "
-            "ends it after 6", (unsigned)(time / SMCR_TIME_SECOND),
+            "The connection continues %u.%u seconds after the message in frame %u; Linux ends it "
+            "after 6 seconds", (unsigned)(time / SMCR_TIME_SECOND),
             (unsigned)(time % SMCR_TIME_SECOND / (SMCR_TIME_SECOND / 10)), asked->request_frame);
 }
 
@@ -114,7 +115,7 @@ SMCR_RULES_CLC(check_error_kept)
     if (message->evidence.is_next && kept->malformed_frame &&
         kept->malformed_by_server != smcr_arrival_role(arrival))
         smcr_breach_report(arrival, SMCR_EVENT_clc_error_kept,
-                           "The message in frame %u is malformed, but its receiver goes on",
+                           "The message in frame %u is malformed, but its receiver continues",
                            kept->malformed_frame);
 }
 
@@ -125,7 +126,7 @@ SMCR_RULES_CLC(check_reserved)
     if (smcr_rules_of_conn(conn)->mtu_reserved)
         smcr_breach_report(
             arrival, SMCR_EVENT_clc_error_kept,
-            "The MTU of the Accept is reserved, but the client goes on, as Linux does "
+            "The MTU of the Accept is reserved, but the client continues, as Linux does "
             "(smc_ib_modify_qp_rtr())");
 }
 
@@ -169,7 +170,7 @@ check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 
     if (is_next && knows_contact && has_no_answer(conn, by_server))
         smcr_breach_report(arrival, SMCR_EVENT_clc_decline_chases,
-                           "The sender has not got an answer to its last message");
+                           "The last message of the sender has no answer");
 }
 
 /* Returns the reason to doubt that the sender of the Decline had seen an LLC message before it
@@ -223,7 +224,7 @@ check_set_up(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
             "(smcr_serv_conf_first_link()), instead of resetting the TCP connection");
     else
         smcr_breach_report(arrival, SMCR_EVENT_clc_decline_late,
-                           "The %s for the second link was taken in before",
+                           "The %s for the second link was received before",
                            by_server ? "ADD LINK request" : "ADD LINK response");
 }
 

@@ -101,7 +101,7 @@ check_value(const smcr_arrival_t *arrival, const char *what, unsigned before, un
 
     if (!right)
         smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
-                           "The message has %s %u, but the one before %u", what, now, before);
+                           "The message has %s %u, but the previous one %u", what, now, before);
     return right;
 }
 
@@ -130,7 +130,8 @@ check_terms(const smcr_arrival_t *arrival, const smcr_rules_terms_t *before,
     if (!(now->features & ~before->features))
         return right;
     smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
-                       "The message has features 0x%04x, but the one before 0x%04x", now->features,
+                       "The message has features 0x%04x, but the previous one "
+                       "0x%04x", now->features,
                        before->features);
     return false;
 }
@@ -295,7 +296,7 @@ SMCR_RULES_CLC(check_limit)
         .has_come = has_ended, .about = kept->excess, .deadline = now + SMCR_TIME_SECOND};
     smcr_breach_report_unless(arrival, SMCR_EVENT_lgr_too_many_conns,
                               smcr_doubt_later_of_both(arrival, lgr, NULL, claim),
-                              "The link group has %u connections already, of %u that it may have",
+                              "The link group already has %u connections, the maximum is %u",
                               kept->open_conns, kept->terms.max_conns);
 }
 

@@ -29,7 +29,7 @@ check_deleted_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
                                                                 this link */
         smcr_breach_report_unless(arrival, SMCR_EVENT_write_deleted,
                                   smcr_doubt_next(arrival, deleted, claim),
-                                  "The RDMA WRITE goes to an RMB that was deleted in frame %u",
+                                  "The RDMA WRITE is to an RMB that was deleted in frame %u",
                                   rmb->deleted_frame);
 }
 
@@ -46,7 +46,7 @@ check_refused_rmb(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_write_unknown_rkey,
             smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
-            "The RDMA WRITE goes to an RMB that its writer has refused in frame %u",
+            "The RDMA WRITE is to an RMB that its writer has refused in frame %u",
             kept->refused_frame);
 }
 
@@ -61,7 +61,7 @@ SMCR_RULES_WRITE(check_rkey)
     if (!entry)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_write_unknown_rkey, smcr_doubt_rkey(arrival, arrival->qp, rkey),
-            "RKey 0x%08x names no RMB that the receiver has announced on this link", rkey);
+            "The receiver has announced no RMB with RKey 0x%08x on this link", rkey);
     else if (entry->rmb->deleted_frame)
         check_deleted_rmb(arrival, entry->rmb);
     else if (smcr_rules_of_rmb(entry->rmb)->refused_frame)
@@ -87,7 +87,7 @@ SMCR_RULES_WRITE(check_element)
     smcr_doubt_proof_t claim = {.has_come = conn_has_come, .about = rmb, .key = index};
     smcr_breach_report_unless(arrival, SMCR_EVENT_write_outside,
                               smcr_doubt_later(arrival, rmb->lgr, rmb->side, claim),
-                              "The RDMA WRITE goes to RMB element %u, which no connection uses",
+                              "The RDMA WRITE is to RMB element %u, which no connection uses",
                               index);
 }
 
@@ -110,7 +110,7 @@ SMCR_RULES_WRITE(check_eyecatcher)
 
     if (write->place->index && rmb->element_size && is_in_eyecatcher(write->place, rmb))
         smcr_breach_report(arrival, SMCR_EVENT_write_outside,
-                           "The RDMA WRITE goes to the eyecatcher of its RMB element");
+                           "The RDMA WRITE is to the eyecatcher of its RMB element");
 }
 
 /* Whether the packet ends after the end of its element. `size`: bytes of the element; 0: not
@@ -187,15 +187,15 @@ SMCR_RULES_WRITE(check_hole)
 
     if (!goes_back(in, write)) {
         smcr_breach_report_unless(arrival, SMCR_EVENT_write_hole, doubt,
-                                  "The RDMA WRITE leaves out %" PRIu64
-                                  " bytes, though no packet is missing", write->position - end);
+                                  "The RDMA WRITE skips %" PRIu64 " bytes, although no packet is "
+                                  "missing", write->position - end);
         return;
     }
     uint64_t position = write->position - smcr_ring_room(&in->ring);
     uint64_t overwritten = MIN(end, position + write->length);
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_write_hole, doubt,
-        "The RDMA WRITE goes back by %" PRIu64 " bytes, though no packet is missing",
+        "The RDMA WRITE steps back by %" PRIu64 " bytes, although no packet is missing",
         end - position);
     if (MAX(in->consumed, position) < overwritten &&
         smcr_evidence_is_current(conn, !arrival->qp->side))

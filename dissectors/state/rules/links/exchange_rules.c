@@ -119,7 +119,7 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
     smcr_breach_report_unless(arrival, SMCR_EVENT_llc_overlap,
                               smcr_doubt_or(smcr_doubt_link(arrival, open->asked_at.qp->link),
                               smcr_doubt_until(arrival, claim)),
-                              "The exchange that began in frame %u is not over",
+                              "The exchange that began in frame %u is in progress",
                               open->exchange.request_frame);
 }
 
@@ -244,7 +244,7 @@ CHECK(check_unasked)
         smcr_event_add(arrival, SMCR_EVENT_llc_no_request, NULL);
     else
         smcr_breach_report_unless(arrival, SMCR_EVENT_llc_unrequested, doubt,
-                                  "Nobody has asked for this response");
+                                  "No request precedes this response");
 }
 
 /* Whether the request came a short time ago over a link that is still in use. The response then has
@@ -270,7 +270,7 @@ CHECK(check_link)
     if (exchange->request_came && is_link_of_request_alive(arrival, request))
         smcr_breach_report_unless(arrival, SMCR_EVENT_llc_wrong_link,
                                   smcr_doubt_later(arrival, link->lgr, request->requester, claim),
-                                  "The request in frame %u flowed over link %u",
+                                  "The request in frame %u is on link %u",
                                   request->exchange.request_frame, link->number);
 }
 
@@ -288,7 +288,7 @@ CHECK(check_unwanted)
     if (by_client && unwanted && may_be_ignored &&
         exchange->request->exchange.request_time > unwanted + ORDER)
         smcr_breach_report(arrival, SMCR_EVENT_llc_on_unwanted,
-                           "The client has asked to delete this link before");
+                           "The client has requested to delete this link");
 }
 
 /* A response comes as long as its requester still waits (R-C.7-1). The RFC sets no limit for this
@@ -314,7 +314,8 @@ CHECK(check_echo)
     if (exchange->request->key != message->key)
         smcr_breach_report_unless(arrival, SMCR_EVENT_llc_not_echoed,
                                   smcr_doubt_link(arrival, message->link),
-                                  "The response does not echo what the request in frame %u says",
+                                  "The response does not echo the values of the request in frame "
+                                  "%u",
                                   exchange->request->exchange.request_frame);
 }
 
@@ -328,7 +329,7 @@ CHECK(check_obeyed)
     if (request->type == SMCR_LLC_DELETE_LINK && !request->orderly &&
         smcr_exchange_time(&request->exchange) > WAIT * SMCR_TIME_SECOND)
         smcr_event_add(arrival, SMCR_EVENT_llc_late_response,
-                       "More than %u seconds after the client has asked for it", WAIT);
+                       "More than %u seconds after the request of the client", WAIT);
 }
 
 /* ---- missing responses ---- */
@@ -376,7 +377,7 @@ CHECK(expect_link)
     if (asks_for_link(message) && lgr->active_links == 1 && !smcr_rules_of_links(lgr)->adding)
         smcr_breach_report_unless(arrival, SMCR_EVENT_llc_wish_ignored,
                                   smcr_doubt_later(arrival, lgr, lgr->server, claim),
-                                  "The server does not add the link that the client asks for");
+                                  "The server does not add the link that the client requests");
 }
 
 /* Whether a missing response to the message means that the link of the message has failed. For ADD
@@ -425,7 +426,7 @@ smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
     if (is_unanswered(request) && request->type != SMCR_LLC_CONFIRM_LINK)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_llc_no_recovery, smcr_doubt_link(arrival, link),
-            "The sender goes on, though its request in frame %u has no response",
+            "The sender continues, although its request in frame %u has no response",
             request->exchange.request_frame);
     smcr_rules_link(arrival, link)->unanswered[side] = NULL;
 }

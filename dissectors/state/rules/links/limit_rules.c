@@ -166,6 +166,6 @@ smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_lin
     if (count_symmetric(lgr, arrival->when.time) >= maximum)
         smcr_breach_report_unless(arrival, SMCR_EVENT_link_too_many,
                                   doubt_excess(arrival, has_fewer_symmetric, maximum),
-                                  "The client asks for a link, but the group has the maximum of %u",
+                                  "The client requests a link, but the group has the maximum of %u",
                                   maximum);
 }

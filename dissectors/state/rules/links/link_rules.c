@@ -98,7 +98,7 @@ SMCR_RULES_LLC(check_mac)
 {
     if (has_other_mac(message->from, message->llc->u.confirm_link.mac))
         smcr_breach_report(arrival, SMCR_EVENT_link_mismatch,
-                           "The message names another MAC address than was announced for this end");
+                           "The MAC address in the message is not the announced one of this end");
 }
 
 /* Whether the message does not come after its own answer in the capture. False if the message is
@@ -219,8 +219,8 @@ SMCR_RULES_LLC(check_parallel)
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_PARALLEL)
         smcr_breach_report(
             arrival, SMCR_EVENT_link_fault_accepted,
-            "The server goes on with link %u, which joins the same two devices as another "
-            "one", message->link->number);
+            "The server continues with link %u, which connects the same two devices as another "
+            "link", message->link->number);
 }
 
 /* A client does not confirm a link if CONFIRM LINK differs from what CLC or ADD LINK has announced
@@ -231,8 +231,8 @@ SMCR_RULES_LLC(check_mismatch)
     if (smcr_rules_of_link(message->link)->faults & SMCR_RULES_FAULT_MISMATCH &&
         arrival->record->ends_exchange)
         smcr_breach_report(arrival, SMCR_EVENT_link_fault_accepted,
-                           "The client confirms a link of which the server has said something else "
-                           "before, as Linux does (smcr_clnt_conf_first_link())");
+                           "The client confirms a link for which the server announced other "
+                           "values, as Linux does (smcr_clnt_conf_first_link())");
 }
 
 /* Whether CONFIRM LINK names another queue pair than CLC or ADD LINK has announced for its
@@ -434,7 +434,7 @@ check_devices(const smcr_arrival_t *arrival, smcr_link_t *link)
             continue;
         doubt = doubt_alive(arrival, other);
         smcr_breach_report_unless(arrival, SMCR_EVENT_link_parallel, doubt,
-                                  "Link %u joins the same two devices as link %u", link->number,
+                                  "Link %u connects the same two devices as link %u", link->number,
                                   other->number);
         if (!doubt.kind)
             smcr_rules_link(arrival, link)->faults |= SMCR_RULES_FAULT_PARALLEL;

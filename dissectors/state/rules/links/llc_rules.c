@@ -36,7 +36,7 @@ find_wrong_of_client(const smcr_exchange_message_t *message)
 static const char *
 find_wrong_of_server(const smcr_exchange_message_t *message)
 {
-    return message->type == SMCR_LLC_REQ_ADD_LINK ? "Only the client asks for a link" : NULL;
+    return message->type == SMCR_LLC_REQ_ADD_LINK ? "Only the client requests a link" : NULL;
 }
 
 /* The server begins CONFIRM LINK and ADD LINK CONTINUATION, and offers links (R-3.5.1.5-1,
@@ -328,7 +328,7 @@ check_told_by(const smcr_exchange_message_t *message, int side)
         arrival, SMCR_EVENT_rkey_count, smcr_doubt_or(
         smcr_doubt_link(arrival, change->carrier),
         smcr_doubt_next(arrival, &countdown->last_message, (smcr_doubt_proof_t){0})),
-        "The %s has not told all its RTokens for link %u yet",
+        "The %s has not announced all its RTokens for link %u",
         side == message->lgr->server ? "server" : "client", change->new_number);
 }
 
@@ -376,7 +376,7 @@ check_new_link(const smcr_exchange_message_t *message)
                                   number, change->new_number);
     else if (change->carrier != message->link)
         smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_wrong_link, doubt,
-                                  "The message flows over link %u, but ADD LINK over link %u",
+                                  "The message is on link %u, but ADD LINK on link %u",
                                   message->link->number, change->carrier->number);
 }
 
@@ -397,11 +397,11 @@ check_pairs_left(const smcr_exchange_message_t *message, const smcr_rules_countd
         return left;
     if (left < ADD_ROOM && left < due)
         smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_count_short, doubt,
-                                  "RTokens left: %u, though %u were due, as Linux does "
+                                  "RTokens left: %u, although %u were due, as Linux does "
                                   "(smc_llc_add_link_cont())", left, due);
     else
         smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_count, doubt,
-                                  "RTokens left: %u, but %u after the message before", left, due);
+                                  "RTokens left: %u, but %u after the previous message", left, due);
     return MIN(left, due);
 }
 
@@ -450,7 +450,7 @@ SMCR_RULES_LLC(check_unfinished)
     if (countdown->last_message.qp == arrival->qp && is_unfinished(countdown))
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_rkey_count, smcr_doubt_link(arrival, message->link),
-            "The message before has announced more RTokens, which are missing");
+            "The previous message has announced more RTokens, which are missing");
     unsigned others = message->llc->u.confirm_rkey.other_links;
     bool counts = others < SMCR_WIRE_LINKS_MAX && !(message->llc->type & SMCR_LLC_TYPE_V2);
     *countdown = countdown_at(message, counts ? others : 0, false);
@@ -484,7 +484,7 @@ SMCR_RULES_LLC(check_countdown)
     else if (countdown->last_message.qp == arrival->qp && !is_next_count(countdown, left))
         smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_count,
                                   smcr_doubt_since(arrival, &countdown->last_message),
-                                  "RTokens left: %u, but %u in the message before", left,
+                                  "RTokens left: %u, but %u in the previous message", left,
                                   countdown->rtokens_left);
     *countdown = countdown_at(message, (uint8_t)left, true);
 }

@@ -100,7 +100,7 @@ SMCR_RULES_LLC(check_rkey)
     if (conn)
         smcr_breach_report_unless(arrival, SMCR_EVENT_rkey_again,
                                   smcr_doubt_use(arrival, conn, message->from->side, NULL),
-                                  "The RMB is announced already, and connection %u uses it",
+                                  "The RMB is already announced, and connection %u uses it",
                                   conn->index);
     check_other_links(message, entry ? entry->rmb : NULL);
     if (entry && smcr_rules_of_rmb(entry->rmb)->refused_frame)
@@ -160,7 +160,7 @@ check_change(const smcr_exchange_message_t *message)
         (adds || is_open_still(message, change->delete_time)))
         smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_accepted_in_change,
                                   smcr_doubt_group(message->arrival, message->lgr),
-                                  "The server is %s a link, but agrees, as Linux does "
+                                  "The server is %s a link, but confirms, as Linux does "
                                   "(smc_llc_rmt_conf_rkey())", adds ? "adding" : "deleting");
 }
 
@@ -223,7 +223,7 @@ check_unknown(const smcr_exchange_message_t *message, uint32_t rkey)
     if (other)
         smcr_breach_report_unless(
             message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
-            "RKey 0x%08x names an RMB on link %u, but none on the link that carries the "
+            "RKey 0x%08x is of an RMB on link %u, but of none on the link that carries the "
             "message", rkey, other->number);
     else
         smcr_breach_report_unless(message->arrival, SMCR_EVENT_rkey_not_announced, doubt,
@@ -364,7 +364,7 @@ SMCR_RULES_LLC(check_reachable)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_rkey_not_on_link,
             smcr_doubt_later_adding(arrival, message->lgr, link, claim),
-            "The %s has told no RToken on link %u for its RMB of connection %u",
+            "The %s has announced no RToken on link %u for its RMB of connection %u",
             side == message->lgr->server ? "server" : "client", link->number, conn->index);
     }
 }

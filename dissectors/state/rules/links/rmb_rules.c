@@ -120,7 +120,7 @@ smcr_rules_check_new_rmb(const smcr_arrival_t *arrival, const smcr_qp_t *qp, uin
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_rkey_too_many,
             smcr_doubt_later_adding(arrival, qp->link->lgr, NULL, (smcr_doubt_proof_t){0}),
-            "The sender has %u RMBs in the link group already", (unsigned)SMCR_RMBS_MAX);
+            "The sender already has %u RMBs in the link group", (unsigned)SMCR_RMBS_MAX);
     return true;
 }
 
@@ -148,7 +148,7 @@ check_agreed_before(const smcr_arrival_t *arrival, smcr_rmb_t *rmb)
 
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_rkey_clc_early, smcr_doubt_until(arrival, claim),
-        "The CONFIRM RKEY of this RMB is answered later, in the time of the capture");
+        "The CONFIRM RKEY of this RMB is answered later, by the time stamps of the capture");
 }
 
 /* In a later contact CONFIRM RKEY announces a new RMB before CLC names it (R-3.5.2-2). An Accept or

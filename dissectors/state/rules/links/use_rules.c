@@ -101,7 +101,7 @@ check_out_of_sync(const smcr_arrival_t *arrival)
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_link_out_of_sync,
             smcr_doubt_or(smcr_doubt_link(arrival, link), smcr_doubt_place(arrival)),
-            "The sender was told to end the link group");
+            "The sender was requested to end the link group");
 }
 
 /* ---- links that are not ready ---- */
@@ -376,7 +376,7 @@ SMCR_RULES_LLC(check_reason)
     if (reason == SMCR_LLC_DELETE_UNKNOWN_LINK || reason == SMCR_LLC_DELETE_UNKNOWN_GROUP)
         what = "This is a reason for a response";
     else if (by_client && !message->all_links && reason == SMCR_LLC_DELETE_PROGRAM)
-        what = "A client does not delete a link because nobody uses it";
+        what = "A client does not delete a link because it is unused";
     if (what)
         smcr_breach_report(arrival, SMCR_EVENT_delete_link_reason_kind, "%s", what);
 }
@@ -482,8 +482,8 @@ SMCR_RULES_LLC(check_consent)
         return;
     smcr_breach_report_unless(
         arrival, SMCR_EVENT_delete_link_answer, smcr_doubt_group(arrival, message->lgr),
-        refuses ? "Link %u was in use, and the client has not asked to delete it"
-        : "The group never had a link %u; the response does not say so", consent->link);
+        refuses ? "Link %u was in use, and the client has not requested its deletion"
+        : "The group never had a link %u; the response does not report that", consent->link);
 }
 
 /* ---- memory of the end of a link ---- */
