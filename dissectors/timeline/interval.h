@@ -27,8 +27,9 @@ typedef enum {
      * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
      * writer sends new data. */
     SMCR_INTERVAL_FULL,
-    /* The reader has freed space during a wait of the kind SMCR_INTERVAL_FULL. Begin: the reader's
-     * first update since the wait began. End: the end of the wait. */
+    /* The reader has freed space during a wait of the kind SMCR_INTERVAL_FULL, and then packets of
+     * the writer are missing. Begin: the reader's first update since the wait began. End: the end
+     * of the wait. */
     SMCR_INTERVAL_FREED,
     /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
      * program has not read them. */

@@ -381,7 +381,7 @@ end_wait(const step_t *step, int side, smcr_when_t end)
     smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
 
     add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
-    if (wait->freed.frame)
+    if (wait->may_have_ended)
         add(step, side, SMCR_INTERVAL_FREED, wait->freed, end);
     *wait = (smcr_timeline_wait_t){0};
     step->timeline->writer[side].unread.knows_wait = false;
@@ -626,6 +626,7 @@ take_gap(const step_t *step, int side)
         writer->gap.since = since;
     writer->gap.until.frame = 0;
     writer->gap_noticed = step->packet->when;
+    writer->wait.may_have_ended = writer->wait.freed.frame != 0;
     begin_missing_acks(step, side, since);
 }
 

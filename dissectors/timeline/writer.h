@@ -57,6 +57,8 @@ typedef struct {
                                           `begun`; *filled is NULL as long as there is none */
     smcr_when_t freed;                  /* the reader's first update since the wait began, which
                                            frees space; frame 0: none */
+    bool may_have_ended;                /* packets of the writer are missing after `freed`, with
+                                           which it may have continued */
     uint64_t consumed; /* position up to which the reader had reported data as read at the begin of
                           the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
