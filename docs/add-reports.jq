@@ -64,8 +64,8 @@ def rules: {
     "conn_direction": {"bytes": "total", "lacks_bytes": "own", "writes": "total", "cdc": "total", "repeated_packets":
         "total", "repeated_bytes": "total", "blocked_count": "total", "window_full_count": "total", "time": "total",
         "reader_time_s": "total", "drain_time_s": "total", "ack_time_s": "total", "read_reported_s": "total",
-        "answer_time_s": "total", "slow_answers": "total", "slow_answers_s": "total", "urgent_count": "total",
-        "unreported_bytes": "tail", "unannounced_bytes": "tail"},
+        "answer_time_s": "total", "slow_answers": "total", "slow_answers_s": "total", "unasked_writes": "total",
+        "urgent_count": "total", "unreported_bytes": "tail", "unannounced_bytes": "tail"},
     "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first"},
     "connection": {"stream": "own", "tcp_stream": "own", "roce_stream": "own", "tcp_isn": {"of": "number_pair"},
         "tokens": {"of": "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first",
@@ -102,10 +102,10 @@ def rules: {
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
         "silent_s": "total", "silences": "total", "silent_repeated": "total", "acked_longest": "first", "pause":
-        {"of": "flow_pause"}, "late_naks": "total", "copies": "total", "gaps": "total", "missing": "total",
-        "not_captured": "total", "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total",
-        "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total", "ce_to_cnp_s":
-        "total"},
+        {"of": "flow_pause"}, "late_naks": "total", "copies": "total", "knows_copies": "first", "gaps": "total",
+        "missing": "total", "not_captured": "total", "not_captured_frame": "null", "not_captured_time": "first",
+        "icrc": "total", "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total",
+        "ce_to_cnp_s": "total"},
     "pause": {"port": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut": "total",
         "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null", "first_time":
         "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},

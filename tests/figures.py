@@ -1,6 +1,6 @@
 """
 What dissectors/report/figures/entries.def says, and the documents that are made of it: the tables
-of docs/report.md, docs/report.schema.json, and the rules of docs/add-reports.jq.
+of docs/json.md, docs/report.schema.json, and the rules of docs/add-reports.jq.
 """
 
 import collections
@@ -172,7 +172,7 @@ def time_of(name):
     return name.removesuffix("frame") + "time"
 
 
-# ---- docs/report.md ----
+# ---- docs/json.md ----
 
 
 def braces(entry):
@@ -195,7 +195,7 @@ def filled(text, entry):
 
 
 def said(figure):
-    """What docs/report.md says of a member."""
+    """What docs/json.md says of a member."""
     text = filled(figure.text, figure.of)
     return (
         f"[{text.replace('}', '}]', 1)}" if figure.kind == "LIST" and text.startswith("{") else text
@@ -229,7 +229,7 @@ def kind_rows():
 
 
 def page(text):
-    """docs/report.md with its tables made anew: <!-- figures: ENTRY -->, <!-- lists: NAME... --> or
+    """docs/json.md with its tables made anew: <!-- figures: ENTRY -->, <!-- lists: NAME... --> or
     <!-- findings: kinds --> stands before them."""
     makers = {"figures": member_rows, "lists": list_rows, "findings": lambda kinds: kind_rows()}
 
@@ -356,7 +356,7 @@ def partly_summed():
 def schema():
     """docs/report.schema.json as text."""
     report = an_object(
-        "What tshark -q -z smcr,json prints. docs/report.md defines each member.",
+        "What tshark -q -z smcr,json prints. docs/json.md defines each member.",
         entry_schema("report")["properties"],
     )
     types = TYPES | {name: words(*texts) for name, texts in choices().items()}
@@ -469,7 +469,7 @@ def adding(text):
 
 
 DOCUMENTS = {
-    TOP / "docs" / "report.md": page,
+    TOP / "docs" / "json.md": page,
     TOP / "docs" / "report.schema.json": lambda _: schema(),
     TOP / "docs" / "add-reports.jq": adding,
 }

@@ -29,7 +29,7 @@ PARTS = (
     "tests",
     "captures/README.md",
     "docs/statistics.md",
-    "docs/report.md",
+    "docs/json.md",
     "docs/rfc7609.md",
     "docs/report.schema.json",
     "docs/add-reports.jq",
@@ -274,7 +274,7 @@ def test_the_figure_is_counted(tree, tshark):
     subprocess.run([tree / "tests" / "figures-doc"], check=True)
     assert all(
         "update_requests" in (tree / "docs" / name).read_text(encoding="utf-8")
-        for name in ("report.md", "report.schema.json", "add-reports.jq")
+        for name in ("json.md", "report.schema.json", "add-reports.jq")
     )
     name = "cdc-flags"
     text = tshark.show(name, "-2", "-q", "-z", "smcr,json")

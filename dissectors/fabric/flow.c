@@ -177,6 +177,12 @@ has_changing_ids(const smcr_ids_t *ids)
     return ids->differ && !ids->same;
 }
 
+bool
+smcr_flow_knows_copies(const smcr_flow_t *flow)
+{
+    return has_changing_ids(&flow->ids);
+}
+
 /* Whether the IPv4 identification of `packet` can decide if the packet is a copy of an earlier
  * packet with its PSN. True if the identifications of the flow change with each packet. For the
  * second packet of a flow this is not known yet: then true if the identification of the first
@@ -505,8 +511,8 @@ find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn
     return smcr_ranges_find(&flow->gaps, MAX(flow->acked_psn + 1, flow->first), psn);
 }
 
-/* Allocates `discard_proof` for a packet that came after a gap. A later packet sets it if that
- * packet proves that the receiver has discarded this one. */
+/* Allocates `discard_proof` for a packet that came after a gap: 0 until a later frame proves that
+ * the receiver has discarded the packet, then the number of that frame. */
 static void
 begin_proof(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_seen_packet_t *seen,
             smcr_flow_verdict_t *verdict)

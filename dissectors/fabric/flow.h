@@ -198,6 +198,10 @@ typedef struct {
     uint32_t frame;   /* frame of the packet after the first of them; 0: none */
 } smcr_flow_lack_t;
 
+/* Whether the flow's IPv4 identifications change with each packet, so that they distinguish
+ * duplicates from retransmissions. */
+bool smcr_flow_knows_copies(const smcr_flow_t *flow);
+
 /* Returns which acknowledged packets of the flow the capture does not have so far. Not known if the
  * flow has more sequence gaps than are kept, since gaps are joined then. `flow` may be NULL. */
 smcr_flow_lack_t smcr_flow_lack(const smcr_flow_t *flow);

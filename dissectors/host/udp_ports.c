@@ -86,26 +86,18 @@ is_opcode(uint8_t opcode)
     return opcode == SMCR_IB_CNP;
 }
 
-/* Whether the base transport header has version 0, and its reserved bits are zero. */
-static bool
-is_bth(const uint8_t *bth)
-{
-    bool version_is_0 = !(bth[1] & SMCR_MASK_BTH_VERSION);
-    bool reserved_is_0 =
-        !(bth[4] & SMCR_MASK_BTH_RESERVED) && !(bth[8] & SMCR_MASK_BTH_RESERVED_8);
-
-    return version_is_0 && reserved_is_0;
-}
-
-/* Whether the payload begins with a base transport header. The bytes after the header, with the
- * padding, are a multiple of four. */
+/* Whether the payload begins with a base transport header of version 0. The bytes after the header,
+ * with the padding, are a multiple of four. The reserved bits prove nothing: a receiver ignores
+ * them, and there are senders that set them. */
 static bool
 is_roce(const datagram_t *datagram)
 {
     int padding = smcr_wire_bits(datagram->bth[1], SMCR_MASK_BTH_PAD);
     int shortest = SMCR_IB_BTH_LENGTH + padding + SMCR_IB_ICRC_LENGTH;
 
-    return is_bth(datagram->bth) && is_opcode(datagram->bth[0]) && datagram->length % 4 == 0 &&
+    bool version_is_0 = !(datagram->bth[1] & SMCR_MASK_BTH_VERSION);
+
+    return version_is_0 && is_opcode(datagram->bth[0]) && datagram->length % 4 == 0 &&
            datagram->length >= shortest;
 }
 

@@ -315,8 +315,8 @@ dissect_eids(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                            count == 1 ? "" : "s");
 }
 
-/* Whether the extension at `start` is of SMC version 2.1. False if the byte with the release is not
- * captured. */
+/* Whether the extension at `start` is of SMC version 2.1 or later. False if the byte with the
+ * release is not captured. */
 static bool
 is_v21_extension(tvbuff_t *tvb, unsigned start)
 {

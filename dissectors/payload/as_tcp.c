@@ -254,9 +254,12 @@ show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
 {
     unsigned length = tvb_reported_length(fresh);
 
-    add_tcp_stream(fresh, target->below, flow->ends);
-    proto_tree_add_bytes_format(target->below, smcr_handshake_tcp_ids()->hf_payload, fresh, 0, -1,
-                                NULL, "TCP payload (%u byte%s)", length, length == 1 ? "" : "s");
+    if (target->below) {
+        add_tcp_stream(fresh, target->below, flow->ends);
+        proto_tree_add_bytes_format(target->below, smcr_handshake_tcp_ids()->hf_payload, fresh, 0,
+                                    -1, NULL, "TCP payload (%u byte%s)", length,
+                                    length == 1 ? "" : "s");
+    }
     call_data_dissector(fresh, target->pinfo, target->tree);
 }
 

@@ -38,18 +38,41 @@ write_prompt(packet_info *pinfo, char *prompt)
              GPOINTER_TO_UINT(selected_number(pinfo)));
 }
 
-/* Makes a dissector selectable in Decode As by the number of a connection. */
 static void
-offer_dissector(const char *name _U_, void *handle, void *data _U_)
+collect_dissector(const char *name _U_, void *handle, void *dissectors)
 {
-    dissector_add_for_decode_as(TABLE, handle);
+    g_ptr_array_add(dissectors, handle);
 }
 
-/* Offers every dissector that can be chosen for a port of TCP. */
+/* Returns the filter name of the dissector's protocol; "": it has no protocol. */
+static const char *
+filter_name(const void *handle)
+{
+    int proto = dissector_handle_get_protocol_index(*(dissector_handle_t const *)handle);
+
+    return proto < 0 ? "" : proto_get_protocol_filter_name(proto);
+}
+
+static int
+descending(const void *one, const void *other)
+{
+    return strcmp(filter_name(other), filter_name(one));
+}
+
+/* Offers every dissector that can be chosen for a port of TCP in Decode As by the number of a
+ * connection. Wireshark keeps the dissectors of a table in ascending order, and searches the place
+ * of a new one from the beginning of its list. In descending order, the place of each dissector is
+ * the first one. */
 static void
 offer_dissectors_of_ports(void)
 {
-    dissector_table_foreach_handle("tcp.port", offer_dissector, NULL);
+    GPtrArray *dissectors = g_ptr_array_new();
+
+    dissector_table_foreach_handle("tcp.port", collect_dissector, dissectors);
+    g_ptr_array_sort(dissectors, descending);
+    for (unsigned i = 0; i < dissectors->len; i++)
+        dissector_add_for_decode_as(TABLE, g_ptr_array_index(dissectors, i));
+    g_ptr_array_free(dissectors, TRUE);
 }
 
 void

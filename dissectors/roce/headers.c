@@ -49,8 +49,8 @@ has_payload(uint8_t opcode)
     return smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode) || is_read_response(opcode);
 }
 
-/* The opcode without its service. A congestion notification keeps its opcode, which has no
- * payload. */
+/* The opcode without the bits of its service. The opcode of a congestion notification stays as it
+ * is: without these bits it would be SEND MIDDLE, which has a payload. */
 static uint8_t
 operation_of(uint8_t opcode)
 {

@@ -157,6 +157,8 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
     char text[128];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
+    if (!pinfo->cinfo)
+        return; /* nobody wants columns: tshark -2 in its first pass, tshark -q */
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
     col_clear(pinfo->cinfo, COL_INFO);
     put_owner(&to, pinfo, record);

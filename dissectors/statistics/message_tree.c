@@ -6,7 +6,7 @@
  *   Retransmissions and duplicates count in the same way as for messages.
  * - Acknowledgement, CNP: all packets, including retransmissions and duplicates
  *
- * Figures of a report (docs/report.md) follow the same rules. `cdc` is the number under "Message"
+ * Figures of a report (docs/json.md) follow the same rules. `cdc` is the number under "Message"
  * of CDC. `writes` is the number under "First packet of a request", as far as the connections of
  * the WRITEs are known. `nak`, `rnr_nak` and `cnp` count all packets.
  *

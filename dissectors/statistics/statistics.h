@@ -67,7 +67,8 @@ smcr_arrow_text_t smcr_arrow_text_fallback(wmem_allocator_t *scope, const smcr_c
 smcr_arrow_text_t smcr_arrow_text_event(wmem_allocator_t *scope, const smcr_event_t *event,
                                         const smcr_tap_t *packet, const char *subject);
 
-/* Returns the text for a packet that `subject` retransmits. If the packet belongs to a step back
- * (go-back-N), the text describes the whole step back. */
+/* Returns the text of a retransmitted packet. `subject`: the sender, as the subject of the
+ * sentence. If the packet belongs to a step back (go-back-N), the text describes the whole step
+ * back. */
 smcr_arrow_text_t smcr_arrow_text_resent(wmem_allocator_t *scope, const smcr_record_t *record,
                                          const char *subject);

@@ -30,7 +30,7 @@ make_room(smcr_interval_list_t *list, wmem_allocator_t *scope)
 {
     if (list->length < list->room)
         return;
-    list->room = list->room ? 2 * list->room : 2;
+    list->room = list->room ? 2 * list->room : 1;
     list->entries = wmem_realloc(scope, list->entries, list->room * sizeof *list->entries);
 }
 
@@ -82,7 +82,11 @@ void
 smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_interval_kind_t kind,
                    smcr_interval_t interval)
 {
-    add_to_list(&intervals->list[kind], scope, interval);
+    smcr_interval_list_t *list = &intervals->list[kind];
+    uint32_t before = list->length;
+
+    add_to_list(list, scope, interval);
+    intervals->count += list->length - before;
 }
 
 /* ---- unions ---- */
@@ -150,6 +154,9 @@ typedef struct {
  * PEER_NOT_CAPTURED if the writer does not depend on its peer at the moment. The writer and the
  * reader are those of smcr_interval_kind_t. */
 static const moment_case_t moment_cases[] = {
+    /* The reader has freed space for the writer, and packets of the writer are missing: with one of
+     * them the writer may have continued, or acknowledged the reader's update. */
+    {BIT(FULL) | BIT(UNREAD) | BIT(FREED) | BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     /* The writer waits for space, and acknowledged data lie unread at the reader. The cause is the
      * reader's program, which does not read the data. It does not matter what the fabric does at
      * this moment. This row does not fit if packets of the reader are missing: a missing packet may
@@ -170,6 +177,11 @@ static const moment_case_t moment_cases[] = {
      * the writer, so missing packets of the writer do not matter. If only a packet of the peer is
      * retransmitted, it is not known what the missing packets of the writer did. */
     {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},
+    /* An acknowledgement may be missing: then nobody waited for the retransmission. */
+    {BIT(RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
+     SMCR_INTERVAL_IS_UNKNOWN},
+    {BIT(PEER_RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
+     SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     /* Packets are missing, so it is not known what the writer does, or for what the writer
@@ -436,28 +448,20 @@ make_settled(smcr_intervals_t *intervals, wmem_allocator_t *scope)
     return intervals->settled;
 }
 
-/* Number of intervals of all kinds that are not settled. */
-static uint32_t
-count_intervals(const smcr_intervals_t *intervals)
-{
-    uint32_t length = 0;
-
-    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
-        length += intervals->list[kind].length;
-    return length;
-}
-
 void
 smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until)
 {
-    if (count_intervals(intervals) <= SMCR_INTERVAL_LIST_MOST)
+    if (!smcr_intervals_are_many(intervals))
         return;
     smcr_interval_settled_t *all = make_settled(intervals, scope);
     smcr_when_t from = all->length ? all->pieces[all->length - 1].interval.end
                                    : first_begin(intervals);
     for_each_piece(intervals, (smcr_interval_t){from, until}, gather_piece, all);
-    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+    intervals->count = 0;
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++) {
         clip_list(&intervals->list[kind], until);
+        intervals->count += intervals->list[kind].length;
+    }
     if (all->length > SMCR_INTERVAL_SETTLED_MOST)
         join_shortest(all);
 }

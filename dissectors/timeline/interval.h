@@ -27,6 +27,9 @@ typedef enum {
      * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
      * writer sends new data. */
     SMCR_INTERVAL_FULL,
+    /* The reader has freed space during a wait of the kind SMCR_INTERVAL_FULL. Begin: the reader's
+     * first update since the wait began. End: the end of the wait. */
+    SMCR_INTERVAL_FREED,
     /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
      * program has not read them. */
     SMCR_INTERVAL_UNREAD,
@@ -37,6 +40,12 @@ typedef enum {
                                      transmission to its last retransmission */
     SMCR_INTERVAL_PEER_RETRANSMISSION, /* a packet of the reader is retransmitted: from its first
                                           transmission to its last retransmission */
+    /* Retransmissions of either side in this interval may have been needless: an acknowledgement of
+     * the packet, which came before its retransmission, may be missing. */
+    SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT,
+    /* A retransmission of either side that was certainly needed: no acknowledgement came before it.
+     * SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT does not matter then. */
+    SMCR_INTERVAL_RETRANSMISSION_PROVEN,
     SMCR_INTERVAL_NOT_CAPTURED,   /* packets of the writer are missing: from the writer's last
                                      packet before the missing ones to the packet from which on it
                                      is known what the writer does */
@@ -110,6 +119,7 @@ typedef struct {
     smcr_interval_list_t list[SMCR_INTERVAL_KINDS]; /* the newest intervals, by kind */
     smcr_interval_settled_t *settled; /* settled pieces of the time before all intervals of `list`;
                                          NULL: none */
+    uint32_t count; /* number of intervals in all lists */
 } smcr_intervals_t;
 
 /* Maximum number of intervals that one writer keeps in `list`, and of its settled pieces. */
@@ -151,7 +161,14 @@ void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scop
 /* Length of the union, nanoseconds: the time in which at least one of its intervals holds. */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
-/* Settles the intervals before `until`, if there are more than SMCR_INTERVAL_LIST_MOST intervals.
+/* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */
+static inline bool
+smcr_intervals_are_many(const smcr_intervals_t *intervals)
+{
+    return intervals->count > SMCR_INTERVAL_LIST_MOST;
+}
+
+/* Settles the intervals before `until`, if there are many (smcr_intervals_are_many()).
  * The time before `until` is then divided into pieces for good. If there are more than
  * SMCR_INTERVAL_SETTLED_MOST pieces, the shortest neighbouring pieces are joined. After this call,
  * the caller must not add an interval that begins before `until`. */

@@ -25,6 +25,11 @@
  * times two to the power of 15 (SMC_QP_TIMEOUT, net/smc/smc_ib.h). */
 #define RETRANSMISSION_TIMEOUT (UINT64_C(4096) << 15)
 
+/* An acknowledgement does not take longer than this time, nanoseconds: a writer that has waited
+ * longer, and then retransmits, has got none. Half of RETRANSMISSION_TIMEOUT, since the timer may
+ * run from an earlier packet. */
+#define LONG_WAIT (RETRANSMISSION_TIMEOUT / 2)
+
 /* A packet in flight: a WRITE packet or CDC message that is not known to be acknowledged. */
 typedef struct smcr_timeline_sent {
     struct smcr_timeline_sent *next; /* next newer packet in flight; NULL: none */
@@ -145,10 +150,43 @@ give_up_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t **a
     wmem_free(step->scope, gone);
 }
 
+/* Adds to the intervals of the writer `side` that the retransmissions in this time may have been
+ * needless. End frame 0: there are none. */
+static void
+doubt_retransmissions(const step_t *step, int side, const smcr_interval_t *retransmitted)
+{
+    if (retransmitted->end.frame)
+        add(step, side, SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT, retransmitted->begin,
+            retransmitted->end);
+}
+
+/* Does the same for both directions. */
+static void
+doubt_retransmissions_of_both(const step_t *step, const smcr_interval_t *retransmitted)
+{
+    for (int side = 0; side < 2; side++)
+        doubt_retransmissions(step, side, retransmitted);
+}
+
+/* Forgets the oldest packet in flight of `sender`. Its acknowledgement is probably missing, and so
+ * may be those of retransmitted packets. */
+static void
+forget_oldest(const step_t *step, int sender)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+
+    give_up_sent(step, writer, &writer->oldest);
+    doubt_retransmissions_of_both(step, &writer->retransmitted);
+    writer->retransmitted.end.frame = writer->retransmitted_unheard.end.frame = 0;
+}
+
 /* Adds the newest packet to the packets in flight. */
 static void
-add_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t packet)
+add_sent(const step_t *step, in_flight_t packet)
 {
+    int sender = step->packet->record->sender;
+    smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+
     if (!writer->oldest)
         writer->end = &writer->oldest;
     in_flight_t *sent = *writer->end = wmem_new(step->scope, in_flight_t);
@@ -156,7 +194,7 @@ add_sent(const step_t *step, smcr_timeline_writer_t *writer, in_flight_t packet)
     sent->next = NULL;
     writer->end = &sent->next;
     if (++writer->in_flight > IN_FLIGHT_MOST)
-        give_up_sent(step, writer, &writer->oldest);
+        forget_oldest(step, sender);
 }
 
 /* The oldest packet in flight that was acknowledged before `frame`, as far as is known; NULL: there
@@ -217,6 +255,7 @@ begin_missing_acks(const step_t *step, int sender, smcr_when_t since)
 
     timeline->misses_acks |= timeline->last_gap.frame && since.frame >= timeline->last_gap.frame;
     timeline->last_gap = step->packet->when;
+    doubt_retransmissions_of_both(step, &timeline->writer[!sender].retransmitted_unheard);
     if (!acks_missing->frame)
         *acks_missing = since;
 }
@@ -271,6 +310,19 @@ measure_ack(const step_t *step, int side, const in_flight_t *sent, smcr_when_t w
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - sent->when.time);
 }
 
+/* Whether the acknowledgement of the packet `sent` shows that the writer's last retransmissions
+ * were needless: the receiver has acknowledged a packet that it takes in only after the
+ * retransmitted packets, and that was not retransmitted itself so far. So the receiver had all of
+ * them before, and an earlier acknowledgement may be missing. */
+static bool
+shows_needless_retransmission(const smcr_timeline_writer_t *writer, const in_flight_t *sent)
+{
+    smcr_when_t last = writer->retransmitted.end;
+
+    return last.frame && sent->when.frame < last.frame &&
+           smcr_psn_distance(writer->retransmitted_psn, sent->psn) > 0;
+}
+
 /* Takes in the acknowledgement of the packet `acked`. The acknowledgement also covers all packets
  * of the writer `side` that were sent earlier on the same link. */
 static void
@@ -289,6 +341,8 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
             at = &(*at)->next;
             continue;
         }
+        if (shows_needless_retransmission(writer, &sent))
+            doubt_retransmissions_of_both(step, &writer->retransmitted);
         give_up_sent(step, writer, at);
         measure_ack(step, side, &sent, when);
         look_for_missing_ack(step, &sent, ack, when);
@@ -298,6 +352,7 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
             take_announcement(step, side, sent.view, when);
     }
     end_missing_acks(step, side, when);
+    writer->retransmitted.end.frame = 0;
     writer->last_acked = when;
     writer->last_acked_link = acked.link;
 }
@@ -326,6 +381,8 @@ end_wait(const step_t *step, int side, smcr_when_t end)
     smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
 
     add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
+    if (wait->freed.frame)
+        add(step, side, SMCR_INTERVAL_FREED, wait->freed, end);
     *wait = (smcr_timeline_wait_t){0};
     step->timeline->writer[side].unread.knows_wait = false;
     look_at_unread(step, side, end);
@@ -470,6 +527,56 @@ take_missing_first(const step_t *step)
     prolong_answer(step, !side, since, step->packet->when);
 }
 
+/* Whether the writer certainly had no acknowledgement of the packet of `step` when it retransmitted
+ * the packet. Two facts prove this: 1. a NAK since `first`, the first transmission, which shows
+ * that the receiver missed the packet; 2. a wait longer than acknowledgements take. */
+static bool
+was_needed(const step_t *step, smcr_when_t first)
+{
+    const smcr_step_back_t *back = step->packet->record->step;
+    smcr_interval_t waited = {first, step->packet->when};
+
+    return (back && back->nak.frame > first.frame) || smcr_interval_length(waited) > LONG_WAIT;
+}
+
+/* Adds the retransmission from `first` to `when` to the time of the last retransmissions. */
+static void
+prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_when_t when)
+{
+    if (!retransmitted->end.frame || first.time < retransmitted->begin.time)
+        retransmitted->begin = first;
+    retransmitted->end = when;
+}
+
+/* Notes how certain the retransmission with the packet of `step` is. `first`: first transmission of
+ * the packet.
+ *
+ * A missing acknowledgement may have covered the packet before: then nobody waited for the
+ * retransmission. It may be in a gap that has already come, if the first transmission came before
+ * the end of the gap. Or it may be in a gap that shows later (`retransmitted_unheard`). */
+static void
+note_retransmission(const step_t *step, smcr_when_t first)
+{
+    int sender = step->packet->record->sender;
+    smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+    smcr_when_t when = step->packet->when;
+    bool is_proven = was_needed(step, first);
+    bool may_miss_ack = writer->acks_missing.frame &&
+                        first.time < step->timeline->writer[!sender].gap_noticed.time;
+
+    for (int side = 0; side < 2; side++) {
+        if (is_proven)
+            add(step, side, SMCR_INTERVAL_RETRANSMISSION_PROVEN, first, when);
+        else if (may_miss_ack)
+            add(step, side, SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT, first, when);
+    }
+    writer->retransmitted_psn = step->packet->roce->psn;
+    if (is_proven)
+        return;
+    prolong_retransmissions(&writer->retransmitted, first, when);
+    prolong_retransmissions(&writer->retransmitted_unheard, first, when);
+}
+
 /* Adds the intervals of the retransmission, if the packet of `step` is a retransmission. */
 static void
 take_retransmission(const step_t *step)
@@ -483,6 +590,7 @@ take_retransmission(const step_t *step)
 
     if (!first.frame)
         return;
+    note_retransmission(step, first);
     add(step, side, SMCR_INTERVAL_RETRANSMISSION, first, step->packet->when);
     add(step, !side, SMCR_INTERVAL_PEER_RETRANSMISSION, first, step->packet->when);
     prolong_answer(step, !side, first, step->packet->when);
@@ -671,7 +779,7 @@ take_write(const step_t *step, in_flight_t sent)
     sent.acked = &record->write_location->acked;
     sent.ends_request = ends && !sent.is_after_gap;
     if (begins || ends || !writer->in_flight)
-        add_sent(step, writer, sent);
+        add_sent(step, sent);
 }
 
 /* Takes the samples SMCR_TIMELINE_DRAIN and SMCR_TIMELINE_READER, if this CDC message of the reader
@@ -688,10 +796,10 @@ measure_reader(const step_t *step, int side, const smcr_record_cdc_t *view)
                          acked && acked->time < when.time ? when.time - acked->time : 0);
         writer->draining = NULL;
     }
-    if (!writer->wait.wait || writer->wait.is_freed)
+    if (!writer->wait.wait || writer->wait.freed.frame)
         return;
     const smcr_ack_t *acked = ack_before(writer->wait.filled, when.frame);
-    writer->wait.is_freed = true;
+    writer->wait.freed = when;
     step->sink->take(step->sink->data, side, SMCR_TIMELINE_READER,
                      acked && acked->time < when.time ? when.time - acked->time : 0);
 }
@@ -704,7 +812,7 @@ end_wait_of_missing_update(const step_t *step, int side, const smcr_record_cdc_t
 {
     const smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
 
-    if (wait->wait && !wait->is_freed && view->has_consumed && view->consumed > wait->consumed)
+    if (wait->wait && !wait->freed.frame && view->has_consumed && view->consumed > wait->consumed)
         end_wait(step, side, step->packet->when);
 }
 
@@ -785,7 +893,7 @@ take_cdc(const step_t *step, in_flight_t sent)
     sent.view = view;
     sent.is_data = view && view->announced_bytes;
     sent.may_be_no_data = sent.is_data && !view->has_announced_bytes;
-    add_sent(step, writer, sent);
+    add_sent(step, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (view)
         take_known_message(step, side, view);
@@ -827,6 +935,8 @@ settle_intervals(const step_t *step, int side)
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     smcr_when_t until = step->packet->when;
 
+    if (!smcr_intervals_are_many(&writer->intervals))
+        return; /* most packets end here */
     if (writer->oldest)
         keep_open(&until, writer->oldest->when);
     if (writer->unread.is_doubtful)
@@ -837,10 +947,27 @@ settle_intervals(const step_t *step, int side)
     keep_open(&until, writer->acks_missing);
     keep_open(&until, writer->last_write);
     for (int each = 0; each < 2; each++) {
-        keep_open(&until, step->timeline->writer[each].last_seen);
-        keep_open(&until, step->timeline->writer[each].gap.since);
+        const smcr_timeline_writer_t *sender = &step->timeline->writer[each];
+        if (sender->retransmitted.end.frame)
+            keep_open(&until, sender->retransmitted.begin);
+        if (sender->retransmitted_unheard.end.frame)
+            keep_open(&until, sender->retransmitted_unheard.begin);
+        keep_open(&until, sender->last_seen);
+        keep_open(&until, sender->gap.since);
     }
     smcr_intervals_settle(&writer->intervals, step->scope, until);
+}
+
+/* Whether the receiver discards the packet, or has taken in an earlier packet with its PSN: nothing
+ * new is under way then. A request that comes after its acknowledgement only since the capture is
+ * out of order is the first packet with its PSN, and counts. */
+static bool
+is_known_to_receiver(const smcr_record_t *record)
+{
+    return record->order == SMCR_FLOW_IS_COPY ||
+           record->receiver_action == SMCR_FLOW_RECEIVER_DROPS ||
+           (record->order == SMCR_FLOW_IS_RETRANSMISSION &&
+            record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT);
 }
 
 void
@@ -863,13 +990,14 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
     look_for_gaps(&step);
     confirm_answer(&step, record->sender);
     take_retransmission(&step);
-    if (record->order != SMCR_FLOW_IS_COPY && record->receiver_action != SMCR_FLOW_RECEIVER_DROPS) {
+    if (!is_known_to_receiver(record)) {
         if (record->kind == SMCR_RECORD_WRITE)
             take_write(&step, sent);
         else if (record->kind == SMCR_RECORD_CDC)
             take_cdc(&step, sent);
     }
     timeline->writer[record->sender].last_seen = packet->when;
+    timeline->writer[!record->sender].retransmitted_unheard.end.frame = 0;
     if (packet->when.time > timeline->latest.time)
         timeline->latest = packet->when;
     for (int side = 0; side < 2; side++)
@@ -903,6 +1031,8 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
         smcr_when_t known = writer->last_known.frame ? writer->last_known : step->timeline->begun;
         if (writer->gap.since.frame)
             add_gap(step, sender, side, question->span.end);
+        if (question->missing.acks[!sender])
+            doubt_retransmissions(step, side, &writer->retransmitted);
         if (question->missing.last[sender])
             add(step, side,
                 sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED,
@@ -929,6 +1059,8 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
     end_missing_acks(&step, side, end);
     if (writer->wait.wait)
         add(&step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
+    if (writer->wait.freed.frame)
+        add(&step, side, SMCR_INTERVAL_FREED, writer->wait.freed, certain);
     if (writer->unread.since.frame)
         add(&step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, certain);
     if (writer->unread.is_doubtful)

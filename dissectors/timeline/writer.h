@@ -55,7 +55,8 @@ typedef struct {
     const smcr_link_t *link;            /* link that carried the CDC message of `begun` */
     const smcr_ack_t *const *filled;   /* points to the acknowledgement of the CDC message of
                                           `begun`; *filled is NULL as long as there is none */
-    bool is_freed;                      /* the reader has freed space since the wait began */
+    smcr_when_t freed;                  /* the reader's first update since the wait began, which
+                                           frees space; frame 0: none */
     uint64_t consumed; /* position up to which the reader had reported data as read at the begin of
                           the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
@@ -108,6 +109,13 @@ typedef struct {
     smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
                                  missing; frame 0: none may be missing, or one has come in the
                                  meantime */
+    /* Retransmissions of the writer's packets since `last_acked`: from the earliest first
+     * transmission to the last retransmission. Left out are retransmissions that were certainly
+     * needed. End frame 0: none. */
+    smcr_interval_t retransmitted;
+    smcr_interval_t retransmitted_unheard; /* the same, since `last_seen` of the peer */
+    uint32_t retransmitted_psn; /* PSN of the writer's last retransmission, 24 bits; set with
+                                   `retransmitted` */
     /* points to the acknowledgement of the last packet that may end a request of the writer's
      * application: a WRITE with data, or a CDC message that announces data. NULL: not known */
     const smcr_ack_t *const *request_acked;

@@ -189,10 +189,6 @@ smcr_ib_ends_message(uint8_t opcode)
 #define SMCR_IB_PKEY_DEFAULT 0x7fff /* default partition key, without the highest bit, which means
                                        full membership */
 #define SMCR_MASK_BTH_VERSION 0x0f /* mask in byte 1 of the BTH: version of the transport header */
-#define SMCR_MASK_BTH_RESERVED 0x3f /* mask in byte 4 of the BTH: reserved bits, next to FECN and
-                                       BECN */
-#define SMCR_MASK_BTH_RESERVED_8 0x7f /* mask in byte 8 of the BTH: reserved bits, next to the bit
-                                         that asks for an acknowledgement */
 
 /* Returns the number of the destination queue pair, from bytes 5 to 7 of a base transport header.
  * `bth` has SMCR_IB_BTH_LENGTH bytes. */

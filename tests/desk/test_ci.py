@@ -1,5 +1,5 @@
 """
-docs/report.md: docs/examples/smcr-check passes what is as expected, finds what is not, and says so
+docs/json.md: docs/examples/smcr-check passes what is as expected, finds what is not, and says so
 where it cannot tell; whoever runs it.
 """
 
@@ -10,7 +10,7 @@ import examples
 import pytest
 from bed import TOP, TIME_LIMIT, as_user
 
-GUIDE = TOP / "docs" / "report.md"
+GUIDE = TOP / "docs" / "json.md"
 FIRST_CONTACT = "6.1-v2-a-first-contact-ipv4"
 MESSAGES = "docs/examples/smcr-check messages"
 
@@ -36,7 +36,7 @@ def printed(tshark, kind, name, **environment):
 
 
 def written_below(command):
-    """What docs/report.md has below a command."""
+    """What docs/json.md has below a command."""
     text = GUIDE.read_text(encoding="utf-8").split(f"{examples.PROMPT}{command}")[1]
     block = text.split("\n", 1)[1].split("\n\n")[0]
     return re.sub(r"^ {4}", "", block, flags=re.MULTILINE) + "\n"

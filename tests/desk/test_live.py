@@ -348,7 +348,7 @@ def ring(scratch):
 
 
 def test_ring_of_dumpcap(wire, live, scratch):
-    """docs/report.md: a report of each file, and the sum is that of all frames."""
+    """docs/json.md: a report of each file, and the sum is that of all frames."""
     (dumpcap,) = wire.listen(
         live,
         [

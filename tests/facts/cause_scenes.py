@@ -539,6 +539,21 @@ def doubled_capture(capture):
     capture.frames = [(when + copy, frame) for when, frame in capture.frames for copy in (0, 5)]
 
 
+def doubled_capture_without_ids(capture):
+    """Two ports are mirrored: each RoCE packet comes again 250 µs later. The hosts set all
+    identifications to 0."""
+    connection = begun(capture)
+    talk(connection)
+    end(connection)
+    frames = []
+    for when, frame in capture.frames:
+        frames.append((when, frame))
+        if frame[23] == 17:
+            frame = frame[:14] + checked(frame[14:18] + bytes(2) + frame[20:34]) + frame[34:]
+            frames[-1:] = [(when, frame), (when + 250, frame)]
+    capture.frames = sorted(frames, key=lambda each: each[0])
+
+
 def late_capture(capture):
     connection = begun(capture)
     talk(connection)
@@ -584,6 +599,29 @@ def clients_abort(capture):
 
 def both_sides_abort(capture):
     abort(capture, "client", "server")
+
+
+def closed_then_aborted(capture):
+    """The server closes two connections in an orderly way; the clients abort them with data
+    unread."""
+    connections = [begun(capture)]
+    connections.append(second_of(connections[0]))
+    talk(*connections, times=3)
+    for connection in connections:
+        connection.send("server", b"which nobody reads\n", read=False)
+        connection.cdc("server", flags=["closed"])
+    for connection in connections:
+        connection.cdc("client", flags=["abort"])
+
+
+def publisher(capture):
+    """A subscriber: the server sends messages when there are some, and the client confirms each."""
+    connection = begun(capture)
+    talk(connection, times=2)
+    for number in range(4):
+        capture.wait(2)
+        connection.send("server", text_lines(100, f"message {number}"))
+        connection.send("client", b"received\n")
 
 
 def build(name):
@@ -634,10 +672,13 @@ SCENES = {
         "firewall_roce_icmp",
         "firewall_roce_icmpv6",
         "doubled_capture",
+        "doubled_capture_without_ids",
         "late_capture",
         "early_end",
         "other_programs",
         "clients_abort",
         "both_sides_abort",
+        "closed_then_aborted",
+        "publisher",
     )
 }

@@ -311,7 +311,7 @@ class Request:
         self.highest = None  # the flow's, before this packet
         self.first_taker = None  # of a repeat: the request F
         self.identified = False  # the flow's identifications change
-        self.tells_copies = False  # so the same one tells a copy
+        self.knows_copies = False  # so the same one tells a copy
         self.absent, self.taken, self.discarded = 0, False, 0
         self.cause, self.step, self.silent = "-", 0, False
         self.waited = False  # does it come too late for a NAK?
@@ -460,7 +460,7 @@ class Flow:
         self.previous = header
         return header.ip_id >= 0 and self.different and not self.same
 
-    def tells_copies(self, header):
+    def knows_copies(self, header):
         """Is a packet with the PSN and identification of one before a copy of it? That of the first
         packet is, too."""
         any_but_zero = self.previous is not None and self.previous.ip_id > 0
@@ -544,7 +544,7 @@ class Reader:
         request = self.requests[position] = Request(header, life.unwrap(header.psn))
         request.highest = life.highest
         request.identified = flow.identified(header)
-        request.tells_copies = flow.tells_copies(header)
+        request.knows_copies = flow.knows_copies(header)
         self.judge(life, request)
         if request.verdict == "copy":
             return
@@ -572,7 +572,7 @@ class Reader:
         request = Request(header, life.unwrap(header.psn))
         request.highest = life.highest
         request.identified = header.ip_id >= 0 and flow.different and not flow.same
-        request.tells_copies = flow.tells_copies(header)
+        request.knows_copies = flow.knows_copies(header)
         self.judge(life, request)
         if request.verdict != "copy" and not life.comes_next(request):
             return
@@ -622,7 +622,7 @@ class Reader:
         )
         near = near and transport(request.header) == RC
         latest = life.twins.latest(request.start) if near else None
-        if request.tells_copies:
+        if request.knows_copies:
             twin = life.twins.find(request.start, request.header.ip_id)
         else:
             twin = (
@@ -635,7 +635,7 @@ class Reader:
             )
         if twin:
             request.verdict, request.of = "copy", twin
-            life.is_doubled = life.is_doubled or not request.tells_copies
+            life.is_doubled = life.is_doubled or not request.knows_copies
         elif request.start <= request.highest:
             request.first_taker = life.taker.get(request.start)
             request.verdict = "repeat" if request.first_taker else "late"
@@ -644,7 +644,7 @@ class Reader:
     @staticmethod
     def twin_of_response(flow, header, psn, heard):
         """The frame of which a response is a copy; 0 if there is none."""
-        by_id, latest = flow.tells_copies(header), flow.answer_twins.latest(psn)
+        by_id, latest = flow.knows_copies(header), flow.answer_twins.latest(psn)
         if header.opcode & 31 == ACKNOWLEDGE:
             return next(
                 (

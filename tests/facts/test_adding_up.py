@@ -1,6 +1,6 @@
 """
 Reports of the parts of a capture, added up by docs/add-reports.jq, against the report of the whole:
-what belongs to one frame is the same, what spans the cut may differ, as docs/report.md says.
+what belongs to one frame is the same, what spans the cut may differ, as docs/json.md says.
 """
 
 import functools
@@ -637,7 +637,7 @@ def test_connections_keep_their_names_in_three_parts(tshark, scratch, name):
             ]
 
 
-# ---- what docs/report.md says of cuts, as measured ----
+# ---- what docs/json.md says of cuts, as measured ----
 
 
 def files_of(bed, path, folder, frames):
@@ -648,7 +648,7 @@ def files_of(bed, path, folder, frames):
 
 @pytest.mark.parametrize("frames", [2000, 300, 100])
 def test_losses_at_cuts_are_as_documented(tshark, scratch, frames):
-    """The table of docs/report.md; with one file of all frames: the whole."""
+    """The table of docs/json.md; with one file of all frames: the whole."""
     parts = files_of(tshark.bed, tshark.bed.capture("6.1-v2-n-lossy"), scratch, frames)
     whole = valid_sum(*(report_of(tshark, part, "-2", "-o", "smcr.roce:TRUE") for part in parts))
     flows = whole["summary"]["rdma_flows"]
@@ -658,7 +658,7 @@ def test_losses_at_cuts_are_as_documented(tshark, scratch, frames):
         *(flows[name] for name in ("gaps", "missing", "goodput_bytes")),
     ]
     name = "the whole" if len(parts) == 1 else f"{len(parts)} files of {frames} frames"
-    text = (TOP / "docs" / "report.md").read_text(encoding="utf-8")
+    text = (TOP / "docs" / "json.md").read_text(encoding="utf-8")
     assert "| " + " | ".join([name, *(f"{number:,}" for number in row)]) + " |" in text
 
 

@@ -104,6 +104,73 @@ def test_segments_out_of_order_are_not_retransmitted(tshark, scratch, name):
         assert "tcp_loss" not in {finding["kind"] for finding in altered["findings"]}
 
 
+# ---- silence ----
+
+# The server ends the link group: what the client retransmits goes to no queue pair.
+ENDED = ("6.1-v2-w-smc-unloaded-server", "6.1-v2-x-idle-630s")
+DELETE_LINK, ALL_LINKS = 4, 0x40  # type of LLC, the low four bits; a flag
+MAY_HAVE_ENDED = "; a message that is not captured may have ended the link before"
+LOST_LINK = "llc-test-link"  # its last request is retransmitted, and nobody answers
+
+
+def without_the_end(name):
+    """Without the server's DELETE LINK for all links, its acknowledgement, and all CDC messages
+    with which a side closes."""
+    messages = wire.roce_messages(path_of(name))
+    end = next(
+        each.frame
+        for each in messages
+        if each.data[0] & 15 == DELETE_LINK and each.data[3] & ALL_LINKS
+    )
+    closes = {each.frame for each in messages if each.kind == "cdc" and each.data[25]}
+    return [frame for frame in frames_of(name) if frame.number not in closes | {end, end + 1}]
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_a_host_that_may_have_ended_the_link_has_not_stopped_answering(tshark, scratch, name):
+    kinds = {finding["kind"] for finding in report(tshark, path_of(name))["findings"]}
+    assert "link_group_ended" in kinds and not kinds & {"no_answer", "dead_peer"}
+    found = report(tshark, write(scratch, name, without_the_end(name)))
+    silent = [each for each in found["findings"] if each["kind"] in ("no_answer", "dead_peer")]
+    assert [(each["kind"], each["severity"]) for each in silent] == [("no_answer", "note")]
+    assert silent[0]["text"].endswith(MAY_HAVE_ENDED)
+    (link,) = [each for group in found["link_groups"] for each in group["links"] if each["flows"]]
+    assert link["state"] == "active" and link["state_frame"]
+
+
+def states_of_links(tshark, path):
+    return [
+        (link["state"], link["state_frame"])
+        for group in report(tshark, path)["link_groups"]
+        for link in group["links"]
+        if link["flows"]
+    ]
+
+
+@pytest.mark.parametrize("without", (20, 23, 25))
+def test_a_link_is_active_up_to_the_last_answer(tshark, scratch, without):
+    """A capture that starts late does not show whether a connection is open."""
+    path, whole = scratch / "late.pcapng", tshark.bed.capture(LOST_LINK)
+    assert states_of_links(tshark, whole) == [("lost", None)]
+    tshark.bed.edit("-F", "pcapng", "-r", whole, path, f"{without + 1}-999")
+    assert states_of_links(tshark, path) == [("active", 29 - without)]
+
+
+@pytest.mark.parametrize(
+    "alter, last",
+    [
+        (functools.partial(alterations.left_out, numbers=range(31, 34)), 29),  # retransmissions
+        (functools.partial(alterations.swapped, first=1, share=1, seed=0), 28),
+    ],
+)
+def test_a_link_is_not_known_to_be_active_after_the_last_answer(tshark, scratch, alter, last):
+    path, altered = scratch / "whole.pcapng", scratch / "altered.pcapng"
+    tshark.bed.edit("-F", "pcapng", tshark.bed.capture(LOST_LINK), path)
+    head, frames = pcapng.read(path)
+    pcapng.write(altered, head, alter(frames))
+    assert states_of_links(tshark, altered) == [("active", last)]
+
+
 # ---- copies ----
 
 

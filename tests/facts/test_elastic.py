@@ -1,5 +1,5 @@
 """Fields in OpenSearch and Elasticsearch: what `tshark -T ek` prints fits the mapping that
-docs/report.md makes."""
+docs/json.md makes."""
 
 import collections
 import ipaddress

@@ -321,7 +321,7 @@ def check_page(text, found):
 
 
 def documented():
-    """Kinds of findings that docs/report.md names."""
+    """Kinds of findings that docs/json.md names."""
     return {kind for kind, *_ in figures.findings()}
 
 

@@ -7,7 +7,9 @@ buffers.
 import collections
 import functools
 import ipaddress
+import json
 import re
+import sys
 
 import ground_truth
 import kernel
@@ -35,6 +37,11 @@ from report_runs import (
     print_json,
     report,
 )
+
+sys.path.append(str(TOP / "tests" / "benchmarks"))
+
+import workloads  # noqa: E402
+from carriers import Link, Pcap, Smcr  # noqa: E402
 
 LATE = "6.1-v1-c2-capture-starts-late"
 PARTS = {LATE, "6.1-v2-g1-server-killed"}  # captures that do not have all that was written
@@ -579,3 +586,38 @@ def test_handshakes_of_packed_captures(tshark, name, run):
     """All of their connections use SMC-R, but for the TCP that the programs use to meet."""
     outcomes = [each["outcome"] for each in report(tshark, name, run)["connections"]]
     assert_same({"outcomes": outcomes}, {"outcomes": ["smc-r"] * len(agreements(name))})
+
+
+def test_page_of_many_connections(tshark, scratch):
+    """
+    The page has the directions that carried most, wherever they stand among more than it keeps at
+    once, and of equal ones the first.
+    """
+    path = scratch / "many.pcap"
+    with path.open("wb") as file:
+        pcap = Pcap(file)
+        link = Link(pcap, 0)
+        conns = [workloads.short(link, number, Smcr) for number in range(workloads.PER_LINK)]
+        for conn in conns:
+            conn.open()
+        for conn in [*conns, conns[40], conns[90], conns[90]]:
+            workloads.talk(conn)
+        for conn in conns:
+            conn.close()
+    path.chmod(0o644)
+    known = json.loads(tshark.show(path, "-q", "-z", "smcr,json"))["connections"]
+    ways = [
+        (-conn[way]["bytes"], conn[writer]["port"], conn[reader]["port"])
+        for conn in known
+        for way, writer, reader in (
+            ("client_to_server", "client", "server"),
+            ("server_to_client", "server", "client"),
+        )
+    ]
+    assert len(ways) == 200
+    page = tshark.show(path, "-q", "-z", "smcr,report")
+    shown = re.findall(r"^  [0-9.]+:(\d+) → [0-9.]+:(\d+) ", page, re.MULTILINE)
+    assert [tuple(map(int, ports)) for ports in shown] == [
+        tuple(ports) for _, *ports in sorted(ways, key=lambda way: way[0])[:6]
+    ]
+    assert "and 194 more" in page

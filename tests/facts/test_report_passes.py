@@ -54,8 +54,8 @@ MAY_DIFFER = [
     (
         EARLY,
         (
-            r"(summary\.connections|connections\[\])\.\w+_to_\w+\.((lacks_)?bytes|writes|"
-            r"ack_time_s\.\w+)"
+            r"(summary\.connections|connections\[\])\.\w+_to_\w+\."
+            r"((lacks_)?bytes|(unasked_)?writes|ack_time_s\.\w+)"
         ),
         "an RDMA WRITE comes before what tells its connection",
     ),

@@ -121,8 +121,8 @@ def test_lonely_frames_are_found():
 
 
 def test_each_member_is_documented():
-    """By its name, in docs/report.md."""
-    text = (TOP / "docs" / "report.md").read_text(encoding="utf-8")
+    """By its name, in docs/json.md."""
+    text = (TOP / "docs" / "json.md").read_text(encoding="utf-8")
     known = set(re.findall(r"`([a-z0-9_]+)(?:\[\])?`", text)) | {"schema"}
     names = {
         place[-1]
@@ -141,8 +141,8 @@ def test_each_member_is_documented():
 
 
 def kinds_of_findings():
-    """{kind: how docs/report.md names what its `count` counts}"""
-    text = (TOP / "docs" / "report.md").read_text(encoding="utf-8")
+    """{kind: how docs/json.md names what its `count` counts}"""
+    text = (TOP / "docs" / "json.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (`[^|]*) \| [^|]* \| ([^|]*) \|$",
         text.split("| `count` is of |")[1].split("###")[0],
@@ -230,7 +230,7 @@ def test_filter_and_file_are_named(tshark):
     "name", ["6.1-v2-h1-two-links-second-fails", "6.1-v2-n-lossy", "6.1-v1-b-first-contact-ipv6"]
 )
 def test_snap_length_that_keeps_everything(tshark, scratch, name):
-    """docs/report.md: 384 bytes of each frame give the same report, but for the finding that frames
+    """docs/json.md: 384 bytes of each frame give the same report, but for the finding that frames
     are cut."""
     path = scratch / "cut.pcapng"
     tshark.bed.edit("-s", 384, path_of(tshark, name), path)

@@ -180,6 +180,19 @@ def test_others(tshark, tshark_without, scratch, name, port, passes):
 
 
 @PASSES
+@pytest.mark.parametrize("byte, bits", [(4, 0x10), (8, 0x7F)])
+def test_reserved_bits(tshark, scratch, byte, bits, passes):
+    """Receivers ignore the reserved bits of the BTH, and there are senders that set them."""
+    frames = with_port(foreign("cm-rping"), 69)
+    for frame in filter(is_roce, frames):
+        payload = bytearray(bytes(frame[UDP].payload))
+        payload[byte] |= bits
+        frame[UDP].payload = Raw(bytes(payload))
+    after = write(scratch, "after", frames)
+    assert reach_infiniband(tshark, after, *ON, *passes) == sum(map(is_roce, frames))
+
+
+@PASSES
 def test_vlan(tshark, scratch, passes):
     tagged = []
     for frame in foreign("cm-rping"):

@@ -26,7 +26,7 @@ SAID = [
     # RoCE fails, TCP works: the host is alive
     (S02B, None, r"10\.0\.0\.2 QP 1235 .* for 31\.7 s .*later it sent over TCP", STOPPED),
     # without TCP nothing else comes from the host: it, or the path
-    (S02B, "udp", r"10\.0\.0\.2 stopped answering.*31\.7 s .*host or path", "TCP"),
+    (S02B, "udp", r"10\.0\.0\.2 stopped answering.*31\.7 s .*host, path or queue pair", "TCP"),
     # while the silence lasts it is as long as the frames show
     (S02B, "frame.number <= 900", r"10\.0\.0\.2 .* for \d\d\.\d s .*retransmissions", "86"),
     # a host that is paused: its direction, its longest pause, how many pauses

@@ -139,6 +139,36 @@ ONCE_SAID_OF = [
         "shuffled",
         "seed 0",
     ),
+    (
+        "a transfer, though the receiver had the retransmitted packet",
+        "6.1-v2-g3-half-close",
+        "single",
+        "without 9",
+    ),
+    (
+        "a retransmission, though an acknowledgement may be missing before it",
+        "6.1-v2-g3-half-close",
+        "pause",
+        "without 52:54:00:aa in 29 to 99",
+    ),
+    (
+        "a retransmission, though the receiver acknowledges more than was retransmitted",
+        "6.1-v2-g3-half-close",
+        "pause",
+        "without 52:54:00:aa in 29 to 33",
+    ),
+    (
+        "a wait for the reader, though the writer may have continued after the update",
+        "6.1-v2-d-bulk-slow-reader",
+        "pause",
+        "without 52:54:00:aa in 1657 to 3727",
+    ),
+    (
+        "a transfer up to the next acknowledgement, of frames that are not Ethernet",
+        "any-linux-cooked",
+        "single",
+        "without 23",
+    ),
 ]
 # The same of what is not one message in one segment, of what comes again, of connections that hosts
 # tell of; and what nothing tells

@@ -264,6 +264,8 @@ SAYS_LESS = {
     "no_answer": {"dead_peer"},
     "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"},
 }
+# A silence of which the cause is open: the weakest of SENT_AGAIN.
+MAY_HAVE_ENDED = "; a message that is not captured may have ended the link before"
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {*OF_TIME, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.
@@ -704,14 +706,21 @@ def is_lost(whole_link, link):
     return link["state"] == "lost" and bool(whole_link["lost_frame"])
 
 
+def over_since(link):
+    """The frame in which a link that is deleted or lost is no longer active; 0: there is none."""
+    lost = [each["begin_frame"] or 0 for each in link["states"] if each["state"] == "lost"]
+    return max(link["deleted_frame"] or 0, *lost, 0)
+
+
 def of_groups(before, after, numbers):
     truth, found, groups = whole_links(before), whole_links(after), {}
     # a connection whose CLC is absent may be two entries, one of each direction
     times = 2 if any(None in conn["tokens"].values() for conn in after["connections"]) else 1
     for key in truth.keys() & found.keys():
         (whole_group, whole_link), (group, link) = truth[key], found[key]
-        # a link whose group has no frame behind DELETE LINK is what it was before
-        is_open = (whole_link["deleted_frame"] or 0) > last_frame(after, group, numbers)
+        # a link whose group has no frame behind DELETE LINK, or behind the first request without
+        # an answer, is what it was before
+        is_open = over_since(whole_link) > last_frame(after, group, numbers)
         may_differ = is_open or link["state_frame"] or is_lost(whole_link, link)
         yield from same(
             whole_link,
@@ -782,6 +791,12 @@ def may_wait(report):
     )
 
 
+def kind_of(finding):
+    """Its kind; of a silence that may be harmless, the kind of any retransmissions."""
+    is_open = finding["kind"] == "no_answer" and finding["text"].endswith(MAY_HAVE_ENDED)
+    return "repeats" if is_open else finding["kind"]
+
+
 def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     """
     Statements of the report of an altered capture. `but`: members that are left out; items: of the
@@ -809,7 +824,7 @@ def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     kinds |= OF_WAITS if may_wait(before) else set()
     full = len(before["findings"]) >= 10
     found += [
-        ("finding", (finding["kind"], None, finding["text"], full or finding["kind"] in kinds))
+        ("finding", (finding["kind"], None, finding["text"], full or kind_of(finding) in kinds))
         for finding in after["findings"]
     ]
     return [Statement(where, *each) for where, each in found if not names_of(each[0]) & but]

@@ -9,7 +9,8 @@ import struct
 
 from scapy.utils import RawPcapReader
 
-ETHERNET, COOKED, ERF, EXPORTED_PDU = 1, 113, 197, 252
+ETHERNET, COOKED, ERF, EXPORTED_PDU, NETLINK = 1, 113, 197, 252, 253
+WITHOUT_HEADERS = (EXPORTED_PDU, NETLINK)  # no packet of a network
 HEADERS = {ETHERNET: 14, COOKED: 16}  # bytes, the last two of which are the Ethernet type
 ERF_HEADER, LRH = 16, 8
 VLAN, IPV4, IPV6, ROCEV1 = 0x8100, 0x0800, 0x86DD, 0x8915
@@ -86,17 +87,17 @@ def _frame(number, linktype, data):
 
 @functools.cache
 def packets(path):
-    """RoCE packets and TCP segments of a capture, in its order. Captures of exported PDUs have
-    none."""
+    """RoCE packets and TCP segments of a capture, in its order. Exported PDUs and netlink
+    messages are none."""
     reader = RawPcapReader(str(path))
     try:
-        linktype = getattr(reader, "linktype", ETHERNET)
-        if linktype == EXPORTED_PDU:
-            return []
-        frames = enumerate((bytes(data) for data, _ in reader), 1)
-        return [
-            each for each in (_frame(number, linktype, data) for number, data in frames) if each
+        linktype = getattr(reader, "linktype", ETHERNET)  # pcapng: each frame has its own
+        frames = [
+            (number, getattr(meta, "linktype", linktype), bytes(data))
+            for number, (data, meta) in enumerate(reader, 1)
         ]
+        found = [_frame(*frame) for frame in frames if frame[1] not in WITHOUT_HEADERS]
+        return [each for each in found if each]
     finally:
         reader.close()
 

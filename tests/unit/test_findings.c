@@ -184,6 +184,66 @@ peer_silent_for_a_moment(scene_t *scene)
     silence_of_dead_peer(scene)->end_frame.time = SECOND + SECOND / 2;
 }
 
+/* Returns the link of the silent host. A connection of the link is open when the silence begins. */
+static smcr_entry_link_t *
+link_of_dead_peer(scene_t *scene)
+{
+    smcr_entry_link_t *link = link_of_group(scene, 1);
+
+    dead_peer(scene);
+    smcr_figure_numbers_add(&link->flows, scene->scope, 0);
+    smcr_figure_numbers_add(&link->flows, scene->scope, 1);
+    ((smcr_entry_connection_t *)scene->report.connections.entries[0])->link_group = 0;
+    return link;
+}
+
+static void
+dead_peer_of_link(scene_t *scene)
+{
+    link_of_dead_peer(scene)->state = SMCR_FIGURE_STATUS_LOST;
+}
+
+/* A message that is missing may have ended the link: then the host need not answer. */
+static void
+peer_may_have_ended(scene_t *scene)
+{
+    link_of_dead_peer(scene)->state_frame = at(19);
+}
+
+static void
+peer_of_unknown_link(scene_t *scene)
+{
+    link_of_dead_peer(scene)->state = SMCR_FIGURE_STATUS_UNKNOWN;
+}
+
+/* That the host answers elsewhere does not tell that it still uses the link. */
+static void
+peer_ended_and_over_tcp(scene_t *scene)
+{
+    peer_may_have_ended(scene);
+    ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->longest_silence->tcp_frame = at(50);
+}
+
+/* It has used the link after the silence, whatever came then. */
+static void
+peer_back_on_unknown_link(scene_t *scene)
+{
+    peer_of_unknown_link(scene);
+    ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->longest_silence->is_over =
+        SMCR_FIGURE_YES;
+}
+
+/* ICMP proves that the packets were not delivered. */
+static void
+peer_behind_icmp(scene_t *scene)
+{
+    static const smcr_figure_subject_t hosts = {.src = "10.0.0.1", .dst = "10.0.0.2"};
+
+    peer_may_have_ended(scene);
+    notice(scene, "icmp.type == 3", 0, 30);
+    scene->notices[scene->notice_count - 1].subject = &hosts;
+}
+
 /* A NOTE that Linux brings about does no harm; a WARN of the same name does. */
 static void
 harmless(scene_t *scene)
@@ -423,7 +483,7 @@ early_timer(scene_t *scene)
     flows.data->packets = 31;
     flows.data->repeated = flows.data->repeated_after.timeout = 6;
     /* an acknowledgement that came late, of a message that was not retransmitted */
-    smcr_distribution_add(&flows.data->completion_time_s, SECOND);
+    smcr_distribution_add(&flows.data->completion_time_s, scene->scope, SECOND);
     notice(scene, "smcr.packet_retransmitted", NOTE, 34);
 }
 
@@ -433,7 +493,7 @@ late_message(scene_t *scene)
     early_timer(scene);
     smcr_entry_rdma_t *flow = scene->report.rdma_flows.entries[0];
 
-    smcr_distribution_add(&flow->repeated_completion_time_s, SECOND);
+    smcr_distribution_add(&flow->repeated_completion_time_s, scene->scope, SECOND);
 }
 
 static void
@@ -679,6 +739,18 @@ static const scene_case_t cases[] = {
     {.name = "peer that answers other queue pairs", .play = peer_on_other_queue_pair,
      .found = "warn no_answer 1, warn reset 1"},
     {.name = "peer that is silent when the capture ends", .play = peer_silent_for_a_moment,
+     .found = "warn no_answer 1, warn reset 1"},
+    {.name = "dead peer of a link", .play = dead_peer_of_link,
+     .found = "warn dead_peer 1, warn reset 1"},
+    {.name = "peer that may have ended the link", .play = peer_may_have_ended,
+     .found = "warn reset 1, note no_answer 1"},
+    {.name = "peer of a link of unknown state", .play = peer_of_unknown_link,
+     .found = "warn reset 1, note no_answer 1"},
+    {.name = "peer that may have ended the link, and answers over TCP",
+     .play = peer_ended_and_over_tcp, .found = "warn reset 1, note no_answer 1"},
+    {.name = "peer that is heard again on a link of unknown state",
+     .play = peer_back_on_unknown_link, .found = "warn no_answer 1, warn reset 1"},
+    {.name = "peer that may have ended the link, and ICMP", .play = peer_behind_icmp,
      .found = "warn no_answer 1, warn reset 1"},
     {.name = "what does no harm", .play = harmless, .found = ""},
     {.name = "abort", .play = aborted, .found = "warn abort 1"},

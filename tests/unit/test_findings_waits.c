@@ -135,20 +135,20 @@ answer(scene_t *scene, smcr_entry_connection_t *conn, const wait_case_t *wait)
     wait_longest(scene, conn, SMCR_FIGURE_ROLE_CLIENT, SMCR_FIGURE_WAIT_ANSWER, longest);
     asked->slow_answers = wait->answer >= 500;
     asked->slow_answers_s = wait->answer >= 500 ? longest : 0;
-    smcr_distribution_add(&asked->answer_time_s, longest);
+    smcr_distribution_add(&asked->answer_time_s, scene->scope, longest);
     for (unsigned i = 0; i < 4 && wait->usual; i++)
-        smcr_distribution_add(&asked->answer_time_s, wait->usual * MILLISECOND);
+        smcr_distribution_add(&asked->answer_time_s, scene->scope, wait->usual * MILLISECOND);
 }
 
 static void
-acknowledge(smcr_entry_connection_t *conn, const wait_case_t *wait)
+acknowledge(scene_t *scene, smcr_entry_connection_t *conn, const wait_case_t *wait)
 {
-    smcr_distribution_t *acks = &conn->client_to_server.ack_time_s;
+    smcr_distribution_t **acks = &conn->client_to_server.ack_time_s;
 
-    memset(acks, 0, sizeof *acks);
-    smcr_distribution_add(acks, 2 * MILLISECOND);
+    *acks = NULL;
+    smcr_distribution_add(acks, scene->scope, 2 * MILLISECOND);
     for (unsigned i = 1; i < 16; i++)
-        smcr_distribution_add(acks, (16 * wait->acks - 2) * MILLISECOND / 15);
+        smcr_distribution_add(acks, scene->scope, (16 * wait->acks - 2) * MILLISECOND / 15);
 }
 
 static void
@@ -168,7 +168,7 @@ play(scene_t *scene, const wait_case_t *wait)
         wait_longest(scene, conn, SMCR_FIGURE_ROLE_CLIENT, SMCR_FIGURE_WAIT_READER,
                      wait->stop * MILLISECOND);
     if (wait->acks)
-        acknowledge(conn, wait);
+        acknowledge(scene, conn, wait);
     if (wait->client_answers)
         wait_longest(scene, conn, SMCR_FIGURE_ROLE_SERVER, SMCR_FIGURE_WAIT_ANSWER,
                      wait->client_answers * MILLISECOND);

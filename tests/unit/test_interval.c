@@ -166,6 +166,21 @@ static const struct {
     {.name = "a retransmission is proven, since nothing is unread",
      .kinds = BIT(RETRANSMISSION) | BIT(NOT_CAPTURED),
      .part = SMCR_INTERVAL_IS_RETRANSMISSION},
+    {.name = "the retransmitted packet may have been acknowledged before",
+     .kinds = BIT(RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT) | BIT(TRANSFER),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "the same, and another retransmission is proven",
+     .kinds = BIT(RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT) | BIT(RETRANSMISSION_PROVEN),
+     .part = SMCR_INTERVAL_IS_RETRANSMISSION},
+    {.name = "the answer is retransmitted, and may have been acknowledged before",
+     .kinds = BIT(ANSWER) | BIT(PEER_RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "perhaps the writer has continued after the update",
+     .kinds = FULL_AND_UNREAD | BIT(FREED) | BIT(NOT_CAPTURED),
+     .part = SMCR_INTERVAL_IS_UNKNOWN},
+    {.name = "the update is under way, and the reader does not read the rest",
+     .kinds = FULL_AND_UNREAD | BIT(FREED),
+     .part = SMCR_INTERVAL_IS_FULL_READER},
     {.name = "packets of the writer are missing",
      .kinds = BIT(NOT_CAPTURED) | BIT(TRANSFER),
      .part = SMCR_INTERVAL_IS_UNKNOWN},
@@ -217,15 +232,18 @@ expected_part(unsigned holds)
     unsigned peer = BIT(PEER_RETRANSMISSION) | BIT(PEER_NOT_CAPTURED);
     unsigned counts = waits || asks ? holds : holds & ~peer; /* else the peer delays nobody */
 
+    bool may_go_on = holds & BIT(FREED) && holds & BIT(NOT_CAPTURED);
     if (waits && holds & BIT(UNREAD) && !(holds & BIT(PEER_NOT_CAPTURED)))
-        return SMCR_INTERVAL_IS_FULL_READER;
+        return may_go_on ? SMCR_INTERVAL_IS_UNKNOWN : SMCR_INTERVAL_IS_FULL_READER;
     if (waits && holds & BIT(MAYBE_UNREAD))
         return SMCR_INTERVAL_IS_UNKNOWN;
     bool is_retransmitted = counts & (BIT(RETRANSMISSION) | BIT(PEER_RETRANSMISSION));
     bool may_be_reader = holds & (BIT(FULL) | BIT(NOT_CAPTURED)) &&
                          holds & (BIT(UNREAD) | BIT(MAYBE_UNREAD));
     may_be_reader |= !(holds & BIT(RETRANSMISSION)) && holds & BIT(NOT_CAPTURED);
-    if (is_retransmitted && !may_be_reader)
+    bool may_be_needless =
+        holds & BIT(RETRANSMISSION_IN_DOUBT) && !(holds & BIT(RETRANSMISSION_PROVEN));
+    if (is_retransmitted && !may_be_reader && !may_be_needless)
         return SMCR_INTERVAL_IS_RETRANSMISSION;
     if (is_retransmitted)
         return SMCR_INTERVAL_IS_UNKNOWN;

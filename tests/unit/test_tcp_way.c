@@ -376,7 +376,6 @@ check(const smcr_entry_tcp_direction_t *entry, const result_t *result)
 {
     const smcr_figure_member_t *member = find_member(result->name);
     const void *value = (const uint8_t *)entry + member->offset;
-    const smcr_distribution_t *spread = value;
     bool is_time = g_str_has_suffix(result->name, "_s") && result->number != SMCR_FIGURE_UNKNOWN;
     uint64_t unit = is_time ? SMCR_TIME_MILLISECOND : 1;
 
@@ -385,6 +384,7 @@ check(const smcr_entry_tcp_direction_t *entry, const result_t *result)
         g_assert_cmpuint(*(const uint64_t *)value, ==, result->number * unit);
         return;
     }
+    const smcr_distribution_t *spread = smcr_distribution_get(*(smcr_distribution_t *const *)value);
     g_assert_cmpuint(spread->count, ==, result->number);
     g_assert_cmpuint(spread->sum, ==, result->sum * unit);
 }
@@ -404,7 +404,7 @@ test_case(gconstpointer number)
     }
     for (unsigned i = 0; i < MAX_RESULTS && results[i].of != NOBODY; i++) {
         smcr_entry_tcp_direction_t entry;
-        smcr_congestion_tcp_direction_report(&ways[results[i].of], &entry);
+        smcr_congestion_tcp_direction_report(&ways[results[i].of], &entry, scope);
         check(&entry, &results[i]);
     }
     wmem_destroy_allocator(scope);
@@ -482,7 +482,7 @@ test_derived(void)
     smcr_congestion_tcp_direction_t way = {.acked = 1, .next_seq = 2, .any_ecn = true};
     smcr_entry_tcp_direction_t entry;
 
-    smcr_congestion_tcp_direction_report(&way, &entry);
+    smcr_congestion_tcp_direction_report(&way, &entry, NULL);
     g_assert_true(isnan(entry.derived.sce_percent) && isnan(entry.derived.goodput_bit_s));
     way.counts = (smcr_entry_tcp_direction_t){.data_segments = 4,
                                               .sce = 1,
@@ -490,7 +490,7 @@ test_derived(void)
                                               .acked_bytes = 1000,
                                               .esce_acked_bytes = 500,
                                               .ack_elapsed_s = 2000};
-    smcr_congestion_tcp_direction_report(&way, &entry);
+    smcr_congestion_tcp_direction_report(&way, &entry, NULL);
     g_assert_cmpfloat(entry.derived.sce_percent, ==, 25);
     g_assert_cmpfloat(entry.derived.ce_percent, ==, 50);
     g_assert_cmpfloat(entry.derived.esce_acked_bytes_percent, ==, 50);

@@ -42,6 +42,9 @@ typedef struct {
     bool others_miss; /* with `missing`: they are another connection's */
     uint32_t names_later; /* `acked` names a packet that is so many PSNs later */
     bool in_vain;    /* AGAIN: it was acknowledged before */
+    bool had;        /* AGAIN: a WRITE of `bytes` that the receiver had taken in, which counts as
+                        captured after its acknowledgement */
+    uint64_t nak;    /* AGAIN: a NAK came at this time; 0: none came */
 } step_t;
 
 /* Shares of what CLIENT writes, microseconds. What is left out is 0. */
@@ -55,6 +58,7 @@ static const struct {
     uint64_t end;
     shares_t shares;
     uint64_t answer; /* the longest answer of CLIENT's peer, microseconds */
+    bool misses_last; /* the last acknowledgements may be missing */
 } scenes[] = {
     {.name = "one write",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
@@ -243,19 +247,103 @@ static const struct {
     {.name = "packets of the writer are missing, and a retransmission: perhaps it waits for space",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
-               {.event = DATA, .side = CLIENT, .time = 300, .acked = 410, .bytes = 10,
-                .missing = 1},
+               {.event = DATA, .side = CLIENT, .time = 300, .bytes = 10, .missing = 1},
                {.event = AGAIN, .side = CLIENT, .time = 400, .of = 1}},
      .end = 400,
      .shares = {.retransmission = 100, .unknown = 199, .transfer = 1}},
     {.name = "the same, and the reader has read: the writer waits for the retransmission",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE / 2},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
-               {.event = DATA, .side = CLIENT, .time = 300, .acked = 410, .bytes = 10,
-                .missing = 1},
+               {.event = DATA, .side = CLIENT, .time = 300, .bytes = 10, .missing = 1},
                {.event = AGAIN, .side = CLIENT, .time = 400, .of = 1}},
      .end = 400,
      .shares = {.retransmission = 280, .unknown = 19, .transfer = 1}},
+    {.name = "a retransmission of what the receiver had is not under way",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 200, .of = 1, .in_vain = true, .had = true,
+                .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 1000, .acked = 1050, .bytes = 10}},
+     .end = 1050,
+     .shares = {.transfer = 100, .nothing = 850}},
+    {.name = "after the update, packets of the writer are missing: perhaps it has continued",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 5000},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 5000, .bytes = 40000},
+               {.event = DATA, .side = CLIENT, .time = 3000, .acked = 3010, .bytes = 10,
+                .missing = 1}},
+     .end = 3010,
+     .shares = {.reader = 880, .unknown = 2019, .transfer = 11}},
+    {.name = "the same, and none of the writer's packets is missing: it waits until it continues",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 5000},
+               {.event = UPDATE, .side = SERVER, .time = 1000, .acked = 5000, .bytes = 40000},
+               {.event = DATA, .side = CLIENT, .time = 3000, .acked = 3010, .bytes = 10}},
+     .end = 3010,
+     .shares = {.path = 19, .reader = 2880, .transfer = 11}},
+    {.name = "a gap after the retransmission: perhaps it was acknowledged before",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1},
+               {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1,
+                .others_miss = true}},
+     .end = 700,
+     .shares = {.unknown = 200, .transfer = 200, .nothing = 200}},
+    {.name = "a gap between the packet and its retransmission: the same",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10},
+               {.event = UPDATE, .side = SERVER, .time = 200, .acked = 210, .missing = 1,
+                .others_miss = true},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1}},
+     .end = 600,
+     .shares = {.unknown = 200, .transfer = 200, .nothing = 100}},
+    {.name = "the same, and a NAK shows that the receiver missed the packet",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10},
+               {.event = UPDATE, .side = SERVER, .time = 200, .acked = 210, .missing = 1,
+                .others_miss = true},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1, .nak = 250}},
+     .end = 600,
+     .shares = {.retransmission = 200, .transfer = 200, .nothing = 100}},
+    {.name = "a gap before the packet: its acknowledgement is not in there",
+     .steps = {{.event = UPDATE, .side = SERVER, .time = 50, .acked = 60},
+               {.event = UPDATE, .side = SERVER, .time = 70, .acked = 80, .missing = 1,
+                .others_miss = true},
+               {.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 3}},
+     .end = 600,
+     .shares = {.retransmission = 200, .transfer = 200, .nothing = 150}},
+    {.name = "the reader's packet before the gap came after the retransmission",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1},
+               {.event = UPDATE, .side = SERVER, .time = 550, .acked = 560},
+               {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1,
+                .others_miss = true}},
+     .end = 700,
+     .shares = {.retransmission = 200, .transfer = 200, .nothing = 200}},
+    {.name = "the last acknowledgements may be missing: perhaps one came before",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1}},
+     .end = 400,
+     .shares = {.unknown = 300},
+     .misses_last = true},
+    {.name = "the same, and the writer's timer has run out: it has none",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 68000, .of = 1}},
+     .end = 68100,
+     .shares = {.retransmission = 67900, .unknown = 100},
+     .misses_last = true},
+    {.name = "the receiver acknowledges more than was retransmitted: it had the packet",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
+                .names_later = 1},
+               {.event = DATA, .side = CLIENT, .time = 120, .acked = 500, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1}},
+     .end = 600,
+     .shares = {.unknown = 200, .transfer = 200, .nothing = 100}},
+    {.name = "the receiver acknowledges what was retransmitted",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 500, .bytes = 10,
+                .names_later = 1},
+               {.event = DATA, .side = CLIENT, .time = 120, .acked = 500, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1},
+               {.event = AGAIN, .side = CLIENT, .time = 310, .of = 2}},
+     .end = 600,
+     .shares = {.retransmission = 210, .transfer = 190, .nothing = 100}},
 };
 
 /* ---- a scene as packets ---- */
@@ -357,6 +445,37 @@ set_wait(stage_t *stage, const smcr_record_t *record, const step_t *steps, const
     wait->space_freed = known;
 }
 
+/* The receiver has had the WRITE, and the capture seems to have its packets out of order. */
+static void
+set_known_write(stage_t *stage, smcr_record_t *record, const step_t *step)
+{
+    set_write(stage, record, step, NULL);
+    stage->written[step->side] -= step->bytes;
+    record->receiver_action = SMCR_FLOW_RECEIVER_HAD_IT;
+}
+
+static smcr_step_back_t *
+make_step_back(stage_t *stage, const step_t *steps, const step_t *step)
+{
+    smcr_step_back_t *back = wmem_new0(stage->scope, smcr_step_back_t);
+
+    back->nak = when_of(step->nak, frame_at(steps, step->nak));
+    return back;
+}
+
+static void
+set_retransmission(stage_t *stage, smcr_record_t *record, const step_t *steps, const step_t *step)
+{
+    record->kind = SMCR_RECORD_CDC;
+    record->order = SMCR_FLOW_IS_RETRANSMISSION;
+    record->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
+    record->was_acked = step->in_vain;
+    if (step->had)
+        set_known_write(stage, record, step);
+    if (step->nak)
+        record->step = make_step_back(stage, steps, step);
+}
+
 static void
 take_sample(void *data _U_, int writer _U_, smcr_timeline_sample_t sample _U_, uint64_t time _U_)
 {
@@ -383,10 +502,7 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
     record.first_frame = step->of ? 10 * step->of - 4 : 0;
     stage->gaps[step->side] += step->missing > 0;
     if (step->event == AGAIN) {
-        record.kind = SMCR_RECORD_CDC;
-        record.order = SMCR_FLOW_IS_RETRANSMISSION;
-        record.receiver_action = SMCR_FLOW_RECEIVER_DROPS;
-        record.was_acked = step->in_vain;
+        set_retransmission(stage, &record, steps, step);
         roce.psn = stage->psn_of[step->of];
     } else {
         roce.psn = stage->psn_of[number] = stage->psn[step->side]++;
@@ -422,7 +538,9 @@ test_scenes(void)
             play_step(&stage, steps, &steps[number]);
         smcr_timeline_advance(&stage.timeline, scope, 1000, &sink);
         smcr_interval_t span = {stage.timeline.begun, when_of(scenes[i].end, 1000)};
-        smcr_timeline_question_t question = {.span = span};
+        bool misses_last = scenes[i].misses_last;
+        smcr_timeline_question_t question = {
+            .span = span, .missing.acks = {misses_last, misses_last}};
         smcr_timeline_direction_t found =
             smcr_timeline_divide(&stage.timeline, CLIENT, &question);
         const uint64_t *share = found.division.share;

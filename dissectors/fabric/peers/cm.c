@@ -323,7 +323,8 @@ kind_of(uint8_t attribute)
     return kinds[attribute - SMCR_IB_CM_REQ];
 }
 
-/* Whether the end may still set up the connection: it is not established, and has not ended. */
+/* Whether the end may still be setting up the connection: its state is not known, or is between
+ * idle and established. */
 static bool
 is_opening(const smcr_cm_end_t *end)
 {

@@ -44,6 +44,16 @@ count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
         capture->last_time = time;
 }
 
+/* Returns the layer that a protocol of Wireshark stands for; 0: none. */
+static unsigned
+layer_of(int id)
+{
+    for (unsigned i = 0; i < array_length(protos); i++)
+        if (protos[i].id == id)
+            return protos[i].layer;
+    return 0;
+}
+
 /* Returns the layers of the packet as a set of bits: IP, TCP, ROCE and so on. Layers after ICMP
  * belong to a packet that an ICMP error quotes, and are ignored. */
 static unsigned
@@ -52,11 +62,8 @@ layers_of(const packet_info *pinfo)
     unsigned layers = 0;
     wmem_list_frame_t *layer = wmem_list_head(pinfo->layers);
 
-    for (; layer && !(layers & ICMP); layer = wmem_list_frame_next(layer)) {
-        int id = GPOINTER_TO_INT(wmem_list_frame_data(layer));
-        for (unsigned i = 0; i < array_length(protos); i++)
-            layers |= id == protos[i].id ? protos[i].layer : 0;
-    }
+    for (; layer && !(layers & ICMP); layer = wmem_list_frame_next(layer))
+        layers |= layer_of(GPOINTER_TO_INT(wmem_list_frame_data(layer)));
     return layers;
 }
 
@@ -146,11 +153,11 @@ smcr_collection_free(smcr_collection_t *collection)
 static void
 begin(smcr_collect_t *all)
 {
-    wmem_map_t **const maps[] = {&all->rdma,       &all->conns, &all->contacts,
-                                 &all->link_flows, &all->moves, &all->groups};
-
     if (all->scope)
         return;
+
+    wmem_map_t **const maps[] = {&all->rdma,       &all->conns, &all->contacts,
+                                 &all->link_flows, &all->moves, &all->groups};
     all->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     for (unsigned i = 0; i < array_length(protos); i++)
         protos[i].id = proto_get_id_by_filter_name(protos[i].name);
@@ -159,6 +166,7 @@ begin(smcr_collect_t *all)
     all->capture.passes = 1;
     all->times = wmem_array_new(all->scope, sizeof(smcr_when_t));
     all->tcp = wmem_array_new(all->scope, sizeof(void *));
+    all->hosts = wmem_map_new(all->scope, wmem_str_hash, g_str_equal);
     all->late_steps = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
     for (unsigned i = 0; i < array_length(maps); i++)
         *maps[i] = wmem_map_new(all->scope, g_direct_hash, g_direct_equal);

@@ -30,6 +30,7 @@ typedef struct smcr_collection {
 
     wmem_array_t *tcp; /* TCP connections; element tcp_conn_t * of tcp_flows.c, index tcp.stream;
                           NULL: no segment of this tcp.stream was counted */
+    wmem_map_t *hosts; /* text of an address -> the same text (smcr_collect_host()) */
 
     smcr_collect_gap_list_t gaps; /* gaps of RoCE and of TCP, as of the last report */
     smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more */
@@ -75,18 +76,22 @@ typedef struct smcr_collection {
 
 /* Times of one direction of a connection that the intervals of the timeline do not show. */
 typedef struct {
-    smcr_distribution_t ack_time;    /* times from a WRITE to its acknowledgement
-                                        (SMCR_TIMELINE_ACK) */
-    smcr_distribution_t reader_time; /* times from a full receive buffer to the reader's cursor
-                                        update (SMCR_TIMELINE_READER) */
-    smcr_distribution_t drain_time;  /* times from a full receive buffer to a half-empty one
-                                        (SMCR_TIMELINE_DRAIN) */
-    smcr_distribution_t answer_time; /* times in which the peer's program answered
-                                        (SMCR_TIMELINE_ANSWER) */
+    smcr_distribution_t *ack_time;    /* times from a WRITE to its acknowledgement
+                                         (SMCR_TIMELINE_ACK) */
+    smcr_distribution_t *reader_time; /* times from a full receive buffer to the reader's cursor
+                                         update (SMCR_TIMELINE_READER) */
+    smcr_distribution_t *drain_time;  /* times from a full receive buffer to a half-empty one
+                                         (SMCR_TIMELINE_DRAIN) */
+    smcr_distribution_t *answer_time; /* times in which the peer's program answered
+                                         (SMCR_TIMELINE_ANSWER) */
     uint64_t slow_answers;     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
     uint64_t slow_answer_time; /* time that these answers took together, nanoseconds */
+    uint64_t unasked_writes;   /* number of WRITEs that the peer certainly did not ask for
+                                  (note_unasked()) */
     smcr_when_t ended; /* first CDC message of the writer that closes or aborts the connection;
                           frame 0: none */
+    smcr_when_t aborted; /* first CDC message of the writer that aborts the connection; frame 0:
+                            none */
 } smcr_collect_writer_times_t;
 
 /* The timeline of a connection, and what it does not show. */
@@ -170,6 +175,12 @@ smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times,
 void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
                                   const smcr_timeline_direction_t *direction,
                                   wmem_allocator_t *scope);
+
+/* ---- texts of addresses ---- */
+
+/* Returns the address as text. The text is always the same one, so that it takes memory once, and
+ * two texts are equal if their pointers are. */
+const char *smcr_collect_host(const smcr_collect_t *collection, const address *host);
 
 /* ---- last packets from one address to another ---- */
 
@@ -355,6 +366,10 @@ uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const s
 const smcr_collect_silence_t *
 smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_t *to);
 
+/* Returns the first request to queue pair `to` after the last packet from `to`; frame 0: there is
+ * none. */
+smcr_when_t smcr_collect_rdma_flows_asked(const smcr_collect_t *collection, const smcr_qp_t *to);
+
 /* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is none. */
 smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to);
 
@@ -424,16 +439,16 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
-/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. Memory is
- * allocated in `scope`. */
+/* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. The entries
+ * are made one by one (smcr_figure_maker_t). Memory is allocated in `scope`. */
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                                    wmem_allocator_t *scope);
 
 /* ---- connections of SMC-R: bytes, messages, links and times of each ---- */
 
-/* Length of smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC messages
- * during one wait, all with the same producer cursor. Comparing the cursors lets each wait count
- * once. */
+/* Length of the list smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC
+ * messages during one wait, all with the same producer cursor. Comparing the cursors lets each wait
+ * count once. */
 #define SMCR_COLLECT_BLOCKED_KEPT 16
 
 /* Figures of one direction of a connection. */
@@ -444,9 +459,10 @@ typedef struct {
     const smcr_link_t *link;           /* link of the direction's last packet; NULL: no packet
                                           yet */
 
-    /* Producer cursors of the writer's last waits: a circular list. The index of the newest cursor
-     * is `figures.blocked_count` - 1, modulo the length of the array. */
-    smcr_cursor_t wait_cursors[SMCR_COLLECT_BLOCKED_KEPT];
+    /* Producer cursors of the writer's last waits: a circular list of SMCR_COLLECT_BLOCKED_KEPT
+     * cursors. The index of the newest cursor is `figures.blocked_count` - 1, modulo the length of
+     * the list. NULL: the writer has not waited. */
+    smcr_cursor_t *wait_cursors;
 
     uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
                                 began in the capture; valid if `figures.cdc` is not 0 */

@@ -37,14 +37,14 @@ smcr_collect_when(const smcr_collect_t *collection, uint32_t frame)
 
 static void
 fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned role,
-              wmem_allocator_t *scope)
+              const smcr_collect_t *collection)
 {
     address addr;
 
     if (!conn->conversation || conn->roles_unknown)
         return;
     smcr_endpoint_tcp_address(conn, role, &addr);
-    entry->addr = address_to_str(scope, &addr);
+    entry->addr = smcr_collect_host(collection, &addr);
     entry->port = conn->port[role];
 }
 
@@ -56,12 +56,13 @@ token_text(const smcr_conn_side_t *side, wmem_allocator_t *scope)
 
 static void
 fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
-          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
+          const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+          wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(conn->lgr);
 
-    fill_endpoint(&entry->client, conn, 0, scope);
-    fill_endpoint(&entry->server, conn, 1, scope);
+    fill_endpoint(&entry->client, conn, 0, collection);
+    fill_endpoint(&entry->server, conn, 1, collection);
     if (conn->conversation ? conn->roles_unknown : !smcr_evidence_knows_server(conn->lgr)) {
         smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
         const char **name = conn->conversation ? ends.name : ends.address;
@@ -317,6 +318,8 @@ bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
     smcr_cursor_t prod = sides[sender].prod;
     smcr_ring_t ring = {sides[!sender].size, counted->conn->lgr->base[!sender]};
 
+    if (!smcr_lgr_has_base(counted->conn->lgr, !sender)) /* it may begin after an eyecatcher */
+        return SMCR_FIGURE_UNKNOWN;
     if (!direction->figures.cdc || direction->first_cdc_seq != 1 ||
         smcr_conn_side_has_invalid_cursor(&sides[sender]))
         return SMCR_FIGURE_UNKNOWN;
@@ -541,9 +544,9 @@ doubt_of_time(const smcr_conn_t *conn)
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
-/* Packets of the connection that may be missing. `is_part`: the last messages may be missing. If
- * both sides have closed, later messages do not change how the time is divided, so only
- * acknowledgements count as missing. */
+/* What may be missing of the connection: acknowledgements (`acks`) and the last messages (`last`),
+ * for each sender. If both sides have closed, `last` stays false: later messages do not change how
+ * the time is divided. `is_part`: the caller knows that the last messages may be missing. */
 static smcr_timeline_missing_t
 missing_of(const smcr_conn_t *conn, bool is_part)
 {
@@ -646,7 +649,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     const smcr_conn_t *conn = counted->conn;
 
     entry->stream = conn->index;
-    fill_ends(entry, conn, tcp, scope);
+    fill_ends(entry, conn, tcp, collection, scope);
     if (conn->socket) {
         address addr;
         smcr_endpoint_of_gid(conn->socket->reported.address[SMCR_TOLD_OWN], &addr);

@@ -9,37 +9,46 @@
 
 #include "wire/wire.h"
 
+/* Where the samples of a timeline go. */
+typedef struct {
+    smcr_collect_times_t *times;
+    wmem_allocator_t *scope; /* memory pool that owns the distributions of `times` */
+} taker_t;
+
 /* Adds a measured time to the writer's distribution of this kind of sample. The timeline calls this
- * function for each time that it measures. `data`: the smcr_collect_times_t. */
+ * function for each time that it measures. `data`: the taker_t. */
 static void
 take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time)
 {
-    smcr_collect_times_t *times = data;
-    smcr_collect_writer_times_t *of = &times->of[writer];
-    smcr_distribution_t *samples[] = {
+    const taker_t *taker = data;
+    smcr_collect_writer_times_t *of = &taker->times->of[writer];
+    smcr_distribution_t **samples[] = {
         [SMCR_TIMELINE_ACK] = &of->ack_time,
         [SMCR_TIMELINE_READER] = &of->reader_time,
         [SMCR_TIMELINE_DRAIN] = &of->drain_time,
         [SMCR_TIMELINE_ANSWER] = &of->answer_time,
     };
 
-    smcr_distribution_add(samples[sample], time);
+    smcr_distribution_add(samples[sample], taker->scope, time);
     if (sample != SMCR_TIMELINE_ANSWER || time < SMCR_COLLECT_SLOW_ANSWER)
         return;
     of->slow_answers++;
     of->slow_answer_time += time;
 }
 
-/* Notes the first CDC message of each side that closes or aborts the connection, and since when
- * nobody had written before the first of both. A duplicate made by the network is never the
- * first. */
+/* Notes the first CDC message of each side that closes or aborts the connection, the first one that
+ * aborts it, and since when nobody had written before the first end of both sides. A duplicate made
+ * by the network is never the first. */
 static void
 note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
     const smcr_timeline_writer_t *writer = times->timeline.writer;
     int sender = packet->record->sender;
-    bool ends = packet->cdc && packet->cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT);
+    bool aborts = packet->cdc && packet->cdc->state & SMCR_CDC_STATE_ABORT;
+    bool ends = aborts || (packet->cdc && packet->cdc->state & SMCR_CDC_STATE_CLOSED);
 
+    if (aborts && !times->of[sender].aborted.frame)
+        times->of[sender].aborted = when;
     if (!ends || times->of[sender].ended.frame)
         return;
     times->of[sender].ended = when;
@@ -51,11 +60,29 @@ note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet
             times->idle = writer[side].last_write;
 }
 
+/* Counts a WRITE that certainly answers nothing: its writer has written since its peer's last
+ * WRITE, and neither side has sent a packet for SMCR_COLLECT_SLOW_ANSWER. The writer has neither
+ * waited for space nor retransmitted, since both need packets. */
+static void
+note_unasked(smcr_collect_times_t *times, smcr_when_t when, const smcr_record_t *record)
+{
+    const smcr_timeline_writer_t *writer = &times->timeline.writer[record->sender];
+    const smcr_timeline_writer_t *peer = &times->timeline.writer[!record->sender];
+    uint64_t quiet_since = MAX(writer->last_seen.time, peer->last_seen.time);
+    bool is_quiet = when.time >= quiet_since + SMCR_COLLECT_SLOW_ANSWER;
+
+    if (record->kind != SMCR_RECORD_WRITE || record->order != SMCR_FLOW_IS_NEXT)
+        return;
+    if (is_quiet && writer->has_written && writer->last_write.frame > peer->last_write.frame)
+        times->of[record->sender].unasked_writes++;
+}
+
 void
 smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
 {
-    const smcr_timeline_sink_t sink = {take_sample, times};
+    taker_t taker = {times, scope};
+    const smcr_timeline_sink_t sink = {take_sample, &taker};
     const smcr_link_t *left = times->timeline.link[0], *link = packet->record->link;
     const smcr_timeline_packet_t taken = {
         .when = when,
@@ -68,6 +95,7 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
             left && left != link && smcr_evidence_lacks_before(link->lgr, UINT32_MAX),
     };
 
+    note_unasked(times, when, packet->record);
     smcr_timeline_take(&times->timeline, scope, &taken, &sink);
     note_end(times, when, packet);
 }
@@ -82,7 +110,8 @@ smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame)
 void
 smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope, uint32_t now)
 {
-    const smcr_timeline_sink_t sink = {take_sample, times};
+    taker_t taker = {times, scope};
+    const smcr_timeline_sink_t sink = {take_sample, &taker};
 
     smcr_timeline_advance(&times->timeline, scope, now, &sink);
 }
@@ -116,13 +145,22 @@ smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
     entry->answer_time_s = of->answer_time;
     entry->slow_answers = of->slow_answers;
     entry->slow_answers_s = of->slow_answer_time;
+    entry->unasked_writes = of->unasked_writes;
+}
+
+/* Returns the side whose frame comes first; 0 if neither side has a frame. Frame 0: none. */
+static int
+first_side(uint32_t of_0, uint32_t of_1)
+{
+    return of_1 && (!of_0 || of_1 < of_0);
 }
 
 smcr_entry_conn_end_t *
 smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_allocator_t *scope)
 {
     uint32_t frames[] = {times->of[0].ended.frame, times->of[1].ended.frame};
-    int first = frames[1] && (!frames[0] || frames[1] < frames[0]);
+    int first = first_side(frames[0], frames[1]);
+    int aborter = first_side(times->of[0].aborted.frame, times->of[1].aborted.frame);
 
     if (!frames[first])
         return NULL;
@@ -133,7 +171,10 @@ smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_alloc
         .idle_frame = times->idle,
         .other_frame = times->of[!first].ended,
         .written_after =
-            smcr_figure_truth(times->timeline.writer[!first].last_write.frame > frames[first])};
+            smcr_figure_truth(times->timeline.writer[!first].last_write.frame > frames[first]),
+        .aborted_by = times->of[aborter].aborted.frame ? smcr_figure_role(aborter != client)
+                                                       : SMCR_FIGURE_ROLE_NONE,
+        .aborted_frame = times->of[aborter].aborted};
     return entry;
 }
 

@@ -27,10 +27,9 @@ typedef struct {
 static void
 follow_sides(smcr_collect_conn_stats_t *counted)
 {
-    const smcr_collect_direction_t direction = counted->direction[0];
-
     if (counted->sides_swapped == counted->conn->sides_swapped)
         return;
+    const smcr_collect_direction_t direction = counted->direction[0];
     counted->sides_swapped = counted->conn->sides_swapped;
     counted->direction[0] = counted->direction[1];
     counted->direction[1] = direction;
@@ -232,7 +231,7 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
  * producer cursor of a writer that is not blocked advances. Messages may come out of order, so the
  * cursor is compared with the last SMCR_COLLECT_BLOCKED_KEPT cursors. */
 static void
-count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
+count_cdc(smcr_collect_direction_t *direction, wmem_allocator_t *scope, const smcr_cdc_t *cdc)
 {
     uint64_t *count = &direction->figures.blocked_count;
 
@@ -243,6 +242,9 @@ count_cdc(smcr_collect_direction_t *direction, const smcr_cdc_t *cdc)
     for (unsigned i = 0; i < MIN(*count, SMCR_COLLECT_BLOCKED_KEPT); i++)
         if (smcr_ring_cursors_are_same(direction->wait_cursors[i], cdc->prod))
             return;
+    if (!direction->wait_cursors)
+        direction->wait_cursors =
+            wmem_alloc_array(scope, smcr_cursor_t, SMCR_COLLECT_BLOCKED_KEPT);
     direction->wait_cursors[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
 }
 
@@ -263,7 +265,7 @@ ends_connection(const smcr_record_t *record)
  * have read the data long before. */
 static void
 count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *reverse,
-              const smcr_record_t *record, uint32_t frame)
+              wmem_allocator_t *scope, const smcr_record_t *record, uint32_t frame)
 {
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
@@ -272,7 +274,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
     direction->figures.window_full_count += smcr_collect_times_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
     if (view->read_announced_frame && !ends_connection(record))
-        smcr_distribution_add(&reverse->figures.read_reported_s, view->read_time);
+        smcr_distribution_add(&reverse->figures.read_reported_s, scope, view->read_time);
 }
 
 /* Counts each position of the stream once, so retransmissions and rewritten bytes add nothing.
@@ -321,7 +323,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
     direction->has_unowned_writes |= flows->unowned[record->sender];
-    count_meaning(direction, &counted->direction[!record->sender], record, when.frame);
+    count_meaning(direction, &counted->direction[!record->sender], collection->scope, record,
+                  when.frame);
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION) {
         direction->figures.repeated_packets++;
         direction->figures.repeated_bytes += (uint64_t)packet->roce->payload_length;
@@ -331,7 +334,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (record->kind == SMCR_RECORD_WRITE)
         count_write(collection, direction, when, packet);
     else if (record->kind == SMCR_RECORD_CDC)
-        count_cdc(direction, packet->cdc);
+        count_cdc(direction, collection->scope, packet->cdc);
 }
 
 /* ---- CLC ---- */

@@ -3,6 +3,10 @@
  * that is truncated by snaplen has none. The state then has two connections: one of TCP and CLC,
  * one of RoCE. The report shows them as one.
  *
+ * Single packets that are missing make halves, too. Such halves are not paired: which belong
+ * together would be a guess. So no half is paired in a group that has a connection known from TCP
+ * and RoCE, nor in a capture in disorder.
+ *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "collectors.h"
@@ -26,11 +30,13 @@ typedef struct {
     halves_t tcp;  /* halves that are known from TCP and CLC alone */
     const smcr_lgr_t *only_group; /* the link group that carried all connections; NULL: there are
                                      several */
+    wmem_map_t *whole_groups; /* smcr_lgr_t -> itself: groups with a connection that is known from
+                                 both, TCP and RoCE */
 } pairing_t;
 
 /* Whether the connection is known from RoCE alone, and began in the capture: the first captured CDC
- * message of each direction has the number 1. If TCP and RoCE have times of two clocks, their order
- * does not show what belongs together. */
+ * message of each direction has the number 1. If TCP and RoCE have times of two clocks, or if the
+ * capture is in disorder, the order of packets does not show what belongs together. */
 static bool
 is_roce_half(const smcr_collect_conn_stats_t *counted)
 {
@@ -45,7 +51,8 @@ is_roce_half(const smcr_collect_conn_stats_t *counted)
             return false;
         has_begin |= direction->figures.cdc != 0;
     }
-    return has_begin && smcr_evidence_knows_server(conn->lgr) && !conn->lgr->clocks_differ;
+    bool has_order = !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
+    return has_begin && has_order && smcr_evidence_knows_server(conn->lgr);
 }
 
 /* Returns the last CLC message; frame 0: none is captured. */
@@ -106,6 +113,20 @@ end_apart(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t 
     return has_closed && end_of_tcp(tcp).frame && distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
 }
 
+/* Whether CLC and RoCE name different alert tokens or element sizes for one of the sides. */
+static bool
+contradict(const smcr_conn_t *one, const smcr_conn_t *other)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        const smcr_conn_side_t *a = &one->side[side], *b = &other->side[side];
+        if (a->has_token && b->has_token && a->token != b->token)
+            return true;
+        if (a->size && b->size && a->size != b->size)
+            return true;
+    }
+    return false;
+}
+
 /* Whether the two may be one connection. CLC names the link group, or is truncated before the name
  * and there is only one group. The first data comes after CLC and before TCP ends. The last packet
  * does not come long after TCP ends. */
@@ -119,7 +140,11 @@ may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
     bool is_same_group =
         lgr ? lgr == roce->conn->lgr : clc->conn->clc_cut && pairing->only_group != NULL;
 
-    if (!tcp || !is_same_group || roce->first.frame < last_clc(clc).frame || end_apart(roce, tcp))
+    if (!tcp || !is_same_group || wmem_map_contains(pairing->whole_groups, roce->conn->lgr))
+        return false;
+    if (lgr && contradict(roce->conn, clc->conn))
+        return false;
+    if (roce->first.frame < last_clc(clc).frame || end_apart(roce, tcp))
         return false;
     smcr_when_t end = end_of_tcp(tcp);
     return !end.frame ||
@@ -130,7 +155,9 @@ may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
 typedef struct {
     smcr_collect_conn_stats_t *nearest; /* candidate whose end is nearest; NULL: no candidate */
     smcr_collect_conn_stats_t *first;   /* candidate that began first; NULL: no candidate */
-    uint64_t distance;                  /* distance of the ends, nanoseconds */
+    uint64_t distance;                  /* distance of the ends of the nearest, nanoseconds */
+    uint64_t second;                    /* distance of the ends of the next nearest; UINT64_MAX: no
+                                           other candidate */
     unsigned count;                     /* number of candidates */
 } candidates_t;
 
@@ -140,7 +167,7 @@ static candidates_t
 find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool is_roce)
 {
     const halves_t *others = is_roce ? &pairing->tcp : &pairing->roce;
-    candidates_t found = {.distance = UINT64_MAX};
+    candidates_t found = {.distance = UINT64_MAX, .second = UINT64_MAX};
 
     for (unsigned i = 0; i < others->count; i++) {
         smcr_collect_conn_stats_t *other = others->list[i];
@@ -154,17 +181,26 @@ find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool 
             found.first = other;
         if (!found.count++ || distance < found.distance) {
             found.nearest = other;
+            found.second = found.distance;
             found.distance = distance;
-        }
+        } else
+            found.second = MIN(found.second, distance);
     }
     return found;
+}
+
+/* Whether the nearest candidate is clearly nearer than the next one. */
+static bool
+is_clear(const candidates_t *found)
+{
+    return found->second / 2 >= found->distance;
 }
 
 /* Pairs one more half that is known from RoCE, and returns true. Returns false if no half can be
  * paired. A half is paired in two cases:
  *
- * - The half and a candidate end together (CLOSE_TOGETHER), and each is the nearest one of the
- *   other.
+ * - The half and a candidate end together (CLOSE_TOGETHER), and each is clearly the nearest one of
+ *   the other: the next one ends at least twice as far away.
  * - The half has only one candidate. Of all halves that this candidate may be paired with, the half
  *   began first, and the candidate does not end together with another one. */
 static bool
@@ -178,7 +214,8 @@ pair_one(const pairing_t *pairing)
         if (!clc.count)
             continue;
         candidates_t own = find_candidates(pairing, clc.nearest, false);
-        bool is_near = clc.distance < CLOSE_TOGETHER && own.nearest == roce;
+        bool is_clearly_own = own.nearest == roce && is_clear(&clc) && is_clear(&own);
+        bool is_near = clc.distance < CLOSE_TOGETHER && is_clearly_own;
         bool is_of_other = own.distance < CLOSE_TOGETHER && own.nearest != roce;
         if (!is_near && (clc.count > 1 || own.first != roce || is_of_other))
             continue;
@@ -222,6 +259,21 @@ find_only_group(wmem_array_t *all)
     return only;
 }
 
+/* Returns the groups that have a connection known from TCP and RoCE. */
+static wmem_map_t *
+find_whole_groups(wmem_array_t *all, wmem_allocator_t *scope)
+{
+    wmem_map_t *groups = wmem_map_new(scope, g_direct_hash, g_direct_equal);
+
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        const smcr_collect_conn_stats_t *counted =
+            *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
+        if (counted->conn->conversation && counted->on_roce)
+            wmem_map_insert(groups, counted->conn->lgr, counted->conn->lgr);
+    }
+    return groups;
+}
+
 #define HALVES_MOST 64 /* maximum number of halves that are compared with each other */
 
 void
@@ -234,6 +286,7 @@ smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_all
         return;
     pairing.tcp = gather_halves(all, is_tcp_half, scope);
     pairing.only_group = find_only_group(all);
+    pairing.whole_groups = find_whole_groups(all, scope);
     while (pair_one(&pairing))
         continue;
 }

@@ -1,6 +1,6 @@
 /* Keeps, for each pair of addresses, the last packets that the second address got from the first:
  * the last one over RoCE, and the last one over TCP. While requests get no answer, these packets
- * show on which other ways the silent host still sends.
+ * show on which other ways the silent host still sends. Also keeps the texts of addresses.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -142,4 +142,20 @@ smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_hea
         return;
     note_tcp_of_group(collection, silent, silence);
     note_links_of_group(collection, silent, silence);
+}
+
+/* ---- texts of addresses ---- */
+
+const char *
+smcr_collect_host(const smcr_collect_t *collection, const address *host)
+{
+    char *text = address_to_str(NULL, host);
+    char *shared = wmem_map_lookup(collection->hosts, text);
+
+    if (!shared) {
+        shared = wmem_strdup(collection->scope, text);
+        wmem_map_insert(collection->hosts, shared, shared);
+    }
+    wmem_free(NULL, text);
+    return shared;
 }

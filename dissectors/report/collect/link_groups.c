@@ -101,7 +101,8 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 
 /* ---- links ---- */
 
-/* Shortest silence at the end of the capture, in nanoseconds, after which a link counts as lost. */
+/* Shortest silence at the end of the capture, in nanoseconds, after which a link counts as lost, or
+ * is not known to be active any more. */
 #define LOST_AFTER SMCR_TIME_SECOND
 
 /* Whether all known connections of the group were closed before `frame`. Linux ends an idle group
@@ -118,8 +119,9 @@ had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
 
 /* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
  * link is lost if a side reports that its path is lost, or if requests on it get no answer for
- * LOST_AFTER or longer, up to the end of the capture. A link that both ends have set up, and that
- * then was rejected after such a report, is lost, too. */
+ * LOST_AFTER or longer, up to the end of the capture. The latter proves nothing if a missing
+ * message may have ended the link. A link that both ends have set up, and that then was rejected
+ * after such a report, is lost, too. */
 static smcr_when_t
 lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
 {
@@ -131,7 +133,7 @@ lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
         return (smcr_when_t){0, 0};
     if (link->lost_frame)
         return smcr_collect_when(collection, link->lost_frame);
-    for (unsigned side = 0; side < 2; side++) {
+    for (unsigned side = 0; side < 2 && smcr_evidence_knows_link(link); side++) {
         const smcr_collect_silence_t *silence =
             smcr_collect_rdma_flows_silence(collection, &link->qp[side]);
         if (silence && smcr_interval_length(silence->time) >= LOST_AFTER &&
@@ -152,6 +154,21 @@ last_use(const smcr_link_t *link, const smcr_collect_t *collection)
     return one.frame < other.frame ? one : other;
 }
 
+/* Whether the last requests on the link got no answer for LOST_AFTER or longer, up to the end of
+ * the capture: no acknowledgement, and no other packet of their receiver. */
+static bool
+is_unanswered(const smcr_link_t *link, const smcr_collect_t *collection)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        const smcr_flow_t *flow = &link->qp[side].traffic.flow;
+        smcr_when_t asked = smcr_collect_rdma_flows_asked(collection, &link->qp[side]);
+        if (asked.frame && flow->acked_psn < flow->highest &&
+            asked.time + LOST_AFTER <= collection->capture.last_time)
+            return true;
+    }
+    return false;
+}
+
 /* Returns the state of the link at the end of the capture; SMCR_FIGURE_STATUS_UNKNOWN if packets
  * that were not captured may have changed the state. */
 static smcr_figure_link_status_t
@@ -166,19 +183,20 @@ known_state(const smcr_link_t *link)
     return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
 }
 
-/* Fills in the state of the link. If packets that were not captured may have changed the state of
- * an active link, the state is known as of its last use by both ends. `lost`: since when the link
- * is lost (lost_since()). */
+/* Fills in the state of the link. An active link is known to be active as of its last use by both
+ * ends, if packets that were not captured may have changed the state, or if its last requests got
+ * no answer. `lost`: since when the link is lost (lost_since()). */
 static void
 fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
            smcr_when_t lost)
 {
     smcr_when_t used = last_use(link, collection);
+    bool was_used = link->state == SMCR_LINK_ACTIVE && used.frame;
 
     entry->state = known_state(link);
     if (lost.frame) {
         entry->state = SMCR_FIGURE_STATUS_LOST;
-    } else if (!entry->state && link->state == SMCR_LINK_ACTIVE && used.frame) {
+    } else if (was_used && (!entry->state || is_unanswered(link, collection))) {
         entry->state = SMCR_FIGURE_STATUS_ACTIVE;
         entry->state_frame = used;
     }
@@ -223,6 +241,7 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, const gathe
 typedef struct {
     const smcr_collect_t *collection; /* the collection of which the report is made */
     wmem_map_t *named_rmbs; /* RMBs that CLC messages name: smcr_rmb_t -> named_t */
+    const smcr_figure_maker_t *rmb_maker; /* makes the entries of RMBs */
     wmem_allocator_t *scope; /* memory pool of the report */
 } reporter_t;
 
@@ -386,36 +405,36 @@ find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
         named->size = use->size;
         smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
     }
+    wmem_destroy_array(uses);
 }
 
 /* Adds the RKeys of an RMB in the order in which messages announced the RKeys. The list of the
  * state has the newest RKey first, so the function calls itself for the rest of the list first. */
 static void
-report_rkeys(const reporter_t *reporter, const smcr_rmb_rtoken_t *rtoken, smcr_entry_rmb_t *entry)
+report_rkeys(wmem_allocator_t *scope, const smcr_rmb_rtoken_t *rtoken, smcr_entry_rmb_t *entry)
 {
     if (!rtoken)
         return;
-    report_rkeys(reporter, smcr_rmb_rtoken_next(rtoken), entry);
+    report_rkeys(scope, smcr_rmb_rtoken_next(rtoken), entry);
     const smcr_link_t *link = rtoken->owner->link;
     if (!entry->va)
-        entry->va = smcr_figure_hex_text(reporter->scope, rtoken->va, 8);
+        entry->va = smcr_figure_hex_text(scope, rtoken->va, 8);
     if (link->state == SMCR_LINK_REJECTED)
         return; /* a rejected link carries no RDMA WRITEs */
-    smcr_entry_rmb_rkey_t *rkey = SMCR_FIGURE_ADD(rmb_rkey, &entry->rkeys, reporter->scope);
+    smcr_entry_rmb_rkey_t *rkey = SMCR_FIGURE_ADD(rmb_rkey, &entry->rkeys, scope);
     rkey->link = link->has_number ? link->number : SMCR_FIGURE_UNKNOWN;
-    rkey->rkey = smcr_figure_hex_text(reporter->scope, rtoken->rkey, 4);
+    rkey->rkey = smcr_figure_hex_text(scope, rtoken->rkey, 4);
 }
 
-/* Adds the entry of an RMB, if a CLC message or a CONFIRM RKEY names the RMB in a frame that the
- * report has counted. */
+/* Makes the entry of an RMB. `source`: its smcr_rmb_t. */
 static void
-report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t *list)
+make_rmb(const smcr_figure_maker_t *maker, void *made, const void *source)
 {
+    const reporter_t *reporter = maker->context;
+    const smcr_rmb_t *rmb = source;
     const named_t *named = wmem_map_lookup(reporter->named_rmbs, rmb);
+    smcr_entry_rmb_t *entry = made;
 
-    if (!named && !has_seen(reporter, rmb->confirm_frame))
-        return;
-    smcr_entry_rmb_t *entry = SMCR_FIGURE_ADD(rmb, list, reporter->scope);
     if (smcr_evidence_knows_server(rmb->lgr))
         entry->owner = smcr_figure_role(rmb->side == rmb->lgr->server);
     entry->confirmed_frame = smcr_collect_when(reporter->collection, rmb->confirm_frame);
@@ -424,21 +443,34 @@ report_rmb(const reporter_t *reporter, const smcr_rmb_t *rmb, smcr_figure_list_t
         entry->size_bytes = named->size;
         entry->streams = named->streams;
     }
-    report_rkeys(reporter, rmb->rtokens, entry);
+    report_rkeys(maker->scope, rmb->rtokens, entry);
 }
 
-/* Adds the RMBs of a link group, the oldest first. */
+/* Whether the report has the RMB: a CLC message or a CONFIRM RKEY names it in a frame that the
+ * report has counted. */
+static bool
+is_named(const reporter_t *reporter, const smcr_rmb_t *rmb)
+{
+    return rmb->first == rmb && (wmem_map_lookup(reporter->named_rmbs, rmb) ||
+                                 has_seen(reporter, rmb->confirm_frame));
+}
+
+/* Adds the RMBs of a link group, the oldest first. Their entries are made one by one
+ * (smcr_figure_maker_t). */
 static void
 report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_t *list)
 {
-    wmem_array_t *rmbs = wmem_array_new(reporter->scope, sizeof(const smcr_rmb_t *));
+    uint32_t at;
 
     find_streams(reporter, lgr);
     for (const smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = rmb->older)
-        if (rmb->first == rmb)
-            wmem_array_append_one(rmbs, rmb);
-    for (unsigned i = wmem_array_get_count(rmbs); i > 0; i--)
-        report_rmb(reporter, *(const smcr_rmb_t **)wmem_array_index(rmbs, i - 1), list);
+        list->length += is_named(reporter, rmb);
+    list->maker = reporter->rmb_maker;
+    list->entries = wmem_alloc_array(reporter->scope, void *, list->length + 1);
+    at = list->length;
+    for (smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = rmb->older)
+        if (is_named(reporter, rmb))
+            list->entries[--at] = rmb;
 }
 
 /* ---- groups ---- */
@@ -610,16 +642,19 @@ smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_li
                                 wmem_allocator_t *scope)
 {
     uint32_t count = collection->group_list.length;
-    reporter_t reporter = {
-        .collection = collection,
-        .named_rmbs = wmem_map_new(scope, g_direct_hash, g_direct_equal),
-        .scope = scope,
-    };
+    reporter_t *reporter = wmem_new(scope, reporter_t); /* the maker needs it as long as there is
+                                                           the report */
 
     if (!count)
         return;
+    *reporter = (reporter_t){
+        .collection = collection,
+        .named_rmbs = wmem_map_new(scope, g_direct_hash, g_direct_equal),
+        .rmb_maker = smcr_figure_maker_new(scope, &smcr_entry_rmb_description, make_rmb, reporter),
+        .scope = scope,
+    };
     void **sorted = wmem_memdup(scope, collection->group_list.entries, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_index);
     for (uint32_t i = 0; i < count; i++)
-        report_group(sorted[i], &reporter, list);
+        report_group(sorted[i], reporter, list);
 }

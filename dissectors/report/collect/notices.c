@@ -157,6 +157,14 @@ defer(smcr_collect_t *collection, const packet_info *pinfo, const smcr_record_t 
     wmem_array_append_one(collection->deferred_checks, claimed);
 }
 
+/* Whether the packet is a CLC Confirm, and no RoCE packet of the connection's link is captured so
+ * far. */
+static bool
+is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
+{
+    return conn && conn->confirm_frame == pinfo->num && smcr_evidence_lacks_roce(conn);
+}
+
 void
 smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
@@ -169,13 +177,11 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
             defer(collection, pinfo, record,
                   (claimed_t){.event = event, .kind = {.is_event = true}});
     }
-    if (!collection->keeps_frames) /* a report of one pass does without the items below, which would
-                                      cost memory for each request */
-        return;
-    if (record->begins_exchange)
-        defer(collection, pinfo, record, (claimed_t){.request = record->begins_exchange});
-    if (record->conn && record->conn->confirm_frame == pinfo->num)
+    if (is_confirm_without_roce(pinfo, record->conn))
         defer(collection, pinfo, record, (claimed_t){.confirmed = record->conn});
+    if (record->begins_exchange && collection->keeps_frames) /* a report of one pass does without:
+                                                                each request would cost memory */
+        defer(collection, pinfo, record, (claimed_t){.request = record->begins_exchange});
 }
 
 /* ---- counting ---- */

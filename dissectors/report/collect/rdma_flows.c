@@ -376,10 +376,10 @@ note_elsewhere(const smcr_collect_t *collection, followed_t *flow)
 /* Adds the time from `from` to `to`, two times of packets. Adds nothing if `to` is earlier than
  * `from`: the clock of the capture went back. */
 static void
-measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
+measure(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t from, uint64_t to)
 {
     if (to >= from)
-        smcr_distribution_add(distribution, to - from);
+        smcr_distribution_add(distribution, scope, to - from);
 }
 
 /* Counts the times that a response shows, in the figures of its requests:
@@ -389,20 +389,21 @@ measure(smcr_distribution_t *distribution, uint64_t from, uint64_t to)
  * Time 1 is left out if the packet was retransmitted before (`is_ambiguous`): the acknowledgement
  * may be for either transmission. */
 static void
-count_answer(smcr_entry_rdma_t *requests, smcr_when_t when, const smcr_record_t *record)
+count_answer(smcr_entry_rdma_t *requests, wmem_allocator_t *scope, smcr_when_t when,
+             const smcr_record_t *record)
 {
     const smcr_record_wait_t *acks = &record->acks;
 
     if (acks->frame && acks->time != SMCR_RECORD_NO_TIME && !acks->is_ambiguous)
-        smcr_distribution_add(&requests->ack_time_s, acks->time);
+        smcr_distribution_add(&requests->ack_time_s, scope, acks->time);
     for (const smcr_completion_t *message = record->completed_messages; message;
          message = smcr_completion_next(message)) {
-        measure(&requests->completion_time_s, message->time, when.time);
+        measure(&requests->completion_time_s, scope, message->time, when.time);
         if (message->was_retransmitted)
-            measure(&requests->repeated_completion_time_s, message->time, when.time);
+            measure(&requests->repeated_completion_time_s, scope, message->time, when.time);
     }
     if (record->cnp && record->cnp->ce.frame)
-        measure(&requests->ce_to_cnp_s, record->cnp->ce.time, when.time);
+        measure(&requests->ce_to_cnp_s, scope, record->cnp->ce.time, when.time);
 }
 
 void
@@ -450,7 +451,7 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
     followed_t *requests =
         follow(collection, sender_of(flow), flow->foreign ? flow->foreign->peer : NULL);
     if (requests)
-        count_answer(&requests->figures, when, record);
+        count_answer(&requests->figures, collection->scope, when, record);
 }
 
 /* ---- reporting ---- */
@@ -573,15 +574,17 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
     list->length--;
 }
 
-/* Fills in the packets that the receiver has acknowledged and that the capture does not have, also
- * not as retransmissions. If the flow has more sequence gaps than the state keeps, the number is
- * not known: gaps are joined then. */
+/* Fills in what the order of the flow's packets shows: whether its identifications show copies, and
+ * the packets that the receiver has acknowledged and that the capture does not have, also not as
+ * retransmissions. If the flow has more sequence gaps than the state keeps, their number is not
+ * known: gaps are joined then. */
 static void
-fill_not_captured(smcr_entry_rdma_t *entry, const followed_t *flow,
-                  const smcr_collect_t *collection)
+fill_from_order(smcr_entry_rdma_t *entry, const followed_t *flow, const smcr_collect_t *collection)
 {
     const smcr_traffic_t *traffic = flow->to ? &flow->to->traffic : flow->foreign->traffic;
 
+    if (traffic)
+        entry->knows_copies = smcr_figure_truth(smcr_flow_knows_copies(&traffic->flow));
     smcr_flow_lack_t lack = smcr_flow_lack(traffic ? &traffic->flow : NULL);
     if (!lack.is_known)
         return;
@@ -608,7 +611,7 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
         note_elsewhere(collection, flow);
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
     smcr_collect_flow_sizes_fill(entry, &flow->sizes, scope);
-    fill_not_captured(entry, flow, collection);
+    fill_from_order(entry, flow, collection);
     entry->pause = smcr_pause_flow_report(&flow->pause, scope);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
@@ -660,6 +663,14 @@ smcr_collect_rdma_flows_silence(const smcr_collect_t *collection, const smcr_qp_
     const smcr_collect_silence_t *silence = flow ? &flow->times.silent : NULL;
 
     return silence && smcr_collect_silence_is_long(silence) ? silence : NULL;
+}
+
+smcr_when_t
+smcr_collect_rdma_flows_asked(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
+
+    return flow ? flow->times.asked : (smcr_when_t){0, 0};
 }
 
 smcr_when_t

@@ -285,10 +285,12 @@ enum { CLIENT, SERVER }; /* ends of a connection */
 typedef struct {
     smcr_collect_tcp_facts_t facts; /* first member: smcr_collect_tcp_flows_facts() returns its
                                        address */
-    address end[2]; /* IP address of the sender of each direction; index: UP, DOWN */
     smcr_collect_heard_t *heard[2]; /* last packets from the sender of each direction to its
                                        receiver; index: UP, DOWN */
+    const char *host[2]; /* IP address of the sender of each direction (smcr_collect_host()); index:
+                            UP, DOWN */
     uint16_t port[2]; /* TCP port of the sender of each direction; index: UP, DOWN */
+    uint32_t stream;  /* Wireshark's tcp.stream */
     /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
     offsets_t offsets[2]; /* offsets of the headers in the last segment of each direction; index:
@@ -311,8 +313,9 @@ new_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
     smcr_endpoint_gid(&tcp->ip_dst, dst);
     flow->heard[UP] = smcr_collect_heard_of(collection, src, dst);
     flow->heard[DOWN] = smcr_collect_heard_of(collection, dst, src);
-    copy_address_wmem(scope, &flow->end[UP], &tcp->ip_src);
-    copy_address_wmem(scope, &flow->end[DOWN], &tcp->ip_dst);
+    flow->host[UP] = smcr_collect_host(collection, &tcp->ip_src);
+    flow->host[DOWN] = smcr_collect_host(collection, &tcp->ip_dst);
+    flow->stream = tcp->th_stream;
     flow->port[UP] = tcp->th_sport;
     flow->port[DOWN] = tcp->th_dport;
     flow->facts.first = when;
@@ -497,7 +500,7 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     bool tells = flow->port[UP] != flow->port[DOWN]; /* the ports of both ends differ, so the source
                                                         port shows the direction */
     bool is_up = tells ? tcp->th_sport == flow->port[UP]
-                       : addresses_equal(&tcp->ip_src, &flow->end[UP]);
+                       : smcr_collect_host(collection, &tcp->ip_src) == flow->host[UP];
     unsigned direction = is_up ? UP : DOWN;
     const smcr_entry_tcp_direction_t *counts = &flow->direction[direction].counts;
     uint64_t ce = counts->ce, repeated = counts->repeated_segments;
@@ -528,28 +531,39 @@ smcr_collect_tcp_flows_facts(const smcr_collect_t *collection, uint64_t tcp_stre
     return *(void **)wmem_array_index(collection->tcp, (unsigned)tcp_stream);
 }
 
+/* Makes the entry of a connection. `source`: its tcp_conn_t. */
+static void
+make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
+{
+    const tcp_conn_t *flow = source;
+    smcr_entry_tcp_t *entry = made;
+
+    entry->tcp_stream = flow->stream;
+    entry->tcp_isn.client = flow->facts.isn[CLIENT];
+    entry->tcp_isn.server = flow->facts.isn[SERVER];
+    entry->src = flow->host[UP];
+    entry->dst = flow->host[DOWN];
+    entry->src_port = flow->port[UP];
+    entry->dst_port = flow->port[DOWN];
+    entry->first_time = flow->facts.first.time;
+    entry->last_frame = flow->facts.last;
+    entry->ecn_initiated = flow->ecn_initiated;
+    entry->ecn_accepted = flow->ecn_accepted;
+    smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up, maker->scope);
+    smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down, maker->scope);
+}
+
 void
 smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
                               wmem_allocator_t *scope)
 {
-    for (unsigned stream = 0; stream < wmem_array_get_count(collection->tcp); stream++) {
-        const tcp_conn_t *flow = *(tcp_conn_t **)wmem_array_index(collection->tcp, stream);
+    unsigned count = wmem_array_get_count(collection->tcp);
 
-        if (!flow)
-            continue;
-        smcr_entry_tcp_t *entry = SMCR_FIGURE_ADD(tcp, list, scope);
-        entry->tcp_stream = stream;
-        entry->tcp_isn.client = flow->facts.isn[CLIENT];
-        entry->tcp_isn.server = flow->facts.isn[SERVER];
-        entry->src = address_to_str(scope, &flow->end[UP]);
-        entry->dst = address_to_str(scope, &flow->end[DOWN]);
-        entry->src_port = flow->port[UP];
-        entry->dst_port = flow->port[DOWN];
-        entry->first_time = flow->facts.first.time;
-        entry->last_frame = flow->facts.last;
-        entry->ecn_initiated = flow->ecn_initiated;
-        entry->ecn_accepted = flow->ecn_accepted;
-        smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up);
-        smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down);
+    list->maker = smcr_figure_maker_new(scope, &smcr_entry_tcp_description, make_entry, NULL);
+    list->entries = wmem_alloc_array(scope, void *, count + 1);
+    for (unsigned stream = 0; stream < count; stream++) {
+        void *flow = *(void **)wmem_array_index(collection->tcp, stream);
+        if (flow)
+            list->entries[list->length++] = flow;
     }
 }

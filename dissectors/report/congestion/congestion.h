@@ -125,10 +125,11 @@ typedef struct {
                                      1970 */
     uint64_t first_ack_time;      /* time of the first acknowledgement that the peer sent,
                                      nanoseconds since 1970 */
-    smcr_congestion_tcp_recent_t recent[SMCR_CONGESTION_TCP_RECENT]; /* last segments, to find
-                                                                        duplicates: a circular
-                                                                        list */
+    smcr_congestion_tcp_recent_t *recent; /* last segments, to find duplicates: a circular list of
+                                             SMCR_CONGESTION_TCP_RECENT segments; NULL: none */
     uint32_t newest;              /* number of segments put into `recent` so far */
+    uint32_t recent_room;         /* number of segments for which `recent` has memory; grows up to
+                                     SMCR_CONGESTION_TCP_RECENT */
     uint32_t sce_run;             /* number of consecutive segments marked ECT(1), the last segment
                                      included */
     bool next_unknown;            /* the length of the last segment is not known */
@@ -160,6 +161,8 @@ bool smcr_congestion_tcp_direction_may_lack_bytes(const smcr_congestion_tcp_dire
  * 4. the FIN has no acknowledgement. */
 bool smcr_congestion_tcp_direction_may_lack_end(const smcr_congestion_tcp_direction_t *direction);
 
-/* Fills in the entry with the figures so far. */
+/* Fills in the entry with the figures so far. The entry shares the distributions of `direction`, or
+ * has its own, allocated in `scope`. */
 void smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
-                                          smcr_entry_tcp_direction_t *entry);
+                                          smcr_entry_tcp_direction_t *entry,
+                                          wmem_allocator_t *scope);

@@ -75,11 +75,12 @@ less(uint64_t whole, uint64_t part)
 /* Counts a sent segment in three figures. `segments`: segments without RST. `data_segments`:
  * segments with data. `ipg_s`: time from a segment to the next one, with data or without. */
 static void
-count_segment(smcr_congestion_tcp_direction_t *direction,
+count_segment(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
               const smcr_congestion_tcp_segment_t *segment)
 {
     if (direction->counts.segments && segment->time >= direction->last_time)
-        smcr_distribution_add(&direction->counts.ipg_s, segment->time - direction->last_time);
+        smcr_distribution_add(&direction->counts.ipg_s, scope,
+                              segment->time - direction->last_time);
     direction->last_time = segment->time;
     direction->counts.segments++;
     direction->counts.data_segments += segment->length ? 1 : 0;
@@ -111,7 +112,7 @@ take_timestamps(smcr_congestion_tcp_direction_t *direction,
         return;
     reverse->echoed = MAX(reverse->echoed, echo);
     if (segment->time >= sent)
-        smcr_distribution_add(&reverse->counts.tsval_rtt_s, segment->time - sent);
+        smcr_distribution_add(&reverse->counts.tsval_rtt_s, scope, segment->time - sent);
 }
 
 /* The sequence numbers of a segment, unwrapped to 64 bits: from `from` to `to` - 1, SYN and FIN
@@ -274,7 +275,7 @@ move_ack(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope, uint64_
     uint64_t bytes = less(ack - data->acked, no_bytes_between(data, data->acked, ack)), sent;
 
     if (smcr_congestion_sent_times_take(&data->sent, data->acked, &sent) && time >= sent)
-        smcr_distribution_add(&data->counts.rtt_s, time - sent);
+        smcr_distribution_add(&data->counts.rtt_s, scope, time - sent);
     bytes = less(bytes, smcr_ranges_remove(&data->sacked, scope, SMCR_RANGES_OF_STREAM, 0, ack));
     data->acked = ack;
     data->counts.acked_bytes += bytes;
@@ -342,16 +343,17 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
  * next one. `sce_run_length`: number of consecutive marked segments; a segment without the mark
  * ends the run. */
 static void
-take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_segment_t *segment)
+take_sce(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
+         const smcr_congestion_tcp_segment_t *segment)
 {
     if (segment->ecn != SMCR_WIRE_ECN_ECT_1) {
         if (direction->sce_run)
-            smcr_distribution_add(&direction->counts.sce_run_length, direction->sce_run);
+            smcr_distribution_add(&direction->counts.sce_run_length, scope, direction->sce_run);
         direction->sce_run = 0;
         return;
     }
     if (direction->counts.sce && segment->time >= direction->last_sce_time)
-        smcr_distribution_add(&direction->counts.sce_ipg_s,
+        smcr_distribution_add(&direction->counts.sce_ipg_s, scope,
                               segment->time - direction->last_sce_time);
     direction->last_sce_time = segment->time;
     direction->counts.sce++;
@@ -368,7 +370,8 @@ take_sce(smcr_congestion_tcp_direction_t *direction, const smcr_congestion_tcp_s
  * segment. */
 static void
 take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direction_t *reverse,
-           const smcr_congestion_tcp_segment_t *segment, uint64_t acknowledged)
+           wmem_allocator_t *scope, const smcr_congestion_tcp_segment_t *segment,
+           uint64_t acknowledged)
 {
     uint16_t flags = segment->ace ? 0 : segment->flags;
 
@@ -379,7 +382,7 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
         direction->counts.esce++;
         reverse->counts.esce_acked_bytes += acknowledged;
     }
-    take_sce(direction, segment);
+    take_sce(direction, scope, segment);
 }
 
 /* ---- duplicates made by the network or by the capture ---- */
@@ -429,25 +432,41 @@ is_soon_after(uint64_t before, uint64_t time)
     return time >= before && time - before <= soon;
 }
 
+/* Keeps a segment for the comparison with later segments. */
+static void
+keep_recent(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
+            smcr_congestion_tcp_recent_t segment)
+{
+    uint32_t place = direction->newest++ % SMCR_CONGESTION_TCP_RECENT;
+
+    if (place >= direction->recent_room) {
+        direction->recent_room = MAX(2 * direction->recent_room, 4);
+        direction->recent = wmem_realloc(scope, direction->recent,
+                                         direction->recent_room * sizeof *direction->recent);
+    }
+    direction->recent[place] = segment;
+}
+
 /* Whether the segment is a duplicate that the network or the capture has made (`copies`). Keeps the
  * segment for the comparison with later segments, if it is no duplicate. */
 static bool
 is_copy(smcr_congestion_tcp_direction_t *direction,
-        const smcr_congestion_tcp_direction_t *reverse,
+        const smcr_congestion_tcp_direction_t *reverse, wmem_allocator_t *scope,
         const smcr_congestion_tcp_segment_t *segment)
 {
+    uint32_t kept = MIN(direction->newest, SMCR_CONGESTION_TCP_RECENT);
     bool is_proven = has_proof_of_copy(segment);
     smcr_congestion_tcp_recent_t now = {segment->time,
                                         identity_of(segment, reverse->counts.packets)};
 
     direction->any_identity |= now.identity != 0;
-    for (unsigned i = 0; now.identity && i < SMCR_CONGESTION_TCP_RECENT; i++) {
+    for (unsigned i = 0; now.identity && i < kept; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
         bool is_same = before->identity == now.identity;
         if (is_same && (is_proven || is_soon_after(before->time, now.time)))
             return true;
     }
-    direction->recent[direction->newest++ % SMCR_CONGESTION_TCP_RECENT] = now;
+    keep_recent(direction, scope, now);
     return false;
 }
 
@@ -494,12 +513,12 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
     direction->any_ecn |= !segment->no_ecn;
     if (flags & SMCR_CONGESTION_TCP_RST)
         return;
-    if (is_copy(direction, reverse, segment)) {
+    if (is_copy(direction, reverse, scope, segment)) {
         direction->counts.copies++;
         return;
     }
     segment_place_t place = place_of(direction, segment);
-    count_segment(direction, segment);
+    count_segment(direction, scope, segment);
     if (segment->timestamps)
         take_timestamps(direction, reverse, scope, segment);
     bool is_known = was_captured(direction, place, segment);
@@ -509,7 +528,7 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
     if (flags & SMCR_CONGESTION_TCP_ACK)
         acknowledged = take_ack(direction, reverse, scope, segment);
     if (has_marks)
-        take_marks(direction, reverse, segment, acknowledged);
+        take_marks(direction, reverse, scope, segment, acknowledged);
 }
 
 bool
@@ -578,14 +597,14 @@ mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_di
 
 void
 smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
-                                     smcr_entry_tcp_direction_t *entry)
+                                     smcr_entry_tcp_direction_t *entry, wmem_allocator_t *scope)
 {
     bool moves = direction->acked && direction->counts.ack_elapsed_s > 0 &&
                  !may_have_acked_fin(direction);
 
     *entry = direction->counts;
-    if (direction->sce_run)
-        smcr_distribution_add(&entry->sce_run_length, direction->sce_run);
+    if (direction->sce_run) /* the run may go on: only the entry has it */
+        smcr_distribution_add_to_copy(&entry->sce_run_length, scope, direction->sce_run);
     mark_unknown(direction, entry);
     entry->derived.sce_percent = percent(entry->sce, entry->data_segments);
     entry->derived.ce_percent = percent(entry->ce, entry->data_segments);

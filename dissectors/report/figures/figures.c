@@ -60,27 +60,51 @@ smcr_figure_delete_reason_of(uint32_t code)
 
 /* ---- distributions ---- */
 
-/* Adds all measurements of `other` to `distribution`. */
+/* Adds all measurements of `other` to `*distribution`. */
 static void
-join_distribution(smcr_distribution_t *distribution, const smcr_distribution_t *other)
+join_distribution(smcr_distribution_t **distribution, const smcr_distribution_t *other,
+                  wmem_allocator_t *scope)
 {
-    if (!other->count)
+    smcr_distribution_t *into = *distribution;
+
+    if (!other)
         return;
-    if (!distribution->count || other->min < distribution->min)
-        distribution->min = other->min;
-    if (other->max > distribution->max)
-        distribution->max = other->max;
-    distribution->count += other->count;
-    distribution->sum += other->sum;
-    distribution->sum_of_squares += other->sum_of_squares;
+    if (!into) {
+        *distribution = wmem_memdup(scope, other, sizeof *other);
+        return;
+    }
+    into->min = MIN(into->min, other->min);
+    into->max = MAX(into->max, other->max);
+    into->count += other->count;
+    into->sum += other->sum;
+    into->sum_of_squares += other->sum_of_squares;
 }
 
 void
-smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value)
+smcr_distribution_add(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t value)
 {
     smcr_distribution_t one = {1, value, value, value, (double)value * (double)value};
 
-    join_distribution(distribution, &one);
+    join_distribution(distribution, &one, scope);
+}
+
+void
+smcr_distribution_add_to_copy(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                              uint64_t value)
+{
+    const smcr_distribution_t *shared = *distribution;
+
+    *distribution = NULL;
+    join_distribution(distribution, shared, scope);
+    smcr_distribution_add(distribution, scope, value);
+}
+
+const smcr_distribution_t *
+smcr_distribution_get(const smcr_distribution_t *distribution)
+{
+    static const smcr_distribution_t none;
+
+    return distribution ? distribution : &none;
 }
 
 /* ---- building ---- */
@@ -146,12 +170,46 @@ smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
     void *entry = wmem_alloc(scope, description->size);
 
     if (list->length == list->room) {
-        list->room = list->room ? 2 * list->room : 4;
+        list->room = list->room ? 2 * list->room : 1;
         list->entries = wmem_realloc(scope, list->entries, list->room * sizeof(void *));
     }
     smcr_entry_clear(entry, description);
     list->entries[list->length++] = entry;
     return entry;
+}
+
+/* Frees the memory of a maker's entry. Called when the memory of the maker itself is freed. */
+static __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
+free_entry(wmem_allocator_t *owner _U_, wmem_cb_event_t event _U_, void *scope)
+{
+    wmem_destroy_allocator(scope);
+    return false;
+}
+
+smcr_figure_maker_t *
+smcr_figure_maker_new(wmem_allocator_t *scope, const smcr_figure_description_t *description,
+                      smcr_figure_make_t *make, const void *context)
+{
+    smcr_figure_maker_t *maker = wmem_new(scope, smcr_figure_maker_t);
+
+    *maker = (smcr_figure_maker_t){
+        .make = make,
+        .description = description,
+        .context = context,
+        .entry = wmem_alloc(scope, description->size),
+        .scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE),
+    };
+    wmem_register_callback(scope, free_entry, maker->scope);
+    return maker;
+}
+
+void *
+smcr_figure_make(const smcr_figure_maker_t *maker, const void *source)
+{
+    wmem_free_all(maker->scope);
+    smcr_entry_clear(maker->entry, maker->description);
+    maker->make(maker, maker->entry, source);
+    return maker->entry;
 }
 
 void
@@ -239,7 +297,7 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
         break;
     case SMCR_FIGURE_KIND_SPREAD:
     case SMCR_FIGURE_KIND_LENGTHS:
-        join_distribution(into, from);
+        join_distribution(into, *(smcr_distribution_t *const *)from, scope);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         for (unsigned i = 0; i < opcodes->length; i++)

@@ -58,17 +58,26 @@ extern const char *const smcr_figure_finding_words[];
 
 /* ---- distributions: enough of a measured quantity to compute its mean and its variance ---- */
 
-/* A distribution. All zeros: nothing has been measured. Times are in nanoseconds. */
+/* A distribution. Times are in nanoseconds. A pointer to it is NULL if nothing has been measured:
+ * most connections have most of their distributions empty. */
 typedef struct {
     uint64_t count;        /* number of measurements */
     uint64_t sum;          /* sum of all measured values */
-    uint64_t min;          /* smallest value; not set while `count` is 0 */
-    uint64_t max;          /* largest value; 0 while `count` is 0 */
+    uint64_t min;          /* smallest value */
+    uint64_t max;          /* largest value */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
 } smcr_distribution_t;
 
-/* Adds a measured value to the distribution. */
-void smcr_distribution_add(smcr_distribution_t *distribution, uint64_t value);
+/* Adds a measured value to the distribution. If there is none, makes it in `scope`. */
+void smcr_distribution_add(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                           uint64_t value);
+
+/* Does the same for a distribution that has other owners: makes a copy in `scope` first. */
+void smcr_distribution_add_to_copy(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                                   uint64_t value);
+
+/* Returns the distribution itself; if `distribution` is NULL, one whose members are 0. */
+const smcr_distribution_t *smcr_distribution_get(const smcr_distribution_t *distribution);
 
 /* ---- entries: a struct for each kind of JSON object, such as smcr_entry_connection_t ---- */
 
@@ -103,24 +112,57 @@ typedef struct {
     uint32_t length;   /* how many numbers the list has */
 } smcr_figure_numbers_t;
 
+typedef struct smcr_figure_description smcr_figure_description_t;
+typedef struct smcr_figure_maker smcr_figure_maker_t;
+
+/* Fills in the cleared entry from its source. Memory is allocated in `maker->scope`. */
+typedef void smcr_figure_make_t(const smcr_figure_maker_t *maker, void *entry, const void *source);
+
+/* Makes the entries of a list one by one, each in the place of the one before. So a list of many
+ * entries takes little memory. Pointers to such an entry must not be kept, nor to its texts and
+ * lists. */
+struct smcr_figure_maker {
+    smcr_figure_make_t *make;
+    const smcr_figure_description_t *description; /* kind of the entries */
+    const void *context;     /* what `make` needs besides the source; NULL: nothing */
+    void *entry;             /* the entry that was made last */
+    wmem_allocator_t *scope; /* memory pool of this entry; emptied before the next one is made */
+};
+
+/* Returns a maker, allocated in `scope`. */
+smcr_figure_maker_t *smcr_figure_maker_new(wmem_allocator_t *scope,
+                                           const smcr_figure_description_t *description,
+                                           smcr_figure_make_t *make, const void *context);
+
+/* Returns the entry that the maker makes of the source. */
+void *smcr_figure_make(const smcr_figure_maker_t *maker, const void *source);
+
 /* A list of entries. */
 typedef struct {
-    void **entries;  /* pointers to the entries; NULL: none */
-    uint32_t length; /* number of entries, without the entry that `rest` announces */
-    uint32_t room;   /* number of pointers that are allocated */
-    unsigned rest;   /* 1: one more entry, after the last one, has what belongs to no other entry;
-                        only sums include it. 0: there is no such entry */
+    void **entries;  /* pointers to the entries, or to the sources of `maker`; NULL: none */
+    const smcr_figure_maker_t *maker; /* makes the entries; NULL: the list has all its entries */
+    uint32_t length;    /* number of entries, without the entry that `rest` announces */
+    uint32_t room : 31; /* number of pointers that are allocated */
+    uint32_t rest : 1;  /* 1: one more entry, after the last one, has what belongs to no other
+                           entry; only sums include it. 0: there is no such entry */
 } smcr_figure_list_t;
+
+/* Returns the entry at `at`, which points to an element of `entries` of the list. */
+static inline void *
+smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
+{
+    void *element = *(void *const *)at;
+
+    return list->maker ? smcr_figure_make(list->maker, element) : element;
+}
 
 /* Head of a loop over the entries of a list. `entry` is declared as an smcr_entry_<kind>_t *. The
  * loop must not add entries to the list. */
 #define SMCR_FIGURE_EACH(kind, entry, list)                                                        \
     for (smcr_entry_##kind##_t **at_##entry = (void *)(list).entries, *entry;                      \
          (list).length && (void *)at_##entry < (void *)((list).entries + (list).length) &&         \
-         (entry = *at_##entry);                                                                    \
+         (entry = smcr_figure_list_entry(&(list), at_##entry));                                    \
          at_##entry++)
-
-typedef struct smcr_figure_description smcr_figure_description_t;
 
 /* Kinds of figures, and their types in C. "Not known" is SMCR_FIGURE_UNKNOWN for a number. A sum of
  * entries includes COUNT, SECONDS, SPREAD, LENGTHS and OPCODES, and no other kind. */
@@ -128,8 +170,8 @@ typedef struct smcr_figure_description smcr_figure_description_t;
     X(COUNT, uint64_t) /* a number that sums add up */                                             \
     X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
     X(SAMPLE, uint64_t)             /* nanoseconds; the summary has the distribution */            \
-    X(SPREAD, smcr_distribution_t)  /* a distribution of nanoseconds, written as seconds */        \
-    X(LENGTHS, smcr_distribution_t) /* a distribution without unit */                              \
+    X(SPREAD, smcr_distribution_t *)  /* a distribution of nanoseconds, written as seconds */      \
+    X(LENGTHS, smcr_distribution_t *) /* a distribution without unit */                            \
     X(NUMBER, uint64_t) /* a number that cannot be added: an index, a port */                      \
     X(TEXT, const char *)           /* a text; NULL: not known */                                  \
     X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \

@@ -38,7 +38,8 @@ typedef enum {
     SMCR_FINDING_BY_GROUP_LOST,     /* a link group ends with open connections */
     SMCR_FINDING_BY_ABORT,          /* abnormal close of a connection */
     SMCR_FINDING_BY_RESET,          /* TCP reset of a connection over RDMA */
-    SMCR_FINDING_BY_IDLE_CLOSE,     /* a side closes an idle connection that its peer keeps open */
+    SMCR_FINDING_BY_IDLE_CLOSE,     /* the server closes an idle connection that the client
+                                       keeps open */
     SMCR_FINDING_BY_DEAD_AFTER,     /* a peer stops answering after connections were reset */
     SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP: RoCE does not pass */
     SMCR_FINDING_BY_NO_CONNECTION,  /* the TCP connection is refused, or gets no answer */

@@ -376,10 +376,10 @@ sides_of_aborts(const smcr_finder_t *finder)
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!is_aborted(conn))
             continue;
-        bool knows = conn->end && conn->client.addr;
-        aborts.by[knows ? conn->end->by : SMCR_FIGURE_ROLE_NONE]++;
+        bool knows = conn->end && conn->end->aborted_by && conn->client.addr;
+        aborts.by[knows ? conn->end->aborted_by : SMCR_FIGURE_ROLE_NONE]++;
         if (knows)
-            aborts.first = smcr_figure_when_earlier(aborts.first, conn->end->frame);
+            aborts.first = smcr_figure_when_earlier(aborts.first, conn->end->aborted_frame);
     }
     return aborts;
 }

@@ -123,8 +123,10 @@ add_rnr_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
 
     smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->rnr_nak),
                              data ? smcr_figure_or_zero(data->repeated_after.rnr) : 0);
-    if (data && smcr_figure_or_zero(flow->rnr_nak))
-        trouble->slowest = MAX(trouble->slowest, data->repeated_completion_time_s.max);
+    if (!data || !smcr_figure_or_zero(flow->rnr_nak))
+        return;
+    const smcr_distribution_t *times = smcr_distribution_get(data->repeated_completion_time_s);
+    trouble->slowest = MAX(trouble->slowest, times->max);
 }
 
 /* Returns the time that the flow which waited longest has waited after RNR NAKs, nanoseconds. */
@@ -171,7 +173,7 @@ add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
            smcr_finding_trouble_t *trouble)
 {
     smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->ecn.ce), 0);
-    trouble->answered += flow->ce_to_cnp_s.count;
+    trouble->answered += smcr_distribution_get(flow->ce_to_cnp_s)->count;
 }
 
 /* Returns text with the number of CNPs, and with the number of CNPs that answer a captured mark. */

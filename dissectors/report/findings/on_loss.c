@@ -155,7 +155,8 @@ are_lost_upstream(const smcr_entry_rdma_t *sum)
  *    damaged. Packets whose ICRC is known to be wrong have a finding of their own.
  * 2. Packets were lost upstream, and none came later out of order: packets were lost.
  * 3. All NAKs ask for packets that were captured out of order: packets were out of order.
- * 4. Otherwise packets were lost or out of order.
+ * 4. Otherwise packets were lost or out of order, or damaged if none is missing and ICRCs are not
+ *    checked.
  * Retransmitted READs rule out cases 1 and 2, since missing READ responses are not counted. */
 static const char *
 place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
@@ -169,21 +170,33 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
                      "(-o smcr.check_icrc:TRUE)";
     if (is_in_order && are_lost_upstream(sum) && !sum->repeated_after.read)
         return "Packets lost";
-    return naks && naks == sum->late_naks ? "Packets out of order" : "Packets lost or out of order";
+    if (naks && naks == sum->late_naks)
+        return "Packets out of order";
+    return sum->missing || finder->report->capture.check_icrc == SMCR_FIGURE_YES
+               ? "Packets lost or out of order"
+               : "Packets lost, out of order or damaged (-o smcr.check_icrc:TRUE)";
 }
 
-/* Returns text about the cause of the retransmissions, if no loss is proven (is_proven()). An IPv4
- * header has an identification, which distinguishes duplicates from retransmissions. IPv6 has no
- * identification, so the text says that the packets may be captured twice. */
-static const char *
-unproven_cause(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_t *causes)
+/* Whether a flow with retransmissions has no identifications that distinguish duplicates from
+ * retransmissions: IPv6 has none, and in IPv4 the sender may set them all to 0. Then the packets
+ * may be captured twice. */
+static bool
+may_be_copies(const smcr_finder_t *finder)
 {
-    bool is_ipv6 = trouble->at->src && strchr(trouble->at->src, ':');
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+        if (lost_packets_of(finder, flow) && flow->knows_copies != SMCR_FIGURE_YES)
+            return true;
+    return false;
+}
 
-    if (!causes->timeout)
-        return "for a cause that is not known";
-    return is_ipv6 ? "without a NAK, as when a timer runs out, or captured twice"
-                   : "without a NAK, as when a timer runs out";
+/* Returns text about the cause of the retransmissions, if no loss is proven (is_proven()). */
+static const char *
+unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
+{
+    return wmem_strdup_printf(finder->scope, "%s%s",
+                              causes->timeout ? "without a NAK, as when a timer runs out"
+                                              : "for a cause that is not known",
+                              may_be_copies(finder) ? ", or captured twice" : "");
 }
 
 /* Returns "; a program waited 3.93 s from frame 1942 on" for the longest time in which a writer
@@ -236,7 +249,7 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
                                                     {causes->unknown, "for an unknown cause"}),
                                   duration_text(finder, trouble));
     return wmem_strdup_printf(
-        finder->scope, "%s retransmitted %s%s", packets, unproven_cause(trouble, causes),
+        finder->scope, "%s retransmitted %s%s", packets, unproven_cause(finder, causes),
         trouble->slowest >= STALL ? duration_text(finder, trouble) : "");
 }
 

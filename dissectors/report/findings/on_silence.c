@@ -102,8 +102,23 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     }
 }
 
-/* Returns all silent hosts: an array of silent_host_t. A silence after the end of all connections
- * of its link group is harmless, and is left out. */
+/* Whether the silence follows from packets that are too big for the path, of which a finding of its
+ * own is made. The receiver has refused what came after them by one NAK, and answers nothing until
+ * they arrive: it is not silent. */
+static bool
+is_of_big_packets(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+                  const smcr_entry_flow_silence_t *silence)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+
+    return smcr_finding_flow_is_too_big(finder, flow) &&
+           silence->begin_frame.time <= stuck->end_frame.time &&
+           silence->end_frame.time >= stuck->begin_frame.time;
+}
+
+/* Returns all silent hosts: an array of silent_host_t. Two kinds of silences are left out: those of
+ * packets that are too big for the path, and those after the end of all connections of the link
+ * group, which are harmless. */
 static wmem_array_t *
 gather_hosts(const smcr_finder_t *finder)
 {
@@ -112,7 +127,8 @@ gather_hosts(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
         const smcr_entry_flow_silence_t *silence = smcr_finding_flow_silence(finder, flow);
-        if (!silence || had_connections_ended(finder, flow, silence->begin_frame.frame))
+        if (!silence || is_of_big_packets(finder, flow, silence) ||
+            had_connections_ended(finder, flow, silence->begin_frame.frame))
             continue;
         const char *key = key_of(finder, flow);
         uintptr_t place = (uintptr_t)wmem_map_lookup(by_key, key);
@@ -200,6 +216,19 @@ was_heard(const smcr_entry_flow_silence_t *silence)
            silence->other_link_frame.frame;
 }
 
+/* Whether a message that was not captured may have ended the link of the flow before the silence.
+ * Then the host may have destroyed its queue pair, which is harmless. False for a flow of no link,
+ * and after a silence that is over: then the host has used the link again. */
+static bool
+may_have_ended(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    const smcr_entry_link_t *link = smcr_finding_flow_owner(finder, host->flow).link;
+
+    if (!link || host->silence->is_over == SMCR_FIGURE_YES)
+        return false;
+    return !link->state || link->state_frame.frame;
+}
+
 /* Returns the end of the sentence: other packets of the silent host, and the causes of the silence
  * that remain possible. */
 static const char *
@@ -209,6 +238,8 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
 
     if (*icmp)
         return icmp;
+    if (may_have_ended(finder, host))
+        return "; a message that is not captured may have ended the link before";
     if (was_heard(host->silence))
         return elsewhere_text(finder, host->silence);
     if (host->other)
@@ -217,7 +248,7 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
                ? "; nor anything else from it in that time: host or path"
-               : "; nor anything else from it until the end: host or path";
+               : "; nor anything else from it until the end: host, path or queue pair";
 }
 
 /* Returns "for 3.93 s and 210 retransmissions", with the number of times if there are several. */
@@ -236,7 +267,7 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
 }
 
 /* Whether the host has probably failed: it has sent no packet at all since the silence began, for
- * SHORT_SILENCE or longer. No ICMP error explains the silence. */
+ * SHORT_SILENCE or longer. No ICMP error explains the silence, and no end of the link. */
 static bool
 is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -245,7 +276,7 @@ is_dead(const smcr_finder_t *finder, const silent_host_t *host)
 
     if (is_over || length_of(silence) < SHORT_SILENCE)
         return false;
-    return !was_heard(silence) &&
+    return !was_heard(silence) && !may_have_ended(finder, host) &&
            !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 }
 
@@ -270,12 +301,14 @@ silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 /* ---- the findings ---- */
 
 static smcr_figure_severity_t
-severity_of(const silent_host_t *host)
+severity_of(const smcr_finder_t *finder, const silent_host_t *host)
 {
     bool is_short = host->silence->is_over == SMCR_FIGURE_YES &&
                     length_of(host->silence) < SHORT_SILENCE;
+    bool is_harmless = may_have_ended(finder, host) &&
+                       !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
 
-    return is_short ? SMCR_FIGURE_NOTE : SMCR_FIGURE_WARN;
+    return is_short || is_harmless ? SMCR_FIGURE_NOTE : SMCR_FIGURE_WARN;
 }
 
 /* Finding: nothing came back from a host for a time, although packets were retransmitted to it. The
@@ -296,7 +329,7 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
         finder->scope, "frame.number == %" PRIu32 " || smcr.retransmission",
         silence->begin_frame.frame);
 
-    smcr_finder_add_as(finder, severity_of(host),
+    smcr_finder_add_as(finder, severity_of(finder, host),
                        &(smcr_finder_facts_t){.kind = kinds[is_dead(finder, host)][after_reset],
                                               .count = host->count,
                                               .when = silence->begin_frame,

@@ -25,8 +25,8 @@ typedef struct {
     unsigned lossy_flows;                    /* number of connections with retransmissions */
     smcr_entry_tcp_t first_congested; /* connection whose `src` sends in the first direction with
                                          marks or echoes; set with `congested_directions` */
-    const smcr_entry_tcp_t *first_lossy;     /* first connection with retransmissions; NULL:
-                                                none */
+    smcr_entry_tcp_t first_lossy;            /* first connection with retransmissions; set with
+                                                `lossy_flows` */
 } tcp_sum_t;
 
 /* Adds the segments of one direction to the sums. */
@@ -74,8 +74,8 @@ sum_tcp_flows(const smcr_finder_t *finder)
         add_marks(&sum, flow, true);
         add_marks(&sum, flow, false);
         if (sum.retransmitted > before) {
-            sum.first_lossy = sum.first_lossy ? sum.first_lossy : flow;
-            sum.lossy_flows++;
+            if (!sum.lossy_flows++)
+                sum.first_lossy = *flow;
             sum.all += smcr_figure_or_zero(smcr_figure_sum(flow->up.segments, flow->down.segments));
         }
     }
@@ -131,7 +131,7 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 static void
 find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
-    if (!sum->first_lossy || sum->retransmitted * 500 < sum->segments) /* `retransmitted` includes
+    if (!sum->lossy_flows || sum->retransmitted * 500 < sum->segments) /* `retransmitted` includes
                                                                           SYNs and FINs, `segments`
                                                                           only has segments with
                                                                           data */
@@ -144,7 +144,8 @@ find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
             .when = smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
             .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
-        "TCP, %s: %s of %s retransmitted", name_of_flow(finder, sum->first_lossy, sum->lossy_flows),
+        "TCP, %s: %s of %s retransmitted",
+        name_of_flow(finder, &sum->first_lossy, sum->lossy_flows),
         smcr_words_number(finder->scope, sum->retransmitted),
         smcr_words_things(finder->scope, sum->all, "segment"));
 }

@@ -40,7 +40,7 @@ typedef struct {
 static uint64_t
 mean(const smcr_distribution_t *times)
 {
-    return times->count ? times->sum / times->count : 0;
+    return times ? times->sum / times->count : 0;
 }
 
 /* Returns the longest wait of the writer of one direction, of one kind (space, answer, ...); NULL:
@@ -86,7 +86,7 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
         .reader_time = figures->time ? figures->time->reader_s : 0,
         .conn_time =
             smcr_figure_or_zero(smcr_figure_time_between(conn->first_frame, conn->last_frame)),
-        .round_trip = mean(&figures->ack_time_s) + mean(&back->ack_time_s),
+        .round_trip = mean(figures->ack_time_s) + mean(back->ack_time_s),
         .longest = find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_SPACE),
         .stop = find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_READER)};
 }
@@ -237,16 +237,17 @@ longest_text(const smcr_finder_t *finder, const wait_t *wait)
 static bool
 has_queue(const wait_t *wait)
 {
-    const smcr_distribution_t *acks = &wait->figures->ack_time_s;
+    const smcr_distribution_t *acks = wait->figures->ack_time_s;
 
-    return acks->count >= ENOUGH_ACKS && mean(acks) >= QUEUE_TIME && mean(acks) >= 10 * acks->min;
+    return acks && acks->count >= ENOUGH_ACKS && mean(acks) >= QUEUE_TIME &&
+           mean(acks) >= 10 * acks->min;
 }
 
 /* Returns the times of acknowledgements as text, for a direction with a queue (has_queue()). */
 static const char *
 queue_text(const smcr_finder_t *finder, const wait_t *wait)
 {
-    const smcr_distribution_t *acks = &wait->figures->ack_time_s;
+    const smcr_distribution_t *acks = wait->figures->ack_time_s;
 
     return wmem_strdup_printf(
         finder->scope,
@@ -350,13 +351,16 @@ find_full_buffer(smcr_finder_t *finder)
 /* ---- answers ---- */
 
 /* Returns the wait for the server's slowest answer. Returns NULL if this wait was shorter than
- * LONG_WAIT, or if the client's address is not known. Waits for the client are not judged: a client
- * may pause between requests. */
+ * LONG_WAIT, or if the client's address is not known. Returns NULL as well if the server also
+ * writes unasked, as one that publishes messages does: what comes late may be its next message, not
+ * its answer. Waits for the client are not judged: a client may pause between requests. */
 static const smcr_entry_conn_wait_t *
 find_long_answer(const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_wait_t *wait = find_longest_wait(conn, true, SMCR_FIGURE_WAIT_ANSWER);
 
+    if (smcr_figure_or_zero(conn->server_to_client.unasked_writes))
+        return NULL;
     return wait && wait->lasted_s >= LONG_WAIT && conn->client.addr ? wait : NULL;
 }
 
@@ -378,7 +382,7 @@ typedef struct {
 static uint64_t
 usual_answer(const smcr_entry_conn_direction_t *asked)
 {
-    const smcr_distribution_t *all = &asked->answer_time_s;
+    const smcr_distribution_t *all = smcr_distribution_get(asked->answer_time_s);
     uint64_t slow = smcr_figure_or_zero(asked->slow_answers);
 
     if (all->count < slow + ENOUGH_ANSWERS)

@@ -34,7 +34,8 @@ smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_
     trouble->count += count;
     trouble->packets += smcr_figure_or_zero(flow->packets);
     trouble->retransmitted += retransmitted;
-    trouble->slowest = MAX(trouble->slowest, flow->repeated_completion_time_s.max);
+    const smcr_distribution_t *times = smcr_distribution_get(flow->repeated_completion_time_s);
+    trouble->slowest = MAX(trouble->slowest, times->max);
 }
 
 const char *

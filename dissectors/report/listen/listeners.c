@@ -31,7 +31,8 @@ typedef struct {
     const void *data; /* Wireshark's struct, valid until the end of the frame */
 } brought_t;
 
-/* State of listeners whose frames another listener selects. */
+/* What our listeners need if the listener of a statistic selects the frames that count
+ * (smcr_listeners_of_selected()). */
 typedef struct {
     GArray *waiting;    /* data of the current frame that are not counted yet; element brought_t */
     uint32_t selected;  /* number of the last selected frame; 0: no frame was selected since the

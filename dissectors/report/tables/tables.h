@@ -102,8 +102,8 @@ SMCR_TABLES(SMCR_TABLE_OF)
 /* Two columns: mean and maximum of a distribution. */
 #define SMCR_TABLE_SPREAD(X, name, spread)                                                         \
     X(SECONDS, name " mean (s)", NULL, 0,                                                          \
-      (spread).count ? (spread).sum / (spread).count : SMCR_FIGURE_UNKNOWN)                        \
-    X(SECONDS, name " max (s)", NULL, 0, (spread).count ? (spread).max : SMCR_FIGURE_UNKNOWN)
+      (spread) ? (spread)->sum / (spread)->count : SMCR_FIGURE_UNKNOWN)                            \
+    X(SECONDS, name " max (s)", NULL, 0, (spread) ? (spread)->max : SMCR_FIGURE_UNKNOWN)
 
 /* Number of a frame for a cell; frame 0 is not known. */
 #define SMCR_TABLE_FRAME(when) ((when).frame ? (when).frame : SMCR_FIGURE_UNKNOWN)

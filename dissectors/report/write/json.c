@@ -109,8 +109,9 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
 
 /* Writes a distribution. `unit`: SMCR_TIME_SECOND for times, 1 for figures without unit. */
 static void
-write_spread(writer_t *writer, const smcr_distribution_t *spread, uint64_t unit)
+write_spread(writer_t *writer, const smcr_distribution_t *distribution, uint64_t unit)
 {
+    const smcr_distribution_t *spread = smcr_distribution_get(distribution);
     void (*write)(writer_t * writer, uint64_t value) = unit == 1 ? write_number : write_seconds;
     bool any = spread->count > 0;
 
@@ -155,7 +156,7 @@ write_list(writer_t *writer, const smcr_figure_list_t *list,
 {
     json_dumper_begin_array(&writer->dumper);
     for (uint32_t i = 0; i < list->length; i++)
-        write_entry(writer, list->entries[i], description);
+        write_entry(writer, smcr_figure_list_entry(list, &list->entries[i]), description);
     json_dumper_end_array(&writer->dumper);
 }
 
@@ -203,10 +204,10 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
 {
     switch (member->kind) {
     case SMCR_FIGURE_KIND_SPREAD:
-        write_spread(writer, value, SMCR_TIME_SECOND);
+        write_spread(writer, *(smcr_distribution_t *const *)value, SMCR_TIME_SECOND);
         break;
     case SMCR_FIGURE_KIND_LENGTHS:
-        write_spread(writer, value, 1);
+        write_spread(writer, *(smcr_distribution_t *const *)value, 1);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         write_opcodes(writer, value);
@@ -274,14 +275,15 @@ counts_itself(const smcr_figure_description_t *description)
 static void
 write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
 {
-    smcr_distribution_t spread = {0};
+    smcr_distribution_t *spread = NULL;
 
     for (uint32_t i = 0; i < list->length; i++) {
-        uint64_t sample = *(const uint64_t *)((const uint8_t *)list->entries[i] + offset);
+        const uint8_t *entry = smcr_figure_list_entry(list, &list->entries[i]);
+        uint64_t sample = *(const uint64_t *)(const void *)(entry + offset);
         if (sample != SMCR_FIGURE_UNKNOWN)
-            smcr_distribution_add(&spread, sample);
+            smcr_distribution_add(&spread, writer->scope, sample);
     }
-    write_spread(writer, &spread, SMCR_TIME_SECOND);
+    write_spread(writer, spread, SMCR_TIME_SECOND);
 }
 
 /* Writes those members of `sum` that can be added up. `sum` is the sum of the entries of `list`.
@@ -330,7 +332,7 @@ sum_of(writer_t *writer, const smcr_figure_list_t *list, const smcr_figure_descr
                                                                 stays not known if the figure of no
                                                                 entry is known */
     for (uint32_t i = 0; i < count; i++)
-        smcr_entry_join(sum, list->entries[i], of, writer->scope);
+        smcr_entry_join(sum, smcr_figure_list_entry(list, &list->entries[i]), of, writer->scope);
     return sum;
 }
 

@@ -17,6 +17,6 @@
  * capture is. Times are UTC, and nothing depends on the locale. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report);
 
-/* Writes the report as JSON (schema "smcr-report/1", docs/report.md), and a newline. Texts that are
+/* Writes the report as JSON (schema "smcr-report/1", docs/json.md), and a newline. Texts that are
  * not valid UTF-8 are made valid. */
 void smcr_json_write(FILE *file, const smcr_entry_report_t *report);

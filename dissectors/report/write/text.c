@@ -14,6 +14,7 @@
 
 #define PAGE_LINES    60
 #define ROWS_MOST     6 /* maximum number of rows of a table on the page */
+#define ROWS_KEPT     64 /* number of rows that are kept until some of them can be left out */
 #define ROWS_COLUMNS  8
 #define FINDINGS_MORE 4 /* the page has up to `most` + FINDINGS_MORE findings (page_t.most) */
 #define INDENT        2
@@ -260,7 +261,9 @@ typedef struct {
 typedef struct {
     const page_t *page;
     const smcr_table_kind_t *kind;
-    wmem_array_t *rows; /* all rows of the table; element row_t */
+    row_t *rows;         /* ROWS_KEPT rows, in the order of the table */
+    unsigned kept;       /* number of rows in `rows` that are in use */
+    uint32_t row_count;  /* number of all rows of the table */
     const row_t *chosen[ROWS_MOST];                   /* rows that the page shows, in the order of
                                                          their choice */
     unsigned chosen_count;                            /* number of rows in `chosen` */
@@ -270,32 +273,16 @@ typedef struct {
     unsigned count; /* number of columns that the page shows */
 } columns_t;
 
-/* Keeps a row of the table, with the cells of the columns that the page shows. */
-static void
-take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
-{
-    columns_t *table = context;
-    row_t row = {.weights = {troubled, busy}};
-    unsigned count = 0;
-
-    for (unsigned i = 0; i < table->kind->column_count; i++)
-        if (table->kind->columns[i].page)
-            row.cells[count++] = cells[i];
-    wmem_array_append_one(table->rows, row);
-}
-
 /* Chooses the rows with the highest weight, until `most` rows of the table are chosen. Of rows with
  * equal weight, the first one is chosen. A row whose weight is 0 is not chosen. `weight`: index of
  * row_t.weights. */
 static void
 choose(columns_t *table, unsigned weight, unsigned most)
 {
-    row_t *rows = wmem_array_get_raw(table->rows);
-
     while (table->chosen_count < most) {
         row_t *best = NULL;
         uint64_t most_weight = 0;
-        for (row_t *row = rows; row < rows + wmem_array_get_count(table->rows); row++) {
+        for (row_t *row = table->rows; row < table->rows + table->kept; row++) {
             if (row->chosen || row->weights[weight] <= most_weight)
                 continue;
             best = row;
@@ -306,6 +293,50 @@ choose(columns_t *table, unsigned weight, unsigned most)
         best->chosen = true;
         table->chosen[table->chosen_count++] = best;
     }
+}
+
+/* Chooses the rows that the page shows. The rows that suffered most are chosen first, up to half of
+ * the rows. The rows that carried most fill the other half. */
+static void
+choose_rows(columns_t *table)
+{
+    choose(table, 0, table->page->most / 2);
+    choose(table, 1, table->page->most);
+}
+
+/* Forgets the rows that the page would not show if no more rows came: more rows do not change that.
+ * So the rows of many connections take no memory. */
+static void
+forget_rows(columns_t *table)
+{
+    unsigned kept = 0;
+
+    choose_rows(table);
+    for (unsigned i = 0; i < table->kept; i++) {
+        if (!table->rows[i].chosen)
+            continue;
+        table->rows[kept] = table->rows[i];
+        table->rows[kept++].chosen = false;
+    }
+    table->kept = kept;
+    table->chosen_count = 0;
+}
+
+/* Keeps a row of the table, with the cells of the columns that the page shows. */
+static void
+take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled)
+{
+    columns_t *table = context;
+    unsigned count = 0;
+
+    if (table->kept == ROWS_KEPT)
+        forget_rows(table);
+    row_t *row = &table->rows[table->kept++];
+    *row = (row_t){.weights = {troubled, busy}};
+    for (unsigned i = 0; i < table->kind->column_count; i++)
+        if (table->kind->columns[i].page)
+            row->cells[count++] = cells[i];
+    table->row_count++;
 }
 
 /* Returns a cell's number with its unit. `kind`: COUNT, BYTES or SECONDS. */
@@ -427,14 +458,13 @@ write_rows(columns_t *table)
         write_cells(table, lines[line]);
 }
 
-/* Writes a table: its heading, the chosen rows, and the number of rows that are not shown. The rows
- * that suffered most are chosen first, up to half of the rows. The rows that carried most fill the
- * other half. */
+/* Writes a table: its heading, the chosen rows, and the number of rows that are not shown. */
 static void
-write_table(const page_t *page, const smcr_table_kind_t *kind)
+write_rows_of(const page_t *page, const smcr_table_kind_t *kind)
 {
     columns_t table = {.page = page,
-                     .kind = kind, .rows = wmem_array_new(page->scope, sizeof(row_t))};
+                       .kind = kind,
+                       .rows = wmem_alloc_array(page->scope, row_t, ROWS_KEPT)};
     smcr_table_row_sink_t taker = {page->report, page->scope, take_row, &table};
     const char *heading = kind->heading ? kind->heading(&taker) : NULL;
     unsigned more;
@@ -445,9 +475,8 @@ write_table(const page_t *page, const smcr_table_kind_t *kind)
         if (kind->columns[i].page)
             table.columns[table.count++] = &kind->columns[i];
     kind->fill(&taker);
-    choose(&table, 0, page->most / 2);
-    choose(&table, 1, page->most);
-    more = wmem_array_get_count(table.rows) - table.chosen_count;
+    choose_rows(&table);
+    more = table.row_count - table.chosen_count;
     g_string_append_c(page->text, '\n');
     write_item(page, "", INDENT, heading);
     if (table.chosen_count)
@@ -456,6 +485,17 @@ write_table(const page_t *page, const smcr_table_kind_t *kind)
         write_line(page, table.chosen_count ? "and %s more: Statistics > %s, -z %s"
                                       : "%s not shown: Statistics > %s, -z %s",
                    smcr_words_number(page->scope, more), kind->title, kind->name);
+}
+
+/* Writes a table. The texts of its rows, of which the page shows few, are freed with the table. */
+static void
+write_table(const page_t *page, const smcr_table_kind_t *kind)
+{
+    page_t own = *page;
+
+    own.scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    write_rows_of(&own, kind);
+    wmem_destroy_allocator(own.scope);
 }
 
 /* ---- TCP ---- */

@@ -267,7 +267,8 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
  * waiting data after the closing message (smc_tx_pending()). */
 #define SMCR_EVIDENCE_AFTER_CLOSE 64
 
-/* Whether no CDC message of the connection to `side` is missing so far. */
+/* Whether it is certain that the capture misses none of the CDC messages that `side` has received
+ * for this connection so far. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
 /* Whether it is known if `side` has closed the connection. true: the close is captured, or no CDC

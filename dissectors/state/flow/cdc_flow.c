@@ -183,7 +183,7 @@ start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     smcr_qp_t *qp = arrival->qp;
     smcr_conn_side_t *side = &conn->side[qp->side];
 
-    if (cdc->prod.wrap != 0 || side->in.positions_known || !smcr_write_has_base(conn, qp->side))
+    if (cdc->prod.wrap != 0 || side->in.positions_known || !smcr_lgr_has_base(conn->lgr, qp->side))
         return;
     uint32_t data = conn->lgr->base[qp->side];
     if (cdc->prod.count < write->length + data)
@@ -585,8 +585,8 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
     smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
 }
 
-/* Free space in the sender's own element, into which its peer writes, bytes; SMCR_RECORD_NOT_KNOWN:
- * not known. */
+/* Number of free bytes in the element of the message's sender, into which the peer writes;
+ * SMCR_RECORD_NOT_KNOWN: not known. */
 static uint32_t
 offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
 {

@@ -553,7 +553,8 @@ is_of_damaged_write(const smcr_arrival_t *arrival)
     return true;
 }
 
-/* Finds the request of the WRITE packet; NULL: the first packet of the request is missing. A packet
+/* Finds the request of the WRITE packet; NULL: the first packet of the request is missing, or its
+ * ICRC is wrong. A packet
  * whose request or RMB is not known is kept as an orphan. If the packet begins a new request,
  * orphans that belong to this request get their places. */
 static smcr_write_t *

@@ -353,6 +353,8 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_evidence_absent(&before.full_at, arrival->qp, arrival->psn))
         return; /* an earlier message, which is missing, may have freed the space */
     smcr_event_add(arrival, SMCR_EVENT_window_opened, NULL);
+    if (arrival->state->is_out_of_order) /* times of messages in disorder prove no wait */
+        return;
     if (before.is_blocked && waited(before.blocked, smcr_evidence_sent(arrival)).time > LATE)
         smcr_event_add(arrival, SMCR_EVENT_window_late_update, NULL);
 }

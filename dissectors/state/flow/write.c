@@ -137,15 +137,6 @@ smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
     lgr->state->base_uncertain |= behind;
 }
 
-bool
-smcr_write_has_base(const smcr_conn_t *conn, int side)
-{
-    const smcr_lgr_t *lgr = conn->lgr;
-    bool like_peer = lgr->base_known[!side] && lgr->base[!side] != 0;
-
-    return lgr->base_known[side] || !(lgr->state->base_uncertain || like_peer);
-}
-
 smcr_stream_t *
 smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -155,7 +146,7 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 
     smcr_write_learn_base(conn, side, offset);
     if (begins && !receiver->in.positions_known && receiver->size &&
-        smcr_write_has_base(conn, side)) {
+        smcr_lgr_has_base(conn->lgr, side)) {
         smcr_stream_start(&receiver->in, receiver->size, conn->lgr->base[side]);
         receiver->last_positioned_write = receiver->valid_from;
         smcr_conn_side_update_stream(receiver);

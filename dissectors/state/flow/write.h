@@ -106,9 +106,6 @@ void smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *str
  * element, or from which data comes. `offset`: bytes from the begin of the element. */
 void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);
 
-/* Whether it is known where data begins in the elements of `side`. */
-bool smcr_write_has_base(const smcr_conn_t *conn, int side);
-
 /* The byte stream that `side` receives. If the size of its element is known, and where data begins
  * in the element, the stream is started. `offset`: as for smcr_write_learn_base(), which is called.
  * NULL: positions are not known. */

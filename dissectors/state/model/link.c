@@ -53,6 +53,14 @@ smcr_qp_mtu(const smcr_qp_t *qp)
 
 /* ---- link groups and links ---- */
 
+bool
+smcr_lgr_has_base(const smcr_lgr_t *lgr, int side)
+{
+    bool is_like_peer = lgr->base_known[!side] && lgr->base[!side] != 0;
+
+    return lgr->base_known[side] || !(lgr->state->base_uncertain || is_like_peer);
+}
+
 smcr_lgr_t *
 smcr_lgr_new(smcr_state_t *state)
 {

@@ -397,6 +397,11 @@ smcr_qp_peer(smcr_qp_t *qp)
     return &qp->link->qp[!qp->side];
 }
 
+/* Whether it is known where data begins in the RMB elements of `side`: at 0, or at 4 after an
+ * eyecatcher. If nothing shows it, data is taken to begin at 0, unless the capture has an
+ * eyecatcher anywhere. */
+bool smcr_lgr_has_base(const smcr_lgr_t *lgr, int side);
+
 /* Makes a link group of which nothing is known. */
 smcr_lgr_t *smcr_lgr_new(smcr_state_t *state);
 

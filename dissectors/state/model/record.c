@@ -23,8 +23,9 @@
     PART(acks_low, time[0]) PART(acks_high, time[1]) PART(since_low, since[0]) \
     PART(since_high, since[1])
 
-/* Members that are packed only if they are set. Each of them has a bit. A pointer is packed as the
- * slab number (smcr_slab_number()) of its object; values and parts are packed as they are. */
+/* Members that are packed only if they are set; each has a bit. Members of SMCR_RECORD_ENTRIES are
+ * packed as slab numbers (smcr_slab_number()). Members of SMCR_RECORD_SOMETIMES, pointers among
+ * them, and PARTS are packed as they are. */
 enum {
 #define MEMBER(type, name) BIT_OF_##name,
 #define PART(name, value) BIT_OF_##name,
