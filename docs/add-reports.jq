@@ -32,7 +32,7 @@ def distribution:
      min: (map(.min) | known | min), max: (map(.max) | known | max)};
 
 # Counts, sums, distributions, and objects of them, without members that are no sums.
-def no_sums: ["derived", "lacks_bytes", "longest", "port"];
+def no_sums: ["derived", "lacks_bytes", "longest", "port_mac"];
 def added:
     known
     | if length == 0 then null
@@ -94,7 +94,7 @@ def rules: {
         "earliest", "filter": "own", "count": "total"},
     "flow_cm": {"client_state": "last", "server_state": "last", "service_id": "first", "port": "first",
         "reject_reason": "first"},
-    "flow_pause": {"port": "same", "standstills": "total", "still_s": "total"},
+    "flow_pause": {"port_mac": "same", "standstills": "total", "still_s": "total"},
     "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
         "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "kind": ["other", "cm", "smc-r"], "cm": {"of":
         "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
@@ -106,9 +106,9 @@ def rules: {
         "missing": "total", "not_captured": "total", "not_captured_frame": "null", "not_captured_time": "first",
         "icrc": "total", "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total",
         "ce_to_cnp_s": "total"},
-    "pause": {"port": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut": "total",
-        "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null", "first_time":
-        "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},
+    "pause": {"port_mac": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut":
+        "total", "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null",
+        "first_time": "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
@@ -418,9 +418,9 @@ def joined_breaches:
 
 def joined_pauses:
     [.[].pauses[]]
-    | group_by([.port, .kind, .priority])
+    | group_by([.port_mac, .kind, .priority])
     | map(combined("pause")
-          + {port: .[0].port, kind: .[0].kind, priority: .[0].priority,
+          + {port_mac: .[0].port_mac, kind: .[0].kind, priority: .[0].priority,
              has_flow: (map(.has_flow) | if any(.[]; . == true) then true
                                          elif any(.[]; . == null) then null else false end)});
 

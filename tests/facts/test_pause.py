@@ -50,7 +50,7 @@ def found_pauses(report):
     for entry in report["pauses"]:
         place = pause_reader.ALL if entry["kind"] == "pause" else pause_reader.NONE
         place = place if entry["priority"] is None else entry["priority"]
-        found[entry["port"], place] = {
+        found[entry["port_mac"], place] = {
             **{
                 name: entry[name]
                 for name in (
@@ -101,7 +101,7 @@ def test_flows_that_stand_still(tshark, speed):
     expected = expected_standstills(PATHS["pause-pfc"], speed)
     assert found_standstills(report) == expected and len(expected) == 1
     [flow] = [each["pause"] for each in report["rdma_flows"] if each["pause"]]
-    assert flow["port"] == SERVER_V2.mac
+    assert flow["port_mac"] == SERVER_V2.mac
     assert flow["longest"]["begin_frame"] < flow["longest"]["end_frame"]
 
 

@@ -320,7 +320,7 @@ paused(scene_t *scene)
 {
     smcr_entry_pause_t *pause = SMCR_FIGURE_ADD(pause, &scene->report.pauses, scene->scope);
 
-    pause->port = "02:00:00:00:00:02";
+    pause->port_mac = "02:00:00:00:00:02";
     pause->kind = SMCR_FIGURE_PAUSE_PFC;
     pause->priority = 3;
     pause->frames = 1;

@@ -244,7 +244,7 @@ check_many(void)
     g_assert_cmpuint(scene.list.length, ==, 65);
     SMCR_FIGURE_EACH(pause, entry, scene.list) {
         frames += entry->frames;
-        others += entry->port ? 0 : entry->frames;
+        others += entry->port_mac ? 0 : entry->frames;
     }
     g_assert_cmpuint(frames, ==, 1000000);
     g_assert_cmpuint(others, ==, 1000000 - 64);
@@ -304,7 +304,7 @@ check_durations(void)
         }
         const smcr_entry_pause_t *entry = report(&scene);
         g_test_message("%s", row->name);
-        g_assert_cmpstr(entry->port, ==, "02:00:00:00:00:02");
+        g_assert_cmpstr(entry->port_mac, ==, "02:00:00:00:00:02");
         g_assert_cmpuint(entry->priority, ==, 3);
         g_assert_cmpuint(entry->paused_s, ==, row->paused);
         g_assert_cmpuint(entry->paused_most_s, ==, row->most);
@@ -349,7 +349,7 @@ check_standstill(void)
         storm(&scene, PORT, 1 << 3);
         packet(&scene, 61 * MS);
         expect_still(&scene, 1, 50 * MS);
-        g_assert_cmpstr(smcr_pause_flow_report(&scene.flow, scene.scope)->port, ==,
+        g_assert_cmpstr(smcr_pause_flow_report(&scene.flow, scene.scope)->port_mac, ==,
                         "02:00:00:00:00:02");
         g_assert_cmpint(report(&scene)->has_flow, ==, SMCR_FIGURE_YES);
         end(&scene);

@@ -143,7 +143,7 @@ smcr_finding_on_pauses(smcr_finder_t *finder)
                                                 flow->pause->longest->end_frame)
                            : NULL},
         "%s of port %s %s %s%s; %s", smcr_words_things(scope, pause->frames, kind),
-        pause->port ? pause->port : "?", pause->frames == 1 ? "pauses" : "pause",
+        pause->port_mac ? pause->port_mac : "?", pause->frames == 1 ? "pauses" : "pause",
         paused_text(finder, pause), others_text(finder),
         flow ? still_text(finder, flow) : flows_text(finder, pause));
 }

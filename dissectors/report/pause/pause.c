@@ -408,7 +408,7 @@ report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
     smcr_entry_pause_t *entry = SMCR_FIGURE_ADD(pause, list, scope);
     uint64_t last = lane->in_force ? lane->lasts : 0;
 
-    entry->port = port == pauses->others ? NULL : mac_text(scope, port->mac);
+    entry->port_mac = port == pauses->others ? NULL : mac_text(scope, port->mac);
     entry->kind = number == OF_ALL ? SMCR_FIGURE_PAUSE_ALL : SMCR_FIGURE_PAUSE_PFC;
     entry->priority = number < CLASSES ? number : SMCR_FIGURE_UNKNOWN;
     entry->frames = lane->frames;
@@ -451,7 +451,7 @@ smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
         return NULL;
     smcr_entry_flow_pause_t *entry = wmem_new(scope, smcr_entry_flow_pause_t);
     smcr_entry_clear(entry, &smcr_entry_flow_pause_description);
-    entry->port = mac_text(scope, port->mac);
+    entry->port_mac = mac_text(scope, port->mac);
     entry->standstills = flow->count;
     entry->still_s = flow->still;
     entry->longest = wmem_new(scope, smcr_entry_flow_standstill_t);

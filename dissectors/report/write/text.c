@@ -572,7 +572,7 @@ write_pause(const page_t *page, const smcr_entry_pause_t *pause)
 
     if (pause->priority != SMCR_FIGURE_UNKNOWN)
         class = wmem_strdup_printf(page->scope, "class %" PRIu64, pause->priority);
-    write_line(page, "%s %s: %s, %s", pause->port ? pause->port : "other ports", class,
+    write_line(page, "%s %s: %s, %s", pause->port_mac ? pause->port_mac : "other ports", class,
                smcr_words_things(page->scope, pause->frames, "frame"), paused_text(page, pause));
 }
 
