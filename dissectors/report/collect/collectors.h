@@ -624,6 +624,12 @@ void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pi
 void smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_when_t first,
                                 uint64_t number);
 
+/* Counts an error that the application's protocol reports on the connection, in the frame of
+ * `when`. `filter`: display filter of such errors. The notice is no expert item: its severity is
+ * 0. */
+void smcr_collect_notices_count_error(smcr_collect_t *collection, const char *filter,
+                                      smcr_when_t when, const smcr_conn_t *conn);
+
 /* Notes connection, link and sender of `packet` for the expert items that were kept since the last
  * call. These items are about `packet`, since Wireshark hands over expert items before their
  * packet. */

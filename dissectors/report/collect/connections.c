@@ -200,13 +200,13 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 
 /* Counts an error that the application's protocol reports at the beginning of the WRITE. */
 static void
-count_application_error(smcr_collect_t *collection, smcr_when_t when, tvbuff_t *data)
+count_application_error(smcr_collect_t *collection, smcr_when_t when, const smcr_tap_t *packet)
 {
-    smcr_host_bytes_t bytes = smcr_host_bytes_of(data);
+    smcr_host_bytes_t bytes = smcr_host_bytes_of(packet->data);
     const smcr_application_error_t *error = smcr_application_error_of(bytes.bytes, bytes.length);
 
     if (error)
-        smcr_collect_notices_count(collection, error->filter, when, 1);
+        smcr_collect_notices_count_error(collection, error->filter, when, packet->record->conn);
 }
 
 /* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes: bytes that the
@@ -218,7 +218,7 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
     const smcr_place_t *place = packet->record->write_location;
 
     direction->figures.writes += smcr_ib_begins_message(packet->roce->opcode);
-    count_application_error(collection, when, packet->data);
+    count_application_error(collection, when, packet);
     if (!place)
         return;
     uint32_t rewritten = smcr_place_range(place).rewritten;

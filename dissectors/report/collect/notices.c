@@ -268,6 +268,17 @@ smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_
 }
 
 void
+smcr_collect_notices_count_error(smcr_collect_t *collection, const char *filter, smcr_when_t when,
+                                 const smcr_conn_t *conn)
+{
+    counted_items_t item = {.notice = {.filter = filter, .count = 1, .first = when},
+                            .hosts = nothing,
+                            .conn = conn};
+
+    count_items(collection->item_kinds, &item, pool_of_frames(collection));
+}
+
+void
 smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo)
 {
     if (!collection->frame_items)

@@ -164,13 +164,18 @@ find_failed(smcr_finder_t *finder)
     }
     for (unsigned i = 0; i < wmem_array_get_count(groups); i++) {
         const failed_conns_t *group = wmem_array_index(groups, i);
+        uint32_t frame = group->first->handshake_end->frame.frame;
+        const char *filter = group->streams;
+        if (!filter)
+            filter = wmem_strdup_printf(finder->scope, "smcr.clc || frame.number == %" PRIu32,
+                                        frame);
         smcr_finder_add(
             finder,
             &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_HANDSHAKE_FAILED,
                                    .count = group->count,
                                    .when = group->first->handshake_end->frame,
                                    .frames = group->frames,
-                                   .filter = group->streams ? group->streams : "smcr.clc"},
+                                   .filter = filter},
             "%s failed: %s%s",
             smcr_words_connections(finder->scope, group->first, group->count),
             end_text(finder, group->first),

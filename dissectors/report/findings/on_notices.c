@@ -250,7 +250,7 @@ find_application_errors(smcr_finder_t *finder)
     wmem_strbuf_t *text = wmem_strbuf_new(finder->scope, "");
     wmem_strbuf_t *filter = wmem_strbuf_new(finder->scope, "");
     wmem_array_t *frames = smcr_finder_frames(finder);
-    smcr_when_t first = {0};
+    const smcr_figure_notice_t *first = NULL;
     uint64_t count = 0;
 
     for (uint32_t i = 0; i < finder->notice_count; i++) {
@@ -263,18 +263,22 @@ find_application_errors(smcr_finder_t *finder)
                                   smcr_words_number(finder->scope, notice->count));
         wmem_strbuf_append_printf(filter, " || %s", error->filter);
         smcr_finder_frames_add_notices(finder, frames, notice->filter);
-        first = smcr_figure_when_earlier(first, notice->first);
+        if (!first || notice->first.frame < first->first.frame)
+            first = notice;
         count += notice->count;
     }
+    if (!first)
+        return;
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_APPLICATION_ERRORS,
                                            .count = count,
-                                           .when = first,
+                                           .when = first->first,
                                            .frames = frames,
                                            .filter = wmem_strdup_printf(
                                                finder->scope, "frame.number == %" PRIu32 "%s",
-                                               first.frame, wmem_strbuf_finalize(filter))},
-                    "The application's protocol reports errors: %s", wmem_strbuf_finalize(text));
+                                               first->first.frame, wmem_strbuf_finalize(filter))},
+                    "%s: the application's protocol reports errors: %s",
+                    smcr_finder_subject(finder, first->subject), wmem_strbuf_finalize(text));
 }
 
 /* Makes findings of the expert items that no finding so far explains. Three kinds of items make no
