@@ -99,7 +99,7 @@ def test_frames_have_the_expert_items_of_the_finding(tshark, name):
 
 
 # A finding on the page: its frame, and the filter that the page offers for it.
-OFFERED = re.compile(r"^ +(?:\d+\. .*)?frame (\d+), [\d.]+ s\s+-Y '([^']*)'", re.MULTILINE)
+OFFERED = re.compile(r"^ +(?:\d+\. .*)?frame (\d+), [\d.]+ s\s+(?:-2 )?-Y '([^']*)'", re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,8 @@ are_frames_marked(const smcr_entry_report_t *report)
 }
 
 /* Writes a finding: severity and sentence in the first lines, then frame, time and display filter.
- * These three are in one line if they fit into it. A finding without frames has no filter. */
+ * These three are in one line if they fit into it. A finding without frames has no filter. The
+ * filter stands as an option of tshark; smcr.finding needs two passes. */
 static void
 write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *finding)
 {
@@ -175,7 +176,7 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     const char *indent = wmem_strdup_printf(page->scope, "%*s", (int)width(mark), "");
 
     if (filter)
-        line = wmem_strdup_printf(page->scope, "  -Y '%s'", filter);
+        line = wmem_strdup_printf(page->scope, "  %s-Y '%s'", page->is_marked ? "-2 " : "", filter);
     write_item(page, mark, width(mark), finding->text);
     if (width(mark) + width(when) + width(line) <= SMCR_PAGE_WIDTH) {
         write_item(page, indent, width(mark),
