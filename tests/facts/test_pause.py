@@ -247,7 +247,7 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
     page = " ".join(page_of(tshark, path).split())
     assert "Nothing is wrong" not in page
     assert "300 PFC frames of port" in page and "pause class 3" in page
-    assert "flows are not looked at without -o smcr.roce:TRUE" in page
+    assert "flows are not analysed without -o smcr.roce:TRUE" in page
     assert f"{SERVER_V2.mac} class 3: 300 frames, 19,660,500 quanta" in page
     known = " ".join(page_of(tshark, path, *("-o", "smcr.roce:TRUE")).split())
     assert "sent nothing for 600 ms (598 ms paused)" in known

@@ -79,6 +79,11 @@ MAY_DIFFER = [
         "a CDC message comes after a gap: what it means is known when its receiver has it",
     ),
     (
+        "rule-cdc-after-end",
+        r"connections\[\]\.setup_longest",
+        "the first data comes before what tells its connection",
+    ),
+    (
         EARLY,
         r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
         "an RDMA WRITE comes before what tells its connection",

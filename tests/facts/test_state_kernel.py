@@ -21,7 +21,7 @@ NO_CONFIRM_LINK = {
 # server looked for the client's second device on the wrong network.
 NO_PACKET = {("6.1-v1-h3-asymmetric-links", 2)}
 LGR_TYPE = re.compile(
-    r"The link group is of type (SINGLE|SYMMETRIC) now"
+    r"The link group is now of type (SINGLE|SYMMETRIC)"
 )  # words of the kernels' log
 FIELDS = (
     "frame.number",

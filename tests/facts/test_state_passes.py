@@ -98,9 +98,12 @@ def differences(one, other, ignore):
 def is_late(tree, seen_later):
     """
     Whether this is an RDMA WRITE that came before whatever tells its connection, or its place: then
-    its data waits. Or what acknowledges one.
+    its data waits. Or what acknowledges one. Or a CDC message after a sequence gap: what it means
+    is known when its receiver has it.
     """
     now, later = ({node[0] for node in each} for each in (tree, seen_later))
+    if {"smcr.behind_gap", "smcr.cdc.sent"} <= later:
+        return "smcr.cdc.sent" not in now
     if "smcr.acks" in later:
         return not {"smcr.stream", "smcr.dir"} <= now
     return "smcr.write.len" in later and (
@@ -204,8 +207,4 @@ def test_found_by_expert_items_alone(tshark, scratch):
     path = scratch / "cut.pcapng"
     tshark.bed.edit("-s", 120, tshark.bed.capture("6.1-v2-c-three-conns"), path)
     cut = tshark.frames(path, "smcr.cut_short")
-    assert (
-        cut
-        and tshark.frames(path, '_ws.expert.message contains "truncated by snaplen"')
-        == cut
-    )
+    assert cut and tshark.frames(path, '_ws.expert.message contains "truncated by snaplen"') == cut

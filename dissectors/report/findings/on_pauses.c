@@ -75,7 +75,7 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
         return "no flow is seen to stand still";
     if (pause->has_flow == SMCR_FIGURE_MAYBE)
         return "which flows are of this class is not known without VLAN tags";
-    return ignores_roce ? "flows are not looked at without -o smcr.roce:TRUE"
+    return ignores_roce ? "flows are not analysed without -o smcr.roce:TRUE"
                         : "no RDMA flow of this class follows";
 }
 
