@@ -197,15 +197,15 @@ elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *sil
     smcr_when_t when = heard_elsewhere(finder, silence, &way);
     const char *cause = silence->other_queue_pair_frame.frame
                             ? "this queue pair failed, or only its packets are lost"
-                            : "its path or queue pair failed, not the host";
+                            : "the path or the queue pair failed, not the host";
 
     bool is_tcp = when.frame == silence->tcp_frame.frame && !silence->other_link_frame.frame;
 
     if (when.frame > silence->end_frame.frame)
         return wmem_strdup_printf(finder->scope,
-                                  "; later it sent %s (frame %" PRIu32 "), but not %s", way,
+                                  "; the host sent %s later (frame %" PRIu32 "), but not %s", way,
                                   when.frame, is_tcp ? "on RoCE" : "here");
-    return wmem_strdup_printf(finder->scope, "; it sent %s (frame %" PRIu32 "): %s", way,
+    return wmem_strdup_printf(finder->scope, "; the host sent %s (frame %" PRIu32 "): %s", way,
                               when.frame, cause);
 }
 

@@ -445,7 +445,7 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     uint64_t usual = usual_answer(&sum->worst->client_to_server);
 
     if (sum->answers > 1)
-        wmem_strbuf_append_printf(text, "; %" PRIu64 " such answers took %s", sum->answers,
+        wmem_strbuf_append_printf(text, "; %" PRIu64 " such answers took %s in all", sum->answers,
                                   smcr_words_duration(finder->scope, sum->time));
     if (sum->conns > 1)
         wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
