@@ -289,7 +289,7 @@ EVERY = [
             "facts/test_finding_frames.py::test_frames_have_the_expert_items_of_the_finding"
             "[6.1-v2-n-lossy]",
             "            wmem_array_append_one(frames, one->frame);",
-            "            continue;",
+            "            wmem_array_append_one(frames, notice->first.frame);",
         ),
         (
             FINDINGS,
