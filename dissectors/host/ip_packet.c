@@ -29,6 +29,14 @@ smcr_host_bytes_of(tvbuff_t *tvb)
     return (smcr_host_bytes_t){tvb_get_ptr(tvb, 0, (int)length), length};
 }
 
+smcr_host_bytes_t
+smcr_host_bytes_of_frame(const packet_info *pinfo)
+{
+    const GSList *frame = pinfo->data_src; /* Wireshark's first data source is the frame itself */
+
+    return smcr_host_bytes_of(frame ? get_data_source_tvb(frame->data) : NULL);
+}
+
 static uint16_t
 read_uint16(const uint8_t *bytes)
 {

@@ -32,6 +32,10 @@ typedef struct {
  * buffer. */
 smcr_host_bytes_t smcr_host_bytes_of(tvbuff_t *tvb);
 
+/* Returns the captured bytes of the frame that is dissected. They live as long as the frame is
+ * dissected. */
+smcr_host_bytes_t smcr_host_bytes_of_frame(const packet_info *pinfo);
+
 /* The smcr_host_ip_packet functions look for an IP header in `bytes`. If they find the header, they
  * read it into `ip` and return true. If not, they return false and do not change `ip`. `src` and
  * `dst` are the addresses that the header must have; `dst` NULL: any destination. With addresses

@@ -44,9 +44,9 @@ segment_length(const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
 }
 
 bool
-smcr_host_tcp_segment(tvbuff_t *tvb, packet_info *pinfo, struct tcpheader *tcp)
+smcr_host_tcp_segment(packet_info *pinfo, struct tcpheader *tcp)
 {
-    smcr_host_bytes_t frame = smcr_host_bytes_of(tvb);
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
     smcr_host_ip_packet_t ip;
 
     if (!find_ip(frame, pinfo, &ip))

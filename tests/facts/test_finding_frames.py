@@ -30,6 +30,7 @@ CHOSEN = [
     "s26-second-link-acl",
     "rule-cdc-abort",
     "proposal-never-acknowledged",
+    "pause-pfc",
 ]
 # Filters whose frames a finding has all: names of expert items, and no other test.
 ONLY_ITEMS = re.compile(r"smcr\.[a-z_.]+( \|\| smcr\.[a-z_.]+)*")

@@ -74,9 +74,9 @@ layers_of(const packet_info *pinfo)
  * quoted packet. The header that is found first is then the header of the quoted packet, and the
  * header of the ICMP error itself is searched before it. */
 static void
-count_ip(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes, bool icmp)
+count_ip(smcr_collect_t *all, const packet_info *pinfo, bool icmp)
 {
-    smcr_host_bytes_t frame = smcr_host_bytes_of(bytes);
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
     smcr_host_ip_packet_t ip = {.offset = 0};
 
     if (smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip) && icmp) {
@@ -92,18 +92,18 @@ count_ip(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes, bool ic
 /* Returns the captured bytes of a frame that begins with an Ethernet header; length 0: it does not
  * begin with one. */
 static smcr_host_bytes_t
-ethernet_bytes(const packet_info *pinfo, tvbuff_t *frame)
+ethernet_bytes(const packet_info *pinfo)
 {
     bool is_ethernet = pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_ETHERNET;
 
-    return smcr_host_bytes_of(is_ethernet ? frame : NULL);
+    return is_ethernet ? smcr_host_bytes_of_frame(pinfo) : (smcr_host_bytes_t){NULL, 0};
 }
 
 /* Counts a frame of MAC control, if it is a PAUSE or PFC frame. */
 static void
-count_pause(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame)
+count_pause(smcr_collect_t *all, const packet_info *pinfo)
 {
-    smcr_host_bytes_t bytes = ethernet_bytes(pinfo, frame);
+    smcr_host_bytes_t bytes = ethernet_bytes(pinfo);
 
     if (!smcr_pause_is_frame(bytes.bytes, bytes.length))
         return;
@@ -115,9 +115,9 @@ count_pause(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame)
 
 /* Reads the Ethernet header of a packet, which decides whether pauses stop the packet. */
 static void
-read_header(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame)
+read_header(smcr_collect_t *all, const packet_info *pinfo)
 {
-    smcr_host_bytes_t bytes = ethernet_bytes(pinfo, frame);
+    smcr_host_bytes_t bytes = ethernet_bytes(pinfo);
 
     all->has_header = smcr_pause_header_read(bytes.bytes, bytes.length, &all->header);
 }
@@ -177,7 +177,7 @@ begin(smcr_collect_t *all)
 
 /* Counts a frame. Called after all packets of the frame. */
 static void
-take_frame(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes)
+take_frame(smcr_collect_t *all, const packet_info *pinfo)
 {
     unsigned layers = layers_of(pinfo);
 
@@ -186,9 +186,9 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *bytes)
         smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
     all->capture.roce_frames += (layers & ROCE) != 0;
     if ((layers & (IP | TCP | ROCE)) == IP)
-        count_ip(all, pinfo, bytes, layers & ICMP);
+        count_ip(all, pinfo, layers & ICMP);
     if (layers & MAC_CONTROL)
-        count_pause(all, pinfo, bytes);
+        count_pause(all, pinfo);
     smcr_collect_notices_end_frame(all, pinfo);
 }
 
@@ -230,8 +230,7 @@ is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
  * link groups, and finally the subject of expert items. */
 static void
-take_packet(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame,
-            const smcr_tap_t *packet)
+take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *packet)
 {
     smcr_when_t when = smcr_capture_when(pinfo);
 
@@ -241,7 +240,7 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame,
     if (is_time_needed(packet, when.frame))
         wmem_array_append_one(all->times, when);
     if (all->pauses)
-        read_header(all, pinfo, frame);
+        read_header(all, pinfo);
     if (packet->roce)
         smcr_collect_rdma_flows_take(all, when, packet);
     smcr_collect_connections_take(all, when, packet);
@@ -253,15 +252,15 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, tvbuff_t *frame,
 
 void
 smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, packet_info *pinfo,
-                     tvbuff_t *frame, const void *data)
+                     const void *data)
 {
     begin(collection);
     if (tap == SMCR_COLLECTION_FRAME)
-        take_frame(collection, pinfo, frame);
+        take_frame(collection, pinfo);
     else if (tap == SMCR_COLLECTION_TCP)
         smcr_collect_tcp_flows_take(collection, pinfo, data);
     else if (tap == SMCR_COLLECTION_SMCR)
-        take_packet(collection, pinfo, frame, data);
+        take_packet(collection, pinfo, data);
     else
         smcr_collect_notices_take(collection, pinfo, data);
 }

@@ -35,10 +35,10 @@ typedef enum {
  * number, and the time of the first. */
 void smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo);
 
-/* Counts the data that `tap` hands over. `frame`: the bytes of the frame. `data` is the struct of
- * this tap, as Wireshark passes it to a listener. */
+/* Counts the data that `tap` hands over. `data` is the struct of this tap, as Wireshark passes it
+ * to a listener. */
 void smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap,
-                          packet_info *pinfo, tvbuff_t *frame, const void *data);
+                          packet_info *pinfo, const void *data);
 
 /* Returns a report of everything that has been counted; its findings are still empty. The report is
  * allocated in `scope`. It is valid until the collection changes: until the next

@@ -105,18 +105,15 @@ find_headers(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *o
     uint16_t flags = (uint16_t)(tcp->th_hlen / 4 << 12 | (tcp->th_flags & 0xfff));
     pattern_t pattern = {{g_htons(tcp->th_sport), g_htons(tcp->th_dport)},
                          g_htonl(tcp->th_rawseq), g_htonl(tcp->th_rawack), g_htons(flags)};
-    smcr_host_bytes_t frame = {NULL, 0};
     headers_t headers = {.bytes = {NULL, 0}};
 
     for (const GSList *source = pinfo->data_src; source; source = source->next) {
         smcr_host_bytes_t bytes = smcr_host_bytes_of(get_data_source_tvb(source->data));
 
-        if (source == pinfo->data_src)
-            frame = bytes;
         if (!find(bytes, offsets->tcp, &pattern, &headers.tcp))
             continue;
         headers.bytes = bytes;
-        find_ip(&headers, frame, tcp, offsets->ip);
+        find_ip(&headers, smcr_host_bytes_of_frame(pinfo), tcp, offsets->ip);
         *offsets = (offsets_t){headers.ip.offset, headers.tcp};
         break;
     }

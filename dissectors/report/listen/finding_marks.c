@@ -114,7 +114,7 @@ is_collected(const packet_info *pinfo)
 static void
 collect_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {
-    smcr_collection_take(collected, SMCR_COLLECTION_SMCR, pinfo, NULL, packet);
+    smcr_collection_take(collected, SMCR_COLLECTION_SMCR, pinfo, packet);
 }
 
 static void
@@ -132,18 +132,18 @@ collect_item(packet_info *pinfo, const expert_field *expert)
         .hf_index = expert->hf,
     };
 
-    smcr_collection_take(collected, SMCR_COLLECTION_EXPERT, pinfo, NULL, &item);
+    smcr_collection_take(collected, SMCR_COLLECTION_EXPERT, pinfo, &item);
 }
 
 /* Collects the TCP segment of the frame, and then the frame. */
 static void
-collect_frame(tvbuff_t *tvb, packet_info *pinfo)
+collect_frame(packet_info *pinfo)
 {
     struct tcpheader tcp;
 
-    if (smcr_host_tcp_segment(tvb, pinfo, &tcp))
-        smcr_collection_take(collected, SMCR_COLLECTION_TCP, pinfo, tvb, &tcp);
-    smcr_collection_take(collected, SMCR_COLLECTION_FRAME, pinfo, tvb, NULL);
+    if (smcr_host_tcp_segment(pinfo, &tcp))
+        smcr_collection_take(collected, SMCR_COLLECTION_TCP, pinfo, &tcp);
+    smcr_collection_take(collected, SMCR_COLLECTION_FRAME, pinfo, NULL);
 }
 
 /* Called by Wireshark after all other dissectors of the frame. */
@@ -151,7 +151,7 @@ static int
 dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {
     if (is_collected(pinfo))
-        collect_frame(tvb, pinfo);
+        collect_frame(pinfo);
     else if (marks.scope)
         show_marks(tvb, pinfo, tree);
     return (int)tvb_captured_length(tvb);

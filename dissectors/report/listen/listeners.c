@@ -13,8 +13,6 @@
 
 #include "listeners.h"
 
-#include <epan/epan_dissect.h>
-
 #include "finding_marks.h"
 #include "host/host.h"
 #include "report/findings/findings.h"
@@ -107,13 +105,13 @@ draw_selected(void *listener)
 /* Ends a frame: counts the kept data of the frame if the frame was selected, and discards them. In
  * Wireshark's window, the last frame of the file also draws the report. */
 static void
-end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
+end_frame(smcr_listeners_t *listeners, packet_info *pinfo)
 {
     selection_t *selection = listeners->selection;
 
     for (unsigned i = 0; selection->selected == pinfo->num && i < selection->waiting->len; i++) {
         const brought_t *brought = &g_array_index(selection->waiting, brought_t, i);
-        smcr_collection_take(listeners->collection, brought->tap, pinfo, edt->tvb, brought->data);
+        smcr_collection_take(listeners->collection, brought->tap, pinfo, brought->data);
     }
     g_array_set_size(selection->waiting, 0);
     if (selection->selected && pinfo->num == smcr_host_windows_last_frame())
@@ -123,7 +121,7 @@ end_frame(smcr_listeners_t *listeners, packet_info *pinfo, epan_dissect_t *edt)
 /* Takes the data of one tap. Called by Wireshark. If a statistic selects the frames, the data are
  * kept until the end of the frame. Otherwise the data are counted at once. */
 static tap_packet_status
-take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
+take(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
      tap_flags_t flags _U_)
 {
     smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
@@ -131,12 +129,12 @@ take(void *listener, packet_info *pinfo, epan_dissect_t *edt, const void *data,
     brought_t brought = {tap, data};
 
     if (!listeners->selection) {
-        smcr_collection_take(listeners->collection, tap, pinfo, edt->tvb, data);
+        smcr_collection_take(listeners->collection, tap, pinfo, data);
         return tap == SMCR_COLLECTION_FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     }
     g_array_append_val(listeners->selection->waiting, brought);
     if (tap == SMCR_COLLECTION_FRAME)
-        end_frame(listeners, pinfo, edt);
+        end_frame(listeners, pinfo);
     return TAP_PACKET_DONT_REDRAW;
 }
 
