@@ -13,7 +13,6 @@
 #include "fields.h"
 #include "host/host.h"
 #include "message/message.h"
-#include "report/collect/collection.h"
 #include "report/findings/findings.h"
 
 /* The marks of the open file. */
@@ -26,6 +25,19 @@ static struct {
 
 /* What the first pass has collected; NULL: the first pass does not collect. */
 static smcr_collection_t *collected;
+
+smcr_entry_report_t *
+smcr_listener_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope,
+                     wmem_array_t **frames)
+{
+    smcr_entry_report_t *report = smcr_collection_report(collection, filter, scope);
+    uint32_t count;
+    const smcr_figure_notice_t *notices =
+        smcr_collection_notices(collection, report, scope, &count);
+
+    *frames = smcr_findings_find(report, notices, count, scope);
+    return report;
+}
 
 /* ---- marks ---- */
 
@@ -170,16 +182,12 @@ static void
 end_pass(void)
 {
     wmem_allocator_t *scope;
-    uint32_t count;
+    wmem_array_t *frames;
 
     if (!collected)
         return;
     scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
-    smcr_entry_report_t *report = smcr_collection_report(collected, NULL, scope);
-    const smcr_figure_notice_t *notices =
-        smcr_collection_notices(collected, report, scope, &count);
-    wmem_array_t *frames = smcr_findings_find(report, notices, count, scope);
-
+    smcr_entry_report_t *report = smcr_listener_report(collected, NULL, scope, &frames);
     smcr_listener_marks_set(report, frames);
     wmem_destroy_allocator(scope);
     forget_collected();

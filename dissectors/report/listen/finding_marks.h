@@ -11,7 +11,13 @@
 
 #pragma once
 
-#include "report/figures/figures.h"
+#include "report/collect/collection.h"
+
+/* Returns a report of the collection, with its findings, allocated in `scope`; valid as long as a
+ * report of smcr_collection_report(). Stores the frames of the findings in `*frames`: as
+ * smcr_findings_find() returns them. `filter`: as for smcr_collection_report(). */
+smcr_entry_report_t *smcr_listener_report(smcr_collection_t *collection, const char *filter,
+                                          wmem_allocator_t *scope, wmem_array_t **frames);
 
 /* Marks the frames of a report's findings; replaces all marks. `frames`: from smcr_findings_find().
  * Texts are copied. */

@@ -15,7 +15,6 @@
 
 #include "finding_marks.h"
 #include "host/host.h"
-#include "report/findings/findings.h"
 
 /* A listener. Its address identifies it in Wireshark's list of listeners. */
 typedef struct {
@@ -69,13 +68,9 @@ static void
 draw_report(smcr_listeners_t *listeners)
 {
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    wmem_array_t *frames;
     smcr_entry_report_t *report =
-        smcr_collection_report(listeners->collection, listeners->filter, scope);
-    uint32_t count;
-    const smcr_figure_notice_t *notices =
-        smcr_collection_notices(listeners->collection, report, scope, &count);
-
-    wmem_array_t *frames = smcr_findings_find(report, notices, count, scope);
+        smcr_listener_report(listeners->collection, listeners->filter, scope, &frames);
 
     if (marks_frames(listeners->filter, listeners->selection))
         smcr_listener_marks_set(report, frames);
