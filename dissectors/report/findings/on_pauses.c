@@ -52,10 +52,8 @@ static const char *
 paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {
     wmem_allocator_t *scope = finder->scope;
-    const char *class = pause->kind == SMCR_FIGURE_PAUSE_ALL ? "all classes" : "no class";
+    const char *class = smcr_words_paused_class(scope, pause);
 
-    if (pause->priority != SMCR_FIGURE_UNKNOWN)
-        class = wmem_strdup_printf(scope, "class %" PRIu64, pause->priority);
     if (pause->paused_s != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "%s for %s", class,
                                   smcr_words_duration(scope, pause->paused_s));

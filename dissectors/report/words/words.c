@@ -251,6 +251,14 @@ smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn
 }
 
 const char *
+smcr_words_paused_class(wmem_allocator_t *scope, const smcr_entry_pause_t *pause)
+{
+    if (pause->priority != SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(scope, "class %" PRIu64, pause->priority);
+    return pause->kind == SMCR_FIGURE_PAUSE_ALL ? "all classes" : "no class";
+}
+
+const char *
 smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst)
 {
     return wmem_strdup_printf(scope, "%s → %s", src, dst);

@@ -70,6 +70,10 @@ const char *smcr_words_and_more(wmem_allocator_t *scope, const char *first, uint
  * `address` may be NULL. */
 const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, uint64_t qpn);
 
+/* Returns the class that PAUSE or PFC frames pause: "class 3", "all classes", or "no class" for PFC
+ * frames that name none. */
+const char *smcr_words_paused_class(wmem_allocator_t *scope, const smcr_entry_pause_t *pause);
+
 /* Returns the direction from host `src` to host `dst`: "src → dst". */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
 

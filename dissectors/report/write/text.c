@@ -569,11 +569,8 @@ paused_text(const page_t *page, const smcr_entry_pause_t *pause)
 static void
 write_pause(const page_t *page, const smcr_entry_pause_t *pause)
 {
-    const char *class = pause->kind == SMCR_FIGURE_PAUSE_ALL ? "all classes" : "no class";
-
-    if (pause->priority != SMCR_FIGURE_UNKNOWN)
-        class = wmem_strdup_printf(page->scope, "class %" PRIu64, pause->priority);
-    write_line(page, "%s %s: %s, %s", pause->port_mac ? pause->port_mac : "other ports", class,
+    write_line(page, "%s %s: %s, %s", pause->port_mac ? pause->port_mac : "other ports",
+               smcr_words_paused_class(page->scope, pause),
                smcr_words_things(page->scope, pause->frames, "frame"), paused_text(page, pause));
 }
 
