@@ -5,6 +5,8 @@
 
 #include "ip_packet.h"
 
+#include "wire/wire.h"
+
 #define ICMP_HEADER 8 /* length of the ICMP header before the quoted packet, bytes */
 #define IPV4_FRAGMENT 0x3fff /* bits that are set only in fragments: "more fragments", and the
                                 fragment offset */
@@ -35,12 +37,6 @@ smcr_host_bytes_of_frame(const packet_info *pinfo)
     const GSList *frame = pinfo->data_src; /* Wireshark's first data source is the frame itself */
 
     return smcr_host_bytes_of(frame ? get_data_source_tvb(frame->data) : NULL);
-}
-
-static uint16_t
-read_uint16(const uint8_t *bytes)
-{
-    return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }
 
 static const kind_t *
@@ -78,17 +74,17 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
         .id = -1,
     };
     if (kind == &ipv4) {
-        ip->total_length = read_uint16(header + 2);
+        ip->total_length = smcr_wire_number16(header + 2);
         ip->traffic_class = header[1];
-        ip->id = read_uint16(header + 4);
-        ip->is_fragment = (read_uint16(header + 6) & IPV4_FRAGMENT) != 0;
+        ip->id = smcr_wire_number16(header + 4);
+        ip->is_fragment = (smcr_wire_number16(header + 6) & IPV4_FRAGMENT) != 0;
         return;
     }
-    uint16_t payload = read_uint16(header + 4);
+    uint16_t payload = smcr_wire_number16(header + 4);
     /* Two kinds of packets have the length 0: a jumbogram (RFC 2675, 3), and a packet that the
      * sender's adapter will split. */
     ip->total_length = payload ? (uint32_t)kind->shortest + payload : 0;
-    ip->traffic_class = (uint8_t)(read_uint16(header) >> 4);
+    ip->traffic_class = (uint8_t)(smcr_wire_number16(header) >> 4);
 }
 
 /* ---- by addresses ---- */

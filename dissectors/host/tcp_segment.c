@@ -29,16 +29,15 @@ find_ip(smcr_host_bytes_t frame, const packet_info *pinfo, smcr_host_ip_packet_t
 static bool
 has_ports(const uint8_t *bytes, const packet_info *pinfo)
 {
-    return smcr_wire_number(bytes, 2) == pinfo->srcport &&
-           smcr_wire_number(bytes + 2, 2) == pinfo->destport;
+    return smcr_wire_number16(bytes) == pinfo->srcport &&
+           smcr_wire_number16(bytes + 2) == pinfo->destport;
 }
 
-/* Returns the number of bytes from the TCP header to the end of the IP packet. Segments that the
- * adapter will divide have no length in the IP header. */
+/* Returns the number of bytes from the TCP header to the end of the IP packet. */
 static uint32_t
 segment_length(const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
 {
-    uint32_t packet = ip->total_length ? ip->total_length : pinfo->fd->pkt_len - ip->offset;
+    uint32_t packet = smcr_host_ip_packet_length(pinfo, ip);
 
     return packet > ip->header_length ? packet - ip->header_length : 0;
 }
@@ -68,7 +67,7 @@ smcr_host_tcp_segment(packet_info *pinfo, struct tcpheader *tcp)
         .th_sport = (uint16_t)pinfo->srcport,
         .th_dport = (uint16_t)pinfo->destport,
         .th_hlen = header,
-        .th_flags = (uint16_t)(smcr_wire_number(bytes + 12, 2) & TH_MASK),
+        .th_flags = smcr_wire_number16(bytes + 12) & TH_MASK,
         .th_stream = get_tcp_conversation_data(conversation, pinfo)->stream,
         .ip_src = pinfo->src,
         .ip_dst = pinfo->dst,

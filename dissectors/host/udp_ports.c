@@ -60,8 +60,8 @@ read_datagram(tvbuff_t *tvb, datagram_t *datagram)
         return false;
     const uint8_t *bytes = tvb_get_ptr(tvb, 0, SEEN_LENGTH);
     *datagram = (datagram_t){
-        .source = (uint16_t)(bytes[0] << 8 | bytes[1]),
-        .destination = (uint16_t)(bytes[2] << 8 | bytes[3]),
+        .source = smcr_wire_number16(bytes),
+        .destination = smcr_wire_number16(bytes + 2),
         .length = (bytes[4] << 8 | bytes[5]) - UDP_LENGTH,
         .bth = bytes + UDP_LENGTH,
     };

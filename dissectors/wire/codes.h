@@ -27,6 +27,13 @@ smcr_wire_number(const uint8_t *bytes, unsigned length)
     return number;
 }
 
+/* Returns the number in two bytes in network order. */
+static inline uint16_t
+smcr_wire_number16(const uint8_t *bytes)
+{
+    return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
 /* Returns the number in the bits of `byte` that `mask` selects, shifted down to bit 0. `mask` has
  * one bit, or several adjacent bits. */
 static inline uint8_t

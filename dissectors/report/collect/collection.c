@@ -67,8 +67,7 @@ layers_of(const packet_info *pinfo)
     return layers;
 }
 
-/* Counts the IP packet of the frame. If the IP header has no total length, the number of bytes from
- * the IP header to the end of the frame counts.
+/* Counts the IP packet of the frame.
  *
  * `icmp`: the packet has ICMP. Inside an ICMP error, Wireshark's addresses may be those of the
  * quoted packet. The header that is found first is then the header of the quoted packet, and the
@@ -84,7 +83,7 @@ count_ip(smcr_collect_t *all, const packet_info *pinfo, bool icmp)
         smcr_collect_notices_undelivered(all, pinfo, frame, &ip);
     }
     all->ip.packets++;
-    all->ip.bytes += ip.total_length ? ip.total_length : pinfo->fd->pkt_len - ip.offset;
+    all->ip.bytes += smcr_host_ip_packet_length(pinfo, &ip);
 }
 
 /* ---- pauses of Ethernet ---- */

@@ -65,12 +65,6 @@ struct smcr_pauses {
 
 /* ---- reading frames ---- */
 
-static uint16_t
-read_uint16(const uint8_t *bytes)
-{
-    return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
-
 /* Whether a VLAN tag has this Ethernet type. */
 static bool
 is_tag(uint16_t type)
@@ -83,7 +77,7 @@ static uint32_t
 type_offset(const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t at = TYPE_AT; at + 2 <= length; at += TAG_LENGTH)
-        if (!is_tag(read_uint16(bytes + at)))
+        if (!is_tag(smcr_wire_number16(bytes + at)))
             return at;
     return 0;
 }
@@ -95,7 +89,7 @@ opcode_offset(const uint8_t *bytes, uint32_t length)
 {
     uint32_t type = type_offset(bytes, length);
 
-    if (!type || length < type + 4 || read_uint16(bytes + type) != MAC_CONTROL)
+    if (!type || length < type + 4 || smcr_wire_number16(bytes + type) != MAC_CONTROL)
         return 0;
     return type + 2;
 }
@@ -104,7 +98,7 @@ bool
 smcr_pause_is_frame(const uint8_t *bytes, uint32_t length)
 {
     uint32_t at = opcode_offset(bytes, length);
-    uint16_t opcode = at ? read_uint16(bytes + at) : 0;
+    uint16_t opcode = at ? smcr_wire_number16(bytes + at) : 0;
 
     return opcode == PAUSE || opcode == PFC;
 }
@@ -114,7 +108,7 @@ smcr_pause_header_read(const uint8_t *bytes, uint32_t length, smcr_pause_header_
 {
     if (length < TYPE_AT + TAG_LENGTH)
         return false;
-    uint16_t type = read_uint16(bytes + TYPE_AT);
+    uint16_t type = smcr_wire_number16(bytes + TYPE_AT);
     memcpy(header->to, bytes, sizeof header->to);
     memcpy(header->from, bytes + sizeof header->to, sizeof header->from);
     header->has_priority = is_tag(type);
@@ -209,7 +203,7 @@ take_class(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, const ui
         lane->cut++;
         return;
     }
-    uint16_t number = read_uint16(quanta);
+    uint16_t number = smcr_wire_number16(quanta);
     lane->resumes += number == 0;
     lane->quanta += number;
     lane->in_force = number > 0;
@@ -252,7 +246,7 @@ smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *bytes, 
     uint32_t opcode = opcode_offset(bytes, length), at = opcode + 2;
     port_t *port = port_of(pauses, bytes + SMCR_PAUSE_MAC_LENGTH);
 
-    if (read_uint16(bytes + opcode) == PFC)
+    if (smcr_wire_number16(bytes + opcode) == PFC)
         take_pfc(pauses, port, when, bytes + at, length - at);
     else
         take_class(pauses, &port->lanes[OF_ALL], when, at + 2 <= length ? bytes + at : NULL);
