@@ -471,10 +471,8 @@ is_unanswered(const packet_info *pinfo, const smcr_record_t *record)
 static bool
 is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
 {
-    bool is_confirm =
-        conn->confirm_frame == pinfo->num && pinfo->fd->visited && !conn->fallback.kind;
-
-    return is_confirm && smcr_evidence_lacks_roce(conn);
+    return conn->confirm_frame == pinfo->num && pinfo->fd->visited &&
+           smcr_evidence_leaves_out_roce(conn);
 }
 
 void

@@ -340,7 +340,7 @@ protocol_of(smcr_host_bytes_t frame, const smcr_host_ip_packet_t *quote)
 {
     uint32_t ports = quote->offset + quote->header_length;
     bool is_roce = quote->next == IP_PROTO_UDP && ports + 4 <= frame.length &&
-                   (frame.bytes[ports + 2] << 8 | frame.bytes[ports + 3]) == ROCE_PORT;
+                   smcr_wire_number16(&frame.bytes[ports + 2]) == ROCE_PORT;
 
     if (is_roce)
         return "RoCE";
@@ -410,11 +410,8 @@ confirmed_item(const claimed_t *claimed)
 
     if (claimed->request)
         return smcr_evidence_is_unanswered(state, claimed->request) ? &ei_smcr_no_response : NULL;
-    if (claimed->confirmed) {
-        bool is_over_tcp = claimed->confirmed->fallback.kind;
-        return !is_over_tcp && smcr_evidence_lacks_roce(claimed->confirmed) ? &ei_smcr_no_roce
-                                                                            : NULL;
-    }
+    if (claimed->confirmed)
+        return smcr_evidence_leaves_out_roce(claimed->confirmed) ? &ei_smcr_no_roce : NULL;
     return smcr_doubt_proof_holds(state, claimed->event->deferred_check)
                ? smcr_show_event_expert(claimed->event)
                : NULL;

@@ -227,6 +227,14 @@ smcr_evidence_lacks_roce(const smcr_conn_t *conn)
     return link && link->packet_count == 0;
 }
 
+/* Whether the peers use SMC-R, and the capture has no packet of the connection's link. A connection
+ * that fell back to TCP has no RoCE packets. */
+static inline bool
+smcr_evidence_leaves_out_roce(const smcr_conn_t *conn)
+{
+    return !conn->fallback.kind && smcr_evidence_lacks_roce(conn);
+}
+
 /* Whether a request on a link of the group was missing at some time before `frame`, or the capture
  * is out of order. If false, the order of the group's messages before `frame` is certain. */
 bool smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame);
