@@ -326,6 +326,15 @@ storm(scene_t *scene, unsigned from, unsigned classes)
         pfc(scene, i * MS, from, classes, i < 60 ? 65535 : 0);
 }
 
+/* Packets of the flow up to 9 ms, the storm, and the packet that ends the gap. */
+static void
+storm_in_gap(scene_t *scene, unsigned from, unsigned classes)
+{
+    packets(scene, 9 * MS);
+    storm(scene, from, classes);
+    packet(scene, 61 * MS);
+}
+
 static void
 expect_still(const scene_t *scene, uint64_t count, uint64_t still)
 {
@@ -345,9 +354,7 @@ check_standstill(void)
     for (unsigned speed = 0; speed <= 10; speed += 10) {
         scene_t scene;
         begin(&scene, speed);
-        packets(&scene, 9 * MS);
-        storm(&scene, PORT, 1 << 3);
-        packet(&scene, 61 * MS);
+        storm_in_gap(&scene, PORT, 1 << 3);
         expect_still(&scene, 1, 50 * MS);
         g_assert_cmpstr(smcr_pause_flow_report(&scene.flow, scene.scope)->port_mac, ==,
                         "02:00:00:00:00:02");
@@ -385,9 +392,7 @@ check_switch(void)
     scene_t scene;
 
     begin(&scene, 0);
-    packets(&scene, 9 * MS);
-    storm(&scene, SWITCH, 1 << 3);
-    packet(&scene, 61 * MS);
+    storm_in_gap(&scene, SWITCH, 1 << 3);
     expect_still(&scene, 1, 50 * MS);
     end(&scene);
 }
@@ -399,9 +404,7 @@ check_other_packets(void)
     scene_t scene;
 
     begin(&scene, 0);
-    packets(&scene, 9 * MS);
-    storm(&scene, PORT, 1 << 4);
-    packet(&scene, 61 * MS);
+    storm_in_gap(&scene, PORT, 1 << 4);
     expect_still(&scene, 0, 0);
     g_assert_cmpint(report(&scene)->has_flow, ==, SMCR_FIGURE_NO);
     end(&scene);
@@ -472,9 +475,7 @@ check_other_host(void)
     scene_t scene;
 
     begin(&scene, 0);
-    packets(&scene, 9 * MS);
-    storm(&scene, SWITCH, 1 << 3);
-    packet(&scene, 61 * MS);
+    storm_in_gap(&scene, SWITCH, 1 << 3);
     expect_still(&scene, 1, 50 * MS);
     smcr_pause_flow_t flow = scene.flow;
     packet_of(&scene, 62 * MS, 1, SWITCH, 3);
@@ -505,9 +506,7 @@ check_join(void)
     scene_t scene;
 
     begin(&scene, 0);
-    packets(&scene, 9 * MS);
-    storm(&scene, PORT, 1 << 3);
-    packet(&scene, 61 * MS);
+    storm_in_gap(&scene, PORT, 1 << 3);
     smcr_pause_flow_t sum = {0};
     smcr_pause_flow_join(&sum, &scene.flow);
     smcr_pause_flow_join(&sum, &scene.flow);
