@@ -57,6 +57,8 @@ def rules: {
     "capture": {"frames": "total", "bytes": "total", "first_time": "earliest", "last_time": "latest", "cut_frames":
         "total", "roce_frames": "total", "passes": "same", "filter": "same", "wireshark": "same", "plugin": "same",
         "smcr_roce": "same", "check_icrc": "same", "link_speed": "same"},
+    "other_roce": {"packets": "total", "unread": "total", "queue_pairs": "same", "repeated": "total", "naks": "total",
+        "rnr_naks": "total", "ce": "total", "cnp": "total", "first_frame": "null", "first_time": "earliest"},
     "number_pair": {"client": "first", "server": "first"},
     "text_pair": {"client": "first", "server": "first"},
     "size_pair": {"client": "first", "server": "first"},
@@ -114,7 +116,7 @@ def rules: {
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
-        "rdma_flows": "own", "pauses": "own", "tcp_flows": "own"}
+        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "pauses": "own", "tcp_flows": "own"}
 };
 def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "states", "stuck"];
 # ---- end of the rules ----

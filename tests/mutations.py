@@ -28,6 +28,7 @@ DIRECTIONS = (
 OWNERS = "Nothing gets a wrong owner, whatever a capture lacks"
 LACKING = "Nobody is blamed for what a capture lacks"
 TRUTHS = "What is said of a part of a capture is true of all of it"
+OTHERS = "RoCE that is not analysed is counted as the bytes have it"
 PAUSES = "Pauses of Ethernet and the flows that stand still are those of the bytes"
 HEALTHY = "A healthy capture has nothing above CHAT, and no stock colour"
 RULES = "A broken rule is told of where it is broken"
@@ -306,6 +307,22 @@ EVERY = [
             "unit/test_pause.c",
             "    if (pauses->speed || is_renewed)\n",
             "",
+        ),
+        (
+            OTHERS,
+            "every-psn-is-new",
+            "dissectors/report/others/others.c",
+            "unit/test_others.c",
+            "    if (back < EARLIER_MOST)\n",
+            "    if (back > EARLIER_MOST)\n",
+        ),
+        (
+            OTHERS,
+            "responses-are-requests",
+            "dissectors/report/others/others.c",
+            "facts/test_others.py::test_counts_are_those_of_the_bytes[nocm-psn-wrap]",
+            "    return opcode < SMCR_RC_OPCODES && !smcr_ib_is_response(opcode);",
+            "    return opcode < SMCR_RC_OPCODES;",
         ),
         (
             PAUSES,

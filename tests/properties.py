@@ -21,6 +21,10 @@ PROPERTIES = [
         "Pauses of Ethernet and the flows that stand still are those of the bytes",
         ["facts/test_pause.py"],
     ),
+    (
+        "RoCE that is not analysed is counted as the bytes have it",
+        ["facts/test_others.py"],
+    ),
     ("Messages are as many as the programs sent", ["facts/test_counts.py"]),
     ("A SEND on an unknown queue pair proves itself by its bytes", ["facts/test_reserved.py"]),
     (

@@ -34,6 +34,7 @@ ROOMS = {
     "report/figures": ("figures.h",),
     "report/application": ("application.h",),
     "report/congestion": ("congestion.h",),
+    "report/others": ("others.h",),
     "report/pause": ("pause.h",),
     "report/words": ("words.h",),
     "report/findings": ("findings.h",),

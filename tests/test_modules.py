@@ -28,6 +28,7 @@ PLAIN = (
     "report/figures",
     "report/application",
     "report/congestion",
+    "report/others",
     "report/pause",
     "report/words",
     "report/findings",

@@ -47,6 +47,7 @@ WORDS = {
     "report/collect": "collect collection",
     "report/application": "application",
     "report/congestion": "congestion",
+    "report/others": "others",
     "report/pause": "pause",
     "report/write": "page json text",
     "report/listen": "listener",

@@ -375,6 +375,7 @@ def whole_file(start):
         "fallbacks": [entry("fallback")],
         "breaches": [entry("breach")],
         "findings": [entry("finding")],
+        "other_roce": entry("other_roce"),
         "pauses": [entry("pause")],
         "tcp_flows": [entry("tcp", tcp_isn={"client": 5})],
     }

@@ -6,8 +6,12 @@
 
 #include "collection.h"
 
+#include <epan/ipproto.h>
+
 #include "collectors.h"
 #include "wire/wire.h"
+
+#define UDP_HEADER_LENGTH 8 /* bytes */
 
 #define SCHEMA "smcr-report/1"
 
@@ -112,6 +116,43 @@ count_pause(smcr_collect_t *all, const packet_info *pinfo)
     smcr_collect_notices_count(all, SMCR_PAUSE_FILTER, smcr_capture_when(pinfo), 1);
 }
 
+/* ---- RoCE that is not analysed ---- */
+
+/* Finds the headers of the RoCE packet of the frame. Leaves `packet->bth` NULL if they do not come
+ * after IP and UDP, as in RoCEv2. */
+static void
+read_others(const packet_info *pinfo, smcr_others_packet_t *packet)
+{
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+    smcr_host_ip_packet_t ip;
+
+    *packet = (smcr_others_packet_t){.bth = NULL};
+    if (!smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip))
+        return;
+    uint32_t bth = ip.offset + ip.header_length + UDP_HEADER_LENGTH;
+    if (ip.next != IP_PROTO_UDP || frame.length < bth + SMCR_IB_BTH_LENGTH)
+        return;
+    smcr_endpoint_gid(&pinfo->net_dst, packet->to);
+    packet->ecn = ip.traffic_class & SMCR_MASK_ECN;
+    packet->bth = frame.bytes + bth;
+    packet->length = frame.length - bth;
+}
+
+/* Counts the RoCE packet of the frame, if the plugin has not analysed it. */
+static void
+count_others(smcr_collect_t *all, const packet_info *pinfo)
+{
+    smcr_others_packet_t packet;
+
+    if (smcr_preferences.roce || all->roce_frame == pinfo->num)
+        return;
+    if (!all->others)
+        all->others = smcr_others_new(all->scope);
+    read_others(pinfo, &packet);
+    smcr_others_take(all->others, smcr_capture_when(pinfo), &packet);
+    smcr_collect_notices_count(all, SMCR_OTHERS_FILTER, smcr_capture_when(pinfo), 1);
+}
+
 /* Reads the Ethernet header of a packet, which decides whether pauses stop the packet. */
 static void
 read_header(smcr_collect_t *all, const packet_info *pinfo)
@@ -184,6 +225,8 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo)
     if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
         smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
     all->capture.roce_frames += (layers & ROCE) != 0;
+    if (layers & ROCE)
+        count_others(all, pinfo);
     if ((layers & (IP | TCP | ROCE)) == IP)
         count_ip(all, pinfo, layers & ICMP);
     if (layers & MAC_CONTROL)
@@ -240,6 +283,8 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         wmem_array_append_one(all->times, when);
     if (all->pauses)
         read_header(all, pinfo);
+    if (packet->roce)
+        all->roce_frame = when.frame;
     if (packet->roce)
         smcr_collect_rdma_flows_take(all, when, packet);
     smcr_collect_connections_take(all, when, packet);
@@ -335,6 +380,8 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
         if (entry->fallback)
             fallback_of(report, entry->fallback, scope)->count++;
     smcr_collect_notices_report_breaches(collection, &report->breaches, scope);
+    if (!filter)
+        report->other_roce = smcr_others_report(collection->others, scope);
     smcr_pauses_report(collection->pauses, &report->pauses, scope);
     smcr_collect_tcp_flows_report(collection, &report->tcp_flows, scope);
     return report;

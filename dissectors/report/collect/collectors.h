@@ -9,6 +9,7 @@
 #include "compat.h"
 #include "gaps.h"
 #include "host/host.h"
+#include "report/others/others.h"
 #include "report/pause/pause.h"
 #include "show/show.h"
 #include "stream_bytes.h"
@@ -57,6 +58,9 @@ typedef struct smcr_collection {
     wmem_map_t *groups;            /* link groups: smcr_lgr_t -> gathered_group_t of
                                       link_groups.c */
     smcr_figure_list_t group_list; /* all groups of `groups`, in the order of their first packets */
+
+    smcr_others_t *others; /* RoCE packets that are not analysed; NULL: none so far */
+    uint32_t roce_frame;   /* last frame with a RoCE packet that was analysed; 0: none */
 
     smcr_pauses_t *pauses; /* PAUSE and PFC frames; NULL: none so far */
     smcr_pause_header_t header; /* Ethernet header of the current packet */

@@ -61,6 +61,7 @@ typedef enum {
     SMCR_FINDING_FIRST_RISK = SMCR_FINDING_BY_DECLINE,
     SMCR_FINDING_BY_RULE,           /* messages that break a rule: no correct peer sends them */
     SMCR_FINDING_BY_PAUSE,          /* PAUSE and PFC frames */
+    SMCR_FINDING_BY_OTHER_ROCE,     /* RoCE that is not analysed, with signs of trouble */
     SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
@@ -292,6 +293,7 @@ void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_silence(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
 void smcr_finding_on_pauses(smcr_finder_t *finder);
+void smcr_finding_on_others(smcr_finder_t *finder);
 void smcr_finding_on_loss(smcr_finder_t *finder);
 void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);

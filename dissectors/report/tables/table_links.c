@@ -285,31 +285,20 @@ fill_fabric(const smcr_table_row_sink_t *taker)
 
 #define PLURAL(count, thing) ((count) == 1 ? thing : thing "s")
 
-/* Returns the number of frames with RoCE that the report does not count as RDMA packets: they are
- * not of SMC-R, or nothing shows that they are, and the preference smcr.roce is off. 0 if a display
- * filter selects packets. `counted`: number of counted packets. */
-static uint64_t
-roce_left_out(const smcr_entry_capture_t *capture, uint64_t counted)
-{
-    uint64_t frames = smcr_figure_or_zero(capture->roce_frames);
-
-    if (capture->smcr_roce == SMCR_FIGURE_YES || capture->filter)
-        return 0;
-    return frames > counted ? frames - counted : 0;
-}
-
-/* Returns text about RoCE packets that the report does not count; "" if there are none. `counted`:
- * number of counted packets. */
+/* Returns text about RoCE packets that the report does not analyse, with the signs of trouble in
+ * them; "" if there are none. `counted`: number of packets that the report counts. */
 static const char *
-left_out_text(const smcr_table_row_sink_t *taker, uint64_t counted)
+others_text(const smcr_table_row_sink_t *taker, uint64_t counted)
 {
-    uint64_t left = roce_left_out(&taker->report->capture, counted);
+    const smcr_entry_other_roce_t *others = taker->report->other_roce;
 
-    if (!left)
+    if (!others)
         return "";
-    const char *thing = counted ? "other packet" : "packet";
-    return wmem_strdup_printf(taker->scope, "; %s of RoCE not analysed (-o smcr.roce:TRUE)",
-                              smcr_words_things(taker->scope, left, thing));
+    const char *trouble = smcr_words_other_roce(taker->scope, others);
+    return wmem_strdup_printf(
+        taker->scope, "; %s of RoCE not analysed%s%s%s (-o smcr.roce:TRUE)",
+        smcr_words_things(taker->scope, others->packets, counted ? "other packet" : "packet"),
+        *trouble ? " [" : "", trouble, *trouble ? "]" : "");
 }
 
 /* Returns the counts of all RDMA packets, including packets that belong to no flow, and how many
@@ -321,11 +310,11 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     smcr_entry_rdma_t sum = {0};
     uint64_t naks;
 
-    if (!flows->length && !roce_left_out(&taker->report->capture, 0))
+    if (!flows->length && !taker->report->other_roce)
         return NULL;
     if (!flows->length)
         return wmem_strdup_printf(taker->scope, "RDMA: no packet known to belong to SMC-R%s",
-                                  left_out_text(taker, 0));
+                                  others_text(taker, 0));
     for (uint32_t i = 0; i < flows->length + flows->rest; i++)
         smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, taker->scope);
     naks = smcr_figure_naks_count(&sum.nak);
@@ -338,7 +327,7 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
                           {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")}, {sum.ecn.ce, "marked CE"},
                           {sum.cnp, PLURAL(sum.cnp, "CNP")},
                           {sum.icrc ? sum.icrc->bad : 0, "with a wrong ICRC"}),
-        left_out_text(taker, smcr_figure_or_zero(sum.packets)));
+        others_text(taker, smcr_figure_or_zero(sum.packets)));
 }
 
 SMCR_TABLE(fabric, "SMC-R Fabric", FLOW, heading_of_fabric);

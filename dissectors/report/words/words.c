@@ -75,6 +75,18 @@ binary_size(wmem_allocator_t *scope, uint64_t bytes)
 }
 
 const char *
+smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *others)
+{
+    if (!others)
+        return "";
+    return SMCR_WORDS_COUNTS(scope, {others->repeated, "retransmitted or out of order"},
+                             {others->naks, others->naks == 1 ? "NAK" : "NAKs"},
+                             {others->rnr_naks, others->rnr_naks == 1 ? "RNR NAK" : "RNR NAKs"},
+                             {others->ce, "marked CE"},
+                             {others->cnp, others->cnp == 1 ? "CNP" : "CNPs"});
+}
+
+const char *
 smcr_words_bytes(wmem_allocator_t *scope, uint64_t bytes)
 {
     return bytes < 100000 ? smcr_words_things(scope, bytes, "byte") : binary_size(scope, bytes);

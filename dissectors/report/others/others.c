@@ -1,0 +1,158 @@
+/* Counts RoCE packets that are not analysed, and the signs of trouble in their headers.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "others.h"
+
+#define PSN_MASK 0xffffff
+#define EARLIER_MOST 0x10000 /* a PSN that is this far before the highest begins anew */
+
+/* A queue pair that receives requests: key of `queue_pairs`. */
+typedef struct {
+    uint8_t to[SMCR_GID_LENGTH];
+    uint32_t qpn;
+} receiver_t;
+
+/* A queue pair, and the highest PSN of a request that came to it. */
+typedef struct {
+    receiver_t key;
+    uint32_t highest; /* 24 bits, as on the wire */
+} queue_pair_t;
+
+struct smcr_others {
+    wmem_allocator_t *scope;
+    smcr_entry_other_roce_t counts; /* the counts; `queue_pairs` stays 0 until they are reported */
+    wmem_map_t *queue_pairs;        /* receiver_t -> queue_pair_t; at most
+                                       SMCR_OTHERS_QUEUE_PAIRS_MOST */
+};
+
+static guint
+hash_of(const void *key)
+{
+    return wmem_strong_hash(key, sizeof(receiver_t));
+}
+
+static gboolean
+is_same(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(receiver_t)) == 0;
+}
+
+smcr_others_t *
+smcr_others_new(wmem_allocator_t *scope)
+{
+    smcr_others_t *others = wmem_new0(scope, smcr_others_t);
+
+    others->scope = scope;
+    smcr_entry_clear(&others->counts, &smcr_entry_other_roce_description);
+    others->queue_pairs = wmem_map_new(scope, hash_of, is_same);
+    return others;
+}
+
+/* ---- PSNs ---- */
+
+static uint32_t
+psn_of(const uint8_t *bth)
+{
+    return (uint32_t)bth[9] << 16 | (uint32_t)bth[10] << 8 | bth[11];
+}
+
+/* Notes the PSN of a request. Returns whether the PSN is not after the highest one before. */
+static bool
+is_not_new(queue_pair_t *queue_pair, uint32_t psn)
+{
+    uint32_t back = (queue_pair->highest - psn) & PSN_MASK;
+
+    if (back < EARLIER_MOST)
+        return true;
+    queue_pair->highest = psn;
+    return false;
+}
+
+/* Returns whether a request with this PSN came before. The first request to a queue pair is new,
+ * and so are all requests to queue pairs that are not followed. */
+static bool
+came_before(smcr_others_t *others, const smcr_others_packet_t *packet)
+{
+    receiver_t key = {.qpn = smcr_ib_bth_qpn(packet->bth)};
+
+    memcpy(key.to, packet->to, sizeof key.to);
+    queue_pair_t *queue_pair = wmem_map_lookup(others->queue_pairs, &key);
+    if (queue_pair)
+        return is_not_new(queue_pair, psn_of(packet->bth));
+    if (wmem_map_size(others->queue_pairs) == SMCR_OTHERS_QUEUE_PAIRS_MOST)
+        return false;
+    queue_pair = wmem_new(others->scope, queue_pair_t);
+    *queue_pair = (queue_pair_t){key, psn_of(packet->bth)};
+    wmem_map_insert(others->queue_pairs, &queue_pair->key, queue_pair);
+    return false;
+}
+
+/* ---- counting ---- */
+
+/* Counts the syndrome of an acknowledgement (9.7.5.2). It lies after the BTH. */
+static void
+count_syndrome(smcr_entry_other_roce_t *counts, const smcr_others_packet_t *packet)
+{
+    if (packet->length <= SMCR_IB_BTH_LENGTH)
+        return;
+    unsigned kind = (packet->bth[SMCR_IB_BTH_LENGTH] & SMCR_MASK_SYNDROME_KIND) >> 5;
+    counts->naks += kind == SMCR_IB_SYNDROME_NAK;
+    counts->rnr_naks += kind == SMCR_IB_SYNDROME_RNR_NAK;
+}
+
+/* Whether the packet is a request of the service RC. Requests of other services are not
+ * retransmitted, or their PSNs have another meaning. */
+static bool
+is_request(uint8_t opcode)
+{
+    return opcode < SMCR_RC_OPCODES && !smcr_ib_is_response(opcode);
+}
+
+static void
+count_headers(smcr_others_t *others, const smcr_others_packet_t *packet)
+{
+    smcr_entry_other_roce_t *counts = &others->counts;
+    uint8_t opcode = packet->bth[0];
+
+    counts->ce += packet->ecn == SMCR_WIRE_ECN_CE;
+    if (opcode == SMCR_IB_CNP)
+        counts->cnp++;
+    else if (opcode == SMCR_RC_ACK)
+        count_syndrome(counts, packet);
+    else if (is_request(opcode))
+        counts->repeated += came_before(others, packet);
+}
+
+/* Returns how many signs of trouble have been counted. */
+static uint64_t
+signs_of(const smcr_entry_other_roce_t *counts)
+{
+    return counts->repeated + counts->naks + counts->rnr_naks + counts->ce + counts->cnp;
+}
+
+void
+smcr_others_take(smcr_others_t *others, smcr_when_t when, const smcr_others_packet_t *packet)
+{
+    smcr_entry_other_roce_t *counts = &others->counts;
+    uint64_t before = signs_of(counts);
+
+    counts->packets++;
+    if (packet->bth && packet->length >= SMCR_IB_BTH_LENGTH)
+        count_headers(others, packet);
+    else
+        counts->unread++;
+    if (!before && signs_of(counts))
+        counts->first_frame = when;
+}
+
+smcr_entry_other_roce_t *
+smcr_others_report(const smcr_others_t *others, wmem_allocator_t *scope)
+{
+    if (!others)
+        return NULL;
+    smcr_entry_other_roce_t *entry = wmem_new(scope, smcr_entry_other_roce_t);
+    *entry = others->counts;
+    entry->queue_pairs = wmem_map_size(others->queue_pairs);
+    return entry;
+}

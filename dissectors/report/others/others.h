@@ -1,0 +1,44 @@
+/* Knows the signs of trouble in RoCE packets that the plugin does not analyse: those of other
+ * programs than SMC-R, while the preference smcr.roce is off. Knows neither Wireshark nor how
+ * frames are read, and keeps only one PSN of each queue pair: it sees trouble, but proves no cause.
+ * Called by the room that counts packets (report/collect/).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "report/figures/figures.h"
+
+/* Display filter of the frames that are counted. */
+#define SMCR_OTHERS_FILTER "infiniband && !smcr && !icmp && !icmpv6"
+
+#define SMCR_OTHERS_QUEUE_PAIRS_MOST 65536 /* number of destination queue pairs whose PSNs are
+                                              followed */
+
+/* What has been counted of one capture. */
+typedef struct smcr_others smcr_others_t;
+
+/* The headers of a RoCE packet. */
+typedef struct {
+    uint8_t to[SMCR_GID_LENGTH]; /* receiver: its IPv6 address, or its mapped IPv4 address */
+    uint8_t ecn;                 /* ECN codepoint of the IP header, enum smcr_wire_ecn */
+    const uint8_t *bth;          /* the bytes from the BTH on; NULL: the BTH was not found, or not
+                                    captured as a whole */
+    uint32_t length;             /* number of captured bytes from the BTH on */
+} smcr_others_packet_t;
+
+/* Returns an empty count, allocated in `scope`. It takes at most about 6 MB. */
+smcr_others_t *smcr_others_new(wmem_allocator_t *scope);
+
+/* Counts a frame with RoCE that the plugin does not analyse. `packet`: its RoCE packet.
+ *
+ * A request counts as retransmitted if its PSN is not after all PSNs that came to its queue pair
+ * before (InfiniBand vol. 1, 9.7.1). This counts packets that the network has reordered or
+ * duplicated, too. A step back of EARLIER_MOST PSNs and more is a new connection of the queue
+ * pair. */
+void smcr_others_take(smcr_others_t *others, smcr_when_t when, const smcr_others_packet_t *packet);
+
+/* Returns the entry of what has been counted, allocated in `scope`; NULL: nothing. `others` may be
+ * NULL. */
+smcr_entry_other_roce_t *smcr_others_report(const smcr_others_t *others, wmem_allocator_t *scope);

@@ -1,0 +1,95 @@
+"""
+RoCE that is not analysed, without smcr.roce: the report counts in it what a reader of the bytes
+counts; the page and a finding name it, and say how to see more.
+"""
+
+import collections
+
+import pytest
+from report_frames import RC, frames, packet
+from report_runs import ALL_TWO, CALM, ONE, PATHS, TWO, copy_of
+from report_runs import report as report_of
+
+OTHERS = [
+    "rnr-nak",
+    "nak-errors",
+    "cnp-np-cm",
+    "ecn-sce-cm",
+    "nocm-psn-wrap",
+    "cm-verbs",
+    "uc-ud",
+    "cm-many",
+]
+FILTER = "infiniband && !smcr && !icmp && !icmpv6"
+RESPONSES = range(13, 19)
+CNP, ACK, RNR_NAK, NAK, CE, FAR = 0x81, 0x11, 1, 3, 3, 1 << 16
+SIGNS = ("repeated", "naks", "rnr_naks", "ce", "cnp")
+
+
+def signs_of(roce, highest):
+    """The signs of trouble in one packet. highest: {queue pair: highest PSN of a request}"""
+    found = collections.Counter(ce=roce.ecn == CE, cnp=roce.opcode == CNP)
+    if roce.opcode == ACK and roce.syndrome is not None:
+        found["naks"] = roce.syndrome >> 5 & 3 == NAK
+        found["rnr_naks"] = roce.syndrome >> 5 & 3 == RNR_NAK
+    elif roce.opcode >> 5 == RC and roce.opcode not in RESPONSES:
+        back = (highest.get((roce.dst, roce.qpn), roce.psn - 1) - roce.psn) % (1 << 24)
+        found["repeated"] = back < FAR
+        if back >= FAR:
+            highest[roce.dst, roce.qpn] = roce.psn
+    return +found
+
+
+def expected(path):
+    """The entry of the report, of a capture without SMC-R."""
+    highest, found, first = {}, collections.Counter(), None
+    for frame in frames(path):
+        roce = packet(frame)
+        if not hasattr(roce, "psn"):
+            continue
+        found["packets"] += 1
+        if roce.kind not in ("ipv4", "ipv6"):
+            found["unread"] += 1
+            continue
+        signs = signs_of(roce, highest)
+        first = first or (frame.number if signs else None)
+        found += signs
+    return {
+        **{name: found[name] for name in ("packets", "unread", *SIGNS)},
+        "queue_pairs": len(highest),
+        "first_frame": first,
+    }
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_counts_are_those_of_the_bytes(tshark, name):
+    truth = expected(PATHS[name])
+    for run in (ONE, TWO):
+        report = report_of(tshark, name, run)
+        others = dict(report["other_roce"])
+        assert (others.pop("first_time") is None) == (truth["first_frame"] is None)
+        assert others == truth
+        found = [each for each in report["findings"] if each["kind"] == "other_roce"]
+        assert len(found) == any(truth[each] for each in SIGNS)
+        for each in found:
+            assert (each["count"], each["frame"]) == (truth["packets"], truth["first_frame"])
+            assert each["filter"] == FILTER
+    shown = tshark.run(
+        *("-n", *CALM, "-2", "-r", copy_of(tshark, name), "-Y", FILTER),
+        *("-T", "fields", "-e", "frame.number"),
+    )
+    assert len(shown.split()) == truth["packets"]
+
+
+def test_nothing_is_left_out(tshark):
+    """With smcr.roce, and of SMC-R alone."""
+    assert report_of(tshark, "rnr-nak", ALL_TWO)["other_roce"] is None
+    assert report_of(tshark, "cnp-smc", TWO)["other_roce"] is None
+
+
+def test_smcr_beside_others(tshark):
+    """Each packet of RoCE is counted once: as SMC-R's, or as another's."""
+    report = report_of(tshark, "cm-and-smc", TWO)
+    counted = report["summary"]["rdma_flows"]["packets"]
+    assert report["capture"]["roce_frames"] == counted + report["other_roce"]["packets"]
+    assert report["other_roce"]["packets"] > counted > 0
