@@ -167,6 +167,7 @@ UNITS = {
     "not_captured": Terms("SUM(smcr.missing)"),
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
+    "other_roce": A_FRAME,
     "pause": A_FRAME,
     "application_errors": Terms(
         Term("http.response.code", "http.response.code >= 400"), besides=["frame.number == {frame}"]

@@ -47,6 +47,7 @@ MEMBERS = [
     "breaches",
     "findings",
     "rdma_flows",
+    "other_roce",
     "pauses",
     "tcp_flows",
 ]
