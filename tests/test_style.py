@@ -66,6 +66,8 @@ def sentences(source):
     )
     for parts in LITERALS.findall(text):
         whole = "".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', parts))
+        if whole == "Copy Filter":  # a button, in Wireshark's own words
+            continue
         if whole == "chat" or not re.fullmatch(r"[a-z0-9_.]+", whole):
             yield whole
 

@@ -1,7 +1,8 @@
 /* Two ways to ask for a report. On the command line: -z smcr,report and -z smcr,json, each with an
  * optional display filter after another comma. In Wireshark: a window, which is drawn anew while
  * packets come in. In the window one finding is chosen, and has a mark. Buttons choose another
- * finding, go to the frame of the chosen finding, and apply its display filter.
+ * finding, go to the frame of the chosen finding, and apply or copy its display filter. So the page
+ * in the window does without the filters. Another button opens a report of the displayed packets.
  *
  * Wireshark may destroy a window before its buttons, and a dialog may exist longer than both. So
  * buttons and dialogs own the memory that they need.
@@ -98,7 +99,7 @@ draw(const smcr_entry_report_t *report, void *context)
     window_t *window = context;
     wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
 
-    smcr_text_write(window->text, report);
+    smcr_text_write(window->text, report, false);
     g_array_set_size(window->targets, 0);
     SMCR_FIGURE_EACH(finding, finding, report->findings) {
         uint32_t number = window->targets->len + 1;
@@ -114,6 +115,8 @@ draw(const smcr_entry_report_t *report, void *context)
 }
 
 /* ---- buttons ---- */
+
+static bool open_window(const char *filter);
 
 /* Chooses the next finding (`step` 1) or the previous one (-1), and shows the page. After the last
  * finding comes the first one. */
@@ -170,6 +173,32 @@ apply_filter(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
+static compat_button_bool
+copy_filter(funnel_text_window_t *shown _U_, void *data)
+{
+    const char *filter = target_of(data).filter;
+    GString *copied = g_string_new(filter);
+
+    if (filter)
+        funnel_get_funnel_ops()->copy_to_clipboard(copied);
+    g_string_free(copied, TRUE);
+    return TRUE;
+}
+
+/* Opens another window with a report of the packets that Wireshark displays. So a user gets the
+ * report of one connection: he applies a conversation filter first. Without a display filter, the
+ * new window would repeat the page, so none is opened. */
+static compat_button_bool
+report_displayed(funnel_text_window_t *shown _U_, void *data _U_)
+{
+    const funnel_ops_t *ops = funnel_get_funnel_ops();
+    const char *filter = ops->get_filter(ops->ops_id);
+
+    if (filter && filter[0])
+        open_window(filter);
+    return TRUE;
+}
+
 /* Saves the text of the report in a file. Called when the user closes the dialog. `answers`: the
  * name of the file that the user has entered; NULL: the user has cancelled the dialog. */
 static void
@@ -206,6 +235,8 @@ add_buttons(const funnel_ops_t *ops, window_t *window)
                    {"Next", next},
                    {"Go to Frame", go_to_frame},
                    {"Apply Filter", apply_filter},
+                   {"Copy Filter", copy_filter},
+                   {"Displayed Only", report_displayed},
                    {"Save As…", save}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(buttons); i++) {
@@ -274,7 +305,7 @@ print_text(const smcr_entry_report_t *report, void *context _U_)
 {
     GString *text = g_string_new(NULL);
 
-    smcr_text_write(text, report);
+    smcr_text_write(text, report, true);
     fputs(text->str, stdout);
     g_string_free(text, TRUE);
 }

@@ -47,7 +47,7 @@ draw_report(const smcr_entry_report_t *report, void *context _U_)
 {
     GString *text = g_string_new(NULL);
 
-    smcr_text_write(text, report);
+    smcr_text_write(text, report, true);
     require(g_utf8_validate(text->str, (gssize)text->len, NULL));
     g_string_free(text, TRUE);
     smcr_json_write(nowhere, report);

@@ -5,6 +5,7 @@ filtered or not; under sanitizers.
 
 import collections
 import json
+import re
 
 import pytest
 import printed_statistics as tables
@@ -59,8 +60,9 @@ def test_window_agrees_with_tshark(tshark, files, where):
 
 def pressed(findings):
     """What the buttons do: next, previous twice, go to the frame, before and behind its filter that
-    hides it, next, save twice."""
+    hides it, next, copy the filter, open the displayed packets, save twice."""
     count = len(findings)
+    copied = ["copied smcr.finding == 1"] if findings else []
     chosen = [2, 1, count] if count > 1 else [count] * 3
     frame = f"frame {findings[-1]['frame']}" if findings else None
     there = [frame, f"smcr.finding == {len(findings)}", frame, "", frame] if findings else []
@@ -68,9 +70,16 @@ def pressed(findings):
         *(str(number) for number in chosen),
         *there,
         str(min(count, 1)),
+        *copied,
+        "displayed",
         "refused: File exists",
         "saved text",
     ]
+
+
+def without_filters(page):
+    """The page as the window shows it: buttons apply and copy the filters of findings."""
+    return re.sub(r"\n? +(?:-2 )?-Y '[^\n]*'(?=\n)", "", page)
 
 
 def test_window_of_the_report_and_of_links(tshark, files):
@@ -82,7 +91,7 @@ def test_window_of_the_report_and_of_links(tshark, files):
     where = "smcr.llc || frame.number > 400 || frame.number == 1"  # one of each at least
     for name, path, opened in zip(NAMES, files, tables.window(tshark, files, where), strict=True):
         pages = [
-            tshark.show(path, *options, "-q", "-z", "smcr,report").splitlines()
+            without_filters(tshark.show(path, *options, "-q", "-z", "smcr,report")).splitlines()
             for options in ((), ("-2",))
         ]
         assert opened.report == [

@@ -306,6 +306,20 @@ add_button(funnel_text_window_t *window _U_, funnel_bt_t *button, const char *la
     buttons[button_count++] = button;
 }
 
+static void
+copy_to_clipboard(GString *text)
+{
+    printf("pressed\tcopied %s\n", text->str);
+}
+
+/* A filter with an error: the button opens no window. */
+static const char *
+get_filter(funnel_ops_id_t *program _U_)
+{
+    printf("pressed\tdisplayed\n");
+    return "smcr.stream ==";
+}
+
 /* The file that is there stays. */
 static void
 refuse(const char *path _U_, int error)
@@ -378,9 +392,9 @@ require_scrolled(const char *mark)
 static void
 press_buttons(void)
 {
-    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4};
+    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4, 5, 6};
 
-    require(button_count == 5);
+    require(button_count == 7);
     for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
         funnel_bt_t *button = buttons[order[i]];
         button->func(button->tw, button->data);
@@ -446,6 +460,8 @@ start(void)
         .add_button = add_button,
         .new_dialog = new_dialog,
         .retap_packets = retap_packets,
+        .copy_to_clipboard = copy_to_clipboard,
+        .get_filter = get_filter,
     };
     static const struct report_message_routines messages = {.report_write_failure = refuse};
 

@@ -14,8 +14,9 @@
 #define SMCR_PAGE_MARK  "  %" PRIu32 ". " /* format of the number at the beginning of a finding */
 
 /* Writes the page into `text`: at most 60 lines of 72 characters of UTF-8, however large the
- * capture is. Times are UTC, and nothing depends on the locale. */
-void smcr_text_write(GString *text, const smcr_entry_report_t *report);
+ * capture is. Times are UTC, and nothing depends on the locale. `has_filters`: each finding ends
+ * with the display filter of its frames. */
+void smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filters);
 
 /* Returns the display filter of the frames that a finding rests on; NULL: it rests on no frame.
  * `number`: number of the finding. `is_marked`: Wireshark shows smcr.finding in these frames, under

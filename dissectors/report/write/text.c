@@ -27,6 +27,7 @@ typedef struct {
     unsigned most;           /* maximum number of rows of each table */
     bool is_marked;          /* smcr.finding selects the frames of the findings
                                 (are_frames_marked()) */
+    bool has_filters;        /* findings end with their display filters */
 } page_t;
 
 /* ---- lines ---- */
@@ -175,7 +176,7 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     const char *filter = smcr_text_filter(page->scope, finding, number, page->is_marked);
     const char *indent = wmem_strdup_printf(page->scope, "%*s", (int)width(mark), "");
 
-    if (filter)
+    if (filter && page->has_filters)
         line = wmem_strdup_printf(page->scope, "  %s-Y '%s'", page->is_marked ? "-2 " : "", filter);
     write_item(page, mark, width(mark), finding->text);
     if (width(mark) + width(when) + width(line) <= SMCR_PAGE_WIDTH) {
@@ -187,17 +188,11 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     write_item(page, indent, width(mark), line + strspn(line, " "));
 }
 
-/* Returns the number of RoCE frames of other programs, which the report has not examined. These
- * frames belong to no flow of the report. Returns 0 with the preference smcr.roce, which examines
- * all RoCE frames. */
+/* Returns the number of RoCE packets of other programs, which the report has not analysed. */
 static uint64_t
 count_others(const smcr_entry_report_t *report)
 {
-    uint64_t frames = report->capture.roce_frames;
-
-    SMCR_FIGURE_EACH(rdma, flow, report->rdma_flows)
-        frames -= MIN(frames, flow->packets);
-    return report->capture.smcr_roce == SMCR_FIGURE_YES ? 0 : frames;
+    return report->other_roce ? report->other_roce->packets : 0;
 }
 
 /* Whether all findings are for information (severity "info"). True if there are no findings. */
@@ -594,10 +589,10 @@ write_pauses(const page_t *page)
 
 /* Writes the page with at most `most` rows in each table. Returns its number of lines. */
 static unsigned
-write_page(GString *text, const smcr_entry_report_t *report, unsigned most)
+write_page(GString *text, const smcr_entry_report_t *report, unsigned most, bool has_filters)
 {
     page_t page = {text, report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK), most,
-                   are_frames_marked(report)};
+                   are_frames_marked(report), has_filters};
     unsigned lines = 0;
 
     g_string_truncate(text, 0);
@@ -615,10 +610,10 @@ write_page(GString *text, const smcr_entry_report_t *report, unsigned most)
 }
 
 void
-smcr_text_write(GString *text, const smcr_entry_report_t *report)
+smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filters)
 {
     unsigned most = ROWS_MOST;
 
-    while (write_page(text, report, most) > PAGE_LINES && most)
+    while (write_page(text, report, most, has_filters) > PAGE_LINES && most)
         most--;
 }
