@@ -155,7 +155,8 @@ typedef struct {
  * reader are those of smcr_interval_kind_t. */
 static const moment_case_t moment_cases[] = {
     /* The reader has freed space for the writer, and packets of the writer are missing: with one of
-     * them the writer may have continued, or acknowledged the reader's update. */
+     * them the writer may have continued, or acknowledged the reader's update. Or the capture is
+     * out of order: the update came before. */
     {BIT(FULL) | BIT(UNREAD) | BIT(FREED) | BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     /* The writer waits for space, and acknowledged data lie unread at the reader. The cause is the
      * reader's program, which does not read the data. It does not matter what the fabric does at

@@ -40,12 +40,18 @@ typedef struct smcr_timeline_sent {
                                         packet is a WRITE, or the meaning is not known */
     const smcr_link_t *link; /* link that carries the packet */
     smcr_when_t when;        /* frame and time of the packet */
+    uint64_t end;            /* position in the stream after the data that the packet carries or
+                                announces; 0: not known */
+    smcr_when_t read;        /* the peer's first CDC message that reports these data as read: they
+                                have arrived; frame 0: none so far */
     uint32_t psn;            /* PSN of the packet, 24 bits */
     bool is_data;          /* the packet is a WRITE, or a CDC message that announces data */
     bool may_be_no_data;   /* the announced data may already have been announced by an earlier
                               message that is missing; set with `is_data` */
     bool ends_request;     /* the packet is the last one of a WRITE request */
     bool is_retransmitted; /* the packet was retransmitted, or is itself a retransmission */
+    bool is_rewritten;     /* the writer has written the data once more, after the connection has
+                              moved to another link: so it had no acknowledgement of the packet */
     bool is_after_gap;     /* the packet came after a sequence gap: its receiver may discard it, and
                               then never acknowledges it */
 } in_flight_t;
@@ -298,6 +304,23 @@ add_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t 
     add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
 }
 
+/* Adds the intervals in which the packet `sent` was under way, if no acknowledgement covers it. The
+ * data have arrived at `end`, or earlier, if the peer has reported them as read. If the writer had
+ * to write them once more, they were under way up to `end`. Otherwise the packet's own
+ * acknowledgement may be missing, and only the time up to `last_acked` is certain. */
+static void
+add_transfer_without_ack(const step_t *step, int side, const in_flight_t *sent, smcr_when_t end)
+{
+    if (sent->is_rewritten) {
+        add_transfer(step, side, sent, end, true);
+        return;
+    }
+    if (sent->read.frame && sent->read.time < end.time)
+        end = sent->read;
+    add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, sent->when, end);
+    add_transfer(step, side, sent, end, false);
+}
+
 /* Takes the sample of the packet's wait for its acknowledgement, at `when`, if this acknowledgement
  * is the first one that covers the packet. */
 static void
@@ -323,6 +346,32 @@ shows_needless_retransmission(const smcr_timeline_writer_t *writer, const in_fli
            smcr_psn_distance(writer->retransmitted_psn, sent->psn) > 0;
 }
 
+/* Whether the acknowledgement of the packet `acked` shows that the data of the packet `sent` have
+ * arrived, on whatever link: the connection has moved to another link after `sent`, and the writer
+ * has first written the data once more there, if they were not acknowledged (RFC 7609, 4.6.1). */
+static bool
+was_left_on_old_link(const in_flight_t *sent, const in_flight_t *acked)
+{
+    return sent->link != acked->link && sent->when.frame < acked->when.frame;
+}
+
+/* Takes in the acknowledgement `ack` of the packet `sent` of the writer `side`, which it covers. */
+static void
+take_covered(const step_t *step, int side, const in_flight_t *sent, const smcr_ack_t *ack)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t when = smcr_ack_when(ack);
+
+    if (shows_needless_retransmission(writer, sent))
+        doubt_retransmissions_of_both(step, &writer->retransmitted);
+    measure_ack(step, side, sent, when);
+    look_for_missing_ack(step, sent, ack, when);
+    if (sent->is_data)
+        add_transfer(step, side, sent, when, sent->psn == ack->psn);
+    if (sent->view)
+        take_announcement(step, side, sent->view, when);
+}
+
 /* Takes in the acknowledgement of the packet `acked`. The acknowledgement also covers all packets
  * of the writer `side` that were sent earlier on the same link. */
 static void
@@ -337,19 +386,16 @@ take_ack(const step_t *step, int side, const in_flight_t acked)
     writer->has_acks = true;
     for (in_flight_t **at = &writer->oldest; *at;) {
         const in_flight_t sent = **at;
-        if (!is_covered(&sent, acked.link, ack)) {
+        bool is_left = was_left_on_old_link(&sent, &acked);
+        if (!is_left && !is_covered(&sent, acked.link, ack)) {
             at = &(*at)->next;
             continue;
         }
-        if (shows_needless_retransmission(writer, &sent))
-            doubt_retransmissions_of_both(step, &writer->retransmitted);
         give_up_sent(step, writer, at);
-        measure_ack(step, side, &sent, when);
-        look_for_missing_ack(step, &sent, ack, when);
-        if (sent.is_data)
-            add_transfer(step, side, &sent, when, sent.psn == ack->psn);
-        if (sent.view)
-            take_announcement(step, side, sent.view, when);
+        if (!is_left)
+            take_covered(step, side, &sent, ack);
+        else if (sent.is_data)
+            add_transfer_without_ack(step, side, &sent, when);
     }
     end_missing_acks(step, side, when);
     writer->retransmitted.end.frame = 0;
@@ -381,6 +427,7 @@ end_wait(const step_t *step, int side, smcr_when_t end)
     smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
 
     add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
+    step->timeline->writer[side].last_wait = (smcr_interval_t){wait->begun, end};
     if (wait->may_have_ended)
         add(step, side, SMCR_INTERVAL_FREED, wait->freed, end);
     *wait = (smcr_timeline_wait_t){0};
@@ -414,16 +461,32 @@ take_wait(const step_t *step, int side)
     }
 }
 
+/* Whether data of the writer `side`, up to the position `end` of the stream, find no space in the
+ * buffer, as far as is known. 0: the position is not known. */
+static bool
+find_no_space(const step_t *step, int side, uint64_t end)
+{
+    const smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+    bool knows_reader = unread->is_known && (unread->consumed || !step->timeline->is_late);
+
+    return knows_reader && end > unread->consumed + unread->size;
+}
+
 /* Ends the current wait of the writer `side`, since the writer sends new data: the reader's update
  * may be missing. Data on another link do not end the wait: after a failover the writer may send
- * data of the old link once more (RFC 7609, 4.6.1). */
+ * data of the old link once more (RFC 7609, 4.6.1). `end`: position in the stream after the data;
+ * 0: not known. */
 static void
-take_new_data(const step_t *step, int side)
+take_new_data(const step_t *step, int side, uint64_t end)
 {
-    const smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t when = step->packet->when;
 
-    if (wait->wait && wait->link == step->packet->record->link)
-        end_wait(step, side, step->packet->when);
+    if (writer->wait.wait && writer->wait.link == step->packet->record->link)
+        end_wait(step, side, when);
+    if (find_no_space(step, side, end) && !writer->no_space_since.frame)
+        writer->no_space_since =
+            writer->last_wait.end.frame == when.frame ? writer->last_wait.begin : when;
 }
 
 /* ---- settling: taking in acknowledgements, in their order ---- */
@@ -650,6 +713,27 @@ add_gap(const step_t *step, int sender, int side, smcr_when_t end)
     prolong_answer(step, side, gap->since, writer->gap_noticed);
 }
 
+/* Handles the peer's last answer to the writer `side`, at the writer's next packet. The time of the
+ * answer counts, if no packet of the writer is missing since its request. Otherwise a missing
+ * packet may be a later request, to which the peer's WRITE is the answer. If a gap has shown since
+ * the answer, the end of the gap decides (settle_gap()). */
+static void
+confirm_answer(const step_t *step, int side)
+{
+    smcr_timeline_writer_t *asker = &step->timeline->writer[side];
+    smcr_interval_t answer = asker->pending_answer;
+    uint64_t lasted = smcr_interval_length(answer);
+
+    bool is_open = asker->gap.since.frame && asker->gap_noticed.frame > answer.end.frame;
+    if (!answer.end.frame || is_open)
+        return;
+    if (step->sink)
+        step->sink->take(step->sink->data, side, SMCR_TIMELINE_ANSWER, lasted);
+    if (lasted > smcr_interval_length(asker->longest_answer))
+        asker->longest_answer = answer;
+    asker->pending_answer = (smcr_interval_t){{0}, {0}};
+}
+
 /* Ends the current gap of the writer `side` at the writer's next CDC message in order, which shows
  * whether the missing packets belong to this connection. `view`: what the message means; NULL: not
  * known.
@@ -668,8 +752,10 @@ settle_gap(const step_t *step, int side, const smcr_record_cdc_t *view)
     if (writer->gap.since.frame && !is_whole) {
         add_gap(step, side, side, step->packet->when);
         add_gap(step, side, !side, step->packet->when);
+        writer->pending_answer = (smcr_interval_t){{0}, {0}};
     }
     writer->gap = (smcr_timeline_gap_t){0};
+    confirm_answer(step, side);
 }
 
 /* Handles a packet of the writer `side` that came in order: from now on it is known what the writer
@@ -734,53 +820,55 @@ take_answer(const step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
 }
 
-/* Handles the first packet of the writer `side` after its peer's answer. If no packet of the writer
- * is missing before this packet, the time of the answer counts. Otherwise a missing packet may be a
- * later request of the writer, and the peer may have answered this later request. */
+/* Notes that the writer writes the data from `position` on, on `link`: for packets in flight on
+ * another link that carry or announce these data, the writer got no acknowledgement. */
 static void
-confirm_answer(const step_t *step, int side)
+note_rewritten(smcr_timeline_writer_t *writer, const smcr_link_t *link, uint64_t position)
 {
-    smcr_timeline_writer_t *asker = &step->timeline->writer[side];
-    bool is_whole = asker->gap_noticed.frame != step->packet->when.frame;
-
-    uint64_t lasted = smcr_interval_length(asker->pending_answer);
-
-    if (is_whole && asker->pending_answer.end.frame && step->sink)
-        step->sink->take(step->sink->data, side, SMCR_TIMELINE_ANSWER, lasted);
-    if (is_whole && lasted > smcr_interval_length(asker->longest_answer))
-        asker->longest_answer = asker->pending_answer;
-    asker->pending_answer = (smcr_interval_t){{0}, {0}};
+    for (in_flight_t *sent = writer->oldest; sent && sent->link != link; sent = sent->next)
+        sent->is_rewritten |= sent->end > position;
 }
 
-/* Takes in a WRITE packet. `sent`: the packet, to be kept in flight if it begins or ends a
- * request. */
+/* Takes in the data of a WRITE packet. `sent`: the packet, to be kept in flight if it begins or
+ * ends a request. `is_in_order`: no packet is missing before it. */
 static void
-take_write(const step_t *step, in_flight_t sent)
+take_written(const step_t *step, in_flight_t sent, bool is_in_order)
 {
     const smcr_record_t *record = step->packet->record;
     int side = record->sender;
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     bool begins = smcr_ib_begins_message(step->packet->roce->opcode);
     bool ends = smcr_ib_ends_message(step->packet->roce->opcode);
+    smcr_stream_range_t range = smcr_place_range(record->write_location);
 
-    bool is_in_order = record->order == SMCR_FLOW_IS_NEXT && !sent.is_after_gap;
+    sent.acked = &record->write_location->acked;
+    sent.end = range.known ? range.position + record->write_location->length : 0;
+    sent.ends_request = ends && !sent.is_after_gap;
     if (is_in_order)
-        take_order(step, side);
-    if (!record->write_location || !record->write_location->length)
-        return;
-    writer->unannounced += record->write_location->length;
-    if (is_in_order)
-        take_new_data(step, side);
+        take_new_data(step, side, sent.end);
     take_answer(step, side);
-    bool is_first = begins && !smcr_place_range(record->write_location).position;
-    writer->misses_first |= !writer->has_written && !is_first;
+    writer->unannounced += record->write_location->length;
+    writer->misses_first |= !writer->has_written && !(begins && !range.position);
     writer->has_written = true;
     writer->last_write = step->packet->when;
-    writer->request_acked = &record->write_location->acked;
-    sent.acked = &record->write_location->acked;
-    sent.ends_request = ends && !sent.is_after_gap;
+    writer->request_acked = sent.acked;
+    if (range.known)
+        note_rewritten(writer, record->link, range.position);
     if (begins || ends || !writer->in_flight)
         add_sent(step, sent);
+}
+
+/* Takes in a WRITE packet. `sent`: its packet. */
+static void
+take_write(const step_t *step, in_flight_t sent)
+{
+    const smcr_record_t *record = step->packet->record;
+    bool is_in_order = record->order == SMCR_FLOW_IS_NEXT && !sent.is_after_gap;
+
+    if (is_in_order)
+        take_order(step, record->sender);
+    if (record->write_location && record->write_location->length)
+        take_written(step, sent, is_in_order);
 }
 
 /* Takes the samples SMCR_TIMELINE_DRAIN and SMCR_TIMELINE_READER, if this CDC message of the reader
@@ -817,6 +905,34 @@ end_wait_of_missing_update(const step_t *step, int side, const smcr_record_cdc_t
         end_wait(step, side, step->packet->when);
 }
 
+/* Notes that the data of packets in flight of the writer `side` have arrived: the message of `step`
+ * reports all data up to the position `consumed` as read. */
+static void
+note_read(const step_t *step, int side, uint64_t consumed)
+{
+    in_flight_t *sent = step->timeline->writer[side].oldest;
+
+    for (; sent && sent->end <= consumed; sent = sent->next)
+        if (sent->end && !sent->read.frame)
+            sent->read = step->packet->when;
+}
+
+/* Handles data of the writer `side` that found no space in the buffer, at the reader's next
+ * message. If packets of the reader are missing since then, the update that freed the space is
+ * among them. Otherwise the capture is out of order there: the update came before the data. So it
+ * is not known when the wait for space ended. */
+static void
+doubt_wait_out_of_order(const step_t *step, int side)
+{
+    smcr_when_t *since = &step->timeline->writer[side].no_space_since;
+
+    if (since->frame && step->timeline->writer[!side].gap_noticed.frame <= since->frame) {
+        add(step, side, SMCR_INTERVAL_NOT_CAPTURED, *since, step->packet->when);
+        add(step, side, SMCR_INTERVAL_FREED, *since, step->packet->when);
+    }
+    since->frame = 0;
+}
+
 /* Handles what a CDC message reports as read. `side`: the writer of the read data, which is the
  * receiver of the message. `view`: what the message means. */
 static void
@@ -826,9 +942,12 @@ take_reading(const step_t *step, int side, const smcr_record_cdc_t *view)
 
     if (view->read_bytes)
         measure_reader(step, side, view);
+    doubt_wait_out_of_order(step, side);
     end_wait_of_missing_update(step, side, view);
-    if (view->has_consumed)
-        unread->consumed = MAX(unread->consumed, view->consumed);
+    if (view->has_consumed && view->consumed > unread->consumed) {
+        unread->consumed = view->consumed;
+        note_read(step, side, view->consumed);
+    }
     set_doubtful(step, side, !view->has_consumed, step->packet->when);
 }
 
@@ -892,6 +1011,7 @@ take_cdc(const step_t *step, in_flight_t sent)
     writer->unannounced = 0;
     sent.acked = view ? &view->acked : NULL;
     sent.view = view;
+    sent.end = view && view->has_announced ? view->announced : 0;
     sent.is_data = view && view->announced_bytes;
     sent.may_be_no_data = sent.is_data && !view->has_announced_bytes;
     add_sent(step, sent);
@@ -1047,6 +1167,18 @@ add_open_gaps(const step_t *step, int side, const smcr_timeline_question_t *ques
         prolong_answer(step, side, step->timeline->begun, question->span.end);
 }
 
+/* Adds the intervals in which the packet `sent`, which nothing has acknowledged up to `end`, was
+ * under way. */
+static void
+add_open_transfer(const step_t *step, int side, const in_flight_t *sent, smcr_when_t end)
+{
+    look_for_missing_ack(step, sent, NULL, end);
+    if (sent->is_data && sent->read.frame)
+        add_transfer_without_ack(step, side, sent, end);
+    else if (sent->is_data)
+        add_transfer(step, side, sent, end, false);
+}
+
 /* Adds to a copy of the timeline the intervals that have begun, and have not ended at the end of
  * the divided time (`span` of `question`). */
 static void
@@ -1070,11 +1202,8 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
     if (copy->is_late && !writer->has_acks)
         add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
-    for (const in_flight_t *sent = writer->oldest; sent; sent = sent->next) {
-        look_for_missing_ack(&step, sent, NULL, end);
-        if (sent->is_data)
-            add_transfer(&step, side, sent, end, false);
-    }
+    for (const in_flight_t *sent = writer->oldest; sent; sent = sent->next)
+        add_open_transfer(&step, side, sent, end);
 }
 
 /* If there is a doubt, charges all time that is not proven to SMCR_INTERVAL_IS_UNKNOWN. Only one
@@ -1166,7 +1295,7 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
     divide_maybe_transfer(&found.division, copy.misses_acks);
     if (question->missing.doubt)
         keep_what_is_proven(&found.division, question->missing.doubt);
-    else if (writer->misses_first)
+    else if (writer->misses_first || (question->missing.last[side] && !writer->last_known.frame))
         doubt_beginning(&found.division, smcr_interval_length(before));
     free_copy(&copy.writer[side].intervals);
     return found;

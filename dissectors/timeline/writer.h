@@ -98,6 +98,12 @@ typedef struct {
                                           packet is added; only set if `oldest` is not NULL */
     unsigned in_flight;                /* number of packets in flight */
     smcr_timeline_wait_t wait;         /* current wait of the writer for space */
+    smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
+                                          frame 0: none */
+    /* data of the writer have found no space in the buffer since this packet, and the reader has
+     * sent no message since then; if the data ended a wait for space: the begin of this wait. Frame
+     * 0: the data have found space */
+    smcr_when_t no_space_since;
     smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */
     /* points to the acknowledgement of a CDC message that filled the buffer; NULL: no such message,
      * or half of the buffer is free again */

@@ -196,6 +196,35 @@ ONCE_SAID_IN_TURN = [
     ),
     ("a timeout, though a NAK may be absent", "nak-loss-smc", "single", "without 165"),
     ("a host's words, copied late, for new ones", "late-wrap", "copies", "50 later, seed 1"),
+    ("a failed handshake, though the answer is cut", "clc-split-segments", "snap", "84 bytes"),
+    (
+        "the time of an answer, though a later request is absent, which a gap shows afterwards",
+        "6.1-v2-c-three-conns",
+        "pause",
+        "without 52:54:00:aa in 170 to 174",
+    ),
+    (
+        "under way to the end, though later data are acknowledged on another link",
+        "6.1-v2-h1-two-links-second-fails",
+        "single",
+        "without 234",
+    ),
+    ("under way, though the reader reports it as read", "peer-delete-link", "single", "without 33"),
+    (
+        "under way on the link before, though the acknowledgement is absent",
+        "peer-move",
+        "pause",
+        "without 02:00:00:00:05 in 40 to 44",
+    ),
+    ("all bytes, though a WRITE came after both ends", "peer-exit", "single", "without 72"),
+    ("full, though data find no space before an update", "peer-window", "single", "without 54"),
+    (
+        "nothing to write, though no packet of the writer is captured",
+        "peer-window",
+        "pause",
+        "without 02:00:00:00:0c in 35 to 74",
+    ),
+    ("a full buffer's share of a shorter time", "cm-and-smc", "end", "without 1610 to 2409"),
 ]
 # The same of frames that come behind another one: no statement contradicts, whatever is OPEN.
 # (what, capture, frames, behind which one, frames that are left out)

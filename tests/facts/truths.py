@@ -331,6 +331,7 @@ UP_TO_THE_END = {
     "state",
     "type",
     "slow_reader",
+    "buffer_full",
 }
 
 # What is said of an altered capture: where, what, what is said of the whole one and of this one; is

@@ -40,6 +40,9 @@ typedef struct {
                         not wait */
     uint32_t missing; /* packets of its sender are missing before it */
     bool others_miss; /* with `missing`: they are another connection's */
+    bool peer_misses; /* packets of its peer are missing, which shows before it */
+    bool is_moved;    /* it goes over another link */
+    bool rewrites;    /* DATA: the last bytes once more */
     uint32_t names_later; /* `acked` names a packet that is so many PSNs later */
     bool in_vain;    /* AGAIN: it was acknowledged before */
     bool had;        /* AGAIN: a WRITE of `bytes` that the receiver had taken in, which counts as
@@ -59,6 +62,7 @@ static const struct {
     shares_t shares;
     uint64_t answer; /* the longest answer of CLIENT's peer, microseconds */
     bool misses_last; /* the last acknowledgements may be missing */
+    bool misses_writer; /* the last packets of CLIENT may be missing */
 } scenes[] = {
     {.name = "one write",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
@@ -344,6 +348,57 @@ static const struct {
                {.event = AGAIN, .side = CLIENT, .time = 310, .of = 2}},
      .end = 600,
      .shares = {.retransmission = 210, .transfer = 190, .nothing = 100}},
+    {.name = "after the answer a gap shows: perhaps a later request was answered",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = SERVER, .time = 5000, .acked = 5010, .bytes = 10},
+               {.event = ANNOUNCE, .side = SERVER, .time = 5100, .acked = 5110,
+                .peer_misses = true},
+               {.event = DATA, .side = CLIENT, .time = 6000, .acked = 6010, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 6001, .acked = 6020, .missing = 1}},
+     .end = 6020,
+     .shares = {.transfer = 10, .unknown = 5910}},
+    {.name = "the same, and the next message shows that none of the connection's is missing",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120},
+               {.event = DATA, .side = SERVER, .time = 5000, .acked = 5010, .bytes = 10},
+               {.event = ANNOUNCE, .side = SERVER, .time = 5100, .acked = 5110,
+                .peer_misses = true},
+               {.event = DATA, .side = CLIENT, .time = 6000, .acked = 6010, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 6001, .acked = 6020}},
+     .end = 6020,
+     .shares = {.transfer = 40, .answer = 4880, .nothing = 1000},
+     .answer = 4880},
+    {.name = "data find no space, and the update comes later: the capture is out of order",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 5000},
+               {.event = DATA, .side = CLIENT, .time = 1000, .acked = 1010, .bytes = 10},
+               {.event = UPDATE, .side = SERVER, .time = 4000, .acked = 5000}},
+     .end = 5000,
+     .shares = {.transfer = 1, .nothing = 1000, .unknown = 3899}},
+    {.name = "data without an acknowledgement have arrived at last when the reader reports them",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 101},
+               {.event = UPDATE, .side = SERVER, .time = 300, .acked = 310}},
+     .end = 1000,
+     .shares = {.unknown = 200, .nothing = 700}},
+    {.name = "on another link, later data are acknowledged: the data before have arrived",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 800, .acked = 900, .bytes = 10,
+                .is_moved = true}},
+     .end = 1000,
+     .shares = {.unknown = 700, .transfer = 100, .nothing = 100}},
+    {.name = "the same, and the writer writes them once more there: they had not arrived",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
+               {.event = DATA, .side = CLIENT, .time = 800, .acked = 900, .bytes = 10,
+                .is_moved = true, .rewrites = true}},
+     .end = 1000,
+     .shares = {.transfer = 800, .nothing = 100}},
+    {.name = "no packet of the writer is captured, and its last may be missing",
+     .steps = {{.event = DATA, .side = SERVER, .time = 500, .acked = 510, .bytes = 10}},
+     .end = 1000,
+     .shares = {.unknown = 1000},
+     .misses_writer = true},
 };
 
 /* ---- a scene as packets ---- */
@@ -353,7 +408,7 @@ typedef struct {
     wmem_allocator_t *scope;
     smcr_state_t *state;
     smcr_timeline_t timeline;
-    smcr_link_t link;
+    smcr_link_t link[2];
     uint64_t written[2];
     uint64_t announced[2];
     uint32_t gaps[2];
@@ -396,6 +451,8 @@ set_write(stage_t *stage, smcr_record_t *record, const step_t *step, const smcr_
 {
     smcr_place_t *place = smcr_state_alloc0(stage->state, sizeof *place);
 
+    if (step->rewrites)
+        stage->written[step->side] -= step->bytes;
     place->position = stage->written[step->side];
     place->has_position = true;
     place->length = step->bytes & SMCR_PLACE_LENGTH_MASK;
@@ -498,9 +555,10 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
                                      .is_whole = true};
 
     record.sender = (int8_t)step->side;
-    record.link = &stage->link;
+    record.link = &stage->link[step->is_moved];
     record.first_frame = step->of ? 10 * step->of - 4 : 0;
     stage->gaps[step->side] += step->missing > 0;
+    stage->gaps[!step->side] += step->peer_misses;
     if (step->event == AGAIN) {
         set_retransmission(stage, &record, steps, step);
         roce.psn = stage->psn_of[step->of];
@@ -538,9 +596,12 @@ test_scenes(void)
             play_step(&stage, steps, &steps[number]);
         smcr_timeline_advance(&stage.timeline, scope, 1000, &sink);
         smcr_interval_t span = {stage.timeline.begun, when_of(scenes[i].end, 1000)};
+        if (scenes[i].misses_writer)
+            span.begin = when_of(0, 0);
         bool misses_last = scenes[i].misses_last;
         smcr_timeline_question_t question = {
-            .span = span, .missing.acks = {misses_last, misses_last}};
+            .span = span, .missing.acks = {misses_last, misses_last},
+            .missing.last = {[CLIENT] = scenes[i].misses_writer}};
         smcr_timeline_direction_t found =
             smcr_timeline_divide(&stage.timeline, CLIENT, &question);
         const uint64_t *share = found.division.share;

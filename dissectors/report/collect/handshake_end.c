@@ -97,6 +97,14 @@ first_to_close(const smcr_collect_tcp_facts_t *tcp)
     return !fin[0].frame || (fin[1].frame && fin[1].frame < fin[0].frame);
 }
 
+/* Whether an end sent bytes that are not known to be CLC. They may be the answer to the last CLC
+ * message: the capture may have truncated their segments, so that the message is not recognised. */
+static bool
+may_have_answer(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
+{
+    return !has_only_clc(counted, tcp, 0) || !has_only_clc(counted, tcp, 1);
+}
+
 /* Fills in how a handshake without a result ended; returns false if TCP has not ended it. After a
  * Confirm that TCP acknowledged the connection goes over RDMA, so the end of TCP says nothing. */
 static bool
@@ -155,7 +163,8 @@ smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
     smcr_entry_clear(entry, &smcr_entry_conn_handshake_end_description);
     if (got_other_data(counted, tcp))
         fill_other_data(entry, tcp, fallback);
-    else if (counted->conn->fallback.kind || !find_end(entry, &handshake))
+    else if (counted->conn->fallback.kind || may_have_answer(counted, tcp) ||
+             !find_end(entry, &handshake))
         return NULL;
     entry->step = step; /* the words of clc_step are in the order of CLC's types */
     entry->from_frame = handshake.sent;

@@ -353,7 +353,8 @@ lacks_up_to(const smcr_point_t *last, uint32_t end)
 }
 
 /* Whether the capture has all packets of the connection to `side` after the last CDC message to
- * that side. After a close only packets that come soon can be the connection's. */
+ * that side. After a close only packets that come soon can be the connection's. If both sides have
+ * closed, only data that a side has still to send are left: their WRITE shows that they exist. */
 static bool
 has_last_to(const smcr_conn_t *conn, int side)
 {
@@ -365,7 +366,7 @@ has_last_to(const smcr_conn_t *conn, int side)
 
     if (!flow)
         return false;
-    if (end != UINT32_MAX && !lacks_up_to(last, end))
+    if (end != UINT32_MAX && !sender->wrote_after_end && !lacks_up_to(last, end))
         return true;
     if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
         return smcr_evidence_absent(last, last->qp, after_close) == 0;

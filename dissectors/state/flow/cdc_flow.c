@@ -750,6 +750,7 @@ take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smc
     side->cdc_seq_expected = known->seq;
     side->cdc_seq_actual = cdc->seq;
     side->last_cdc_missing = false;
+    side->wrote_after_end = false;
     side->unverified = is_unverified(side, known);
     if (known->prod.believed) {
         side->prod = cdc->prod;

@@ -90,6 +90,14 @@ follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
            (last_cdc->qp == arrival->qp && arrival->psn > last_cdc->psn);
 }
 
+/* Whether the writer of `conn` had reported its end in CDC before it sent the packet. */
+static bool
+follows_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    return follows_last_cdc(arrival, conn) &&
+           smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]);
+}
+
 /* The connection to which the request certainly belongs; NULL: not certain.
  *
  * A writer that has reported its end in CDC writes no more. A WRITE after this CDC message comes
@@ -103,7 +111,7 @@ find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
 
     if (!conn)
         return NULL;
-    if (follows_last_cdc(arrival, conn) && smcr_conn_side_has_ended(&conn->side[!qp->side]))
+    if (follows_end(arrival, conn))
         return NULL;
     const smcr_rmb_rtoken_t *entry = target->entry;
     uint64_t offset = offset_in_element(entry->rmb, arrival->roce->virtual_address - entry->va);
@@ -388,6 +396,8 @@ assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
     write->likely_rmb = entry->rmb;
     write->rmb_va = entry->va;
     arrival->qp->has_likely_owner = true;
+    if (follows_end(arrival, conn))
+        conn->side[!arrival->qp->side].wrote_after_end = true;
 }
 
 /* Whether the RKey named this RMB when the request was sent, though no connection of its element is

@@ -95,6 +95,9 @@ typedef struct {
     bool last_cdc_missing;  /* CDC messages that this side sent after its last captured CDC message
                                are missing: at the end of the connection, or on the link from which
                                this side has moved */
+    bool wrote_after_end;   /* an RDMA WRITE to the element of the peer has come after this side
+                               reported its end. No CDC message has come since: it may announce the
+                               bytes of the WRITE */
 } smcr_conn_side_t;
 
 /* Why a connection uses TCP and not SMC-R. */
