@@ -786,6 +786,22 @@ EVERY = [
         ),
         (
             FINDINGS,
+            "full-before-a-gap",
+            "dissectors/report/collect/connections.c",
+            "facts/test_stories.py::test_report_over_netlink_proves_only_with_its_packets",
+            "|| record->missing_before)\n        flows->whole_since",
+            ")\n        flows->whole_since",
+        ),
+        (
+            FINDINGS,
+            "full-with-free-space",
+            "dissectors/state/model/socket.c",
+            "facts/test_stories.py::test_report_over_netlink_proves_only_with_its_packets",
+            "smcr_ring_distance(&ring, cons[end], prod[end]) == ring.size;",
+            "smcr_ring_distance(&ring, cons[end], prod[end]) != 0;",
+        ),
+        (
+            FINDINGS,
             "silence-before-its-cause",
             "dissectors/report/findings/on_silence.c",
             "facts/test_findings.py::test_silence_after_a_reset_comes_second",

@@ -1241,6 +1241,24 @@ divide_maybe_transfer(smcr_interval_division_t *division, bool misses_acks)
     share[SMCR_INTERVAL_IS_MAYBE_TRANSFER] = 0;
 }
 
+/* Charges the time before the first packet, in which the buffer was full of unread data, to the
+ * reader's program. This time has no interval, so it was divided as idle time. Begin frame 0: it is
+ * not known that the buffer was full. */
+static void
+charge_reported(smcr_interval_division_t *division, smcr_interval_t full)
+{
+    uint64_t time = smcr_interval_length(full);
+
+    if (!full.begin.frame)
+        return;
+    division->share[SMCR_INTERVAL_IS_NOTHING] -= time;
+    division->share[SMCR_INTERVAL_IS_FULL_READER] += time;
+    if (time > smcr_interval_length(division->longest_reader))
+        division->longest_reader = full;
+    if (time > smcr_interval_length(division->longest_full))
+        division->longest_full = full;
+}
+
 /* Charges idle time before the first packet to SMCR_INTERVAL_IS_UNKNOWN, since the first data are
  * missing. `time`: length of the time before the first packet, nanoseconds. */
 static void
@@ -1293,6 +1311,7 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
         smcr_intervals_divide(&copy.writer[side].intervals, question->span),
         writer->longest_answer};
     divide_maybe_transfer(&found.division, copy.misses_acks);
+    charge_reported(&found.division, (smcr_interval_t){question->full_since, timeline->begun});
     if (question->missing.doubt)
         keep_what_is_proven(&found.division, question->missing.doubt);
     else if (writer->misses_first || (question->missing.last[side] && !writer->last_known.frame))

@@ -190,6 +190,8 @@ typedef struct {
 typedef struct {
     smcr_interval_t span; /* time to divide: from the event after which the connection can carry
                              data to the last frame of the connection */
+    smcr_when_t full_since; /* event since which the receive buffer was full of unread data, up to
+                               the first packet of the connection; frame 0: none */
     smcr_timeline_missing_t missing;
 } smcr_timeline_question_t;
 

@@ -367,6 +367,9 @@ typedef struct {
                                           message may be lower */
     smcr_cursor_t tx_cons;             /* the host's own consumer cursor; the cursor in its last CDC
                                           message may be lower */
+    uint8_t rx_state;                  /* SMCR_CDC_STATE_ bits in the last CDC message that the host
+                                          has received */
+    uint8_t tx_state;                  /* SMCR_CDC_STATE_ bits that the host sends itself */
     bool is_server;                    /* the host is the server of the link group */
     uint8_t link_number;               /* number of the link that the connection uses */
     uint8_t gid[SMCR_TOLD_ENDS][SMCR_GID_LENGTH]; /* GIDs of both ends' devices for the link in

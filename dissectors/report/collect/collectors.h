@@ -104,6 +104,9 @@ typedef struct {
     smcr_collect_writer_times_t of[2]; /* index: side of the writer */
     smcr_when_t idle; /* last RDMA WRITE with data, of either side, before the earlier message of
                          `ended`, or the first packet of the connection; set with `ended` */
+    int first_sender;    /* side that sent the first packet of the connection */
+    smcr_when_t whole_since; /* packet from which on no packet of the link is missing up to the
+                                first packet of the connection, in both directions; frame 0: none */
 } smcr_collect_times_t;
 
 /* Shortest time of an answer that a user notices, nanoseconds. */
@@ -113,6 +116,8 @@ typedef struct {
 typedef struct {
     const uint32_t *by_sender; /* sequence gaps on the packet's link so far: an array of two counts,
                                   index: side of the sender */
+    const smcr_when_t *whole_since; /* by sender: packet from which on no packet of the link is
+                                       missing; frame 0: none */
     bool is_whole;             /* the CLC Confirm of the connection was captured */
 } smcr_collect_gaps_t;
 
@@ -124,6 +129,9 @@ typedef struct {
     uint64_t ready;      /* time from which the connection can carry data; SMCR_FIGURE_UNKNOWN: not
                             known */
     bool has_syn;        /* the SYN of the connection was captured */
+    /* by side of the writer: packet since which the buffer of its reader was full, up to the first
+     * packet of the connection (smcr_collect_times_full_since()); frame 0: none */
+    smcr_when_t full_since[2];
     smcr_timeline_missing_t missing; /* packets of the connection that may be missing */
 } smcr_collect_span_t;
 
@@ -158,6 +166,11 @@ void smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_tim
 bool smcr_collect_times_find(const smcr_collect_times_t *times, int side,
                              const smcr_collect_span_t *span, smcr_timeline_direction_t *found);
 
+/* Returns the packet since which the buffer that the side `writer` fills was full of unread data,
+ * up to the first packet of the connection. Frame 0: no host has reported that it was. */
+smcr_when_t smcr_collect_times_full_since(const smcr_collect_times_t *times,
+                                          const smcr_conn_t *conn, int writer);
+
 /* Returns the time of a direction, divided into the parts of the entry conn_time (entries.def). The
  * entry is allocated in `scope`. */
 smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *times,
@@ -169,10 +182,10 @@ smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *tim
 void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
                              smcr_entry_conn_direction_t *entry);
 
-/* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. `client`: side of
- * the client. NULL: neither side has closed or aborted the connection. */
-smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times, int client,
-                                              wmem_allocator_t *scope);
+/* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. NULL: neither
+ * side has closed or aborted the connection. */
+smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times,
+                                              const smcr_conn_t *conn, wmem_allocator_t *scope);
 
 /* Adds the longest wait of each kind, in one direction, to the connection's entry. Memory is
  * allocated in `scope`. */

@@ -582,6 +582,12 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
 
     if (!is_time_known(counted))
         return;
+    for (int writer = 0; writer < 2; writer++) {
+        smcr_when_t since = smcr_collect_times_full_since(&counted->times, counted->conn, writer);
+        span.full_since[writer] = since;
+        entry->first_frame = smcr_figure_when_earlier(entry->first_frame, since);
+    }
+    span.first = entry->first_frame.time;
     for (int role = 0; role < 2; role++) {
         smcr_timeline_direction_t direction;
         if (!smcr_collect_times_find(&counted->times, role ? !client : client, &span, &direction))
@@ -610,7 +616,7 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *count
         fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
         fill_time(entry, counted, tcp, ending.is_part_in_time, scope);
         if (!smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX))
-            entry->end = smcr_collect_times_end(&counted->times, client, scope);
+            entry->end = smcr_collect_times_end(&counted->times, counted->conn, scope);
         return;
     }
     fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);

@@ -77,6 +77,16 @@ note_unasked(smcr_collect_times_t *times, smcr_when_t when, const smcr_record_t 
         times->of[record->sender].unasked_writes++;
 }
 
+/* Notes the sender of the connection's first packet, and since when both flows of its link have
+ * been whole. */
+static void
+note_first(smcr_collect_times_t *times, int sender, const smcr_when_t *whole_since)
+{
+    times->first_sender = sender;
+    if (whole_since[0].frame && whole_since[1].frame)
+        times->whole_since = whole_since[whole_since[1].frame > whole_since[0].frame];
+}
+
 void
 smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
@@ -96,6 +106,8 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
     };
 
     note_unasked(times, when, packet->record);
+    if (!times->timeline.begun.frame)
+        note_first(times, packet->record->sender, gaps->whole_since);
     smcr_timeline_take(&times->timeline, scope, &taken, &sink);
     note_end(times, when, packet);
 }
@@ -122,6 +134,7 @@ smcr_collect_times_flip(smcr_collect_times_t *times)
     smcr_collect_writer_times_t first = times->of[0];
 
     smcr_timeline_flip(&times->timeline);
+    times->first_sender = !times->first_sender;
     times->of[0] = times->of[1];
     times->of[1] = first;
 }
@@ -155,11 +168,38 @@ first_side(uint32_t of_0, uint32_t of_1)
     return of_1 && (!of_0 || of_1 < of_0);
 }
 
-smcr_entry_conn_end_t *
-smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_allocator_t *scope)
+/* Returns the side of the socket's host. */
+static int
+host_of(const smcr_socket_t *socket, const smcr_conn_t *conn)
 {
-    uint32_t frames[] = {times->of[0].ended.frame, times->of[1].ended.frame};
+    return socket->reported.is_server ? conn->lgr->server : !conn->lgr->server;
+}
+
+/* Returns the first message of `side` that ends the connection; if it is not captured, the first
+ * report of the other side's host that has it. Frame 0: neither is captured. */
+static smcr_when_t
+end_by(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
+{
+    const smcr_socket_t *sockets[] = {conn->socket, conn->socket ? conn->socket->mirror : NULL};
+    smcr_when_t when = times->of[side].ended;
+
+    for (unsigned i = 0; !when.frame && i < G_N_ELEMENTS(sockets); i++) {
+        const smcr_socket_t *socket = sockets[i];
+        if (socket && !socket->is_contradicted && host_of(socket, conn) != side)
+            when = socket->peer_closed;
+    }
+    return when;
+}
+
+smcr_entry_conn_end_t *
+smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *conn,
+                       wmem_allocator_t *scope)
+{
+    int client = smcr_lgr_client_side(conn->lgr);
+    const smcr_when_t ends[] = {end_by(times, conn, 0), end_by(times, conn, 1)};
+    uint32_t frames[] = {ends[0].frame, ends[1].frame};
     int first = first_side(frames[0], frames[1]);
+    bool is_reported = !times->of[first].ended.frame;
     int aborter = first_side(times->of[0].aborted.frame, times->of[1].aborted.frame);
 
     if (!frames[first])
@@ -167,9 +207,10 @@ smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_alloc
     smcr_entry_conn_end_t *entry = wmem_new(scope, smcr_entry_conn_end_t);
     *entry = (smcr_entry_conn_end_t){
         .by = smcr_figure_role(first != client),
-        .frame = times->of[first].ended,
-        .idle_frame = times->idle,
-        .other_frame = times->of[!first].ended,
+        .frame = ends[first],
+        .is_reported = smcr_figure_truth(is_reported),
+        .idle_frame = is_reported ? (smcr_when_t){0, 0} : times->idle,
+        .other_frame = ends[!first],
         .written_after =
             smcr_figure_truth(times->timeline.writer[!first].last_write.frame > frames[first]),
         .aborted_by = times->of[aborter].aborted.frame ? smcr_figure_role(aborter != client)
@@ -178,15 +219,52 @@ smcr_collect_times_end(const smcr_collect_times_t *times, int client, wmem_alloc
     return entry;
 }
 
+/* Whether the socket reports, before the first packet of the connection, that the buffer is full
+ * which the side `writer` fills. No packet of the link may be missing since then. */
+static bool
+reports_full(const smcr_collect_times_t *times, const smcr_conn_t *conn,
+             const smcr_socket_t *socket, int writer)
+{
+    smcr_when_t begun = times->timeline.begun, whole_since = times->whole_since;
+
+    if (!socket || socket->is_contradicted)
+        return false;
+    int host = host_of(socket, conn);
+    smcr_when_t full = socket->full[host == writer ? SMCR_TOLD_PEER : SMCR_TOLD_OWN];
+    bool is_whole = whole_since.frame && whole_since.frame < full.frame;
+    return is_whole && full.frame < begun.frame && whole_since.time <= begun.time;
+}
+
+/* Hosts may report, over netlink, that a receive buffer is full before the capture has a packet of
+ * the connection. If the first packet is one of the reader, the writer waited up to this packet. It
+ * had waited since the capture has all packets of the link: no message of the connection has moved
+ * a cursor in between. */
+smcr_when_t
+smcr_collect_times_full_since(const smcr_collect_times_t *times, const smcr_conn_t *conn,
+                              int writer)
+{
+    bool hides_packets = times->timeline.begun.time != conn->begin_time; /* by a filter */
+
+    if (!conn->socket || times->first_sender == writer || hides_packets)
+        return (smcr_when_t){0, 0};
+    bool is_full = reports_full(times, conn, conn->socket, writer) ||
+                   reports_full(times, conn, conn->socket->mirror, writer);
+    return is_full ? times->whole_since : (smcr_when_t){0, 0};
+}
+
 /* Returns the interval in which the connection can carry data: from the time when it was ready to
- * its last frame. If `span->ready` is not known, the interval begins with the connection's first
- * RoCE packet. */
+ * its last frame. If `span->ready` is not known, the interval begins with the report of a full
+ * buffer, if there is one, and else with the connection's first RoCE packet. */
 static smcr_interval_t
 span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
 {
-    uint64_t begin = span->ready != SMCR_FIGURE_UNKNOWN ? span->ready : times->timeline.begun.time;
+    smcr_when_t begin = times->timeline.begun;
 
-    return (smcr_interval_t){{times->timeline.begun.frame, begin}, {span->last_frame, span->last}};
+    for (int side = 0; side < 2; side++)
+        begin = smcr_figure_when_earlier(begin, span->full_since[side]);
+    if (span->ready != SMCR_FIGURE_UNKNOWN)
+        begin.time = span->ready;
+    return (smcr_interval_t){begin, {span->last_frame, span->last}};
 }
 
 bool
@@ -204,7 +282,8 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
         span->last < timeline->latest.time)
         return false;
     *found = smcr_timeline_divide(timeline, side,
-                                  &(smcr_timeline_question_t){data, span->missing});
+                                  &(smcr_timeline_question_t){data, span->full_since[side],
+                                                              span->missing});
     return true;
 }
 

@@ -19,6 +19,9 @@ typedef struct {
     uint32_t gaps[2]; /* number of sequence gaps in the flow so far */
     uint32_t last[2]; /* frame of the last packet other than an acknowledgement or a CNP; 0: none */
     bool unowned[2];  /* a WRITE has come whose connection is not known */
+    /* packet from which on no packet of the flow is missing: its first packet, or its packet after
+     * the last sequence gap; frame 0: none so far */
+    smcr_when_t whole_since[2];
 } flows_t;
 
 /* Swaps the figures of both sides if the state has swapped the sides of the connection. The state
@@ -50,6 +53,8 @@ add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *ha
     if (!counted->first.frame || half->first.frame < counted->first.frame) {
         counted->first = half->first;
         counted->times.timeline.begun = half->times.timeline.begun;
+        counted->times.first_sender = half->times.first_sender;
+        counted->times.whole_since = half->times.whole_since;
     }
     if (half->last.frame > counted->last.frame)
         counted->last = half->last;
@@ -182,7 +187,7 @@ is_unowned_write(const smcr_record_t *record)
 /* Counts a packet in the facts of its link, for the packet's sender. Returns the facts of both
  * flows of the link. */
 static const flows_t *
-take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
+take_link(smcr_collect_t *collection, const smcr_tap_t *packet, smcr_when_t when)
 {
     const smcr_record_t *record = packet->record;
     flows_t *flows =
@@ -191,7 +196,9 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, uint32_t frame)
 
     note_gap(collection, record, flows);
     if (is_request(packet))
-        flows->last[sender] = frame;
+        flows->last[sender] = when.frame;
+    if (!flows->whole_since[sender].frame || record->missing_before)
+        flows->whole_since[sender] = when;
     flows->unowned[sender] |= is_unowned_write(record);
     return flows;
 }
@@ -316,7 +323,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
                                           later */
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
-    const smcr_collect_gaps_t gaps = {flows->gaps, counted->clc[SMCR_CLC_CONFIRM].frame != 0};
+    const smcr_collect_gaps_t gaps = {flows->gaps, flows->whole_since,
+                                      counted->clc[SMCR_CLC_CONFIRM].frame != 0};
     smcr_collect_times_take(&counted->times, collection->scope, when, packet, &gaps);
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, collection->scope, record);
@@ -406,7 +414,7 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
 {
     const smcr_record_t *record = packet->record;
     const smcr_conn_t *conn = conn_of(packet);
-    const flows_t *flows = record->link ? take_link(collection, packet, when.frame) : NULL;
+    const flows_t *flows = record->link ? take_link(collection, packet, when) : NULL;
 
     collection->last_taken_frame = when.frame;
     if (!conn) {

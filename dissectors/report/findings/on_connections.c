@@ -489,12 +489,12 @@ idle_time(const smcr_entry_connection_t *conn)
 }
 
 /* Whether the server closed the connection while it was idle, and the client kept it open for
- * LONG_IDLE or more. */
+ * LONG_IDLE or more. If only a report shows the close, the idle time before it is not known. */
 static bool
 is_closed_while_idle(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     return kept_after_close(finder, conn) >= LONG_IDLE && conn->client.addr &&
-           idle_time(conn) >= LONG_IDLE;
+           (conn->end->is_reported == SMCR_FIGURE_YES || idle_time(conn) >= LONG_IDLE);
 }
 
 /* A pool of a connection that the server has closed: all connections between the same hosts, to the
@@ -524,8 +524,9 @@ pool_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     pool_t pool = {0};
 
     SMCR_FIGURE_EACH(connection, other, finder->report->connections) {
-        if (!have_same_ends(conn, other) || other->first_frame.time > closed ||
-            other->last_frame.time < closed)
+        bool is_later =
+            other->first_frame.time > closed && other->began_before != SMCR_FIGURE_YES;
+        if (!have_same_ends(conn, other) || is_later || other->last_frame.time < closed)
             continue;
         pool.open++;
         pool.closed += is_closed_while_idle(finder, other);
@@ -547,6 +548,31 @@ is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
         return false;
     pool_t pool = pool_of(finder, conn);
     return pool.later && pool.closed * 2 < pool.open;
+}
+
+/* Returns the sentence about a connection that the server closed while it was idle. `count`: number
+ * of such connections. */
+static const char *
+idle_close_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, uint32_t count)
+{
+    wmem_allocator_t *scope = finder->scope;
+    bool is_reported = conn->end->is_reported == SMCR_FIGURE_YES;
+    const char *when =
+        is_reported
+            ? wmem_strdup_printf(scope, "before the netlink report (frame %" PRIu32 ")",
+                                 conn->end->frame.frame)
+            : wmem_strdup_printf(scope, "after %s idle",
+                                 smcr_words_duration(scope, idle_time(conn)));
+    const char *use =
+        conn->end->written_after == SMCR_FIGURE_YES ? "wrote to it" : "closed it";
+
+    return wmem_strdup_printf(
+        scope,
+        "The server closed %s %s, 1 of %" PRIu32
+        " open to this port; the client %s %s after the %s",
+        smcr_words_connections(scope, conn, count), when, pool_of(finder, conn).open, use,
+        smcr_words_duration(scope, kept_after_close(finder, conn)),
+        is_reported ? "report" : "close");
 }
 
 /* Finding: the server closes an idle connection, for example after a timeout or because a user ends
@@ -574,20 +600,13 @@ find_idle_closes(smcr_finder_t *finder)
     }
     if (!count)
         return;
-    const char *use = worst->end->written_after == SMCR_FIGURE_YES ? "wrote to it"
-                                                                   : "closed it";
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_IDLE_CLOSE,
                                            .count = count,
                                            .when = worst->end->frame,
                                            .frames = frames,
                                            .filter = filter ? filter : "smcr"},
-                    "The server closed %s after %s idle, 1 of %" PRIu32
-                    " open to this port; the client %s %s after the close",
-                    smcr_words_connections(finder->scope, worst, count),
-                    smcr_words_duration(finder->scope, idle_time(worst)),
-                    pool_of(finder, worst).open, use,
-                    smcr_words_duration(finder->scope, kept_after_close(finder, worst)));
+                    "%s", idle_close_text(finder, worst, count));
 }
 
 /* Returns a display filter of the segments with RST. If only one connection of SMC-R was reset, the

@@ -112,6 +112,17 @@ is_lower_bound(const wait_t *wait)
     return time && time->unknown_s * 10 >= time->buffer_full_s;
 }
 
+/* Whether the reader's program had stopped before the capture: the stop begins with the first frame
+ * of a connection that began before the capture. */
+static bool
+began_before_capture(const wait_t *wait)
+{
+    const smcr_entry_connection_t *conn = wait->conn;
+
+    return wait->stop && conn->began_before == SMCR_FIGURE_YES &&
+           wait->stop->begin_frame.frame == conn->first_frame.frame;
+}
+
 /* Whether the waits of the direction count as cost: all waits together last half a second, or one
  * wait lasts a tenth of a second. Shorter waits are no cost. */
 static bool
@@ -294,8 +305,9 @@ blame_text(const smcr_finder_t *finder, const wait_t *wait)
     if (!is_one_stop(wait))
         return wmem_strdup_printf(finder->scope, "The program of %s reads slowly",
                                   reader_name(finder, wait->conn, wait->to_server));
-    return wmem_strdup_printf(finder->scope, "The program of %s read nothing for %s",
+    return wmem_strdup_printf(finder->scope, "The program of %s read nothing for %s%s",
                               reader_name(finder, wait->conn, wait->to_server),
+                              began_before_capture(wait) ? "at least " : "",
                               smcr_words_duration(finder->scope, wait->stop->lasted_s));
 }
 
@@ -318,6 +330,17 @@ how_many_waited(const smcr_finder_t *finder, uint32_t count)
                               smcr_words_things(finder->scope, count, "direction"));
 }
 
+/* Returns the frame in which the finding shows: the begin of the longest wait. If the wait began
+ * before the capture, no packet shows its begin, and the frame is the report that the buffer is
+ * full. */
+static smcr_when_t
+when_of(const wait_t *wait)
+{
+    if (wait->longest && began_before_capture(wait))
+        return wait->conn->named_frame;
+    return wait->longest ? wait->longest->begin_frame : (smcr_when_t){0};
+}
+
 /* Finding: receive buffer full, or slow reader. The writer may only write as many bytes as the
  * reader's receive buffer has free space (RFC 7609, 4.5.1). Then the writer waits. The finding is
  * made if a direction waited long (waits_long()). A slow reader is a warning if its buffer was full
@@ -332,7 +355,7 @@ find_full_buffer(smcr_finder_t *finder)
     smcr_finder_facts_t facts = {
         .kind = SMCR_FIGURE_FOUND_BUFFER_FULL,
         .count = count,
-        .when = wait.longest ? wait.longest->begin_frame : (smcr_when_t){0},
+        .when = when_of(&wait),
         .frames = smcr_finder_frames(finder),
         .filter = "smcr.window.full || smcr.window.writer_blocked",
         .rank = is_felt(&wait) ? 0 : SMCR_FINDING_BY_SHORT_WAIT,
@@ -343,6 +366,7 @@ find_full_buffer(smcr_finder_t *finder)
         return;
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_SPACE);
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_READER);
+    smcr_finder_frames_add(facts.frames, facts.when);
     if (has_slow_reader(&wait)) {
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
         severity = wait.full_time * 2 >= wait.conn_time ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
@@ -350,7 +374,7 @@ find_full_buffer(smcr_finder_t *finder)
     smcr_finder_add_as(finder, severity, &facts, "%s: %s waited %s%s (%s) for space in %s%s%s",
                        blame_text(finder, &wait),
                        smcr_words_direction(scope, wait.conn, wait.to_server),
-                       is_lower_bound(&wait) ? "at least " : "",
+                       is_lower_bound(&wait) || began_before_capture(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
                        buffer_text(finder, &wait), cause_text(finder, &wait),

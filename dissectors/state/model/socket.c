@@ -161,6 +161,38 @@ find(const smcr_state_t *state, const smcr_told_socket_t *told)
                : NULL;
 }
 
+/* Notes which receive buffers are full in the report `told`. If the host is the reader, its program
+ * has then read nothing of the buffer; if the host is the writer, its peer has reported nothing of
+ * the buffer as read. Once the connection has packets, these show more than reports do. */
+static void
+note_full(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t when)
+{
+    const smcr_cursor_t prod[] = {told->rx_prod, told->tx_prod};
+    const smcr_cursor_t cons[] = {told->tx_cons, told->rx_cons};
+    bool has_packets = socket->conn || (socket->mirror && socket->mirror->conn);
+
+    if (has_packets || !told->has_conn || told->is_from_file)
+        return;
+    for (unsigned end = 0; end < SMCR_TOLD_ENDS; end++) {
+        const smcr_ring_t ring = {told->size[end], 0};
+        bool is_full =
+            ring.size && smcr_ring_distance(&ring, cons[end], prod[end]) == ring.size;
+        socket->full[end] = is_full ? when : (smcr_when_t){0, 0};
+    }
+}
+
+/* Notes the first report in which the peer of the host has closed the connection, and the host has
+ * not. */
+static void
+note_close(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t when)
+{
+    bool is_half_closed = told->has_conn && told->rx_state & SMCR_CDC_STATE_CLOSED &&
+                          !(told->tx_state & SMCR_CDC_STATE_CLOSED);
+
+    if (is_half_closed && !told->is_from_file && !socket->peer_closed.frame)
+        socket->peer_closed = when;
+}
+
 smcr_socket_t *
 smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump,
                  smcr_when_t when)
@@ -176,6 +208,8 @@ smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t d
     } else if (g_hash_table_lookup(sockets->by_cursor, &socket->by_cursor) == socket) {
         g_hash_table_remove(sockets->by_cursor, &socket->by_cursor);
     }
+    note_full(socket, told, when);
+    note_close(socket, told, when);
     socket->reported = *told;
     socket->by_token = key_of(gid, told->token);
     socket->by_cursor = key_of(gid, number_of(told->tx_prod));
@@ -325,6 +359,8 @@ smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *c
     wmem_list_remove(state->sockets->named, conn);
     smcr_conn_drop_conversation(state, conn);
     socket->conn = NULL;
+    memset(socket->full, 0, sizeof socket->full);
+    socket->peer_closed.frame = 0;
     conn->socket = NULL;
 }
 

@@ -27,6 +27,12 @@ struct smcr_socket {
     smcr_when_t first;           /* frame and time of the first report; frame 0: the report is from
                                     a file */
     uint64_t time;               /* time of the last report, nanoseconds since the epoch */
+    /* last report before the first packet of the connection, if it has no free space in the buffer
+     * of the end that receives (SMCR_TOLD_OWN, SMCR_TOLD_PEER); frame 0: it has, or is from a
+     * file */
+    smcr_when_t full[SMCR_TOLD_ENDS];
+    smcr_when_t peer_closed; /* first report in which the peer has closed the connection, and the
+                                host has not; frame 0: none */
     uint64_t dump;               /* number of the dump with the last report */
     smcr_conn_t *conn;           /* connection of the socket; NULL: not known */
     const smcr_socket_t *mirror; /* report of the other end by the other host; NULL: none */
