@@ -295,10 +295,18 @@ EVERY = [
         (
             FINDINGS,
             "every-http-status-is-an-error",
-            "dissectors/report/application/application.c",
+            "dissectors/application/application.c",
             "unit/test_application.c",
-            "    return (status[0] == '4' || status[0] == '5') && is_number && status[3] == ' ';",
-            "    return is_number && status[3] == ' ';",
+            "return status >= 400 && status < 600;",
+            "return status > 0;",
+        ),
+        (
+            FINDINGS,
+            "answer-without-its-status",
+            "dissectors/application/application.c",
+            "unit/test_application.c",
+            "if (status)\n        snprintf",
+            "if (status > 499)\n        snprintf",
         ),
         (
             PAUSES,

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "report/application/application.h"
+#include "application/application.h"
 
 typedef struct {
     const char *name;  /* name of the error; NULL: none */
@@ -54,10 +54,37 @@ check_rows(void)
     g_assert_null(smcr_application_error_with_filter("smcr.nak"));
 }
 
+static const row_t answers[] = {
+    {.name = "HTTP 400", BYTES("HTTP/1.1 400 Bad Request\r\n")},
+    {.name = "HTTP 101", BYTES("HTTP/1.0 101 Switching\r\n")},
+    {.name = "HTTP", BYTES("HTTP/1.1 40")},
+    {.name = "HTTP", BYTES("HTTP/1.1 4x0 ")},
+    {.name = "a TLS alert", BYTES("\x15\x03\x01")},
+    {.name = "", BYTES("\x16\x03\x01")},
+    {.name = "an SSH greeting", BYTES("SSH-2.0-OpenSSH_9.2\r\n")},
+    {.name = "a greeting", BYTES("220 mail ESMTP\r\n")},
+    {.name = "an error", BYTES("-ERR")},
+    {.name = "", BYTES("")},
+};
+
+static void
+check_answers(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(answers); i++) {
+        uint8_t *bytes = g_memdup2(answers[i].bytes, answers[i].length);
+        char answer[SMCR_APPLICATION_ANSWER_LENGTH] = "another answer";
+
+        smcr_application_name_answer(bytes, answers[i].length, answer);
+        g_assert_cmpstr(answer, ==, answers[i].name);
+        g_free(bytes);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/application/errors", check_rows);
+    g_test_add_func("/application/answers", check_answers);
     return g_test_run();
 }

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "application/application.h"
 #include "compat.h"
 #include "gaps.h"
 #include "host/host.h"
@@ -392,9 +393,6 @@ smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const
 
 /* ---- TCP connections: all of the capture, with SMC-R and without ---- */
 
-/* Length of the text of an application's first bytes, with its final zero. */
-#define SMCR_COLLECT_ANSWER_LENGTH 16
-
 /* The newest data segment of one direction: no other data segment of the direction has a higher
  * sequence number. */
 typedef struct {
@@ -416,7 +414,7 @@ typedef struct {
     smcr_figure_role_t reset_by; /* end that sent the first RST; ROLE_NONE: not known, or no RST */
     smcr_when_t fin[2];  /* first FIN; index: 0 of the client, 1 of the server */
     smcr_collect_newest_data_t newest[2]; /* newest data segment; index: 0 `up`, 1 `down` */
-    char answer[2][SMCR_COLLECT_ANSWER_LENGTH]; /* name of the application's first bytes: "HTTP
+    char answer[2][SMCR_APPLICATION_ANSWER_LENGTH]; /* name of the application's first bytes: "HTTP
                                                    400", "TLS alert"; index: 0 `up`, 1 `down`; "":
                                                    not known */
     bool client_known;   /* a SYN or SYN-ACK was captured; false: the sender of `up` counts as

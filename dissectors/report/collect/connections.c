@@ -6,8 +6,6 @@
 
 #include "collectors.h"
 
-#include "report/application/application.h"
-
 #include <stdlib.h>
 
 #include "message/message.h"

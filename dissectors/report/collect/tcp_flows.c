@@ -6,9 +6,6 @@
 
 #include "collectors.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "report/congestion/congestion.h"
 
 #define SHORTEST 20 /* length of a TCP header without options, bytes */
@@ -237,41 +234,18 @@ segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *off
 
 /* ---- what an application answers ---- */
 
-/* The first bytes of protocols whose servers answer bytes that they do not understand. */
-static const struct {
-    const char *begin; /* first bytes of the protocol */
-    const char *name;  /* name of what begins so */
-} answers[] = {
-    {"HTTP/1.", "HTTP"},  {"\x15\x03", "a TLS alert"}, {"SSH-", "an SSH greeting"},
-    {"220", "a greeting"}, {"-ERR", "an error"},
-};
-
-#define HTTP_STATUS 9 /* offset of the status code in "HTTP/1.1 400" */
-
 /* Writes what the first bytes of a segment's data are into `answer`: "HTTP 400", "a TLS alert".
- * Writes nothing if the bytes are not those of a known protocol, or not captured. */
+ * Writes "" if the bytes are not those of a known protocol, or not captured. */
 static void
 name_answer(const packet_info *pinfo, const struct tcpheader *tcp, char *answer)
 {
     offsets_t offsets = {0, 0};
     headers_t headers = find_headers(pinfo, tcp, &offsets);
     uint32_t begin = headers.tcp + tcp->th_hlen;
-    uint32_t captured = headers.bytes.length > begin ? headers.bytes.length - begin : 0;
 
-    for (unsigned i = 0; headers.bytes.bytes && i < G_N_ELEMENTS(answers); i++) {
-        const char *bytes = (const char *)&headers.bytes.bytes[begin];
-        uint32_t length = (uint32_t)strlen(answers[i].begin);
-        if (captured < length || memcmp(bytes, answers[i].begin, length) != 0)
-            continue;
-        bool has_status =
-            i == 0 && captured >= HTTP_STATUS + 3 && g_ascii_isdigit(bytes[HTTP_STATUS]);
-        int status = has_status ? atoi(wmem_strndup(pinfo->pool, &bytes[HTTP_STATUS], 3)) : 0;
-        if (status)
-            snprintf(answer, SMCR_COLLECT_ANSWER_LENGTH, "HTTP %d", status);
-        else
-            g_strlcpy(answer, answers[i].name, SMCR_COLLECT_ANSWER_LENGTH);
-        return;
-    }
+    if (headers.bytes.bytes && headers.bytes.length > begin)
+        smcr_application_name_answer(&headers.bytes.bytes[begin], headers.bytes.length - begin,
+                                     answer);
 }
 
 /* ---- flows ---- */

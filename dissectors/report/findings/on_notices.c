@@ -5,7 +5,7 @@
 
 #include "finder.h"
 
-#include "report/application/application.h"
+#include "application/application.h"
 #include "report/words/words.h"
 
 /* Severities and groups of Wireshark's expert items (epan/proto.h). */

@@ -1,6 +1,6 @@
-/* Knows how servers report errors in the protocols of applications: by the first bytes of a
- * message. Knows neither packets nor SMC-R. Called by the room that counts packets
- * (report/collect/).
+/* Knows the first bytes of messages in the protocols of applications: which of them report errors,
+ * and what servers answer to bytes that they do not understand. Knows neither packets nor SMC-R.
+ * Called by the room that counts packets (report/collect/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -22,3 +22,11 @@ const smcr_application_error_t *smcr_application_error_of(const uint8_t *bytes, 
 
 /* Returns the error with this display filter; NULL: there is none. */
 const smcr_application_error_t *smcr_application_error_with_filter(const char *filter);
+
+#define SMCR_APPLICATION_ANSWER_LENGTH 16 /* bytes of a text of smcr_application_name_answer() */
+
+/* Writes what a server answers to bytes that it does not understand: "HTTP 400", "a TLS alert".
+ * Writes "" if the bytes are not those of a known protocol. `bytes`: the first bytes of the answer.
+ * `length`: number of captured bytes. */
+void smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
+                                  char answer[SMCR_APPLICATION_ANSWER_LENGTH]);

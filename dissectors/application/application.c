@@ -1,5 +1,5 @@
-/* Recognises errors of HTTP/1 (RFC 9112, 4), TLS (RFC 5246, 7.2), MySQL (ERR_Packet), PostgreSQL
- * (ErrorResponse) and Redis (RESP simple errors). Each test needs enough bytes that data of another
+/* The first bytes of messages. Recognises errors of HTTP/1 (RFC 9112, 4), TLS (RFC 5246, 7.2),
+ * MySQL (ERR_Packet), PostgreSQL (ErrorResponse) and Redis (RESP simple errors). Each test needs enough bytes that data of another
  * kind hardly passes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -9,6 +9,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Whether the message begins with the text. */
@@ -22,24 +23,39 @@ begins_with(const uint8_t *bytes, uint32_t length, const char *text)
 
 #define HTTP_STATUS 9 /* offset of the status code in "HTTP/1.1 404 " */
 
+/* Returns the status code of a status line; 0: the message does not begin with one. */
+static unsigned
+http_status(const uint8_t *bytes, uint32_t length)
+{
+    if (!begins_with(bytes, length, "HTTP/1.") || length <= HTTP_STATUS + 3)
+        return 0;
+    const uint8_t *status = &bytes[HTTP_STATUS];
+    if (status[3] != ' ')
+        return 0;
+    for (unsigned i = 0; i < 3; i++)
+        if (!g_ascii_isdigit(status[i]))
+            return 0;
+    return (status[0] - '0') * 100U + (status[1] - '0') * 10U + (status[2] - '0');
+}
+
 /* A status line with a status code of 400 to 599. */
 static bool
 is_http_error(const uint8_t *bytes, uint32_t length)
 {
-    if (!begins_with(bytes, length, "HTTP/1.") || length <= HTTP_STATUS + 3)
-        return false;
-    const uint8_t *status = &bytes[HTTP_STATUS];
-    bool is_number = g_ascii_isdigit(status[1]) && g_ascii_isdigit(status[2]);
-    return (status[0] == '4' || status[0] == '5') && is_number && status[3] == ' ';
+    unsigned status = http_status(bytes, length);
+
+    return status >= 400 && status < 600;
 }
+
+#define TLS_ALERT "\x15\x03" /* type 21 of a TLS record, and version 3.x */
 
 /* A TLS record with one alert of level "fatal": type 21, version 3.x, length 2, level 2. */
 static bool
 is_tls_alert(const uint8_t *bytes, uint32_t length)
 {
-    static const uint8_t begin[] = {21, 3}, alert[] = {0, 2, 2};
+    static const uint8_t alert[] = {0, 2, 2};
 
-    return length >= 7 && memcmp(bytes, begin, sizeof begin) == 0 &&
+    return length >= 7 && begins_with(bytes, length, TLS_ALERT) &&
            memcmp(&bytes[3], alert, sizeof alert) == 0;
 }
 
@@ -109,4 +125,26 @@ smcr_application_error_with_filter(const char *filter)
         if (strcmp(errors[i].error.filter, filter) == 0)
             return &errors[i].error;
     return NULL;
+}
+
+void
+smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
+                             char answer[SMCR_APPLICATION_ANSWER_LENGTH])
+{
+    static const struct {
+        const char *begin; /* first bytes of the answer */
+        const char *name;  /* name of what begins so */
+    } answers[] = {{"HTTP/1.", "HTTP"},
+                   {TLS_ALERT, "a TLS alert"},
+                   {"SSH-", "an SSH greeting"},
+                   {"220", "a greeting"}, /* of FTP and SMTP */
+                   {"-ERR", "an error"}}; /* of Redis and POP3 */
+    unsigned status = http_status(bytes, length);
+
+    answer[0] = '\0';
+    for (unsigned i = 0; i < G_N_ELEMENTS(answers); i++)
+        if (begins_with(bytes, length, answers[i].begin))
+            g_strlcpy(answer, answers[i].name, SMCR_APPLICATION_ANSWER_LENGTH);
+    if (status)
+        snprintf(answer, SMCR_APPLICATION_ANSWER_LENGTH, "HTTP %u", status);
 }
