@@ -34,6 +34,8 @@
 #include <wsutil/plugins.h>
 #endif
 
+#include "wire/wire.h"
+
 #define WS_AT_LEAST(major, minor) \
     (WIRESHARK_VERSION_MAJOR > (major) || \
      (WIRESHARK_VERSION_MAJOR == (major) && WIRESHARK_VERSION_MINOR >= (minor)))
@@ -41,14 +43,14 @@
 /* Truth values that are gboolean up to 4.2 and bool from 4.4 on, each as its own header has it: the
  * result of a heuristic, of what the end of a memory pool calls; the variable of a preference; the
  * result of a button. */
-typedef __typeof__(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
-typedef __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL)) compat_pool_bool;
-typedef __typeof__(_Generic(&prefs_register_bool_preference,
-                            void (*)(module_t *, const char *, const char *, const char *, bool *):
-                                (bool)0,
-                            default: (gboolean)0)) compat_pref_bool;
+typedef SMCR_WIRE_TYPEOF(((heur_dissector_t)NULL)(NULL, NULL, NULL, NULL)) ws_bool;
+typedef SMCR_WIRE_TYPEOF(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL)) compat_pool_bool;
+typedef SMCR_WIRE_TYPEOF(
+    _Generic(&prefs_register_bool_preference,
+             void (*)(module_t *, const char *, const char *, const char *, bool *): (bool)0,
+             default: (gboolean)0)) compat_pref_bool;
 
-typedef __typeof__(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
+typedef SMCR_WIRE_TYPEOF(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
 
 #ifndef COMPAT_HAS_TVB_GET_UINT8
 #define tvb_get_uint8 tvb_get_guint8
@@ -101,7 +103,7 @@ typedef __typeof__(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
 
 /* Conversation filters: from 4.4 on their functions may have data of their own. */
 #ifdef COMPAT_HAS_CONVERSATION_FILTER_DATA
-typedef __typeof__(((is_filter_valid_func)NULL)(NULL, NULL)) compat_filter_bool;
+typedef SMCR_WIRE_TYPEOF(((is_filter_valid_func)NULL)(NULL, NULL)) compat_filter_bool;
 #define compat_conversation_filter_arguments packet_info *pinfo, void *unused_data _U_
 #define compat_register_conversation_filter(proto, name, valid, build) \
     register_conversation_filter(proto, name, valid, build, NULL)
@@ -110,7 +112,7 @@ typedef __typeof__(((is_filter_valid_func)NULL)(NULL, NULL)) compat_filter_bool;
 #define compat_conversation_filter_build(filter, pinfo) \
     ((filter)->build_filter_string(pinfo, (filter)->user_data))
 #else
-typedef __typeof__(((is_filter_valid_func)NULL)(NULL)) compat_filter_bool;
+typedef SMCR_WIRE_TYPEOF(((is_filter_valid_func)NULL)(NULL)) compat_filter_bool;
 #define compat_conversation_filter_arguments packet_info *pinfo
 #define compat_register_conversation_filter(proto, name, valid, build) \
     register_conversation_filter(proto, name, valid, build)

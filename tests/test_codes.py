@@ -233,3 +233,39 @@ def test_wireshark_s_own_opcodes_are_not_used():
         if re.search(r"(?<!SMCR_)\bRC_[A-Z]", re.sub(r'"[^"\n]*"', "", text(path)))
     ]
     assert found == []
+
+
+def unlisted_layouts(code):
+    """Layouts that a file defines, and its list for the unit test has not."""
+    lists = " ".join(re.findall(r"^SMCR_LAYOUT_LIST\((.*?)\);", code, re.MULTILINE | re.DOTALL))
+    made = re.findall(r"^SMCR_LAYOUT(?:_SHARED)?\((\w+),", code, re.MULTILINE)
+    made += [
+        f"{name}_{version}"
+        for kind, name in re.findall(r"^HEADER(S|_V1|_V2)\((\w+), \"", code, re.MULTILINE)
+        for version in {"S": ("v1", "v2"), "_V1": ("v1",), "_V2": ("v2",)}[kind]
+    ]
+    return [name for name in made if f"&{name}" not in re.findall(r"&\w+", lists)]
+
+
+def test_every_layout_is_listed():
+    """A unit test checks the layouts in the lists, without which nothing would check one."""
+    files = [path for path in DISSECTORS.rglob("*.c") if "SMCR_LAYOUT" in text(path)]
+    assert len(files) > 10
+    assert_none(files, lambda path: unlisted_layouts(text(path)))
+    code = (DISSECTORS / "message" / "llc.c").read_text(encoding="utf-8")
+    assert unlisted_layouts(code.replace("&plain_v2,", "")) == ["plain_v2"]
+    assert unlisted_layouts(code.replace("&test_link)", "&unknown)")) == ["test_link"]
+
+
+WORDS_OF_COMPILERS = re.compile(
+    r"__attribute__|__typeof__|__builtin_\w+|__extension__|__declspec|\btypeof\("
+)
+
+
+def test_only_c11():
+    """MSVC takes it, too: no construct of one compiler, but for the one macro that says which have
+    it; no enumerator above INT_MAX."""
+    files = [path for path in [*OTHERS, *WIRE] if "tests" not in path.parts]
+    found = [(path.name, word) for path in files for word in WORDS_OF_COMPILERS.findall(text(path))]
+    assert found == [("codes.h", "__typeof__")]
+    assert {name: each for name, each in enumerators(SEEN).items() if int(each, 0) >= 1 << 31} == {}

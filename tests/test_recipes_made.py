@@ -35,7 +35,7 @@ PARTS = (
     "docs/add-reports.jq",
 )
 PLACES = {  # a step is one edit: the places that somebody must know
-    "An LLC message": 5,
+    "An LLC message": 6,
     "A CDC flag": 5,
     "A carrier": 9,
     "A figure of the JSON": 2,

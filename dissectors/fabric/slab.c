@@ -7,6 +7,8 @@
 
 #include <wsutil/wslog.h>
 
+#include "wire/wire.h"
+
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
 /* Size of one allocation of wmem, in blocks. Blocks begin at multiples of their size, and the
  * allocation does not. So it has room for one block less than its size. */
@@ -42,7 +44,7 @@ smcr_slab_begin(smcr_slab_t *slab)
 /* Destroys a hash table. wmem calls this function when the scope of the table is freed. Returns
  * false, so that wmem does not call the function once more. The type of the return value differs
  * between Wireshark versions. */
-static __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
+static SMCR_WIRE_TYPEOF(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
 destroy_table(G_GNUC_UNUSED wmem_allocator_t *scope, G_GNUC_UNUSED wmem_cb_event_t event,
               void *table)
 {

@@ -175,3 +175,5 @@ smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
     return !flawed && tvb_get_uint8(tvb, 0) == SMCR_LLC_CDC && cdc->length == SMCR_LLC_LENGTH &&
            tvb_reported_length(tvb) == SMCR_LLC_LENGTH;
 }
+
+SMCR_LAYOUT_LIST(cdc, &cdc_layout);

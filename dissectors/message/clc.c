@@ -356,3 +356,5 @@ smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
     if (read_header(tvb, clc))
         dissect_message(&message, tvb);
 }
+
+SMCR_LAYOUT_LIST(clc, &unknown_layout, &trailer_layout, &decline_v1, &decline_v2, &decline_words);

@@ -417,3 +417,6 @@ smcr_clc_accept(smcr_message_clc_t *message)
         smcr_say_line(walk, ", first contact");
     }
 }
+
+SMCR_LAYOUT_LIST(clc_accept, &smcr_v1, &smcr_v2, &smcd_v1, &smcd_v2, &fce_smcr, &fce_smcd, &fce_v20,
+                 &fce_v21, &gid_count, &gid_layout);

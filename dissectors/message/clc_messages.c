@@ -170,3 +170,5 @@ smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t
     message->consistent = false;
     return false;
 }
+
+SMCR_LAYOUT_LIST(clc_messages, &smcr_message_clc_peer_id);

@@ -48,7 +48,7 @@ typedef struct {
 } smcr_message_clc_t;
 
 /* Layout of a peer ID (A.2.1): the parts of its 8 bytes. */
-extern smcr_layout_t smcr_message_clc_peer_id;
+extern const smcr_layout_t smcr_message_clc_peer_id;
 
 /* Walks `layout` from offset `base` of the message, shows its rows in walk->tree, and marks its
  * bytes as decoded. Does nothing if message->reached_end is false. Returns message->reached_end. */

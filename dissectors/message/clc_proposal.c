@@ -315,3 +315,5 @@ smcr_clc_proposal(smcr_message_clc_t *message)
                              "The Proposal offers neither SMC-R nor SMC-D");
     summarize(message);
 }
+
+SMCR_LAYOUT_LIST(clc_proposal, &base_v1, &base_v2, &ip_area, &prefix_layout);

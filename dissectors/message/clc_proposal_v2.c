@@ -367,3 +367,6 @@ smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *
     return message->reached_end ? length + dissect_smcd_part(message, &walk, proposal, start)
                                 : length;
 }
+
+SMCR_LAYOUT_LIST(clc_proposal_v2, &smcd_area, &smcd_area_v21, &smcd_area_unknown, &v2_extension,
+                 &v21_extension, &eid_layout, &smcdv2_extension, &device_layout, &device_half);

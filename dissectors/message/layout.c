@@ -8,8 +8,6 @@
 
 #include "items.h"
 
-smcr_layout_t *smcr_layouts;
-
 /* An item in the list of a message. */
 struct smcr_shown {
     int hf;

@@ -62,32 +62,38 @@ struct smcr_layout {
     const smcr_row_t *rows; /* rows in wire order, without gaps */
     unsigned count;         /* number of rows */
     unsigned length;        /* number of bytes that the rows cover */
-    smcr_layout_t *next;    /* next layout in the list `smcr_layouts`; NULL: the last one */
 };
 
 #define SMCR_LAYOUT_OF(title_, rows_, length_) \
     {.title = (title_), .rows = (rows_), .count = array_length(rows_), .length = (length_)}
 
-/* List of all layouts, which a unit test checks. Constructors fill the list when the plugin is
- * loaded. */
-extern smcr_layout_t *smcr_layouts;
-
 /* SMCR_LAYOUT defines a static layout with the given rows. SMCR_LAYOUT_SHARED defines a layout that
  * a header declares for several files. */
-#define SMCR_LAYOUT_ENLIST(name_, ...) \
-    static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
-    __attribute__((constructor)) static void enlist_##name_(void) \
-    { \
-        name_.next = smcr_layouts; \
-        smcr_layouts = &name_; \
-    }
 #define SMCR_LAYOUT(name_, title_, length_, ...) \
-    static smcr_layout_t name_; \
-    SMCR_LAYOUT_ENLIST(name_, __VA_ARGS__) \
-    static smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
+    static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
+    static const smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
 #define SMCR_LAYOUT_SHARED(name_, title_, length_, ...) \
-    SMCR_LAYOUT_ENLIST(name_, __VA_ARGS__) \
-    smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
+    static const smcr_row_t name_##_rows[] = {__VA_ARGS__}; \
+    const smcr_layout_t name_ = SMCR_LAYOUT_OF(title_, name_##_rows, length_)
+
+/* The files that define layouts. Each of them ends with SMCR_LAYOUT_LIST, a list of its layouts: a
+ * unit test checks all lists. NULL ends a list. */
+#define SMCR_LAYOUT_FILES(DO) \
+    DO(cdc) \
+    DO(clc) \
+    DO(clc_accept) \
+    DO(clc_messages) \
+    DO(clc_proposal) \
+    DO(clc_proposal_v2) \
+    DO(llc) \
+    DO(llc_link) \
+    DO(llc_messages) \
+    DO(llc_rkey) \
+    DO(option)
+#define SMCR_LAYOUT_DECLARE(file_) extern const smcr_layout_t *const smcr_layout_list_##file_[];
+SMCR_LAYOUT_FILES(SMCR_LAYOUT_DECLARE)
+#define SMCR_LAYOUT_LIST(file_, ...) \
+    const smcr_layout_t *const smcr_layout_list_##file_[] = {__VA_ARGS__, NULL}
 
 /* Initializes `keep`, `member` and `member_size` of a row from the type of the struct's member: an
  * array stores bytes in wire order, an integer is stored in host order. */

@@ -339,3 +339,8 @@ smcr_llc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_llc_t *llc)
 
     return dissect_message(&message, tvb) && !flawed;
 }
+
+SMCR_LAYOUT_LIST(llc, &rejection_v1, &rejection_v2, &add_link_v1, &add_link_v2, &plain_v1,
+                 &plain_v2, &confirm_link_v1, &confirm_link_v2, &delete_link_v1, &delete_link_v2,
+                 &confirm_rkey_v1, &confirm_rkey_v2, &rkey_v1, &rkey_v2, &unknown,
+                 &announce_credits, &test_link);

@@ -383,3 +383,6 @@ smcr_llc_req_add_link(const smcr_message_llc_t *message)
             return SMCR_MESSAGE_LLC_CUT;
     return next;
 }
+
+SMCR_LAYOUT_LIST(llc_link, &confirm_link_v1, &confirm_link_v2, &add_link_rfc, &add_link, &extension,
+                 &add_link_cont, &delete_link, &req_add_link, &listed_gid);

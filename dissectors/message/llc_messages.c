@@ -153,3 +153,5 @@ smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_for
     smcr_llc_drop_empty_rtokens(llc);
     return base;
 }
+
+SMCR_LAYOUT_LIST(llc_messages, &of_link, &pair);

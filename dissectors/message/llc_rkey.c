@@ -266,3 +266,6 @@ smcr_llc_delete_rkey(const smcr_message_llc_t *message)
     say_deleted_rkeys(message, count);
     return show_after_rkeys(message, next);
 }
+
+SMCR_LAYOUT_LIST(llc_rkey, &confirm_rkey, &confirm_rkey_cont, &delete_rkey_v1, &delete_rkey_v2,
+                 &deleted_rkey);

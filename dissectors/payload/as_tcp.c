@@ -45,7 +45,7 @@
     DO(conv_elements) \
     DO(conv_addr_port_endpoints)
 
-#define DECLARE(member) __typeof__(((packet_info *)NULL)->member) member;
+#define DECLARE(member) SMCR_WIRE_TYPEOF(((packet_info *)NULL)->member) member;
 #define SAVE(member) .member = pinfo->member,
 #define RESTORE(member) pinfo->member = saved->member;
 

@@ -167,3 +167,5 @@ smcr_tcp_option_show_mss(packet_info *pinfo, proto_tree *tree)
     smcr_annotate_conn(pinfo, tree, conn, 1);
     smcr_show_fallback(pinfo, tree, conn);
 }
+
+SMCR_LAYOUT_LIST(option, &option_layout);

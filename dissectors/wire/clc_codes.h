@@ -9,10 +9,13 @@
 
 #include "codes.h"
 
-/* The first four bytes of every CLC message (A.2): "SMCR" or "SMCD" in EBCDIC */
+/* The first four bytes of every CLC message (A.2): "SMCR" or "SMCD" in EBCDIC. Codes above INT_MAX
+ * are macros: an enumerator of C11 is an int. */
+#define SMCR_CLC_EYECATCHER_R 0xe2d4c3d9U
+#define SMCR_CLC_EYECATCHER_D 0xe2d4c3c4U
 #define SMCR_CLC_EYECATCHERS(V) \
-    V(SMCR_CLC_EYECATCHER_R, 0xe2d4c3d9, "SMC-R") \
-    V(SMCR_CLC_EYECATCHER_D, 0xe2d4c3c4, "SMC-D")
+    V(SMCR_CLC_EYECATCHER_R, SMCR_CLC_EYECATCHER_R, "SMC-R") \
+    V(SMCR_CLC_EYECATCHER_D, SMCR_CLC_EYECATCHER_D, "SMC-D")
 
 /* Offsets in the header of every CLC message */
 #define SMCR_CLC_TYPE_AT 4
@@ -94,7 +97,7 @@
 /* Diagnoses in a Decline. RFC 7609 does not define them; the list has the codes in smc_clc.h of all
  * kernels. A code whose lower half is 0 is the name of a class. If a diagnosis is not in the list,
  * its class may be there. */
-#define SMCR_CLC_DECLINE_CODES(V) \
+#define SMCR_CLC_DECLINE_CODES_OF_INT(V) \
     V(SMCR_CLC_DECLINE_MEMORY, 0x01010000, "insufficient memory") \
     V(SMCR_CLC_DECLINE_TIMEOUT, 0x02000000, "timeout") \
     V(SMCR_CLC_DECLINE_TIMEOUT_CL, 0x02010000, "timeout waiting for CONFIRM LINK") \
@@ -141,10 +144,15 @@
     V(SMCR_CLC_DECLINE_REGISTER, 0x09990003, \
       "internal error: registration of RDMA buffers failed") \
     V(SMCR_CLC_DECLINE_CREDITS, 0x09990004, \
-      "internal error: credits could not be announced (ANCK kernels)") \
-    V(SMCR_CLC_DECLINE_INTERNAL_OLD, 0x99990000, "internal error (older kernels)")
+      "internal error: credits could not be announced (ANCK kernels)")
 
-enum smcr_clc_eyecatcher { SMCR_CLC_EYECATCHERS(SMCR_WIRE_ENUM_ROW) };
+/* Above INT_MAX, so no enumerator */
+#define SMCR_CLC_DECLINE_INTERNAL_OLD 0x99990000U
+#define SMCR_CLC_DECLINE_CODES(V) \
+    SMCR_CLC_DECLINE_CODES_OF_INT(V) \
+    V(SMCR_CLC_DECLINE_INTERNAL_OLD, SMCR_CLC_DECLINE_INTERNAL_OLD, \
+      "internal error (older kernels)")
+
 enum smcr_clc_type {
 #define SMCR_CLC_MESSAGE(name, type, ...) SMCR_CLC_##name = (type),
 #include "clc.def"
@@ -153,7 +161,7 @@ enum smcr_clc_smc_type { SMCR_CLC_SMC_TYPES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_os_type { SMCR_CLC_OS_TYPES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_release_code { SMCR_CLC_RELEASES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_WIRE_ENUM_ROW) };
-enum smcr_clc_decline_code { SMCR_CLC_DECLINE_CODES(SMCR_WIRE_ENUM_ROW) };
+enum smcr_clc_decline_code { SMCR_CLC_DECLINE_CODES_OF_INT(SMCR_WIRE_ENUM_ROW) };
 
 /* Returns a hash of an EID (SMCR_WIRE_EID_LENGTH bytes, padded), by which EIDs are compared. */
 static inline uint32_t

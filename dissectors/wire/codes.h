@@ -13,6 +13,10 @@
 
 #include <stdint.h>
 
+/* The type of an expression. gcc and clang have it as __typeof__ in C11, MSVC from 17.9 on (Visual
+ * Studio 2022); C23 names it typeof. Any other compiler needs its own word here. */
+#define SMCR_WIRE_TYPEOF(expression) __typeof__(expression)
+
 #define SMCR_WIRE_ENUM_ROW(name, value, text) name = (value),
 #define SMCR_WIRE_TEXT_ROW(name, value, text) [value] = (text),
 

@@ -179,7 +179,7 @@ smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
 }
 
 /* Frees the memory of a maker's entry. Called when the memory of the maker itself is freed. */
-static __typeof__(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
+static SMCR_WIRE_TYPEOF(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
 free_entry(wmem_allocator_t *owner _U_, wmem_cb_event_t event _U_, void *scope)
 {
     wmem_destroy_allocator(scope);
