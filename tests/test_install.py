@@ -52,7 +52,12 @@ def checkout(bed, scratch):
         SETTINGS["preferences"] + OTHER_PREFERENCES
     )
     give(copy, home)
-    return copy, bed.user(home, TMPDIR=str(home), PATH=path_of_builders(scratch / "builders"))
+    return copy, bed.user(
+        home,
+        TMPDIR=str(home),
+        PATH=path_of_builders(scratch / "builders"),
+        CCACHE_DISABLE="1",  # meson uses it where it is, and it keeps files
+    )
 
 
 def give(*paths):
@@ -132,6 +137,14 @@ def test_run_installs_shows_and_uninstalls(checkout):
         ".installed",
         *(path.name for path in (TOP / "plugin" / "profile").iterdir()),
     }
+
+    programs = pathlib.Path(environment["HOME"]) / ".local"
+    for name in ("monitor", "capture"):
+        version = start_as_user(checkout, programs / "bin" / f"smcr-{name}", "--version")
+        assert version.stdout.startswith(f"smcr-{name} "), version.stderr
+        page = (programs / "share" / "man" / "man1" / f"smcr-{name}.1").read_text()
+        assert f'"wireshark-smcr {version.stdout.split()[1]}"' in page
+        assert (programs / "share" / "bash-completion" / "completions" / f"smcr-{name}").is_file()
 
     again = run_as_user(
         checkout, copy / "captures" / "real" / "6.1-v2-a3-server-speaks-first.pcapng"

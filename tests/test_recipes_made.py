@@ -24,6 +24,8 @@ from scapy.layers.l2 import Ether
 
 PARTS = (
     "meson.build",
+    "meson_options.txt",
+    "README.md",
     "plugin",
     "dissectors",
     "tests",

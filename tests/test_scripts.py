@@ -1,6 +1,7 @@
 """The commands that a user or developer runs: they are sound, they help, and they fail with one
 clear line."""
 
+import ast
 import os
 import re
 import shutil
@@ -143,3 +144,73 @@ def test_other_debians_have_what_the_tests_need():
     )
     there = re.search(r"^packages=\((.+?)\)", versions, re.M | re.S).group(1).split()
     assert set(needed) <= set(there)
+
+
+# What Python 3.6 does not have: methods, functions and arguments of later versions.
+LATER = re.compile(
+    r"""\.(?:removeprefix|removesuffix|isascii|bit_count|fromisoformat)\b
+    |\bsocket\.(?:send_fds|recv_fds)\b|\bos\.waitstatus_to_exitcode\b
+    |\bfunctools\.(?:cache|cached_property)\b|\btime\.\w+_ns\b
+    |\bcontextlib\.(?:nullcontext|chdir)\b|\bitertools\.(?:pairwise|batched)\b
+    |\bmath\.(?:prod|lcm|dist|comb)\b|\bimportlib\.(?:resources|metadata)\b
+    |\b(?:graphlib|zoneinfo|tomllib|dataclasses|breakpoint|anext)\b
+    |\b(?:capture_output|missing_ok|dirs_exist_ok|ignore_cleanup_errors)=
+    |(?<=[ (])(?:text|strict)=""",
+    re.VERBOSE,
+)
+
+
+def later_than_36(code):
+    """What of a program Python 3.6 refuses."""
+    try:
+        tree = ast.parse(code, feature_version=(3, 6))
+    except SyntaxError as error:
+        return [str(error)]
+    texts = [each for each in ast.walk(tree) if isinstance(each, ast.Constant)]
+    for each in texts:
+        each.value = "" if isinstance(each.value, str) else each.value
+    return LATER.findall(ast.unparse(tree))
+
+
+@pytest.mark.parametrize("name", ["plugin/capture", "plugin/monitor"])
+def test_tools_need_python_36(name):
+    """And an older Python stops at the line that says so: it is the first that it cannot read."""
+    code = (TOP / name).read_text(encoding="utf-8")
+    assert later_than_36(code) == []
+    assert later_than_36(code + "\n(found := 1)\n") != []
+    assert later_than_36(code + "\nx.removeprefix('a')\n") == [".removeprefix"]
+    assert 'f"Python 3.6 or later' in next(
+        line for line in code.splitlines() if re.search(r"\bf[\"']|[(=]f[\"']", line)
+    )
+    version = run(name, "--version")
+    assert re.fullmatch(r"smcr-\w+ \S+ \(Python 3\.6 or later is needed\)\n", version.stdout)
+
+
+@pytest.mark.parametrize(
+    "managers, owner, expected",
+    [
+        (("dpkg", "apt-get"), "dpkg", "smcr-deb apt-get remove smcr-deb"),
+        (("rpm", "dnf"), "rpm", "smcr-rpm dnf remove smcr-rpm"),
+        (("rpm", "zypper"), "rpm", "smcr-rpm zypper remove smcr-rpm"),
+        (("rpm",), "rpm", "smcr-rpm rpm --erase smcr-rpm"),
+        (("dpkg", "rpm", "apt-get"), "rpm", "smcr-rpm apt-get remove smcr-rpm"),
+        (("dpkg", "rpm", "dnf"), "", ""),
+        ((), "", ""),
+    ],
+)
+def test_owner_of_a_file(scratch, managers, owner, expected):
+    """Whose package it is, and what removes that. rpm says on stdout that a file has none."""
+    for name in ("sh", "sed"):
+        (scratch / name).symlink_to(shutil.which(name))
+    for name in managers:
+        found = {"dpkg": "echo smcr-deb: $2", "rpm": "printf smcr-rpm"}.get(name, "")
+        text = found if name == owner else "echo file $2 is not owned by any package; exit 1"
+        (scratch / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (scratch / name).chmod(0o755)
+    (scratch / "asks").write_text(
+        f"#!{scratch}/sh\n. {TOP}/plugin/place\np=$(package_of /x/smcr.so)\n"
+        '[ -z "$p" ] || echo "$p $(removal_of "$p")"\n'
+    )
+    (scratch / "asks").chmod(0o755)
+    result = run(scratch / "asks", env={"PATH": str(scratch)})
+    assert (result.returncode, result.stdout.strip(), result.stderr) == (0, expected, "")

@@ -111,6 +111,7 @@ def main():
         connected(lambda request: answer(request, int(counts.get(namespace.name, 0))))
         for _ in range(2)
     ]
+    module.kernel_has_smc = lambda: True
     module.main()
 
 

@@ -507,7 +507,36 @@ def test_words_that_it_does_not_take(tshark, copies):
         "--nlmon",
         "--no-nlmon",
         "-h",
+        "--version",
     ]
+
+
+def test_extcap_lists_nothing_without_smc(program, scratch, capsys):
+    """A kernel that has SMC has it loaded, built in, or as a module."""
+    protocols, modules = scratch / "protocols", scratch / "modules.dep"
+    cases = (
+        ("TCP 2304\n", "kernel/net/tls/tls.ko.xz:\n", False),
+        ("SMC6 1\nSMCX 1\n", "kernel/net/smc/smc_diag.ko: kernel/net/smc/smc.ko\n", False),
+        ("TCP 2304\nSMC       1040      0\n", "", True),
+        (
+            "TCP 2304\n",
+            "kernel/net/smc/smc.ko.xz: kernel/drivers/infiniband/core/ib_core.ko\n",
+            True,
+        ),
+        (None, "kernel/net/smc/smc.ko:\n", True),
+        (None, None, False),
+    )
+    program.KERNEL_HAS = [
+        (str(path), beginning)
+        for path, (_, beginning) in zip((protocols, modules), program.KERNEL_HAS)
+    ]
+    for *texts, has in cases:
+        for path, text in zip((protocols, modules), texts):
+            path.unlink(missing_ok=True)
+            if text is not None:
+                path.write_text(text)
+        program.extcap({"--extcap-interfaces": [""]})
+        assert ("interface {value=smcr-lo}" in capsys.readouterr().out) == has, texts
 
 
 def test_machines_that_lack_something(wire, tshark, copies, scratch):

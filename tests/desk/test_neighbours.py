@@ -17,6 +17,8 @@ from test_install import CAPTURE, file_offset, symbol
 
 PARTS = (
     "meson.build",
+    "meson_options.txt",
+    "README.md",
     "plugin",
     "dissectors",
     "tests/unit",
@@ -280,7 +282,13 @@ def test_plugin_of_another_system_is_refused(bed, tshark_without, suite):
 # ---- the system gets another Wireshark ----
 
 TOOLS = {
-    "meson": 'mkdir -p "$2" && touch "$2/build.ninja"',
+    "meson": """case $1 in
+        setup) mkdir -p "$2" && touch "$2/build.ninja" ;;
+        install)
+            mkdir -p "$DESTDIR/profile" && touch "$DESTDIR/profile/preferences"
+            cp "$4/smcr.so" "$DESTDIR"
+            ;;
+    esac""",
     "ninja": 'cp "$PLUGIN" "$2/smcr.so"',
     "tshark": 'real "$@" | sed "s/$OLD/$NEW/g"',
     "pkg-config": 'if [[ $* == "--modversion wireshark" ]]; then echo "$NEW.3"; else real "$@"; fi',

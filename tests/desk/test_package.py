@@ -82,14 +82,24 @@ def test_files_of_the_package(packages, root):
     plugin = (system_folder("Plugins") / "epan" / "smcr.so").as_posix().lstrip("/")
     profile = (system_folder("configuration") / "profiles" / "SMC-R").as_posix().lstrip("/")
     extcap = (system_folder("Extcap path") / "smcr-capture").as_posix().lstrip("/")
-    doc = f"usr/share/doc/{NAME}"
+    doc, share = f"usr/share/doc/{NAME}", "usr/share"
+    documents = {
+        f"{doc}/docs/{path.relative_to(TOP / 'docs').as_posix()}"
+        for path in (TOP / "docs").rglob("*")
+        if path.is_file() and path.name != "make"
+    }
     expected = {
         plugin,
         *(f"usr/bin/smcr-{name}" for name in PROGRAMS),
         extcap,
         *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in PROGRAMS),
         *(f"{profile}/{name}" for name in PROFILE),
-        *(f"{doc}/{name}" for name in ("NEWS.gz", "README.Debian", "changelog.gz", "copyright")),
+        *(f"{share}/bash-completion/completions/smcr-{name}" for name in PROGRAMS),
+        f"{share}/metainfo/org.wireshark.Wireshark.Plugin.smcr.metainfo.xml",
+        f"{share}/lintian/overrides/{NAME}",
+        *documents,
+        *(f"{doc}/{name}" for name in ("README.md", "README.Debian", "copyright")),
+        *(f"{doc}/{name}.gz" for name in ("changelog", "changelog.Debian")),
     }
     assert files(root) == expected | {"DEBIAN/control", "DEBIAN/md5sums"}
     owners = {line.split()[1] for line in output("dpkg-deb", "-c", packages["deb"]).splitlines()}
@@ -99,6 +109,7 @@ def test_files_of_the_package(packages, root):
             TOP / "plugin" / name
         ).read_bytes()
     assert (root / extcap).resolve() == root.resolve() / "usr" / "bin" / "smcr-capture"
+    assert not (root / extcap).readlink().is_absolute()
     for name in PROFILE:
         assert (root / profile / name).read_bytes() == (
             TOP / "plugin" / "profile" / name
@@ -130,10 +141,15 @@ def test_package_is_bound_to_this_wireshark(packages, root):
     library = re.search(rb"libwireshark\.so\.(\d+)", plugin.read_bytes()).group(1).decode()
     assert any(re.match(rf"libwireshark{library}\b", each) for each in depends)
     major, minor = map(int, wireshark_version().split("."))
-    assert {f"tshark (>= {major}.{minor}~)", f"tshark (<< {major}.{minor + 1}~)", "python3"} <= set(
-        depends
+    assert {
+        f"tshark (>= {major}.{minor}~)",
+        f"tshark (<< {major}.{minor + 1}~)",
+        "python3 (>= 3.6)",
+    } <= set(depends)
+    assert (fields["Package"], fields["Version"]) == (
+        NAME,
+        f"{project_version()}-1",
     )
-    assert (fields["Package"], fields["Version"]) == (NAME, project_version())
     assert fields["Architecture"] == output("dpkg", "--print-architecture").strip()
     assert re.fullmatch(r".+ <[^@\s]+@[^@\s]+\.[^@\s]+>", fields["Maintainer"])
 
@@ -187,11 +203,13 @@ def test_maintainer_is_who_builds(environment, expected):
 
 
 def test_version_is_one(packages, tshark, scratch):
-    """Of meson.build, release notes, plugin, report, archive and man page."""
+    """Of meson.build, release notes, plugin, tools, report, archive and man page."""
     version = project_version()
     headings = re.findall(r"^## (\S+)", (TOP / "docs" / "changelog.md").read_text(), re.MULTILINE)
     assert headings[0] == version
     assert len(set(headings)) == len(headings)
+    for name in PROGRAMS:
+        assert output(TOP / "plugin" / name, "--version").startswith(f"smcr-{name} {version} (")
     assert (
         re.search(r"^smcr\.so\s+(\S+)\s", tshark.run("-G", "plugins"), re.MULTILINE).group(1)
         == version
@@ -207,9 +225,9 @@ def test_version_is_one(packages, tshark, scratch):
         f"machine: {MACHINE}",
     ]
     for name in PROGRAMS:
-        assert (folder / f"smcr-{name}.1").read_text().splitlines()[0].split('"')[
-            3
-        ] == f"{NAME} {version}"
+        assert (folder / "share" / "man" / "man1" / f"smcr-{name}.1").read_text().splitlines()[
+            0
+        ].split('"')[3] == f"{NAME} {version}"
     assert (folder / "NEWS.md").read_bytes() == (TOP / "docs" / "changelog.md").read_bytes()
 
 
@@ -305,6 +323,7 @@ def test_archive_is_installed_used_and_uninstalled(bed, user):
         *(f".local/bin/smcr-{name}" for name in PROGRAMS),
         *extcap,
         *(f".local/share/man/man1/smcr-{name}.1" for name in PROGRAMS),
+        *(f".local/share/bash-completion/completions/smcr-{name}" for name in PROGRAMS),
         ".config/wireshark/profiles/SMC-R/.installed",
         *(f".config/wireshark/profiles/SMC-R/{name}" for name in PROFILE),
     }

@@ -153,7 +153,7 @@ static void
 dissect_frame(epan_dissect_t *dissection, frame_t *frame, bool asks_menu)
 {
     wtap_rec record = record_of(&frame->data.abs_ts, frame->data.cap_len, frame->data.pkt_len);
-    uint8_t *bytes = g_memdup2(frame->bytes, frame->data.cap_len);
+    uint8_t *bytes = g_memdup(frame->bytes, frame->data.cap_len);
 
     tap_build_interesting(dissection);
     compat_dissect(dissection, &record, bytes, &frame->data, NULL);

@@ -64,7 +64,7 @@ write_frame(uint8_t *bytes, unsigned from, unsigned opcode, unsigned word, unsig
 static bool
 take(scene_t *scene, uint64_t time, const uint8_t *frame, uint32_t length)
 {
-    uint8_t *bytes = g_memdup2(frame, length);
+    uint8_t *bytes = g_memdup(frame, length);
     bool is_frame = smcr_pause_is_frame(bytes, length);
 
     if (is_frame)
