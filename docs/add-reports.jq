@@ -26,10 +26,46 @@ def instant: [length, .];
 def earliest: known | min_by(instant);
 def latest: known | max_by(instant);
 
+# Histograms have the same bounds, so the count of each bucket is added. `null` is the bucket of zeros.
+def bucket_counts:
+    [.[].histogram | values
+     | {bucket: null, count: .zero_count},
+       (.positive | .offset as $offset | .bucket_counts | to_entries[] | {bucket: (.key + $offset), count: .value})
+     | select(.count > 0)]
+    | group_by(.bucket)
+    | map({bucket: .[0].bucket, count: (map(.count) | add)});
+
+# The time of a rank, by the counts of buckets in ascending order; the smallest and the largest are known.
+def time_of_rank($rank; $counts; $least; $most):
+    if $rank <= 1 then $least
+    elif $rank == ($counts | map(.count) | add) then $most
+    else reduce $counts[] as $each ({before: 0, bucket: null};
+             if .before < $rank then {before: (.before + $each.count), bucket: $each.bucket} else . end)
+        | if .bucket == null then 0 else pow(2; .bucket / 8) * 1.0432946174993891 * 1e9 | round / 1e9 end
+        | [., $least] | max | [., $most] | min
+    end;
+
+def histogram($counts; $least; $most):
+    ($counts | map(.count) | add) as $count
+    | ($counts | map(select(.bucket != null))) as $positive
+    | def quantile($per_mille): time_of_rank($count * $per_mille / 1000 | ceil; $counts; $least; $most);
+    {median: quantile(500), p95: quantile(950), p99: quantile(990), p999: quantile(999), scale: 3,
+     zero_count: ($counts | map(select(.bucket == null).count) | add // 0),
+     positive: ($positive[0].bucket as $first
+                | {offset: ($first // 0),
+                   bucket_counts: (reduce $positive[] as $each ([]; .[$each.bucket - $first] = $each.count)
+                                   | map(. // 0))})};
+
 def distribution:
     {count: (map(.count) | add // 0), sum: (map(.sum) | add // 0),
      sum_of_squares: (map(.sum_of_squares) | add // 0),
-     min: (map(.min) | known | min), max: (map(.max) | known | max)};
+     min: (map(.min) | known | min), max: (map(.max) | known | max)}
+    + if any(has("histogram"))
+      then bucket_counts as $counts
+          | (map(.min) | known | min) as $least
+          | (map(.max) | known | max) as $most
+          | {histogram: (if $counts == [] then null else histogram($counts; $least; $most) end)}
+      else {} end;
 
 # Counts, sums, distributions, and objects of them, without members that are no sums.
 def no_sums: ["derived", "lacks_bytes", "longest", "port_mac"];
@@ -450,14 +486,16 @@ def joined_findings:
 # ---- the whole ----
 
 # A single time, as a distribution.
-def sample: {count: 1, sum: ., sum_of_squares: (. * .), min: ., max: .};
+def sample:
+    (if . == 0 then {bucket: null, count: 1} else {bucket: (log2 * 8 | ceil - 1), count: 1} end) as $counted
+    | {count: 1, sum: ., sum_of_squares: (. * .), min: ., max: ., histogram: histogram([$counted]; .; .)};
 
 # `$of_first`: the summary of the first file, whose sums of nothing are those of all. `$icrc`: with those in no flow.
 def summary($of_first; $icrc):
     {connections: (if .connections == [] then $of_first.connections
                    else .connections
                        | {count: length} + members($of_first.connections)
-                         + {setup_s: map(.setup_s) | known | map(sample) | distribution} end),
+                         + {setup_s: (map(.setup_s) | known | map(sample) | distribution | .histogram = .histogram)} end),
      link_groups: {count: (.link_groups | length)},
      fallbacks: {count: (.fallbacks | map(.count) | add // 0)},
      breaches: {count: (.breaches | map(.count) | add // 0)},
@@ -505,11 +543,11 @@ def whole:
 
 # ---- nothing is lost ----
 
-# Names of all members, as ".connections.outcome"; but for those that are no sums.
+# Names of all members, as ".connections.outcome"; but for those that are no sums. A histogram is added as a whole.
 def names($at):
     if type == "object" then
         keys_unsorted[] as $key | select((left_out | index($key) | not) and .[$key] != unset)
-        | "\($at).\($key)", (.[$key] | names("\($at).\($key)"))
+        | "\($at).\($key)", (select($key != "histogram") | .[$key] | names("\($at).\($key)"))
     elif type == "array" then .[] | names($at)
     else empty end;
 def known_names: reduce (.[] | names("")) as $name ({}; .[$name] = true);

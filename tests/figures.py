@@ -18,7 +18,15 @@ Figure = collections.namedtuple(
 )  # `of`: the entry of a part
 
 PARTS = ("OBJECT", "MAYBE", "LIST")
-SUMMED = ("COUNT", "SECONDS", "SAMPLE", "SPREAD", "LENGTHS", "OPCODES")  # is_added_up() of json.c
+SUMMED = (  # is_added_up() of json.c
+    "COUNT",
+    "SECONDS",
+    "SAMPLE",
+    "TIMES",
+    "SPREAD",
+    "LENGTHS",
+    "OPCODES",
+)
 ITEM = r'"(?:[^"\\]|\\.)*"|[^",()]+'
 
 
@@ -104,7 +112,56 @@ TYPES = {
         "then": {"properties": NOTHING},
         "else": {"properties": {"min": {"type": "number"}, "max": {"type": "number"}}},
     },
+    "histogram": {
+        "description": (
+            "Quantiles, in seconds, and counts of the buckets of an exponential histogram of"
+            " OpenTelemetry."
+        ),
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["median", "p95", "p99", "p999", "scale", "zero_count", "positive"],
+        "properties": {
+            **{name: {"type": "number"} for name in ("median", "p95", "p99", "p999")},
+            "scale": {"const": 3},
+            "zero_count": {"$ref": "#/$defs/count"},
+            "positive": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["offset", "bucket_counts"],
+                "properties": {
+                    "offset": whole(minimum=-240, maximum=272),
+                    "bucket_counts": {
+                        "type": "array",
+                        "items": {"$ref": "#/$defs/count"},
+                        "maxItems": 513,
+                    },
+                },
+            },
+        },
+    },
 }
+
+
+def with_histogram():
+    """The schema of a distribution of times: that of a distribution, and its histogram."""
+    plain = TYPES["distribution"]
+    histogram = {"anyOf": [{"$ref": "#/$defs/histogram"}, {"type": "null"}]}
+    return {
+        **plain,
+        "description": "A distribution of times, in seconds, with its histogram.",
+        "required": [*plain["required"], "histogram"],
+        "properties": {**plain["properties"], "histogram": histogram},
+        "then": {"properties": {**NOTHING, "histogram": {"const": None}}},
+        "else": {
+            "properties": {
+                **plain["else"]["properties"],
+                "histogram": {"$ref": "#/$defs/histogram"},
+            }
+        },
+    }
+
+
+TYPES["times"] = with_histogram()
 
 
 @functools.cache
@@ -315,7 +372,7 @@ def sums(entry):
     found = {}
     for each in filter(summed, entries()[entry].members.values()):
         if each.kind == "SAMPLE":
-            found[each.name] = reference("distribution")
+            found[each.name] = reference("times")
         elif each.of and not all(map(summed, entries()[each.of].members.values())):
             of = reference(f"sum_of_{each.of}")
             found[each.name] = of if each.kind == "OBJECT" else {"anyOf": [of, {"type": "null"}]}
@@ -363,7 +420,7 @@ def schema():
     values = types | {
         f"{name}_or_null": or_null(types[name])
         for name in types
-        if name not in ("distribution", "opcodes", "schema")
+        if name not in ("distribution", "times", "histogram", "opcodes", "schema")
     }
     objects = {entry: entry_schema(entry) for entry in entries() if entry != "report"}
     objects |= {
@@ -373,7 +430,7 @@ def schema():
     everything = values | objects | {"summary": summary_schema()}
     named = set(
         re.findall(r"#/\$defs/(\w+)", json.dumps([report, objects, everything["summary"]]))
-    ) | {"count"}
+    ) | {"count", "histogram"}
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": TYPES["schema"]["const"],

@@ -333,6 +333,22 @@ EVERY = [
             "    return opcode < SMCR_RC_OPCODES;",
         ),
         (
+            TABLES,
+            "bound-in-the-bucket-above",
+            "dissectors/report/histogram/histogram.c",
+            "unit/test_histogram.c",
+            "        bucket += shifted > bounds[i];",
+            "        bucket += shifted >= bounds[i];",
+        ),
+        (
+            TABLES,
+            "times-of-one-bucket-only",
+            "dissectors/report/figures/figures.c",
+            "unit/test_histogram.c",
+            "    bool is_one_bucket = !other->histogram &&",
+            "    bool is_one_bucket = !into && !other->histogram &&",
+        ),
+        (
             PAUSES,
             "pause-of-another-class",
             "dissectors/report/pause/pause.c",

@@ -32,6 +32,7 @@ ROOMS = {
     "roce": ("roce.h",),
     "application": ("application.h",),
     "netlink": ("netlink.h",),
+    "report/histogram": ("histogram.h",),
     "report/figures": ("figures.h",),
     "report/congestion": ("congestion.h",),
     "report/others": ("others.h",),

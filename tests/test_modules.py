@@ -26,6 +26,7 @@ PLAIN = (
     "state",
     "timeline",
     "application",
+    "report/histogram",
     "report/figures",
     "report/congestion",
     "report/others",

@@ -42,6 +42,7 @@ WORDS = {
     "roce": "roce",
     "application": "application",
     "netlink": "netlink",
+    "report/histogram": "histogram",
     "report/figures": "distribution entry figure",
     "report/words": "words",
     "report/findings": "finder finding",

@@ -132,6 +132,7 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
         "smcr,report",
         "smcr,rmbs",
         "smcr,srt",
+        "smcr,times",
         "smcr,tree",
     ]
 

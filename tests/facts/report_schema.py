@@ -7,6 +7,7 @@ import functools
 import json
 import subprocess
 
+import histograms
 import jsonschema
 from bed import TIME_LIMIT, TOP
 
@@ -123,3 +124,8 @@ def spread(*values):
         "min": min(values, default=None),
         "max": max(values, default=None),
     }
+
+
+def times(*values):
+    """The distribution of these times, with its histogram."""
+    return spread(*values) | {"histogram": histograms.of(values)}

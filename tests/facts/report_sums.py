@@ -3,6 +3,7 @@ The summary of a report, added up from its lists by the definitions alone: count
 distributions, not what stands for a place or a name.
 """
 
+import histograms
 from report_runs import is_distribution
 
 LISTS = (
@@ -72,14 +73,17 @@ def distribution_of(samples):
         "sum_of_squares": sum(sample * sample for sample in known),
         "min": none_or(min, known),
         "max": none_or(max, known),
+        "histogram": histograms.of(known),
     }
 
 
 def add_distributions(every):
-    return {
+    total = {
         name: none_or({"min": min, "max": max}.get(name, sum), [each[name] for each in every])
         for name in ("count", "sum", "sum_of_squares", "min", "max")
     }
+    has_histogram = "histogram" in every[0]
+    return total | ({"histogram": histograms.of_all(every)} if has_histogram else {})
 
 
 def add(every):

@@ -49,7 +49,7 @@ NO_FIGURES = {*MOST, *MOST.values(), "unknown_s"}  # members of `time` that are 
 SLACK = 1000  # microseconds, for each gap
 LEAST = decimal.Decimal("1e-9")  # seconds: smaller differences do not count
 NULL, BLANK, WIDE = "null", "blank", "wide"  # how a figure is lost
-DISTRIBUTION = (".count", ".sum", ".sum_of_squares", ".min", ".max")
+DISTRIBUTION = (".count", ".sum", ".sum_of_squares", ".min", ".max", ".histogram")
 TURNED = {
     "client": "server",
     "server": "client",

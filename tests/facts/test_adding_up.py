@@ -11,7 +11,17 @@ import subprocess
 import figures
 import pytest
 from bed import PACKED, TOP, captures
-from report_schema import ADD_REPORTS, ALL_OF_IT, added, entry, problems, report, report_of, spread
+from report_schema import (
+    ADD_REPORTS,
+    ALL_OF_IT,
+    added,
+    entry,
+    problems,
+    report,
+    report_of,
+    spread,
+    times,
+)
 
 CAPTURES = captures("real", *PACKED)
 SAMPLE = sorted(CAPTURES)[::5]  # each takes three runs of tshark
@@ -52,7 +62,7 @@ def first_file(**changes):
         last_time=at(4),
         began_before=False,
         goes_on=True,
-        client_to_server={"bytes": 500, "unreported_bytes": 7, "ack_time_s": spread(0.5, 0.25)},
+        client_to_server={"bytes": 500, "unreported_bytes": 7, "ack_time_s": times(0.5, 0.25)},
     )
     link = entry(
         "link",
@@ -103,7 +113,7 @@ def later_file(start=10, tokens=(None, "0x0000000a"), **changes):
         began_before=True,
         goes_on=False,
         ends="fe80::b ↔ fe80::a",
-        server_to_client={"bytes": 300, "unreported_bytes": 0, "ack_time_s": spread(1.5)},
+        server_to_client={"bytes": 300, "unreported_bytes": 0, "ack_time_s": times(1.5)},
     )
     link = entry("link", index=0, client=QP_B, server=QP_A, flows=[1])
     flows = [
@@ -166,7 +176,7 @@ def test_what_begins_late_goes_on():
     )
     assert connection["client_to_server"]["bytes"] == 800
     assert connection["ends"] is group["ends"] is None, "the first file knows"
-    assert connection["client_to_server"]["ack_time_s"] == spread(0.5, 0.25, 1.5)
+    assert connection["client_to_server"]["ack_time_s"] == times(0.5, 0.25, 1.5)
     assert (
         connection["client_to_server"]["unreported_bytes"] is None
     ), "the later file has one direction only"
@@ -401,7 +411,7 @@ def kinds_of_members():
     found, left_out = {}, {each.of for each in figures.left_out()}
     for name, entry in figures.entries().items():
         for each in entry.members.values() if name not in left_out else ():
-            if each.kind in ("COUNT", "SECONDS", "SPREAD", "LENGTHS", "OPCODES"):
+            if each.kind in ("COUNT", "SECONDS", "TIMES", "SPREAD", "LENGTHS", "OPCODES"):
                 found.setdefault(each.name, set()).add(each.kind)
     return found
 
@@ -418,6 +428,7 @@ def test_every_count_and_distribution_is_added_up():
         "COUNT": (3, 4, 7),
         "SECONDS": (0.5, 0.25, 0.75),
         "OPCODES": ({"RC_ACK": 1}, {"RC_ACK": 2}, {"RC_ACK": 3}),
+        "TIMES": (times(0.5, 0), times(2, 3), times(0.5, 0, 2, 3)),
         "SPREAD": (spread(1), spread(2), spread(1, 2)),
         "LENGTHS": (spread(1), spread(2), spread(1, 2)),
     }
@@ -446,7 +457,7 @@ def objects(value, place=()):
         if isinstance(value, list)
         else ()
     ):
-        if key not in ("derived", "opcodes"):
+        if key not in ("derived", "opcodes", "histogram"):
             yield from objects(each, (*place, key))
 
 

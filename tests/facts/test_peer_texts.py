@@ -314,6 +314,7 @@ TAPS = (
     "smcr,rmbs",
     "smcr,fallbacks",
     "smcr,fabric",
+    "smcr,times",
     "smcr,srt",
     "smcr,tree",
     "expert",

@@ -7,6 +7,7 @@ against the reader and the ground truth.
 import collections
 import re
 
+import histograms
 import pytest
 import report_frames
 import report_reader
@@ -54,6 +55,7 @@ MEMBERS = [
 TIME = re.compile(r"\d+\.\d{9}")
 HEX = re.compile(r"0x[0-9a-f]+")
 SNAKE_CASE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+SIGNED = (".min", ".sum", ".positive.offset")
 IN_HEX = {"va", "rkey", "service_id", "peer_id"}
 NUMBERS = {"qpn", "psn", "src_qpn", "dst_qpn", "frame", "count", "port", "index"}
 NO_IP = ["exported-source"]  # what its frames carry has no IP header
@@ -163,7 +165,7 @@ def test_values_have_their_forms(tshark, name, run):
             )
         if member in NUMBERS:
             wrong += [] if isinstance(value, int) else [(path, value, "a number")]
-        if isinstance(value, (int, float)) and value < 0 and not path.endswith((".min", ".sum")):
+        if isinstance(value, (int, float)) and value < 0 and not path.endswith(SIGNED):
             wrong.append((path, value, "not negative"))
     for path, each in objects(found):
         if "opcodes" not in path:
@@ -182,7 +184,12 @@ def test_distributions(tshark, name, run):
         if not is_distribution(each):
             assert "sum_of_squares" not in each, path
             continue
-        count, total, squares, least, most = each.values()
+        count, total, squares, least, most, *histogram = each.values()
+        counts = histograms.counts_of(histogram[0]) if any(histogram) else {}
+        if histogram and histogram[0] != histograms.from_counts(counts, least, most):
+            wrong.append((f"{path}.histogram", histogram[0], "quantiles of its buckets"))
+        if histogram and sum(counts.values()) != count:
+            wrong.append((f"{path}.histogram", counts, count))
         if not count:
             good = (total, squares, least, most) == (0, 0, None, None)
         else:

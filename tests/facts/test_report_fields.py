@@ -6,6 +6,7 @@ packets were sent again, how long requests, messages and marks waited, who waite
 import collections
 import functools
 
+import histograms
 import pytest
 import report_frames
 import roce_reader
@@ -116,6 +117,7 @@ def distribution(samples):
         "sum_of_squares": sum(each * each for each in samples),
         "min": min(samples) if samples else None,
         "max": max(samples) if samples else None,
+        "histogram": histograms.of(samples),
     }
 
 
@@ -128,6 +130,7 @@ def merged(flows, member):
         "sum_of_squares": sum(each["sum_of_squares"] for each in known),
         "min": min((each["min"] for each in known), default=None),
         "max": max((each["max"] for each in known), default=None),
+        "histogram": histograms.of_all(known),
     }
 
 

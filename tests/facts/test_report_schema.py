@@ -8,7 +8,7 @@ import pytest
 import report_runs
 import report_schema
 from bed import FOLDERS, PACKED, TOP, captures
-from report_schema import ALL_OF_IT, entry, lonely_frames, problems, report, report_of, spread
+from report_schema import ALL_OF_IT, entry, lonely_frames, problems, report, report_of, times
 
 CAPTURES = captures(*FOLDERS, *PACKED)
 
@@ -28,7 +28,7 @@ def small_report():
     }
     lists["link_group"].update(links=[entry("link")], rmbs=[entry("rmb", va="0xffff888006e80000")])
     lists["connection"]["tokens"]["client"] = "0x00000001"
-    lists["connection"]["client_to_server"]["ack_time_s"] = spread(0.5, 0.25)
+    lists["connection"]["client_to_server"]["ack_time_s"] = times(0.5, 0.25)
     lists["rdma"]["opcodes"] = {"RC_ACK": 1, "0x85": 2}
     return report(
         connections=[lists["connection"]],

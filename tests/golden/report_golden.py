@@ -7,7 +7,7 @@ import pathlib
 from bed import FOLDERS, PACKED, captures
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "reports"
-LONGEST = 400  # lines
+LONGEST = 440  # lines
 PREFERENCES = {"roce": ("-o", "smcr.roce:TRUE"), "icrc": ("-o", "smcr.check_icrc:TRUE")}
 # The RPC over RDMA of Wireshark 4.0 crashes in the second pass of some captures, without the
 # plugin, too.
@@ -29,11 +29,29 @@ def file_of(name):
     return FOLDER / f"{name}.txt"
 
 
+def in_a_line(histogram):
+    """A histogram as text: quantiles, zeros, the first bucket and the counts from it on."""
+    quantiles = " ".join(f"{histogram[name]:.9f}" for name in ("median", "p95", "p99", "p999"))
+    counts = " ".join(map(str, histogram["positive"]["bucket_counts"]))
+    return f"{quantiles}; {histogram['zero_count']}; {histogram['positive']['offset']}: {counts}"
+
+
+def members(value):
+    """Of an object; a histogram stands beside its distribution, if it has samples."""
+    for name, each in value.items():
+        if isinstance(each, dict) and "histogram" in each:
+            histogram = each["histogram"]
+            yield name, {key: each[key] for key in each if key != "histogram"}
+            yield from [(f"{name} histogram", in_a_line(histogram))] if histogram else []
+        else:
+            yield name, each
+
+
 def rounded(value):
     """JSON whose sums of squares are the same everywhere, with the first entries of long lists
     only."""
     if isinstance(value, dict):
-        return {name: rounded(each) for name, each in value.items()}
+        return {name: rounded(each) for name, each in members(value)}
     if isinstance(value, list):
         return [rounded(each) for each in value[:LONG_LIST]] + (
             [f"and {len(value) - LONG_LIST} more"] if len(value) > LONG_LIST else []

@@ -6,6 +6,8 @@ report and from what docs/statistics.md says of the columns.
 import decimal
 import re
 
+import histograms
+
 NOT_KNOWN = "-"
 TYPES = {
     "none": "NONE",
@@ -27,6 +29,7 @@ TITLES = {
     "rmbs": "SMC-R RMBs",
     "fallbacks": "SMC-R Fallbacks",
     "fabric": "SMC-R Fabric",
+    "times": "SMC-R Times",
     "breaches": "SMC-R Breaches",
 }
 
@@ -160,8 +163,10 @@ def directions(report):
                     for part, name in PARTS.items()
                 },
                 "ACK mean (s)": mean(ack),
+                "ACK 99 % (s)": most_of(ack),
                 "ACK max (s)": longest(ack),
                 "Read reported mean (s)": mean(read),
+                "Read reported 99 % (s)": most_of(read),
                 "Read reported max (s)": longest(read),
                 "Unreported": text(way["unreported_bytes"]),
                 "Urgent": text(way["urgent_count"]),
@@ -245,6 +250,10 @@ def mean(times):
     return seconds(times["sum"] / times["count"] if times["count"] else None)
 
 
+def most_of(times):
+    return seconds(times["histogram"]["p99"] if times["count"] else None)
+
+
 def longest(times):
     return seconds(times["max"] if times["count"] else None)
 
@@ -281,10 +290,56 @@ def fabric(report):
             "CE": text(flow["ecn"]["ce"]),
             "CNPs": text(flow["cnp"]),
             "ACK mean (s)": mean(ack),
+            "ACK 99 % (s)": most_of(ack),
             "ACK max (s)": longest(ack),
             "Complete mean (s)": mean(complete),
+            "Complete 99 % (s)": most_of(complete),
             "Complete max (s)": longest(complete),
             "Wrong ICRC": text(flow["icrc"]["bad"] if flow["icrc"] else None),
+        }
+
+
+TIMES = {  # text: (list, its member or members in an entry)
+    "request to ACK": ("rdma_flows", "ack_time_s"),
+    "message complete": ("rdma_flows", "completion_time_s"),
+    "CE to CNP": ("rdma_flows", "ce_to_cnp_s"),
+    "program's answer": ("connections", "answer_time_s"),
+    "full to read": ("connections", "reader_time_s"),
+    "read reported": ("connections", "read_reported_s"),
+    "connection setup": ("connections", "setup_s"),
+}
+
+
+def all_of(report, entries, member):
+    """The distributions of a kind of time, from the summary."""
+    total = report["summary"][entries]
+    ways = ("client_to_server", "server_to_client")
+    return [total[member]] if member in total else [total[way][member] for way in ways]
+
+
+def times(report):
+    for name, place in TIMES.items():
+        each = (
+            [every for every in all_of(report, *place) if every["count"]]
+            if report[place[0]]
+            else []
+        )
+        if not each:
+            continue
+        both = {key: sum(every[key] for every in each) for key in ("count", "sum")}
+        both |= {"min": min(every["min"] for every in each)}
+        both |= {"max": max(every["max"] for every in each)}
+        histogram = histograms.of_all(each)
+        yield {
+            "Time": name,
+            "Samples": text(both["count"]),
+            "Min (s)": seconds(both["min"]),
+            "Mean (s)": mean(both),
+            "Median (s)": seconds(histogram["median"]),
+            "95 % (s)": seconds(histogram["p95"]),
+            "99 % (s)": seconds(histogram["p99"]),
+            "99.9 % (s)": seconds(histogram["p999"]),
+            "Max (s)": longest(both),
         }
 
 

@@ -68,7 +68,7 @@ wait_for_space(scene_t *scene, smcr_entry_connection_t *conn, uint64_t full, uin
     conn->server_to_client.time = wmem_new0(scene->scope, smcr_entry_conn_time_t);
     conn->buffer_bytes.server = 65536;
     smcr_distribution_t *acks = wmem_new(scene->scope, smcr_distribution_t);
-    *acks = (smcr_distribution_t){100, 100000000, 0, 1000000, 0};
+    *acks = (smcr_distribution_t){.count = 100, .sum = 100000000, .max = 1000000};
     conn->client_to_server.ack_time_s = acks;
 }
 

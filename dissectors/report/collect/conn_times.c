@@ -29,7 +29,7 @@ take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time
         [SMCR_TIMELINE_ANSWER] = &of->answer_time,
     };
 
-    smcr_distribution_add(samples[sample], taker->scope, time);
+    smcr_distribution_add_time(samples[sample], taker->scope, time);
     if (sample != SMCR_TIMELINE_ANSWER || time < SMCR_COLLECT_SLOW_ANSWER)
         return;
     of->slow_answers++;

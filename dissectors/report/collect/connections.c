@@ -279,7 +279,7 @@ count_meaning(smcr_collect_direction_t *direction, smcr_collect_direction_t *rev
     direction->figures.window_full_count += smcr_collect_times_fills(record, frame);
     direction->figures.urgent_count += view->urgent;
     if (view->read_announced_frame && !ends_connection(record))
-        smcr_distribution_add(&reverse->figures.read_reported_s, scope, view->read_time);
+        smcr_distribution_add_time(&reverse->figures.read_reported_s, scope, view->read_time);
 }
 
 /* Counts each position of the stream once, so retransmissions and rewritten bytes add nothing.

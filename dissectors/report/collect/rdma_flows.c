@@ -379,7 +379,7 @@ static void
 measure(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t from, uint64_t to)
 {
     if (to >= from)
-        smcr_distribution_add(distribution, scope, to - from);
+        smcr_distribution_add_time(distribution, scope, to - from);
 }
 
 /* Counts the times that a response shows, in the figures of its requests:
@@ -395,7 +395,7 @@ count_answer(smcr_entry_rdma_t *requests, wmem_allocator_t *scope, smcr_when_t w
     const smcr_record_wait_t *acks = &record->acks;
 
     if (acks->frame && acks->time != SMCR_RECORD_NO_TIME && !acks->is_ambiguous)
-        smcr_distribution_add(&requests->ack_time_s, scope, acks->time);
+        smcr_distribution_add_time(&requests->ack_time_s, scope, acks->time);
     for (const smcr_completion_t *message = record->completed_messages; message;
          message = smcr_completion_next(message)) {
         measure(&requests->completion_time_s, scope, message->time, when.time);

@@ -80,12 +80,59 @@ join_distribution(smcr_distribution_t **distribution, const smcr_distribution_t 
     into->sum_of_squares += other->sum_of_squares;
 }
 
+/* Adds the values of a distribution of times to `histogram`. */
+static void
+add_to_histogram(smcr_histogram_t *histogram, const smcr_distribution_t *times,
+                 wmem_allocator_t *scope)
+{
+    if (times->histogram)
+        smcr_histogram_join(histogram, scope, times->histogram);
+    else if (times->count)
+        smcr_histogram_add(histogram, scope, smcr_histogram_bucket(times->max), times->count);
+}
+
+/* A histogram is made with the first time in a second bucket: most distributions have few times,
+ * and need none. */
+void
+smcr_distribution_join_times(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                             const smcr_distribution_t *other)
+{
+    smcr_histogram_t both = {0};
+    smcr_distribution_t *into = *distribution;
+
+    if (!other)
+        return;
+    if (into && into->histogram) {
+        add_to_histogram(into->histogram, other, scope);
+        join_distribution(distribution, other, scope);
+        return;
+    }
+    bool is_one_bucket = !other->histogram &&
+                         (!into || smcr_histogram_bucket(into->max) ==
+                                       smcr_histogram_bucket(other->max));
+    if (!is_one_bucket) {
+        add_to_histogram(&both, smcr_distribution_get(into), scope);
+        add_to_histogram(&both, other, scope);
+    }
+    join_distribution(distribution, other, scope);
+    (*distribution)->histogram = is_one_bucket ? NULL : wmem_memdup(scope, &both, sizeof both);
+}
+
 void
 smcr_distribution_add(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t value)
 {
-    smcr_distribution_t one = {1, value, value, value, (double)value * (double)value};
+    smcr_distribution_t one = {1, value, value, value, (double)value * (double)value, NULL};
 
     join_distribution(distribution, &one, scope);
+}
+
+void
+smcr_distribution_add_time(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                           uint64_t time)
+{
+    smcr_distribution_t one = {1, time, time, time, (double)time * (double)time, NULL};
+
+    smcr_distribution_join_times(distribution, scope, &one);
 }
 
 void
@@ -105,6 +152,33 @@ smcr_distribution_get(const smcr_distribution_t *distribution)
     static const smcr_distribution_t none;
 
     return distribution ? distribution : &none;
+}
+
+uint64_t
+smcr_distribution_quantile(const smcr_distribution_t *distribution, unsigned per_mille)
+{
+    const smcr_distribution_t *times = smcr_distribution_get(distribution);
+    uint64_t rank = times->count / 1000 * per_mille +
+                    (times->count % 1000 * per_mille + 999) / 1000;
+
+    if (!times->count)
+        return SMCR_FIGURE_UNKNOWN;
+    if (rank <= 1)
+        return times->min;
+    if (rank == times->count)
+        return times->max;
+    int32_t bucket = times->histogram ? smcr_histogram_at(times->histogram, rank)
+                                      : smcr_histogram_bucket(times->max);
+    return CLAMP(smcr_histogram_middle(bucket), times->min, times->max);
+}
+
+smcr_histogram_t
+smcr_distribution_histogram(const smcr_distribution_t *distribution, wmem_allocator_t *scope)
+{
+    smcr_histogram_t histogram = {0};
+
+    add_to_histogram(&histogram, smcr_distribution_get(distribution), scope);
+    return histogram;
 }
 
 /* ---- building ---- */
@@ -298,6 +372,9 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
     case SMCR_FIGURE_KIND_SPREAD:
     case SMCR_FIGURE_KIND_LENGTHS:
         join_distribution(into, *(smcr_distribution_t *const *)from, scope);
+        break;
+    case SMCR_FIGURE_KIND_TIMES:
+        smcr_distribution_join_times(into, scope, *(smcr_distribution_t *const *)from);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         for (unsigned i = 0; i < opcodes->length; i++)

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "fabric/fabric.h"
+#include "report/histogram/histogram.h"
 #include "wire/wire.h"
 
 /* ---- words: for each list of choices.def an enum, such as smcr_figure_outcome_t, and its texts
@@ -56,7 +57,7 @@ typedef enum {
 } smcr_figure_finding_t;
 extern const char *const smcr_figure_finding_words[];
 
-/* ---- distributions: enough of a measured quantity to compute its mean and its variance ---- */
+/* ---- distributions: enough of a measured quantity to compute mean, variance and quantiles ---- */
 
 /* A distribution. Times are in nanoseconds. A pointer to it is NULL if nothing has been measured:
  * most connections have most of their distributions empty. */
@@ -66,11 +67,32 @@ typedef struct {
     uint64_t min;          /* smallest value */
     uint64_t max;          /* largest value */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
+    smcr_histogram_t *histogram; /* how many values are how large; NULL: all of them are in the
+                                    bucket of `max`, or smcr_distribution_add() has added them */
 } smcr_distribution_t;
 
-/* Adds a measured value to the distribution. If there is none, makes it in `scope`. */
+/* Adds a measured value to the distribution, which has no histogram and so no quantiles. If there
+ * is none, makes it in `scope`. */
 void smcr_distribution_add(smcr_distribution_t **distribution, wmem_allocator_t *scope,
                            uint64_t value);
+
+/* Adds a measured time to the distribution, and counts it in the histogram. All values of a
+ * distribution are added by this function, or all by smcr_distribution_add(). */
+void smcr_distribution_add_time(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                                uint64_t time);
+
+/* Adds all times of `other`, which may be NULL, to a distribution of times. */
+void smcr_distribution_join_times(smcr_distribution_t **distribution, wmem_allocator_t *scope,
+                                  const smcr_distribution_t *other);
+
+/* Returns the time that `per_mille` thousandths of the times do not exceed, 1000 at most: the time
+ * with this rank in ascending order, rounded up. It is exact if it is the smallest or the largest
+ * time, else within 4.4 %. SMCR_FIGURE_UNKNOWN: no time was added. */
+uint64_t smcr_distribution_quantile(const smcr_distribution_t *distribution, unsigned per_mille);
+
+/* Returns the histogram of a distribution of times, allocated in `scope`. */
+smcr_histogram_t smcr_distribution_histogram(const smcr_distribution_t *distribution,
+                                             wmem_allocator_t *scope);
 
 /* Does the same for a distribution that has other owners: makes a copy in `scope` first. */
 void smcr_distribution_add_to_copy(smcr_distribution_t **distribution, wmem_allocator_t *scope,
@@ -165,12 +187,13 @@ smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
          at_##entry++)
 
 /* Kinds of figures, and their types in C. "Not known" is SMCR_FIGURE_UNKNOWN for a number. A sum of
- * entries includes COUNT, SECONDS, SPREAD, LENGTHS and OPCODES, and no other kind. */
+ * entries includes COUNT, SECONDS, TIMES, SPREAD, LENGTHS and OPCODES, and no other kind. */
 #define SMCR_FIGURE_KINDS(X)                                                                       \
     X(COUNT, uint64_t) /* a number that sums add up */                                             \
     X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
     X(SAMPLE, uint64_t)             /* nanoseconds; the summary has the distribution */            \
     X(SPREAD, smcr_distribution_t *)  /* a distribution of nanoseconds, written as seconds */      \
+    X(TIMES, smcr_distribution_t *)   /* the same, with its histogram */                           \
     X(LENGTHS, smcr_distribution_t *) /* a distribution without unit */                            \
     X(NUMBER, uint64_t) /* a number that cannot be added: an index, a port */                      \
     X(TEXT, const char *)           /* a text; NULL: not known */                                  \

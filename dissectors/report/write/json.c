@@ -107,10 +107,58 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
     write_decimal(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
 }
 
-/* Writes a distribution. `unit`: SMCR_TIME_SECOND for times, 1 for figures without unit. */
+/* Appends the counts of a histogram, without zeros before the first one and after the last one. */
 static void
-write_spread(writer_t *writer, const smcr_distribution_t *distribution, uint64_t unit)
+append_buckets(wmem_strbuf_t *text, const smcr_histogram_t *histogram)
 {
+    uint32_t begin = 0, end = histogram->length;
+
+    while (begin < end && !histogram->counts[begin])
+        begin++;
+    while (begin < end && !histogram->counts[end - 1])
+        end--;
+    wmem_strbuf_append_printf(text, "{\"offset\": %" PRId32 ", \"bucket_counts\": [",
+                              begin < end ? histogram->first + (int32_t)begin : 0);
+    for (uint32_t i = begin; i < end; i++)
+        wmem_strbuf_append_printf(text, "%s%" PRIu64, i > begin ? ", " : "", histogram->counts[i]);
+    wmem_strbuf_append(text, "]}");
+}
+
+/* Writes quantiles and buckets of a distribution of times, in one line: a report may have millions
+ * of histograms. */
+static void
+write_histogram(writer_t *writer, const smcr_distribution_t *distribution)
+{
+    static const struct {
+        const char *name;
+        unsigned per_mille;
+    } quantiles[] = {{"median", 500}, {"p95", 950}, {"p99", 990}, {"p999", 999}};
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    smcr_histogram_t histogram = smcr_distribution_histogram(distribution, scope);
+    wmem_strbuf_t *text = wmem_strbuf_new(scope, "{");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(quantiles); i++) {
+        uint64_t time = smcr_distribution_quantile(distribution, quantiles[i].per_mille);
+        wmem_strbuf_append_printf(text, "\"%s\": %" PRIu64 ".%09" PRIu64 ", ", quantiles[i].name,
+                                  time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND);
+    }
+    wmem_strbuf_append_printf(text, "\"scale\": %d, \"zero_count\": %" PRIu64 ", \"positive\": ",
+                              SMCR_HISTOGRAM_SCALE, histogram.zeros);
+    append_buckets(text, &histogram);
+    json_dumper_value_anyf(&writer->dumper, "%s}", wmem_strbuf_get_str(text));
+    wmem_destroy_allocator(scope);
+}
+
+/* How a distribution is written. */
+typedef struct {
+    uint64_t unit;      /* SMCR_TIME_SECOND for times, 1 for figures without unit */
+    bool has_histogram; /* the distribution is of kind TIMES */
+} spread_form_t;
+
+static void
+write_spread(writer_t *writer, const smcr_distribution_t *distribution, spread_form_t form)
+{
+    uint64_t unit = form.unit;
     const smcr_distribution_t *spread = smcr_distribution_get(distribution);
     void (*write)(writer_t * writer, uint64_t value) = unit == 1 ? write_number : write_seconds;
     bool any = spread->count > 0;
@@ -127,6 +175,12 @@ write_spread(writer_t *writer, const smcr_distribution_t *distribution, uint64_t
     write(writer, any ? spread->min : SMCR_FIGURE_UNKNOWN);
     write_name(writer, "max");
     write(writer, any ? spread->max : SMCR_FIGURE_UNKNOWN);
+    if (form.has_histogram)
+        write_name(writer, "histogram");
+    if (form.has_histogram && any)
+        write_histogram(writer, spread);
+    else if (form.has_histogram)
+        write_null(writer);
     json_dumper_end_object(&writer->dumper);
 }
 
@@ -204,10 +258,15 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
 {
     switch (member->kind) {
     case SMCR_FIGURE_KIND_SPREAD:
-        write_spread(writer, *(smcr_distribution_t *const *)value, SMCR_TIME_SECOND);
+        write_spread(writer, *(smcr_distribution_t *const *)value,
+                     (spread_form_t){SMCR_TIME_SECOND, false});
+        break;
+    case SMCR_FIGURE_KIND_TIMES:
+        write_spread(writer, *(smcr_distribution_t *const *)value,
+                     (spread_form_t){SMCR_TIME_SECOND, true});
         break;
     case SMCR_FIGURE_KIND_LENGTHS:
-        write_spread(writer, *(smcr_distribution_t *const *)value, 1);
+        write_spread(writer, *(smcr_distribution_t *const *)value, (spread_form_t){1, false});
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         write_opcodes(writer, value);
@@ -239,8 +298,9 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
  * is_added_up() decides by their members. */
 static const bool is_sum_kind[] = {
     [SMCR_FIGURE_KIND_COUNT] = true,   [SMCR_FIGURE_KIND_SECONDS] = true,
-    [SMCR_FIGURE_KIND_SAMPLE] = true,  [SMCR_FIGURE_KIND_SPREAD] = true,
-    [SMCR_FIGURE_KIND_LENGTHS] = true, [SMCR_FIGURE_KIND_OPCODES] = true,
+    [SMCR_FIGURE_KIND_SAMPLE] = true,  [SMCR_FIGURE_KIND_TIMES] = true,
+    [SMCR_FIGURE_KIND_SPREAD] = true,  [SMCR_FIGURE_KIND_LENGTHS] = true,
+    [SMCR_FIGURE_KIND_OPCODES] = true,
     [SMCR_FIGURE_KIND_LIST] = false, /* last kind: sets the length of the table */
 };
 
@@ -281,9 +341,9 @@ write_samples(writer_t *writer, const smcr_figure_list_t *list, size_t offset)
         const uint8_t *entry = smcr_figure_list_entry(list, &list->entries[i]);
         uint64_t sample = *(const uint64_t *)(const void *)(entry + offset);
         if (sample != SMCR_FIGURE_UNKNOWN)
-            smcr_distribution_add(&spread, writer->scope, sample);
+            smcr_distribution_add_time(&spread, writer->scope, sample);
     }
-    write_spread(writer, spread, SMCR_TIME_SECOND);
+    write_spread(writer, spread, (spread_form_t){SMCR_TIME_SECOND, true});
 }
 
 /* Writes those members of `sum` that can be added up. `sum` is the sum of the entries of `list`.

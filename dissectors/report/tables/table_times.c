@@ -1,0 +1,91 @@
+/* A row for each kind of time that a report measures, over all connections and flows: how many
+ * samples, and how they are distributed.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "tables.h"
+
+/* The kinds of times, each with its text. Those of flows come first: `name` is a member of an RDMA
+ * flow; after them those of directions of connections, then the setup of connections. */
+#define OF_FLOW(X)                                                                                 \
+    X(ack_time_s, "request to ACK")                                                                \
+    X(completion_time_s, "message complete")                                                       \
+    X(ce_to_cnp_s, "CE to CNP")
+#define OF_DIRECTION(X)                                                                            \
+    X(answer_time_s, "program's answer")                                                           \
+    X(reader_time_s, "full to read")                                                               \
+    X(read_reported_s, "read reported")
+
+#define NAME(name, text) OF_##name,
+typedef enum { OF_FLOW(NAME) OF_DIRECTION(NAME) OF_SETUP, KINDS } times_kind_t;
+#undef NAME
+
+#define TEXT(name, text) text,
+static const char *const texts[KINDS] = {OF_FLOW(TEXT) OF_DIRECTION(TEXT) "connection setup"};
+#undef TEXT
+
+/* The times of a report, by kind. NULL: no sample. */
+typedef smcr_distribution_t *all_times_t[KINDS];
+
+/* Adds the times of a connection. */
+static void
+add_connection(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
+{
+    if (conn->setup_s != SMCR_FIGURE_UNKNOWN)
+        smcr_distribution_add_time(&(*all)[OF_SETUP], scope, conn->setup_s);
+    for (unsigned to_server = 0; to_server < 2; to_server++) {
+        const smcr_entry_conn_direction_t *way = smcr_figure_direction(conn, to_server);
+#define ADD(name, text) smcr_distribution_join_times(&(*all)[OF_##name], scope, way->name);
+        OF_DIRECTION(ADD)
+    }
+}
+
+/* Adds the times of a flow. */
+static void
+add_flow(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_rdma_t *flow)
+{
+#undef ADD
+#define ADD(name, text) smcr_distribution_join_times(&(*all)[OF_##name], scope, flow->name);
+    OF_FLOW(ADD)
+}
+
+#define QUANTILE(per_mille) smcr_distribution_quantile(times, per_mille)
+#define TIMES(X)                                                                                   \
+    X(TEXT, "Time", "time", 18, texts[kind])                                                       \
+    X(COUNT, "Samples", "samples", 8, times->count)                                                \
+    X(SECONDS, "Min (s)", NULL, 12, times->min)                                                    \
+    X(SECONDS, "Mean (s)", NULL, 12, times->sum / times->count)                                    \
+    X(SECONDS, "Median (s)", "median", 12, QUANTILE(500))                                          \
+    X(SECONDS, "95 % (s)", "95 %", 12, QUANTILE(950))                                              \
+    X(SECONDS, "99 % (s)", "99 %", 12, QUANTILE(990))                                              \
+    X(SECONDS, "99.9 % (s)", "99.9 %", 12, QUANTILE(999))                                          \
+    X(SECONDS, "Max (s)", "max", 12, times->max)
+
+static void
+fill_times(const smcr_table_row_sink_t *taker)
+{
+    all_times_t all = {NULL};
+
+    SMCR_FIGURE_EACH (rdma, flow, taker->report->rdma_flows)
+        add_flow(&all, taker->scope, flow);
+    SMCR_FIGURE_EACH(connection, conn, taker->report->connections)
+        add_connection(&all, taker->scope, conn);
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        const smcr_distribution_t *times = all[kind];
+        if (times)
+            SMCR_TABLE_ROW(taker, TIMES, KINDS - kind, 0);
+    }
+}
+
+/* The page has the table if a flow has a sample. */
+static const char *
+heading_of_times(const smcr_table_row_sink_t *taker)
+{
+#define HAS(name, text) || flow->name
+    SMCR_FIGURE_EACH (rdma, flow, taker->report->rdma_flows)
+        if (false OF_FLOW(HAS))
+            return "Times";
+    return NULL;
+}
+
+SMCR_TABLE(times, "SMC-R Times", TIMES, heading_of_times);
