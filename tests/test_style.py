@@ -12,6 +12,7 @@ from bed import ALL, TOP
 
 TOP_LEVEL = {
     "meson.build",
+    "meson_options.txt",  # meson reads the options of a project there only
     "plugin",
     "dissectors",
     "tests",

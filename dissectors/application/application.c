@@ -1,11 +1,14 @@
 /* The first bytes of messages. Recognises errors of HTTP/1 (RFC 9112, 4), TLS (RFC 5246, 7.2),
- * MySQL (ERR_Packet), PostgreSQL (ErrorResponse) and Redis (RESP simple errors). Each test needs enough bytes that data of another
- * kind hardly passes it.
+ * MySQL (ERR_Packet), PostgreSQL (ErrorResponse) and Redis (RESP simple errors). Each test needs
+ * enough bytes that data of another kind hardly passes it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "application.h"
+
+/* Classes of status codes of HTTP that are errors (RFC 9110, 15): the first digit. */
+enum { CLIENT_ERRORS = 4, SERVER_ERRORS = 5 };
 
 #include <glib.h>
 #include <stdbool.h>
@@ -44,7 +47,7 @@ is_http_error(const uint8_t *bytes, uint32_t length)
 {
     unsigned status = http_status(bytes, length);
 
-    return status >= 400 && status < 600;
+    return status / 100 == CLIENT_ERRORS || status / 100 == SERVER_ERRORS;
 }
 
 #define TLS_ALERT "\x15\x03" /* type 21 of a TLS record, and version 3.x */

@@ -17,6 +17,21 @@ static const uint64_t bounds[BUCKETS] = {
     UINT64_C(15754009503455335899), UINT64_C(17179869184000000000),
 };
 
+/* Returns the number of the highest bit that is set; the lowest bit has number 0. `number` is not
+ * 0. */
+static unsigned
+highest_bit(uint64_t number)
+{
+    unsigned bit = 0;
+
+    for (unsigned step = 32; step; step /= 2) {
+        unsigned shift = number >> step ? step : 0;
+        number >>= shift;
+        bit += shift;
+    }
+    return bit;
+}
+
 /* Between 2^n and 2^(n+1) ns lie as many bounds as between 2^30 and 2^31 ns, in the same
  * proportions. So the time is shifted to 63 bits after the first one, and compared with `bounds`,
  * which are shifted likewise. */
@@ -27,9 +42,9 @@ smcr_histogram_bucket(uint64_t time)
 
     if (!time)
         return SMCR_HISTOGRAM_ZERO;
-    int zeros = __builtin_clzll(time);
-    uint64_t shifted = time << zeros;
-    bucket = BUCKETS * (63 - zeros - 30);
+    int exponent = (int)highest_bit(time);
+    uint64_t shifted = time << (63 - exponent);
+    bucket = BUCKETS * (exponent - 30);
     for (unsigned i = 0; i < BUCKETS; i++)
         bucket += shifted > bounds[i];
     return bucket;
