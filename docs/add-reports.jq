@@ -68,7 +68,7 @@ def distribution:
       else {} end;
 
 # Counts, sums, distributions, and objects of them, without members that are no sums.
-def no_sums: ["derived", "lacks_bytes", "longest", "port_mac"];
+def no_sums: ["derived", "lacks_bytes", "longest", "port_mac", "ack_timeout"];
 def added:
     known
     | if length == 0 then null
@@ -133,6 +133,9 @@ def rules: {
     "flow_cm": {"client_state": "last", "server_state": "last", "service_id": "first", "port": "first",
         "reject_reason": "first"},
     "flow_pause": {"port_mac": "same", "standstills": "total", "still_s": "total"},
+    "flow_recovery": {"gap_to_nak_s": "total", "nak_to_resend_s": "total", "timeout_s": "total", "retry_s": "total",
+        "ack_timeout": "same", "go_back_n": "total", "selective": "total", "refilled": "total", "needless": "total",
+        "reordered": "total", "reorder_depth": "total", "late_s": "total", "unfilled": "total"},
     "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
         "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "kind": ["other", "cm", "smc-r"], "cm": {"of":
         "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
@@ -140,10 +143,10 @@ def rules: {
         "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
         "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
         "silent_s": "total", "silences": "total", "silent_repeated": "total", "acked_longest": "first", "pause":
-        {"of": "flow_pause"}, "late_naks": "total", "copies": "total", "knows_copies": "first", "gaps": "total",
-        "missing": "total", "not_captured": "total", "not_captured_frame": "null", "not_captured_time": "first",
-        "icrc": "total", "ack_time_s": "total", "completion_time_s": "total", "repeated_completion_time_s": "total",
-        "ce_to_cnp_s": "total"},
+        {"of": "flow_pause"}, "recovery": {"of": "flow_recovery"}, "late_naks": "total", "copies": "total",
+        "knows_copies": "first", "gaps": "total", "missing": "total", "not_captured": "total", "not_captured_frame":
+        "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
+        "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
     "pause": {"port_mac": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut":
         "total", "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null",
         "first_time": "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},

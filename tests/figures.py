@@ -76,6 +76,7 @@ TYPES = {
     "link_number": whole(minimum=0, maximum=0xFF),
     "vlan": whole(minimum=0, maximum=0xFFF),
     "priority": whole(minimum=0, maximum=7),
+    "ack_timeout": whole(minimum=1, maximum=31),
     "qpn": {"description": "Number of a queue pair.", **whole(minimum=0, maximum=0xFFFFFF)},
     "isn": {
         "description": "Initial sequence number of TCP, as on the wire.",

@@ -30,6 +30,7 @@ LACKING = "Nobody is blamed for what a capture lacks"
 TRUTHS = "What is said of a part of a capture is true of all of it"
 OTHERS = "RoCE that is not analysed is counted as the bytes have it"
 PAUSES = "Pauses of Ethernet and the flows that stand still are those of the bytes"
+RECOVERY = "Flows recover from loss and disorder as a reader of the bytes says"
 HEALTHY = "A healthy capture has nothing above CHAT, and no stock colour"
 RULES = "A broken rule is told of where it is broken"
 EXCHANGES = "Requests, responses and steps of CLC find each other"
@@ -347,6 +348,22 @@ EVERY = [
             "unit/test_histogram.c",
             "    bool is_one_bucket = !other->histogram &&",
             "    bool is_one_bucket = !into && !other->histogram &&",
+        ),
+        (
+            RECOVERY,
+            "late-packet-was-lost",
+            "dissectors/report/recovery/recovery.c",
+            "facts/test_recovery.py::test_recovery_is_that_of_the_bytes[6.1-v2-n-lossy]",
+            "    if (is_retransmission) {",
+            "    if (late->step) {",
+        ),
+        (
+            RECOVERY,
+            "every-sender-goes-back",
+            "dissectors/report/recovery/recovery.c",
+            "facts/test_recovery.py::test_random_recovery",
+            "        asked->went_on = SELECTIVE;",
+            "        asked->went_on = WENT_BACK;",
         ),
         (
             PAUSES,

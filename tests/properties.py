@@ -22,6 +22,10 @@ PROPERTIES = [
         ["facts/test_pause.py"],
     ),
     (
+        "Flows recover from loss and disorder as a reader of the bytes says",
+        ["facts/test_recovery.py"],
+    ),
+    (
         "RoCE that is not analysed is counted as the bytes have it",
         ["facts/test_others.py"],
     ),

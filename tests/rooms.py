@@ -37,6 +37,7 @@ ROOMS = {
     "report/congestion": ("congestion.h",),
     "report/others": ("others.h",),
     "report/pause": ("pause.h",),
+    "report/recovery": ("recovery.h",),
     "report/words": ("words.h",),
     "report/findings": ("findings.h",),
     "report/collect": ("collection.h", "stream_bytes.h"),

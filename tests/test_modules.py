@@ -31,6 +31,7 @@ PLAIN = (
     "report/congestion",
     "report/others",
     "report/pause",
+    "report/recovery",
     "report/words",
     "report/findings",
     "report/tables",

@@ -50,6 +50,7 @@ WORDS = {
     "report/congestion": "congestion",
     "report/others": "others",
     "report/pause": "pause",
+    "report/recovery": "recovery",
     "report/write": "page json text",
     "report/listen": "listener",
     "report/tables": "table",

@@ -44,8 +44,8 @@ TABLES = sorted(path.relative_to(TOP).as_posix() for path in (TOP / "dissectors"
 
 # What the output says otherwise: docs/fields.md has its words.
 OLD_WORDS = re.compile(
-    r"""\bagain\b|\brepeat(s|ed|ing)?\b|\bovertak|\babsent\b|\bcop(y|ies)\b|\bnews\b|\bcame\ early
-    |\bcome\ yet|\bwent\ out|\bunread\b|\bnot\ read\b|\b(data|bytes)\ read\b
+    r"""\bagain\b|(?<!selective\ )\brepeat(s|ed|ing)?\b|\bovertak|\babsent\b|\bcop(y|ies)\b
+    |\bnews\b|\bcame\ early|\bcome\ yet|\bwent\ out|\bunread\b|\bnot\ read\b|\b(data|bytes)\ read\b
     |\bha(s|ve)\ read\ (all|data)|\bdata\ (that\ )?(was|were)\ read|^chat$""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -18,7 +18,7 @@ OUT = {
     r"tells?( of)?|told|telling": "reports, announces, names",
     r"lacks?|lacking": "has no, missing, not captured",
     r"absent": "missing",
-    r"repeat(s|ed)|repeat": "retransmission, retransmitted",
+    r"(?<!selective )(repeat(s|ed)|repeat)": "retransmission, retransmitted",
     r"sent (it )?again|sends? (it )?again|comes? again|(was|were) sent before": "retransmitted",
     r"for the fourth time": "third retransmission",
     r"anew": "again; name the action",

@@ -378,6 +378,7 @@ def whole_file(start):
         icrc=dict(icrc),
         cm=dict.fromkeys(("client_state", "server_state", "service_id", "port", "reject_reason")),
         pause=entry("flow_pause"),
+        recovery=entry("flow_recovery"),
     )
     file["summary"]["rdma_flows"]["icrc"] = icrc
     return {

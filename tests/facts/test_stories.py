@@ -152,6 +152,11 @@ STORY = {
         [],
         [r"192\.0\.2\.2 stopped answering"],
     ),
+    "selective-repeat-near-receiver": (
+        [r"Packets lost; 5 of 105 packets", r"5 after NAKs", r"selective repeat"],
+        [],
+        [r"previous packet", r"downstream"],
+    ),
     "mtu-icmp": ([r"MTU", r"1,?500", r"192\.0\.2\.1", r"ICMP"], [], [r"Nothing is wrong"]),
 }
 

@@ -303,6 +303,10 @@ TIMES = {  # text: (list, its member or members in an entry)
     "request to ACK": ("rdma_flows", "ack_time_s"),
     "message complete": ("rdma_flows", "completion_time_s"),
     "CE to CNP": ("rdma_flows", "ce_to_cnp_s"),
+    "gap to NAK": ("rdma_flows", "gap_to_nak_s"),
+    "NAK to retransmission": ("rdma_flows", "nak_to_resend_s"),
+    "timeout": ("rdma_flows", "timeout_s"),
+    "late by": ("rdma_flows", "late_s"),
     "program's answer": ("connections", "answer_time_s"),
     "full to read": ("connections", "reader_time_s"),
     "read reported": ("connections", "read_reported_s"),
@@ -313,8 +317,10 @@ TIMES = {  # text: (list, its member or members in an entry)
 def all_of(report, entries, member):
     """The distributions of a kind of time, from the summary."""
     total = report["summary"][entries]
-    ways = ("client_to_server", "server_to_client")
-    return [total[member]] if member in total else [total[way][member] for way in ways]
+    if member in total:
+        return [total[member]]
+    within = ("recovery",) if entries == "rdma_flows" else ("client_to_server", "server_to_client")
+    return [total[each][member] for each in within if total[each]]
 
 
 def times(report):

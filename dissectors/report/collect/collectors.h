@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "report/others/others.h"
 #include "report/pause/pause.h"
+#include "report/recovery/recovery.h"
 #include "show/show.h"
 #include "stream_bytes.h"
 #include "timeline/timeline.h"

@@ -41,6 +41,7 @@ typedef struct {
     smcr_collect_flow_times_t times; /* times of retransmissions, of waits after RNR NAKs, and of
                                         silences */
     smcr_collect_flow_sizes_t sizes; /* sizes of acknowledged packets, and of a stuck one */
+    smcr_recovery_flow_t recovery;   /* gaps, NAKs and retransmissions of the flow's requests */
     smcr_pause_flow_t pause;         /* standstills of the flow while a port paused its class */
     stepped_t steps[STEPS_KEPT]; /* last steps back of the flow, the newest first */
     uint32_t frame_before; /* frame of the flow's packet before the current one; 0: none */
@@ -204,8 +205,12 @@ count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const 
     count_nak_code(&flow->figures.nak, code);
     if (code != SMCR_IB_NAK_PSN_SEQUENCE)
         smcr_collect_notices_count(collection, "smcr.nak.code > 0", when, 1);
-    else if (requests)
-        note_asked_packet(collection, requests, when, packet->record);
+    if (code != SMCR_IB_NAK_PSN_SEQUENCE || !requests)
+        return;
+    note_asked_packet(collection, requests, when, packet->record);
+    if (packet->record->order != SMCR_FLOW_IS_COPY && !requests->times.rnr.frame) /* else the sender
+                                                waits for its RNR timer */
+        smcr_recovery_take_nak(&requests->recovery, collection->scope, when, roce->psn);
 }
 
 /* Adds the packets of a step back to the count of its cause. A step back after a NAK for a damaged
@@ -300,6 +305,29 @@ count_icrc(smcr_entry_icrcs_t *icrc, uint8_t checked)
         (*counts[checked - 1])++;
 }
 
+/* Takes a request of a reliable connection for the flow's recovery. Responses and duplicates are
+ * ignored. */
+static void
+take_recovery(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
+              const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    const smcr_ib_headers_t *roce = packet->roce;
+    smcr_recovery_request_t request = {.when = when,
+                                       .psn = roce->psn,
+                                       .order = record->order,
+                                       .missing = record->missing_before,
+                                       .is_read = roce->opcode == SMCR_RC_READ_REQUEST,
+                                       .was_acked = record->was_acked,
+                                       .first_time = record->first_time,
+                                       .step = record->step};
+
+    if (roce->opcode >= SMCR_RC_OPCODES || smcr_ib_is_response(roce->opcode))
+        return;
+    if (record->order != SMCR_FLOW_IS_COPY)
+        smcr_recovery_take_request(&flow->recovery, collection->scope, &request);
+}
+
 /* Counts a packet in the figures of its flow. */
 static void
 count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
@@ -325,6 +353,7 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     count_ecn(collection, flow, when, roce);
     count_nak(collection, flow, when, packet);
     count_order(collection, flow, when, packet);
+    take_recovery(collection, flow, when, packet);
     count_icrc(&flow->icrc, roce->icrc);
     if (packet->record->cm)
         flow->cm = packet->record->cm;
@@ -412,6 +441,17 @@ smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_t icr
     count_icrc(&collection->stray_icrcs, icrc);
 }
 
+/* Whether the packet acknowledges all requests up to its PSN. */
+static bool
+is_acknowledgement(const smcr_ib_headers_t *roce)
+{
+    unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+
+    if (roce->opcode >= SMCR_RC_OPCODES || !smcr_ib_is_response(roce->opcode))
+        return false;
+    return roce->opcode != SMCR_RC_ACK || kind == SMCR_IB_SYNDROME_ACK;
+}
+
 /* Takes in the packet, which is no duplicate, as a packet that its receiver hears: `answered` is
  * the reverse flow, whose sender is that receiver; NULL: none. */
 static void
@@ -421,6 +461,8 @@ hear(smcr_collect_t *collection, followed_t *flow, followed_t *answered, smcr_wh
     note_heard(collection, flow, when);
     if (!answered)
         return;
+    if (is_acknowledgement(packet->roce))
+        smcr_recovery_take_ack(&answered->recovery, when, packet->roce->psn);
     smcr_collect_flow_times_hear(&answered->times, collection->scope, when, packet);
     smcr_collect_flow_sizes_hear(&answered->sizes, packet->roce);
 }
@@ -545,10 +587,12 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&into->figures.repeated_after, flow, &flow->steps[i]);
+    smcr_recovery_join(&into->recovery, collection->scope, &flow->recovery);
     smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
     memset(flow->steps, 0, sizeof flow->steps);
     memset(&flow->icrc, 0, sizeof flow->icrc);
     memset(&flow->pause, 0, sizeof flow->pause);
+    memset(&flow->recovery, 0, sizeof flow->recovery);
 }
 
 /* Returns a copy of the counts, allocated in `scope`; NULL: all counts are 0, so no ICRC was
@@ -613,6 +657,7 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
     smcr_collect_flow_sizes_fill(entry, &flow->sizes, scope);
     fill_from_order(entry, flow, collection);
     entry->pause = smcr_pause_flow_report(&flow->pause, scope);
+    entry->recovery = smcr_recovery_report(&flow->recovery, scope);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);

@@ -35,6 +35,17 @@ unproven_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return count > silent ? count - silent : 0;
 }
 
+/* Returns the number of packets of the flow that were lost upstream of the capture point, and each
+ * retransmitted alone after a NAK (selective repeat); 0 if the sender goes back (go-back-N). Then
+ * the packets after the lost one come a second time, and count as retransmitted. */
+static uint64_t
+alone_of(const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_recovery_t *recovery = flow->recovery;
+
+    return recovery && recovery->selective ? recovery->refilled : 0;
+}
+
 /* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
  * findings explain the retransmissions. The number does not include retransmissions after RNR NAKs,
  * and not the last packets of a link group that has ended (find_group_end()). */
@@ -45,7 +56,7 @@ lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
     uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
     uint64_t repeats = smcr_figure_or_zero(causes->nak) + smcr_figure_or_zero(causes->read) +
-                       unproven_packets_of(finder, flow);
+                       unproven_packets_of(finder, flow) + alone_of(flow);
 
     if (is_explained_elsewhere(finder, flow))
         return 0;
@@ -89,6 +100,7 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
         smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
         if (smcr_finding_flow_silence(finder, flow))
             subtract_silent(&sum.repeated_after, smcr_figure_or_zero(flow->silent_repeated));
+        sum.repeated_after.nak += alone_of(flow);
         *naks += peer ? smcr_figure_or_zero(peer->nak.psn_sequence) : 0;
     }
     return sum;
@@ -161,7 +173,8 @@ are_lost_upstream(const smcr_entry_rdma_t *sum)
 static const char *
 place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_t naks)
 {
-    bool is_in_order = !smcr_finder_notice(finder, "smcr.out_of_order").count;
+    bool is_in_order = !smcr_finder_notice(finder, "smcr.out_of_order").count ||
+                       (alone_of(sum) && !sum->recovery->reordered);
 
     if (!sum->missing && !sum->repeated_after.read)
         return finder->report->capture.check_icrc == SMCR_FIGURE_YES
@@ -240,12 +253,13 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
         smcr_finding_trouble_hosts(finder, trouble));
 
     if (is_proven(causes))
-        return wmem_strdup_printf(finder->scope, "%s; %s retransmitted (%s)%s",
+        return wmem_strdup_printf(finder->scope, "%s; %s retransmitted (%s)%s%s",
                                   place_of_loss(finder, sum, naks), packets,
                                   SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
                                                     {causes->read, "after lost READ responses"},
                                                     {causes->timeout, "after timeouts"},
                                                     {causes->unknown, "with cause unknown"}),
+                                  alone_of(sum) ? ", each alone (selective repeat)" : "",
                                   duration_text(finder, trouble));
     return wmem_strdup_printf(
         finder->scope, "%s retransmitted%s%s", packets, unproven_cause(finder, causes),

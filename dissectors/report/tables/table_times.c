@@ -11,17 +11,23 @@
     X(ack_time_s, "request to ACK")                                                                \
     X(completion_time_s, "message complete")                                                       \
     X(ce_to_cnp_s, "CE to CNP")
+#define OF_RECOVERY(X) /* members of an RDMA flow's member `recovery` */                           \
+    X(gap_to_nak_s, "gap to NAK")                                                                  \
+    X(nak_to_resend_s, "NAK to retransmission")                                                    \
+    X(timeout_s, "timeout")                                                                        \
+    X(late_s, "late by")
 #define OF_DIRECTION(X)                                                                            \
     X(answer_time_s, "program's answer")                                                           \
     X(reader_time_s, "full to read")                                                               \
     X(read_reported_s, "read reported")
 
 #define NAME(name, text) OF_##name,
-typedef enum { OF_FLOW(NAME) OF_DIRECTION(NAME) OF_SETUP, KINDS } times_kind_t;
+typedef enum { OF_FLOW(NAME) OF_RECOVERY(NAME) OF_DIRECTION(NAME) OF_SETUP, KINDS } times_kind_t;
 #undef NAME
 
 #define TEXT(name, text) text,
-static const char *const texts[KINDS] = {OF_FLOW(TEXT) OF_DIRECTION(TEXT) "connection setup"};
+static const char *const texts[KINDS] = {
+    OF_FLOW(TEXT) OF_RECOVERY(TEXT) OF_DIRECTION(TEXT) "connection setup"};
 #undef TEXT
 
 /* The times of a report, by kind. NULL: no sample. */
@@ -44,14 +50,20 @@ add_connection(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_conne
 static void
 add_flow(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_rdma_t *flow)
 {
+    const smcr_entry_flow_recovery_t *recovery = flow->recovery;
 #undef ADD
 #define ADD(name, text) smcr_distribution_join_times(&(*all)[OF_##name], scope, flow->name);
     OF_FLOW(ADD)
+#undef ADD
+#define ADD(name, text) smcr_distribution_join_times(&(*all)[OF_##name], scope, recovery->name);
+    if (recovery) {
+        OF_RECOVERY(ADD)
+    }
 }
 
 #define QUANTILE(per_mille) smcr_distribution_quantile(times, per_mille)
 #define TIMES(X)                                                                                   \
-    X(TEXT, "Time", "time", 18, texts[kind])                                                       \
+    X(TEXT, "Time", "time", 22, texts[kind])                                                       \
     X(COUNT, "Samples", "samples", 8, times->count)                                                \
     X(SECONDS, "Min (s)", NULL, 12, times->min)                                                    \
     X(SECONDS, "Mean (s)", NULL, 12, times->sum / times->count)                                    \

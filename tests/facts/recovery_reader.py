@@ -1,0 +1,219 @@
+"""
+How the two ends of RDMA flows recover from loss and disorder: gaps, NAKs, steps back, timeouts. It
+has the verdicts of rc_reader.py, a second reader of the bytes, and all packets at once: it looks
+ahead where the plugin keeps what may still change. Times are nanoseconds.
+"""
+
+import collections
+
+import rc_reader
+
+TIMER = 64_000_000  # a pause that no NAK explains
+UNIT, BUSY, MOST_OF_TIMER = 4096, 1.05, 4  # of the Local ACK Timeout
+COUNTS = ("go_back_n", "selective", "refilled", "needless", "reordered", "unfilled")
+TIMES = ("gap_to_nak_s", "nak_to_resend_s", "timeout_s", "retry_s", "late_s")
+
+
+class Flow:
+    """The requests of a flow with their verdicts, and the responses to them, in order."""
+
+    def __init__(self):
+        self.events = []
+
+    def requests_after(self, position):
+        return [
+            (at, event)
+            for at, event in enumerate(self.events[position + 1 :], position + 1)
+            if event[0] == "request"
+        ]
+
+
+def is_response(header):
+    return header.opcode in rc_reader.RESPONSES
+
+
+def is_ack(header):
+    return header.opcode != rc_reader.ACKNOWLEDGE or header.syndrome & 0xE0 == 0
+
+
+def flows_of(headers):
+    """{number of a flow: Flow}; of copies nothing is read."""
+    found = collections.defaultdict(Flow)
+    for header, verdict in zip(headers, rc_reader.judge(headers), strict=True):
+        if rc_reader.transport(header) != rc_reader.RC or verdict.verdict == "copy":
+            continue
+        if not is_response(header):
+            found[header.flow].events.append(("request", header, verdict))
+        elif header.reverse >= 0:
+            found[header.reverse].events.append(("response", header, verdict))
+    return found
+
+
+def highest_before(flow):
+    """The highest PSN of the requests before each event; None before the first."""
+    highest, found = None, []
+    for kind, header, _ in flow.events:
+        found.append(highest)
+        if kind == "request" and (highest is None or rc_reader.distance(header.psn, highest) > 0):
+            highest = header.psn
+    return found
+
+
+def gaps_of(flow):
+    """[(first PSN, how many are missing, position of the request after them)]"""
+    return [
+        ((header.psn - verdict.absent) % rc_reader.PSNS, verdict.absent, at)
+        for at, (kind, header, verdict) in enumerate(flow.events)
+        if kind == "request" and verdict.absent
+    ]
+
+
+def gap_of(gaps, psn, at):
+    """The last gap before the event that has the PSN; None."""
+    for gap in reversed(gaps):
+        if gap[2] < at and 0 <= rc_reader.distance(psn, gap[0]) < gap[1]:
+            return gap
+    return None
+
+
+def naks_of(flow):
+    """[position] of NAKs for a PSN sequence error, but for those in a wait after an RNR NAK."""
+    found, waiting = [], None
+    for at, (kind, header, _) in enumerate(flow.events):
+        if kind == "request":
+            if waiting == header.psn:
+                waiting = None
+        elif header.opcode == rc_reader.ACKNOWLEDGE and header.syndrome == rc_reader.SEQUENCE_ERROR:
+            found += [at] if waiting is None else []
+        elif rc_reader.is_rnr(header.syndrome) and header.opcode == rc_reader.ACKNOWLEDGE:
+            waiting = header.psn
+        elif waiting is not None and is_ack(header):
+            waiting = waiting if rc_reader.distance(header.psn, waiting) < 0 else None
+    return found
+
+
+def answers_of(flow, naks):
+    """[(position of the last NAK, positions of requests with its PSN)], one for each NAK that is no
+    other of the same PSN before the first request with it."""
+    found = []
+    for at in naks:
+        psn = flow.events[at][1].psn
+        same = [each for each in found if flow.events[each[0]][1].psn == psn]
+        requests = [place for place, event in flow.requests_after(at) if event[1].psn == psn]
+        later = min(
+            (each for each in naks if each > at and flow.events[each][1].psn == psn), default=None
+        )
+        if later is not None and not [each for each in requests if each < later]:
+            continue
+        found.append((at, [each for each in requests if later is None or each < later]))
+        del same
+    return found
+
+
+def went_on(flow, highest, at, asked):
+    """go_back_n or selective, by the requests after that one; None."""
+    psn = flow.events[at][1].psn
+    if highest[at] is None or rc_reader.distance(highest[at], psn) <= 0:
+        return None
+    for place, (_, header, _) in flow.requests_after(at)[:1]:
+        if rc_reader.distance(header.psn, highest[place]) > 0:
+            return "selective"
+        if rc_reader.distance(header.psn, psn) > 0:
+            return "go_back_n"
+    return None
+
+
+def recovery_of(flow):
+    """What the report should say of the flow: counts, and samples of times; None: nothing."""
+    found = {**dict.fromkeys(COUNTS, 0), **{name: [] for name in TIMES}, "depth": []}
+    highest, gaps, naks = highest_before(flow), gaps_of(flow), naks_of(flow)
+    named, late = set(), {}  # positions of gaps; of late packets that no NAK named
+    verdict = lambda at: flow.events[at][2].verdict  # noqa: E731
+    time = lambda at: flow.events[at][1].time  # noqa: E731
+    taken = set()
+    for at in naks:
+        gap = gap_of(gaps, flow.events[at][1].psn, at)
+        if gap and gap not in named:
+            named.add(gap)
+            found["gap_to_nak_s"].append(time(at) - time(gap[2]))
+    for at, requests in answers_of(flow, naks):
+        if not requests:
+            continue
+        first, others = requests[0], requests[1:]
+        again = [
+            each
+            for each in others[:1]
+            if verdict(first) == "late"
+            and verdict(each) == "repeat"
+            and time(each) < time(at) + TIMER
+            and not flow.events[each][2].taken
+        ]
+        taken.add(first)
+        if again:
+            late[first] = True
+            first = again[0]
+        found["nak_to_resend_s"].append(time(first) - time(at))
+        found["refilled"] += verdict(first) == "late"
+        how = went_on(flow, highest, first, naks)
+        if how:
+            found[how] += 1
+    for at, (kind, _, each) in enumerate(flow.events):
+        if kind == "request" and each.verdict == "late" and at not in taken:
+            late[at] = each.cause in ("-", "none")
+    for at, is_reordered in sorted(late.items()):
+        if not is_reordered:
+            found["refilled"] += 1
+            continue
+        psn = flow.events[at][1].psn
+        found["reordered"] += 1
+        found["depth"].append(max(1, rc_reader.distance(highest[at], psn)))
+        gap = gap_of(gaps, psn, at)
+        if gap:
+            found["late_s"].append(time(at) - time(gap[2]))
+    found["needless"] = sum(
+        kind == "request" and each.verdict == "repeat" and each.taken
+        for kind, _, each in flow.events
+    )
+    found["unfilled"] = sum(each[1] for each in gaps) - sum(
+        kind == "request" and each.verdict == "late" and gap_of(gaps, header.psn, at) is not None
+        for at, (kind, header, each) in enumerate(flow.events)
+    )
+    found["timeout_s"], found["retry_s"] = timeouts_of(flow)
+    is_rare = (
+        gaps
+        or naks
+        or any(
+            kind == "request" and each.verdict in ("late", "repeat")
+            for kind, _, each in flow.events
+        )
+    )
+    return found if is_rare else None
+
+
+def timeouts_of(flow):
+    """How long the sender's timer had run before each step back by it; of these the retries."""
+    acked, acked_time, first_sent, last, all_of_them, retries = None, 0, {}, None, [], []
+    for kind, header, verdict in flow.events:
+        if kind == "response":
+            if is_ack(header) and (acked is None or rc_reader.distance(header.psn, acked) > 0):
+                acked, acked_time = header.psn, header.time
+            continue
+        if verdict.step and (last is None or verdict.step != last[0]):
+            sent = first_sent.get(header.psn) if verdict.verdict == "repeat" else None
+            since = max(sent or 0, acked_time, last[1] if last else 0)
+            waited = header.time - since if sent else 0
+            if verdict.cause == "timeout" and waited >= TIMER:
+                all_of_them.append(waited)
+                retries += [waited] if last and last[2] == header.psn else []
+            last = (verdict.step, header.time, header.psn)
+        first_sent.setdefault(header.psn, header.time)
+    return all_of_them, retries
+
+
+def ack_timeout(retries):
+    """The largest n that no retry undercuts, if none is too long for it."""
+    if not retries:
+        return None
+    fitting = [n for n in range(1, 32) if UNIT << n <= min(retries) * BUSY]
+    most = (UNIT << fitting[-1]) * MOST_OF_TIMER * BUSY if fitting else 0
+    return fitting[-1] if max(retries) <= most else None

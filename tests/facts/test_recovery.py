@@ -1,0 +1,212 @@
+"""
+Recovery from loss and disorder: the report says of each flow what a reader of the bytes finds, in
+all captures of RoCE, and in captures made at random, in which the network loses, delays and
+reorders packets between a sender that goes back and one that repeats selectively.
+"""
+
+import collections
+import random
+import sys
+
+import histograms
+import pytest
+import rc_reader
+import recovery_reader
+from bed import STORIES, TOP
+from report_flows import key_of
+from report_runs import ALL_TWO, parse, print_json
+from test_fabric import FABRIC, REAL, read
+
+sys.path.insert(0, str(TOP / "tests" / "synth"))
+from smcsynth import roce  # noqa: E402
+from smcsynth.capture import Capture  # noqa: E402
+from smcsynth.story import CLIENT_V2, SERVER_V2  # noqa: E402
+
+STORY = TOP / "captures" / STORIES / "selective-repeat-near-receiver.pcap.gz"
+SEEDS = range(18)
+CLIENT_QP, SERVER_QP, PSN_MOST = 0x101, 0x202, 0xFFFFFF
+
+
+def report_of(tshark, path):
+    return parse(print_json(tshark, tshark.bed.capture(path), ALL_TWO))
+
+
+def found_of(report):
+    """{(source, destination, queue pair): its recovery} of flows that share the key with no other."""
+    keys = collections.Counter(map(key_of, report["rdma_flows"]))
+    return {
+        key_of(flow): flow["recovery"] for flow in report["rdma_flows"] if keys[key_of(flow)] == 1
+    }
+
+
+def expected_of(headers, numbers):
+    """The same of the bytes."""
+    flows = recovery_reader.flows_of(headers)
+    return {
+        (rc_reader.text(source), rc_reader.text(target), qpn): recovery_reader.recovery_of(
+            flows[number]
+        )
+        for (source, target, qpn), number in numbers.items()
+        if number in flows
+    }
+
+
+def distribution(samples):
+    seconds = [each / 1e9 for each in samples]
+    return {
+        "count": len(seconds),
+        "sum": pytest.approx(sum(seconds)),
+        "min": min(seconds, default=None),
+        "max": max(seconds, default=None),
+        "histogram": histograms.of(seconds),
+    }
+
+
+def as_told(recovery):
+    """What the reader finds, in the members of the report."""
+    if recovery is None:
+        return None
+    depth = recovery["depth"]
+    return {
+        **{name: recovery[name] for name in recovery_reader.COUNTS},
+        **{name: distribution(recovery[name]) for name in recovery_reader.TIMES},
+        "ack_timeout": recovery_reader.ack_timeout(recovery["retry_s"]),
+        "reorder_depth": (len(depth), sum(depth), max(depth, default=None)),
+    }
+
+
+def in_short(recovery):
+    """The same of the report."""
+    if recovery is None:
+        return None
+    depth = recovery["reorder_depth"]
+    times = {
+        name: {key: each for key, each in recovery[name].items() if key != "sum_of_squares"}
+        for name in recovery_reader.TIMES
+    }
+    return {
+        **recovery,
+        **times,
+        "reorder_depth": (depth["count"], depth["sum"], depth["max"]),
+    }
+
+
+def differences(report, headers, numbers):
+    found, expected = found_of(report), expected_of(headers, numbers)
+    return {
+        key: (in_short(found[key]), as_told(expected[key]))
+        for key in found
+        if key in expected and in_short(found[key]) != as_told(expected[key])
+    }
+
+
+@pytest.mark.parametrize("name", [*FABRIC, *REAL])
+def test_recovery_is_that_of_the_bytes(tshark, name):
+    folder, suffix = ("real", ".pcapng") if name in REAL else ("fabric", ".pcapng.gz")
+    path = TOP / "captures" / folder / f"{name}{suffix}"
+    assert differences(report_of(tshark, path), *read(name)) == {}
+
+
+# ---- at random ----
+
+
+class Pair:
+    """Two queue pairs, and a capture of what passes. The receiver answers; the network has faults.
+    Without a NAK the sender waits for its timer."""
+
+    def __init__(self, dice, selective):
+        self.dice, self.selective, self.capture = dice, selective, Capture()
+        self.psn, self.acked = PSN_MOST - dice.randrange(40), None
+        self.sport = rc_reader.udp_source_port(CLIENT_QP, SERVER_QP)
+
+    def add(self, source, target, ib):
+        self.capture.add(roce.rocev2_frame(source, target, ib, sport=self.sport))
+        self.capture.now += self.dice.randrange(150, 400)
+
+    def request(self, psn):
+        header = roce.bth(roce.WRITE_ONLY, dest_qp=SERVER_QP, psn=psn, ack_request=True)
+        self.add(CLIENT_V2, SERVER_V2, header + roce.reth(0x10000, 0x1234, 8) + b"8 bytes.")
+
+    def answer(self, psn, syndrome=0x1F):
+        header = roce.bth(roce.ACKNOWLEDGE, dest_qp=CLIENT_QP, psn=psn)
+        self.add(SERVER_V2, CLIENT_V2, header + roce.aeth(syndrome, 1))
+
+    def next(self, count=1):
+        self.psn = (self.psn + count) % rc_reader.PSNS
+        return self.psn
+
+    def in_order(self):
+        for _ in range(self.dice.randrange(1, 5)):
+            self.request(self.next())
+        self.answer(self.psn)
+
+    def lost(self, upstream):
+        """A packet is lost, others follow, and a NAK names it."""
+        first, after = self.next(), self.dice.randrange(1, 4)
+        if not upstream:
+            self.request(first)
+        for _ in range(after):
+            self.request(self.next())
+        self.answer(first, rc_reader.SEQUENCE_ERROR)
+        if self.dice.random() < 0.3:
+            self.answer(first, rc_reader.SEQUENCE_ERROR)
+        for each in range(1 if self.selective else after + 1):
+            self.request((first + each) % rc_reader.PSNS)
+
+    def disorder(self):
+        """A packet comes late; sometimes a NAK has asked for it, and it comes twice."""
+        first = self.next()
+        for _ in range(self.dice.randrange(1, 4)):
+            self.request(self.next())
+        asks = self.dice.random() < 0.5
+        if asks:
+            self.answer(first, rc_reader.SEQUENCE_ERROR)
+        self.request(first)
+        if asks:
+            for each in range(rc_reader.distance(self.psn, first) + 1):
+                self.request((first + each) % rc_reader.PSNS)
+
+    def timeouts(self):
+        """Some tries of two packets, and perhaps an answer."""
+        first, second = self.next(), self.next()
+        for at in range(self.dice.randrange(2, 5)):
+            self.capture.now += at and self.dice.randrange(67_200, 90_000)
+            self.request(first)
+            self.request(second)
+        self.request(self.next())
+
+    def not_captured(self):
+        self.next()
+        self.in_order()
+
+
+def random_capture(seed):
+    dice = random.Random(seed)
+    pair = Pair(dice, selective=seed % 2)
+    faults = [pair.disorder, lambda: pair.lost(True), lambda: pair.lost(False)]
+    faults += [pair.timeouts, pair.not_captured] if seed % 3 == 0 else []
+    for _ in range(dice.randrange(8, 25)):
+        pair.in_order()
+        dice.choice(faults)()
+        if dice.random() < 0.8:
+            pair.answer(pair.psn)
+    pair.in_order()
+    return pair.capture
+
+
+def test_random_recovery(tshark):
+    """As a reader of the bytes finds it; and the captures have everything that it can find."""
+    wrong, total = {}, collections.Counter()
+    for seed in SEEDS:
+        path = tshark.bed.scratch / f"recovery-{seed}.pcap"
+        path.write_bytes(random_capture(seed).pcap())
+        headers, numbers = rc_reader.headers(path)
+        report = report_of(tshark, path)
+        wrong |= {(seed, *key): each for key, each in differences(report, headers, numbers).items()}
+        for each in filter(None, expected_of(headers, numbers).values()):
+            total.update({name: each[name] for name in recovery_reader.COUNTS})
+            total.update({name: len(each[name]) for name in recovery_reader.TIMES})
+    assert wrong == {}
+    assert {
+        name for name in (*recovery_reader.COUNTS, *recovery_reader.TIMES) if total[name] < 3
+    } <= {"needless"}
