@@ -21,7 +21,7 @@ ONCE_SAID = [
     ("WRITEs that a lost CDC message has announced", "6.12-v2-c-three-conns", [23]),
     ("WRITEs of a message, though one is lost", "6.1-v1-c-three-conns", [209]),
     ("what was read, though a lost message announced it", "6.1-v1-c-three-conns", [211]),
-    ("bytes not read, though the reader's last message is lost", "6.1-v1-c-three-conns", [253]),
+    ("bytes not read, though the reader's last message is lost", "peer-exit", [97]),
     (
         "an option that is missing, though both sides have it",
         "6.1-v1-h4-two-links-rkeys",

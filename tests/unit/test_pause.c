@@ -363,6 +363,22 @@ check_standstill(void)
     }
 }
 
+/* Where the speed is not known, a pause lasts for certain only up to a frame that renews or ends it
+ * in time: here each pause is over on the slowest link before the next frame comes. */
+static void
+check_over_before_the_next(void)
+{
+    scene_t scene;
+
+    begin(&scene, 0);
+    packets(&scene, 9 * MS);
+    for (unsigned i = 10; i <= 60; i++)
+        pfc(&scene, i * MS, PORT, 1 << 3, 1000);
+    packet(&scene, 61 * MS);
+    expect_still(&scene, 0, 0);
+    end(&scene);
+}
+
 /* PAUSE frames stop packets without a VLAN tag, too; PFC does not say whether it does. */
 static void
 check_untagged(void)
@@ -528,6 +544,7 @@ main(int argc, char **argv)
     g_test_add_func("/pause/many", check_many);
     g_test_add_func("/pause/durations", check_durations);
     g_test_add_func("/pause/standstill", check_standstill);
+    g_test_add_func("/pause/over-before-the-next", check_over_before_the_next);
     g_test_add_func("/pause/untagged", check_untagged);
     g_test_add_func("/pause/switch", check_switch);
     g_test_add_func("/pause/other-packets", check_other_packets);
