@@ -870,8 +870,16 @@ EVERY = [
             "cut-answers-fail-handshakes",
             "dissectors/report/collect/handshake_end.c",
             "facts/test_truths.py::test_what_was_once_said_in_turn",
-            "counted->conn->fallback.kind || may_have_answer(counted, tcp) ||",
-            "counted->conn->fallback.kind || (false && may_have_answer(counted, tcp)) ||",
+            "counted->conn->fallback.kind || may_have_answer(counted, tcp, sender) ||",
+            "counted->conn->fallback.kind || (0 && may_have_answer(counted, tcp, sender)) ||",
+        ),
+        (
+            TRUTHS,
+            "first-psn-of-any-message",
+            "dissectors/state/flow/packet_flow.c",
+            "unit/test_rules_link.c",
+            "if (arrival->other_first_psn && llc->type == SMCR_LLC_CONFIRM_LINK)",
+            "if (arrival->other_first_psn && llc->type)",
         ),
         (
             FINDINGS,

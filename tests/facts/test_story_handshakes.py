@@ -98,6 +98,20 @@ def echoes(answer):
     return scene
 
 
+def answer_breaks_off(connection):
+    """The server closes the connection within its Decline."""
+    propose(connection)
+    connection.tcp.send("server", clc_decline(diagnosis=INTERNAL)[:20])
+    connection.tcp.close("server")
+
+
+def proposal_breaks_off(connection):
+    """Nobody has to answer a Proposal that is not complete."""
+    connection.tcp.handshake()
+    connection.tcp.send("client", connection.proposal()[:30])
+    connection.tcp.close("server")
+
+
 def fast_open(connection):
     request = b"GET / HTTP/1.1\r\n\r\n"
     connection.tcp.segment("client", "S", request, USUAL_OPTIONS + SMC_OPTION + COOKIE)
@@ -211,6 +225,18 @@ STORIES = {
         "handshake_failed",
         ["with other data: it has no SMC"],
     ),
+    "answer breaks off": (
+        answer_breaks_off,
+        "failed",
+        "message_short",
+        ["the server closed it", "CLC Proposal (frame 4), answered with a part of a CLC message"],
+    ),
+    "Proposal breaks off": (
+        proposal_breaks_off,
+        "unknown",
+        "message_short",
+        ["format broken by the client"],
+    ),
     "Fast Open": (
         fast_open,
         "tcp",
@@ -266,6 +292,8 @@ STORIES = {
     ),
 }
 UNSAID = {
+    "answer breaks off": ["not answered", "only echoed"],
+    "Proposal breaks off": ["failed", "not answered", "only echoed"],
     "one declines": ["Decline as data"],
     "soon declined": ["Decline as data", "to set up"],
     "Confirm is lost": ["is a port left out", "no RoCE packet"],

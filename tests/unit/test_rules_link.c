@@ -67,6 +67,27 @@ test_first_packet(void)
     }
 }
 
+/* The first captured packet has another PSN than its sender announced. Any number of packets may be
+ * missing before it, but none before CONFIRM LINK. */
+static void
+test_first_psn(void)
+{
+    const uint32_t psns[] = {CLIENT_PSN, CLIENT_PSN + 100, CLIENT_PSN + 200000, CLIENT_PSN - 1};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(psns); i++)
+        for (unsigned confirms = 0; confirms < 2; confirms++) {
+            capture_t capture;
+            capture_open(&capture);
+            first_contact(&capture);
+            play_llc_on(&capture, HOST(CLIENT), qp_of_side(SERVER), psns[i],
+                        confirms ? confirm_link(CLIENT, 1)
+                                 : (smcr_llc_t){.type = SMCR_LLC_TEST_LINK});
+            g_assert_cmpint(strstr(events(&capture), "psn_wrong") != NULL, ==,
+                            confirms && i >= 2);
+            capture_close(&capture);
+        }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -74,5 +95,6 @@ main(int argc, char **argv)
     g_test_add_func("/rules/link/number of response", test_number_of_response);
     g_test_add_func("/rules/link/number of request", test_number_of_request);
     g_test_add_func("/rules/link/first packet", test_first_packet);
+    g_test_add_func("/rules/link/first PSN", test_first_psn);
     return g_test_run();
 }

@@ -540,6 +540,9 @@ typedef struct smcr_collect_conn_stats {
     smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
     uint64_t clc_bytes[2];                 /* bytes of CLC messages; index: 0 from the client, 1
                                               from the server */
+    bool has_cut_clc[2];                   /* a CLC message of this sender may be complete, but is
+                                              not captured to its end or has an unknown type; index
+                                              as `clc_bytes` */
     const char *offered_eids;              /* user EIDs of the Proposal, separated by commas; NULL:
                                               the Proposal has none or was not captured */
     uint8_t version;                       /* SMC version of Accept or Confirm; 0: not known */

@@ -380,6 +380,7 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     uint8_t type = clc->header.type;
 
     counted->clc_bytes[from_server] += clc->length;
+    counted->has_cut_clc[from_server] |= !clc->complete && !clc->malformed;
     if (type < G_N_ELEMENTS(counted->clc) && !counted->clc[type].frame) {
         counted->clc[type] = when;
         if (type == SMCR_CLC_CONFIRM && !counted->on_roce)

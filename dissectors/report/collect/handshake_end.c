@@ -97,22 +97,28 @@ first_to_close(const smcr_collect_tcp_facts_t *tcp)
     return !fin[0].frame || (fin[1].frame && fin[1].frame < fin[0].frame);
 }
 
-/* Whether an end sent bytes that are not known to be CLC. They may be the answer to the last CLC
- * message: the capture may have truncated their segments, so that the message is not recognised. */
+/* Whether the last CLC message, of the role `sender`, may have an answer that the capture has
+ * truncated: an end sent bytes that are not known to be CLC, or a CLC message that may be
+ * complete. */
 static bool
-may_have_answer(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
+may_have_answer(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+                unsigned sender)
 {
-    return !has_only_clc(counted, tcp, 0) || !has_only_clc(counted, tcp, 1);
+    return counted->has_cut_clc[!sender] || !has_only_clc(counted, tcp, 0) ||
+           !has_only_clc(counted, tcp, 1);
 }
 
 /* Fills in how a handshake without a result ended; returns false if TCP has not ended it. After a
- * Confirm that TCP acknowledged the connection goes over RDMA, so the end of TCP says nothing. */
+ * Confirm that TCP acknowledged the connection goes over RDMA, so the end of TCP says nothing. If
+ * the last CLC message itself is incomplete, nobody had to answer it. */
 static bool
 find_end(smcr_entry_conn_handshake_end_t *entry, const handshake_t *handshake)
 {
     const smcr_collect_tcp_facts_t *tcp = handshake->tcp;
     int closer = first_to_close(tcp);
 
+    if (handshake->conn->partial_clc[handshake->sender])
+        return false;
     if (is_unacknowledged(handshake)) {
         entry->kind = SMCR_FIGURE_HANDSHAKE_UNACKNOWLEDGED;
         entry->by = smcr_figure_role(!handshake->sender);
@@ -163,9 +169,11 @@ smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
     smcr_entry_clear(entry, &smcr_entry_conn_handshake_end_description);
     if (got_other_data(counted, tcp))
         fill_other_data(entry, tcp, fallback);
-    else if (counted->conn->fallback.kind || may_have_answer(counted, tcp) ||
+    else if (counted->conn->fallback.kind || may_have_answer(counted, tcp, sender) ||
              !find_end(entry, &handshake))
         return NULL;
+    if (counted->conn->partial_clc[!sender])
+        entry->answer = "a part of a CLC message";
     entry->step = step; /* the words of clc_step are in the order of CLC's types */
     entry->from_frame = handshake.sent;
     entry->sent = handshake.newest->sent;

@@ -59,7 +59,7 @@ step_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *en
 static const char *
 doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
 {
-    bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER;
+    bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER && !end->answer;
 
     return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
                ? ": option only echoed, or a firewall"
@@ -97,6 +97,16 @@ unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *
         waited_text(finder, end), meaning);
 }
 
+/* Returns text that says whether the last CLC message was acknowledged and answered. */
+static const char *
+fate_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *end)
+{
+    if (end->acknowledged != SMCR_FIGURE_YES)
+        return "not acknowledged";
+    return end->answer ? wmem_strdup_printf(finder->scope, "answered with %s", end->answer)
+                       : "acknowledged and not answered";
+}
+
 /* Returns the rest of the sentence: how the handshake ended. */
 static const char *
 end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
@@ -116,9 +126,7 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
         return wmem_strdup_printf(
             finder->scope, "the %s %s it %s after %s, %s%s", by,
             end->kind == SMCR_FIGURE_HANDSHAKE_RESET ? "reset" : "closed",
-            waited_text(finder, end), step_text(finder, end),
-            end->acknowledged == SMCR_FIGURE_YES ? "acknowledged and not answered"
-                                                 : "not acknowledged",
+            waited_text(finder, end), step_text(finder, end), fate_text(finder, end),
             doubt_of_server(end));
     }
 }

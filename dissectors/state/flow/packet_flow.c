@@ -80,31 +80,39 @@ report_above_mtu(const smcr_arrival_t *arrival)
                        arrival->roce->payload_length, mtu);
 }
 
-/* Reports a first packet whose PSN does not fit the PSN that its sender announced in CLC or ADD
- * LINK. If the PSN is up to ABSENT_MAX higher, earlier packets are missing in the capture. If it is
- * lower, or much higher, it is wrong. */
+/* Notes a first captured packet whose PSN does not fit the PSN that its sender announced in CLC or
+ * ADD LINK: it is lower, or more than ABSENT_MAX higher. */
 static void
-report_initial_psn(const smcr_arrival_t *arrival)
+note_initial_psn(smcr_arrival_t *arrival)
 {
     const smcr_flow_t *flow = &arrival->qp->traffic.flow;
     uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
-
     int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
 
     if (flow->first && !flow->psn_history.used && (ahead < 0 || ahead > ABSENT_MAX))
-        smcr_event_add(arrival, SMCR_EVENT_psn_wrong,
-                       "The first packet has PSN %u, but its sender announced %u",
-                       arrival->roce->psn, announced);
+        arrival->other_first_psn = announced + 1;
 }
 
-/* Judges a request by its PSN. Reports a retransmission, a silent peer, a payload above the MTU and
- * a wrong first PSN. Returns what the receiver does with the request. */
+/* Reports a first packet that does not have the PSN that its sender announced (note_initial_psn()).
+ * This is certain of CONFIRM LINK only, which is the first message of each side on a link. Before
+ * any other message, any number of packets may be missing in the capture. */
+static void
+report_initial_psn(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
+{
+    if (arrival->other_first_psn && llc->type == SMCR_LLC_CONFIRM_LINK)
+        smcr_event_add(arrival, SMCR_EVENT_psn_wrong,
+                       "The first packet has PSN %u, but its sender announced %u",
+                       arrival->roce->psn, arrival->other_first_psn - 1);
+}
+
+/* Judges a request by its PSN. Reports a retransmission, a silent peer and a payload above the MTU.
+ * Returns what the receiver does with the request. */
 static smcr_flow_receiver_action_t
 judge_request(smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
 
-    report_initial_psn(arrival);
+    note_initial_psn(arrival);
     report_above_mtu(arrival);
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
@@ -975,6 +983,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
         return; /* unknown types and announcements of credits change nothing in the state */
     note_unread_deletion(arrival, llc);
+    report_initial_psn(arrival, llc);
     if (!llc->complete) {
         take_in_cut_llc(arrival, llc);
         return;

@@ -514,6 +514,9 @@ typedef struct {
                                certainly refused (smcr_flow_verdict_t); 0: not proven */
     smcr_when_t first_sent; /* frame and time at which a packet with this PSN was sent for the first
                                time; frame 0: not known */
+    uint32_t other_first_psn; /* PSN, plus 1, that the sender announced for its first packet, if
+                                 this is the first captured one, and its PSN is lower, or far
+                                 above; 0: otherwise */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
     uint16_t layer;        /* layer of the packet, which distinguishes the packets of one frame */
     smcr_record_t *record; /* record of the packet, to be filled with what is learned */
