@@ -907,6 +907,14 @@ EVERY = [
         ),
         (
             FINDINGS,
+            "consequence-of-a-later-failure",
+            "dissectors/report/findings/trouble.c",
+            "facts/test_stories.py::test_story[s02b-fw-roce-60s]",
+            "if (failed.frame && failed.frame < frame)",
+            "if (failed.frame && failed.frame > frame)",
+        ),
+        (
+            FINDINGS,
             "silence-before-its-cause",
             "dissectors/report/findings/on_silence.c",
             "facts/test_findings.py::test_silence_after_a_reset_comes_second",

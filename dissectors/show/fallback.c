@@ -51,7 +51,7 @@ decline_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     if (fallback->outside_subnet)
         wmem_strbuf_append(text, "; the server is outside the subnet of the client");
     if (fallback->roce_missing)
-        wmem_strbuf_append(text, "; RoCE of the link is not captured");
+        wmem_strbuf_append(text, "; no RoCE packet of the link is captured");
     if (fallback->clc_may_be_missing)
         wmem_strbuf_append(text, "; earlier CLC messages may be missing");
     return wmem_strbuf_get_str(text);

@@ -11,7 +11,7 @@ import traffic
 Fallback = collections.namedtuple("Fallback", "frame reason code")
 
 # What is added when the handshake was complete, but the link has not shown itself.
-NO_ROCE = "; RoCE of the link is not captured"
+NO_ROCE = "; no RoCE packet of the link is captured"
 
 # What decides: the first frame with the reason, the reason, the kernels' code of it (None: they
 # have none).

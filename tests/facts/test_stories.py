@@ -29,7 +29,10 @@ STORY = {
     ),
     "s02b-fw-roce-60s": (
         [r"[Nn]o packet from|no packet came back", r"10\.0\.0\.2", r"31\.\d s|30\.\d s"],
-        [r"TCP reset", r"fell back to TCP"],
+        [
+            r"TCP reset by the client.* as read; RoCE had failed before \(frame 256\)",
+            r"waiting for CONFIRM LINK \(0x02010000\); RoCE had failed before \(frame 256\)",
+        ],
         [DEAD_HOST, r"86\.5 s"],
     ),
     "s04-pmtu": (
@@ -40,7 +43,10 @@ STORY = {
             r"RoCE MTU is 4,096",
             r"frame 74\b",
         ],
-        [],
+        [
+            r"1 rejected \(normal with one device\)",
+            r"RDMA buffers failed \(0x09990003\); RoCE had failed before \(frame 74\)",
+        ],
         [DEAD_HOST, SLOW_PROGRAM],
     ),
     "s05-delay20": (
@@ -138,13 +144,13 @@ STORY = {
         [SLOW_PROGRAM, LOST],
     ),
     "s26-second-link-acl": (
-        [r"5\.\d+ s|link 2|10\.0\.1\.", r"ADD LINK"],
-        [],
-        [r"normal with one device", DEAD_HOST],
+        [r"^Link 2 \(10\.0\.1\.1 ↔ 10\.0\.1\.2\) never came up", r"5\.08 s after ADD LINK"],
+        [r"Links: 1 active, 1 never came up", r"QP 1235 0 2 never came up"],
+        [r"normal with one device", r"\blost\b(?! path)", DEAD_HOST],
     ),
     "s27-acl-failover": (
-        [r"[Ll]ink 1"],
-        [],
+        [r"^Link 1 .* is lost, .*: 1 connection moved to link 2, interrupted for at most 2\.01 s"],
+        [r"Links: 1 active, 1 lost"],
         [DEAD_HOST, SLOW_PROGRAM],
     ),
     "queue-pair-silent-host-alive": (

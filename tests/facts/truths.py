@@ -399,7 +399,7 @@ def look(tshark, path, passes=2, names=()):
     )
 
 
-LACKS = r"; (RoCE of the link is not captured|(earlier|the) CLC messages .*may be missing).*"
+LACKS = r"; (no RoCE packet of the link is captured|(earlier|the) CLC messages .*may be missing).*"
 DECLINED = re.compile(
     r"(?P<who>the \w+|one side) declined(?P<step> before any Proposal| after the \w+)?: (?P<why>.*)"
 )

@@ -232,6 +232,12 @@ smcr_finding_is_timeout(uint64_t code)
 
 /* ---- causes of a flow's trouble ---- */
 
+/* Returns the first packet of a trouble that RoCE between two hosts had before `frame`: requests
+ * got no answer up to the end of the capture, or packets were too big for the path. Frame 0: there
+ * is none, or an address is not known (NULL). */
+smcr_when_t smcr_finding_failed_before(const smcr_finder_t *finder, const char *one,
+                                       const char *other, uint32_t frame);
+
 /* Returns the link and the link group of the flow. Both are NULL for a flow of no link, and for the
  * rest entry of the flows, which has no index. */
 smcr_figure_flow_owner_t smcr_finding_flow_owner(const smcr_finder_t *finder,

@@ -25,13 +25,13 @@ typedef struct {
     wmem_array_t *frames; /* first frame of each connection, and the frame that names it */
 } late_conns_t;
 
-/* Returns "2 of them " if a host has reported the ends of some of the connections; "" if it has
- * reported the ends of all. */
+/* Returns "2 of them " if a host has reported the ends of some of the connections; "ports " if it
+ * has reported the ends of all. */
 static const char *
 which_are_named(const smcr_finder_t *finder, const late_conns_t *late)
 {
     if (late->named == late->count)
-        return "";
+        return "ports ";
     return wmem_strdup_printf(finder->scope, "%" PRIu64 " of them ", late->named);
 }
 
@@ -49,7 +49,7 @@ named_text(const smcr_finder_t *finder, const late_conns_t *late)
     if (by->named_frame.frame == 0)
         return wmem_strdup_printf(finder->scope, "; %sidentified from the smcss file of %s", which,
                                   by->named_by);
-    return wmem_strdup_printf(finder->scope, "; %sidentified from netlink (%s, frame %u)", which,
+    return wmem_strdup_printf(finder->scope, "; %sidentified from netlink of %s (frame %u)", which,
                               by->named_by, by->named_frame.frame);
 }
 
@@ -115,6 +115,8 @@ find_late_start(smcr_finder_t *finder)
     if (!late.count)
         return;
     bool same = are_items_of(&items, &late);
+    const char *conns = smcr_words_connections(finder->scope, late.earliest, late.count);
+    bool is_likely = g_str_has_prefix(conns, "probably "); /* the name, not the late start */
     if (same || (!late.filter && items.count))
         filter = items.filter;
     smcr_finder_add(finder,
@@ -123,9 +125,9 @@ find_late_start(smcr_finder_t *finder)
                                            .when = same ? items.first : late.earliest->first_frame,
                                            .frames = late.frames,
                                            .filter = filter},
-                    "%s: the capture starts mid-connection%s",
-                    smcr_words_connections(finder->scope, late.earliest, late.count),
-                    named_text(finder, &late));
+                    is_likely ? "The capture starts mid-connection: %s%s"
+                              : "%s: the capture starts mid-connection%s",
+                    conns, named_text(finder, &late));
 }
 
 /* ---- only one direction captured ---- */

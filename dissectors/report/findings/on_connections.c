@@ -195,6 +195,42 @@ rank_of_fallback(const smcr_entry_conn_fallback_t *fallback)
                                                    : SMCR_FINDING_BY_DECLINE;
 }
 
+/* Returns "; RoCE had failed before (frame 74)", if RoCE between the hosts of the connection had a
+ * trouble before `frame` that lasts: then the finding is a consequence. Else "". */
+static const char *
+earlier_failure_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
+                     uint32_t frame)
+{
+    smcr_when_t failed =
+        smcr_finding_failed_before(finder, conn->client.addr, conn->server.addr, frame);
+
+    if (!failed.frame)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; RoCE had failed before (frame %" PRIu32 ")",
+                              failed.frame);
+}
+
+/* Returns the reason of the fallback of connections, as the rest of a sentence. A timeout, or RDMA
+ * buffers that the peer does not confirm, may be the consequence of an earlier failure of RoCE,
+ * which then stands for the remarks after the reason. */
+static const char *
+fallback_text(const smcr_finder_t *finder, const alike_conns_t *group)
+{
+    const smcr_entry_conn_fallback_t *fallback = group->first->fallback;
+    bool needs_roce = smcr_finding_is_timeout(fallback->code) ||
+                      fallback->code == SMCR_CLC_DECLINE_REGISTER;
+    const char *reason = fallback->reason ? fallback->reason : "reason unknown";
+    const char *failure =
+        needs_roce ? earlier_failure_text(finder, group->first, fallback->frame.frame) : "";
+
+    if (*failure)
+        return wmem_strdup_printf(finder->scope, "%.*s%s", (int)strcspn(reason, ";"), reason,
+                                  failure);
+    return wmem_strdup_printf(
+        finder->scope, "%s%s%s", reason, other_cause(finder, group->first),
+        smcr_finding_is_timeout(fallback->code) ? icmp_text(finder, group) : "");
+}
+
 /* Finding: fallback to TCP for one reason. The option in the SYN offers SMC-R. Then one of three
  * events ends the negotiation (RFC 7609, 3.1 to 3.3): a Decline, a SYN-ACK without the option, or
  * TCP data instead of CLC messages. The sentence has the text of the diagnosis code, and another
@@ -213,9 +249,8 @@ find_fallback(smcr_finder_t *finder, const alike_conns_t *group)
                                .frames = group->frames,
                                .rank = rank_of_fallback(fallback),
                                .filter = filter_of_all(finder, group, "smcr.fallback")},
-        "%s %s: %s%s%s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
-        fallback->reason ? fallback->reason : "reason unknown", other_cause(finder, group->first),
-        smcr_finding_is_timeout(fallback->code) ? icmp_text(finder, group) : "");
+        "%s %s: %s", conns_text(finder, group), stayed ? "stayed on TCP" : "fell back to TCP",
+        fallback_text(finder, group));
 }
 
 /* Compares two reasons of fallbacks for sorting. The more severe reason comes first, then the
@@ -668,8 +703,10 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s, without a CDC close%s%s", reset_text(finder, is_reset, &group, ""),
-                    losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "");
+                    "%s, without a CDC close%s%s%s", reset_text(finder, is_reset, &group, ""),
+                    losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "",
+                    group.count ? earlier_failure_text(finder, group.first, notice.first.frame)
+                                : "");
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TCP_RESET,
                                            .count = over_tcp.count,

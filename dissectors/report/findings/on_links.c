@@ -61,16 +61,6 @@ reporter_text(const link_place_t *place)
                               smcr_figure_role_words[place->link->lost_by]);
 }
 
-/* Whether the link was active in some frame. */
-static bool
-was_active(const smcr_entry_link_t *link)
-{
-    SMCR_FIGURE_EACH(link_state, state, link->states)
-        if (state->state == SMCR_FIGURE_STATUS_ACTIVE)
-            return true;
-    return false;
-}
-
 /* Whether the link failed: its path is lost, or it never came up although both ends have set it
  * up. */
 static bool
@@ -80,7 +70,7 @@ has_failed(const smcr_entry_link_t *link)
                    link->state == SMCR_FIGURE_STATUS_DELETED;
 
     return smcr_words_link_is_lost(link) ||
-           (is_over && smcr_words_link_was_set_up(link) && !was_active(link));
+           (is_over && smcr_words_link_was_set_up(link) && !smcr_words_link_was_active(link));
 }
 
 /* Whether an earlier link of the group has failed on the same path. The finding of the earlier link
@@ -161,7 +151,7 @@ redundancy_text(const link_place_t *place, uint32_t frame)
     if (again.frame)
         return wmem_strdup_printf(place->finder->scope, "; no redundancy until frame %" PRIu32,
                                   again.frame);
-    if (!was_active(place->link))
+    if (!smcr_words_link_was_active(place->link))
         return "; no redundancy";
     return wmem_strdup_printf(place->finder->scope, "; no redundancy since frame %" PRIu32, frame);
 }
@@ -175,6 +165,8 @@ typedef struct {
                                known */
     uint64_t interruption;  /* upper bound of the longest interruption of a moved connection,
                                nanoseconds; 0: not known */
+    bool may_have_waited;   /* a writer of a moved connection waited for retransmissions, or it is
+                               not known whether it did */
     smcr_when_t first_move; /* first frame of a moved connection on its new link; frame 0: none */
     wmem_array_t *frames;   /* first frame of each moved connection on its new link */
 } failover_t;
@@ -219,6 +211,19 @@ add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last
         failover->interruption = MAX(failover->interruption, next->from_frame.time - last);
 }
 
+/* Whether a writer of the connection waited for retransmissions, or may have done so. */
+static bool
+may_have_waited(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_time_t *times[] = {conn->client_to_server.time,
+                                             conn->server_to_client.time};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++)
+        if (!times[i] || times[i]->retransmission_most_s)
+            return true;
+    return false;
+}
+
 /* Returns the number of connections that moved away from the link, with target and interruption of
  * the moves. A connection that moved away several times counts once. */
 static failover_t
@@ -236,13 +241,15 @@ gather_moves(const link_place_t *place)
             if (from->number == place->link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
+        failover.may_have_waited |= failover.moved > before && may_have_waited(conn);
         failover.moved = MIN(failover.moved, before + 1); /* a connection counts once, even if it
                                                              moved several times */
     }
     return failover;
 }
 
-/* Returns "3 connections moved to link 1, interrupted for at most 4.1 ms"; "" if no connection has
+/* Returns "3 connections moved to link 1, interrupted for at most 4.1 ms"; "3 connections moved to
+ * link 1 within 4.1 ms" if none of them waited for retransmissions; "" if no connection has
  * moved. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
@@ -256,7 +263,9 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
     if (failover->to != SMCR_FIGURE_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->interruption)
-        wmem_strbuf_append_printf(text, ", interrupted for at most %s",
+        wmem_strbuf_append_printf(text,
+                                  failover->may_have_waited ? ", interrupted for at most %s"
+                                                            : " within %s",
                                   smcr_words_duration(scope, failover->interruption));
     return wmem_strbuf_finalize(text);
 }

@@ -211,7 +211,7 @@ unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
                               may_be_copies(finder) ? ", or captured twice" : "");
 }
 
-/* Returns "; program waited 3.93 s (frame 1942)" for the longest time in which a writer
+/* Returns "; longest wait 3.93 s (frame 1942)" for the longest time in which a writer
  * waited for retransmissions; "" if no writer waited STALL or more. */
 static const char *
 longest_wait_text(const smcr_finder_t *finder)
@@ -225,7 +225,7 @@ longest_wait_text(const smcr_finder_t *finder)
                 longest = wait;
     if (!longest || longest->lasted_s < STALL)
         return "";
-    return wmem_strdup_printf(finder->scope, "; program waited %s (frame %" PRIu32 ")",
+    return wmem_strdup_printf(finder->scope, "; longest wait %s (frame %" PRIu32 ")",
                               smcr_words_duration(finder->scope, longest->lasted_s),
                               longest->begin_frame.frame);
 }

@@ -51,11 +51,13 @@ count_conns(const smcr_table_row_sink_t *taker)
 }
 
 /* Returns the state of the link: "LINK_ACTIVE"; "LINK_ACTIVE to frame 31" if the state is known up
- * to this frame only; NULL: not known. */
+ * to this frame only; "never came up" for a lost link that was not active before; NULL: not
+ * known. */
 static const char *
 state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
 {
-    const char *state = states[link->state];
+    const char *state =
+        smcr_words_link_never_came_up(link) ? "never came up" : states[link->state];
 
     if (!state || !link->state_frame.frame)
         return state;
@@ -132,21 +134,35 @@ fill_links(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* Returns the number of links by state: "Links: 2 active, 1 deleted". A rejected link is normal if
- * it was never used and its group has exactly one other link, which is active: a host without a
- * second device rejects the second link. */
+/* Whether the link is normal though it is rejected: it was never used, and its group has exactly
+ * one other link in the capture. A host without a second device rejects the second link. The type
+ * of the group is not known if a part of its messages is missing. */
+static bool
+is_rejected_as_usual(const smcr_entry_link_group_t *group, const smcr_entry_link_t *link)
+{
+    bool may_be_single =
+        group->type == SMCR_FIGURE_GROUP_SINGLE || group->type == SMCR_FIGURE_GROUP_UNKNOWN;
+
+    return link->state == SMCR_FIGURE_STATUS_REJECTED && may_be_single &&
+           group->links.length == 2 && smcr_words_link_is_unused(link) &&
+           !smcr_words_link_was_set_up(link);
+}
+
+/* Returns the number of links by state: "Links: 2 active, 1 deleted". */
 static const char *
 heading_of_links(const smcr_table_row_sink_t *taker)
 {
-    uint64_t counts[SMCR_FIGURE_STATUS_DELETED + 1] = {0}, normal = 0, all = 0;
+    uint64_t counts[SMCR_FIGURE_STATUS_DELETED + 1] = {0}, normal = 0, never = 0, all = 0;
     bool knows_clients = true;
 
     SMCR_FIGURE_EACH(link_group, group, taker->report->link_groups) {
         SMCR_FIGURE_EACH(link, link, group->links) {
-            bool is_normal = link->state == SMCR_FIGURE_STATUS_REJECTED &&
-                             group->type == SMCR_FIGURE_GROUP_SINGLE && group->links.length == 2 &&
-                             smcr_words_link_is_unused(link) && !smcr_words_link_was_set_up(link);
-            *(is_normal ? &normal : &counts[link->state]) += 1;
+            if (smcr_words_link_never_came_up(link))
+                never++;
+            else if (is_rejected_as_usual(group, link))
+                normal++;
+            else
+                counts[link->state]++;
             all++;
         }
         knows_clients &= !group->ends;
@@ -157,6 +173,7 @@ heading_of_links(const smcr_table_row_sink_t *taker)
         taker->scope, "Links: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {counts[SMCR_FIGURE_STATUS_ACTIVE], "active"},
                           {counts[SMCR_FIGURE_STATUS_UNCONFIRMED], "never confirmed"},
+                          {never, "never came up"},
                           {counts[SMCR_FIGURE_STATUS_LOST], "lost"},
                           {counts[SMCR_FIGURE_STATUS_DELETED], "deleted"},
                           {counts[SMCR_FIGURE_STATUS_REJECTED], "rejected"},

@@ -105,6 +105,28 @@ smcr_words_link_is_lost(const smcr_entry_link_t *link)
            link->lost_frame.frame;
 }
 
+/* Whether the link was active in some frame. */
+static inline bool
+smcr_words_link_was_active(const smcr_entry_link_t *link)
+{
+    SMCR_FIGURE_EACH(link_state, state, link->states)
+        if (state->state == SMCR_FIGURE_STATUS_ACTIVE)
+            return true;
+    return false;
+}
+
+/* Whether the link never came up: a host reports its path as lost, its announcement is captured, it
+ * was not active since then, and the capture has no packet of one of its directions at least. */
+static inline bool
+smcr_words_link_never_came_up(const smcr_entry_link_t *link)
+{
+    const smcr_entry_link_state_t *first = link->states.length ? link->states.entries[0] : NULL;
+    bool is_announced = first && first->state == SMCR_FIGURE_STATUS_UNCONFIRMED;
+
+    return link->state == SMCR_FIGURE_STATUS_LOST && is_announced && link->flows.length < 2 &&
+           !smcr_words_link_was_active(link);
+}
+
 /* Whether both ends have announced their queue pairs of the link. The client announces none if it
  * rejects the link at once. */
 static inline bool
