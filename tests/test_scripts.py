@@ -13,6 +13,7 @@ from bed import TOP
 SHELL = [
     "plugin/run",
     "plugin/install-packages",
+    "plugin/in-tree",
     "plugin/package",
     "plugin/archive/install",
     "docs/examples/smcr-check",
@@ -43,6 +44,7 @@ PYTHON = [
     "tests/desk/soak",
     "tests/wireshark-checks",
     "tests/wireshark-suite",
+    "tests/in-tree",
 ]
 
 
@@ -86,6 +88,8 @@ def test_plain_shell_accepts_script(script):
     [
         "plugin/run",
         "plugin/package",
+        "plugin/in-tree",
+        "tests/in-tree",
         "tests/run",
         "tests/versions",
         "tests/packages",
@@ -193,7 +197,7 @@ def test_tools_need_python_36(name):
         (("rpm", "dnf"), "rpm", "smcr-rpm dnf remove smcr-rpm"),
         (("rpm", "zypper"), "rpm", "smcr-rpm zypper remove smcr-rpm"),
         (("rpm",), "rpm", "smcr-rpm rpm --erase smcr-rpm"),
-        (("dpkg", "rpm", "apt-get"), "rpm", "smcr-rpm apt-get remove smcr-rpm"),
+        (("dpkg", "rpm", "apt-get"), "rpm", "smcr-rpm rpm --erase smcr-rpm"),
         (("dpkg", "rpm", "dnf"), "", ""),
         ((), "", ""),
     ],
@@ -214,3 +218,55 @@ def test_owner_of_a_file(scratch, managers, owner, expected):
     (scratch / "asks").chmod(0o755)
     result = run(scratch / "asks", env={"PATH": str(scratch)})
     assert (result.returncode, result.stdout.strip(), result.stderr) == (0, expected, "")
+
+
+def test_in_tree_makes_links_and_takes_them_away(scratch):
+    """In a folder that looks like Wireshark's source; what is not ours stays."""
+    source = scratch / "wireshark"
+    for name in ("epan", "plugins/epan"):
+        (source / name).mkdir(parents=True)
+    assert_one_line(run("plugin/in-tree", source), "no source of Wireshark")
+    (source / "epan" / "packet.h").touch()
+    text = "set(PROJECT_MAJOR_VERSION {})\nset(PROJECT_MINOR_VERSION 6)\n"
+    (source / "CMakeLists.txt").write_text(text.format(3))
+    assert_one_line(run("plugin/in-tree", source), "Wireshark 3.6", "4.0 or later")
+    (source / "CMakeLists.txt").write_text(text.format(4))
+    folder = source / "plugins" / "epan" / "smcr"
+    for option in ([], ["--copy"], []):
+        assert run("plugin/in-tree", *option, source).returncode == 0
+        assert {path.name for path in folder.iterdir()} == {
+            *("CMakeLists.txt", "meson.build", "plugin", "dissectors")
+        }
+        assert (folder / "dissectors").is_symlink() == (not option)
+        assert (folder / "CMakeLists.txt").read_bytes() == (
+            TOP / "plugin" / "CMakeLists.txt"
+        ).read_bytes()
+    assert run("plugin/in-tree", "--remove", source).returncode == 0 and not folder.exists()
+    folder.mkdir()
+    (folder / "mine.c").touch()
+    assert_one_line(run("plugin/in-tree", source), "is something else")
+    assert (folder / "mine.c").exists()
+    assert_one_line(run("plugin/in-tree"), "one folder")
+
+
+def test_completion(scratch):
+    """Words of both programs: options, classes, interfaces; files are left to bash."""
+    for name in ("monitor", "capture"):
+        (scratch / f"smcr-{name}").symlink_to(TOP / "plugin" / name)
+
+    def words(*line):
+        (scratch / "ask").write_text(
+            f"#!/usr/bin/env bash\nPATH={scratch}:$PATH\nsource {TOP}/plugin/completion\n"
+            f'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))\n'
+            '_smcr "$1" "${@: -1}" "${@: -2:1}"; printf "%s\\n" "${COMPREPLY[@]}"\n'
+        )
+        (scratch / "ask").chmod(0o755)
+        return run(scratch / "ask", *line).stdout.split()
+
+    assert {"clc", "llc", "cdc", "confirm-rkey", "errors"} <= set(words("smcr-monitor", ""))
+    assert words("smcr-monitor", "confirm-r") == ["confirm-rkey", "confirm-rkey-continuation"]
+    assert {"-i", "-r", "--version"} <= set(words("smcr-monitor", "-"))
+    assert words("smcr-capture", "--no") == ["--no-nlmon"]
+    assert "lo" in words("smcr-capture", "-i", "l")
+    assert words("smcr-capture", "-n", "") == []
+    assert {"all", "own"} <= set(words("smcr-capture", "--netns", ""))

@@ -127,7 +127,7 @@ is_first_contact(const smcr_message_clc_t *message)
 static bool
 has_length_of_smcr(const smcr_clc_header_t *header)
 {
-    unsigned fixed = (header->flags & SMCR_CLC_FLAG_FIRST_CONTACT ? FCE_LENGTH : 0) +
+    unsigned fixed = ((header->flags & SMCR_CLC_FLAG_FIRST_CONTACT) ? FCE_LENGTH : 0) +
                      smcr_v2.length + SMCR_CLC_TRAILER_LENGTH;
 
     return smcr_wire_bits(header->flags, SMCR_MASK_VERSION) == 1

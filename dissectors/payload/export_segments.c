@@ -109,7 +109,7 @@ layout_of(bool ipv4)
 static unsigned
 tcp_length(const out_segment_t *segment)
 {
-    return TCP_HEADER + (segment->flags & TH_SYN ? SCALE_OPTION : 0);
+    return TCP_HEADER + ((segment->flags & TH_SYN) ? SCALE_OPTION : 0);
 }
 
 static unsigned

@@ -80,10 +80,10 @@ text_of(const smcr_table_column_t *column, const smcr_table_cell_t *cell)
         return g_strdup(cell->TEXT ? cell->TEXT : NOT_KNOWN);
     if (column->kind == SMCR_TABLE_SECONDS && value != SMCR_FIGURE_UNKNOWN) {
         micros = (value + SMCR_TIME_MICROSECOND / 2) / SMCR_TIME_MICROSECOND;
-        g_snprintf(number, sizeof number, "%" PRIu64 ".%06" PRIu64, micros / 1000000,
-                   micros % 1000000);
+        snprintf(number, sizeof number, "%" PRIu64 ".%06" PRIu64, micros / 1000000,
+                 micros % 1000000);
     } else if (value != SMCR_FIGURE_UNKNOWN) {
-        g_snprintf(number, sizeof number, "%" PRIu64, value);
+        snprintf(number, sizeof number, "%" PRIu64, value);
     }
     return g_strdup_printf("%*s", (int)width_of(column), number);
 }

@@ -95,7 +95,7 @@ def test_files_of_the_package(packages, root):
         *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in PROGRAMS),
         *(f"{profile}/{name}" for name in PROFILE),
         *(f"{share}/bash-completion/completions/smcr-{name}" for name in PROGRAMS),
-        f"{share}/metainfo/org.wireshark.Wireshark.Plugin.smcr.metainfo.xml",
+        f"{share}/metainfo/org.wireshark.wireshark.plugin.smcr.metainfo.xml",
         f"{share}/lintian/overrides/{NAME}",
         *documents,
         *(f"{doc}/{name}" for name in ("README.md", "README.Debian", "copyright")),

@@ -101,8 +101,7 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
     char time_name[32];
 
     write_number(writer, when->frame ? when->frame : SMCR_FIGURE_UNKNOWN);
-    g_snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")),
-               name);
+    snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")), name);
     write_name(writer, time_name);
     write_decimal(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
 }

@@ -524,8 +524,8 @@ next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
     if (smcr_arrival_role(arrival))
         return SMCR_CLC_ACCEPT;
-    return conn->clc_types_received & 1U << SMCR_CLC_PROPOSAL ? SMCR_CLC_CONFIRM
-                                                              : SMCR_CLC_PROPOSAL;
+    return (conn->clc_types_received & 1U << SMCR_CLC_PROPOSAL) ? SMCR_CLC_CONFIRM
+                                                                : SMCR_CLC_PROPOSAL;
 }
 
 /* Whether it is the sender's turn in the handshake: the sender's next message (next_clc_type()) has

@@ -369,7 +369,7 @@ is_open_half(const smcr_conn_t *half, int side)
 /* The only direction from the host, in its link group, whose last producer cursor is the reported
  * one. */
 static smcr_conn_t *
-half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
+find_half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
     const wmem_list_t *halves = qp->link->lgr->one_direction_conns;
     smcr_conn_t *found = NULL;
@@ -386,7 +386,7 @@ half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_sock
 }
 
 /* The only direction from the host, in all link groups between the two hosts, whose last producer
- * cursor is the reported one (half_at()). No other socket of the dump may report this cursor. NULL:
+ * cursor is the reported one (find_half_at()). No other socket of the dump may report this cursor. NULL:
  * there is none, or there are several. */
 static smcr_conn_t *
 other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
@@ -395,7 +395,7 @@ other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side
     const smcr_socket_t *only =
         smcr_socket_of_cursor(arrival->state, told->gid[SMCR_TOLD_OWN], told->tx_prod);
 
-    return only == socket ? find_only_conn(arrival, told, half_at, side) : NULL;
+    return only == socket ? find_only_conn(arrival, told, find_half_at, side) : NULL;
 }
 
 /* Whether the other host has reported its end of the connection, and the capture does not
