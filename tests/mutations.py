@@ -298,7 +298,7 @@ EVERY = [
             "every-http-status-is-an-error",
             "dissectors/application/application.c",
             "unit/test_application.c",
-            "return status >= 400 && status < 600;",
+            "return status / 100 == CLIENT_ERRORS || status / 100 == SERVER_ERRORS;",
             "return status > 0;",
         ),
         (

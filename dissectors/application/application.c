@@ -7,9 +7,6 @@
 
 #include "application.h"
 
-/* Classes of status codes of HTTP that are errors (RFC 9110, 15): the first digit. */
-enum { CLIENT_ERRORS = 4, SERVER_ERRORS = 5 };
-
 #include <glib.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,6 +37,9 @@ http_status(const uint8_t *bytes, uint32_t length)
             return 0;
     return (status[0] - '0') * 100U + (status[1] - '0') * 10U + (status[2] - '0');
 }
+
+/* Classes of status codes of HTTP that are errors (RFC 9110, 15): the first digit. */
+enum { CLIENT_ERRORS = 4, SERVER_ERRORS = 5 };
 
 /* A status line with a status code of 400 to 599. */
 static bool

@@ -32,7 +32,7 @@ def report_of(tshark, path):
 
 
 def found_of(report):
-    """{(source, destination, queue pair): its recovery} of flows that share the key with no other."""
+    """{(source, destination, queue pair): its recovery} of flows whose key no other flow has."""
     keys = collections.Counter(map(key_of, report["rdma_flows"]))
     return {
         key_of(flow): flow["recovery"] for flow in report["rdma_flows"] if keys[key_of(flow)] == 1

@@ -386,8 +386,8 @@ find_half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told
 }
 
 /* The only direction from the host, in all link groups between the two hosts, whose last producer
- * cursor is the reported one (find_half_at()). No other socket of the dump may report this cursor. NULL:
- * there is none, or there are several. */
+ * cursor is the reported one (find_half_at()). No other socket of the dump may report this cursor.
+ * NULL: there is none, or there are several. */
 static smcr_conn_t *
 other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
 {
