@@ -44,6 +44,7 @@ NO_COUNTS = {
     "longest",
     "longest_silence",
     "priority",
+    "ack_timeout",
     "has_flow",
     "stuck",
     "handshake_end",
