@@ -136,17 +136,21 @@ def rules: {
     "flow_recovery": {"gap_to_nak_s": "total", "nak_to_resend_s": "total", "timeout_s": "total", "retry_s": "total",
         "ack_timeout": "same", "go_back_n": "total", "selective": "total", "refilled": "total", "needless": "total",
         "reordered": "total", "reorder_depth": "total", "late_s": "total", "unfilled": "total"},
+    "flow_network": {"tunnel": "head", "tunnel_id": "head", "vlan": "head", "outer_vlan": "head"},
+    "flow_port": {"port": "head", "packets": "total"},
     "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
-        "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "kind": ["other", "cm", "smc-r"], "cm": {"of":
-        "flow_cm"}, "first_frame": "null", "first_time": "earliest", "last_frame": "null", "last_time": "latest",
-        "packets": "total", "bytes": "total", "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total",
-        "goodput_bytes": "total", "opcodes": "total", "ecn": "total", "nak": "total", "rnr_nak": "total", "cnp":
-        "total", "repeated": "total", "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total",
-        "silent_s": "total", "silences": "total", "silent_repeated": "total", "acked_longest": "first", "pause":
-        {"of": "flow_pause"}, "recovery": {"of": "flow_recovery"}, "late_naks": "total", "copies": "total",
-        "knows_copies": "first", "gaps": "total", "missing": "total", "not_captured": "total", "not_captured_frame":
-        "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total", "completion_time_s": "total",
-        "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
+        "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "network": {"of": "flow_network"}, "udp_ports": "own",
+        "kind": ["other", "cm", "smc-r"], "cm": {"of": "flow_cm"}, "first_frame": "null", "first_time": "earliest",
+        "last_frame": "null", "last_time": "latest", "packets": "total", "bytes": "total", "payload_bytes": "total",
+        "cdc_bytes": "total", "llc_bytes": "total", "goodput_bytes": "total", "opcodes": "total", "ecn": "total",
+        "outer_ce": "total", "classes": "total", "cnp_pacing": "total", "reaction": "total", "nak": "total",
+        "rnr_nak": "total", "cnp": "total", "repeated": "total", "repeated_after": "total", "retransmission_s":
+        "total", "rnr_wait_s": "total", "silent_s": "total", "silences": "total", "silent_repeated": "total",
+        "acked_longest": "first", "pause": {"of": "flow_pause"}, "recovery": {"of": "flow_recovery"}, "late_naks":
+        "total", "copies": "total", "knows_copies": "first", "gaps": "total", "missing": "total", "not_captured":
+        "total", "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total",
+        "completion_time_s": "total", "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
+    "udp_port": {"src": "head", "dst": "head", "port": "head", "packets": "total", "flows": "own"},
     "pause": {"port_mac": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut":
         "total", "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null",
         "first_time": "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},
@@ -155,9 +159,10 @@ def rules: {
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
-        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "pauses": "own", "tcp_flows": "own"}
+        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "pauses": "own", "tcp_flows":
+        "own"}
 };
-def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "states", "stuck"];
+def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "marked_share", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.
@@ -436,12 +441,21 @@ def continues_flow:
 def joined_flows($links):
     parts_of(.rdma_flows; .index)
     | map(.link = $links[.name])
-    | group_by([.src, .dst, .dst_qpn])
+    | group_by([.src, .dst, .dst_qpn, .network])
     | map(if .[0] | .src and .dst and .dst_qpn then runs(continues_flow)[] else .[] | [.] end)
     | in_order;
 
 def flow($number; $flows):
-    combined("rdma") + {index: $number, peer: map($flows[name_of(.peer) // ""]) | first_known};
+    combined("rdma")
+    + {index: $number, peer: map($flows[name_of(.peer) // ""]) | first_known,
+       udp_ports: (map(.udp_ports[]) | group_by(.port) | map(combined("flow_port")))};
+
+# Ports between the same addresses.
+def joined_ports($flows):
+    parts_of(.udp_ports; 0)
+    | map(. as $port | .flows |= map($flows["\($port.file)/\(.)"]))
+    | group_by([.src, .dst, .port])
+    | map(combined("udp_port") + {flows: (map(.flows[]) | unique)});
 
 # ---- lists by kind ----
 
@@ -505,6 +519,8 @@ def summary($of_first; $icrc):
      findings: {count: (.findings | map(.count) | total // 0)},
      rdma_flows: (if .rdma_flows == [] then $of_first.rdma_flows
                   else .rdma_flows | {count: length} + members($of_first.rdma_flows) end | .icrc = $icrc),
+     udp_ports: (if .udp_ports == [] then $of_first.udp_ports
+                 else .udp_ports | {count: length} + members($of_first.udp_ports) end),
      pauses: (if .pauses == [] then $of_first.pauses
               else .pauses | {count: length} + members($of_first.pauses) end),
      tcp_flows: (if .tcp_flows == [] then $of_first.tcp_flows
@@ -540,7 +556,7 @@ def whole:
                      | link_group($number; $links_by_group["\($number)"] // []; $rmbs_by_group["\($number)"] // [])],
        fallbacks: joined_fallbacks, breaches: joined_breaches, findings: joined_findings,
        rdma_flows: [$flows | to_entries[] | .key as $number | .value | flow($number; $flow_numbers)],
-       pauses: joined_pauses,
+       udp_ports: joined_ports($flow_numbers), pauses: joined_pauses,
        tcp_flows: [$tcp | to_entries[] | .key as $number | .value | tcp_flow($number)]}
     | .summary = summary($of_first; $icrc);
 

@@ -26,6 +26,7 @@ SUMMED = (  # is_added_up() of json.c
     "SPREAD",
     "LENGTHS",
     "OPCODES",
+    "TALLY",
 )
 ITEM = r'"(?:[^"\\]|\\.)*"|[^",()]+'
 
@@ -93,6 +94,12 @@ TYPES = {
         "type": "object",
         "additionalProperties": whole(minimum=1),
         "propertyNames": {"pattern": "^([A-Z][A-Z0-9_]*|0x[0-9a-f]{2})$"},
+    },
+    "tally": {
+        "description": "Packets by the value of a header field.",
+        "type": "object",
+        "additionalProperties": whole(minimum=1),
+        "propertyNames": {"pattern": "^[0-9]{1,3}$"},
     },
     "distribution": {
         "description": (
@@ -421,7 +428,7 @@ def schema():
     values = types | {
         f"{name}_or_null": or_null(types[name])
         for name in types
-        if name not in ("distribution", "times", "histogram", "opcodes", "schema")
+        if name not in ("distribution", "times", "histogram", "opcodes", "tally", "schema")
     }
     objects = {entry: entry_schema(entry) for entry in entries() if entry != "report"}
     objects |= {

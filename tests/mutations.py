@@ -31,6 +31,7 @@ TRUTHS = "What is said of a part of a capture is true of all of it"
 OTHERS = "RoCE that is not analysed is counted as the bytes have it"
 PAUSES = "Pauses of Ethernet and the flows that stand still are those of the bytes"
 RECOVERY = "Flows recover from loss and disorder as a reader of the bytes says"
+CLASSES = "VLANs and tunnels keep RDMA flows apart; classes and ports are those of the bytes"
 HEALTHY = "A healthy capture has nothing above CHAT, and no stock colour"
 RULES = "A broken rule is told of where it is broken"
 EXCHANGES = "Requests, responses and steps of CLC find each other"
@@ -372,6 +373,62 @@ EVERY = [
             "facts/test_pause.py::test_flows_that_stand_still[25]",
             "    uint8_t lane = header->has_priority ? header->priority : OF_ALL;",
             "    uint8_t lane = header->has_priority ? 0 : OF_ALL;",
+        ),
+        (
+            CLASSES,
+            "tunnel-without-its-number",
+            "dissectors/host/encapsulation.c",
+            "facts/test_classes.py::test_equal_addresses_in_two_networks[geneve]",
+            "SMCR_IB_TUNNEL_GENEVE, (uint32_t)smcr_wire_number(header + 4, 3));",
+            "SMCR_IB_TUNNEL_GENEVE, 0);",
+        ),
+        (
+            CLASSES,
+            "connections-of-every-network",
+            "dissectors/fabric/peers/cm.c",
+            "facts/test_classes.py::test_real_traffic_in_two_networks[cm-rping-vlan]",
+            "    conn->ends[0].network = conn->ends[1].network = sending->packet->network;\n",
+            "",
+        ),
+        (
+            CLASSES,
+            "acknowledgements-are-data",
+            "dissectors/report/classes/classes.c",
+            "facts/test_classes.py::test_findings[acknowledgements apart]",
+            "acknowledges ? &classes->acknowledgement : &classes->data;",
+            "acknowledges ? &classes->data : &classes->data;",
+        ),
+        (
+            CLASSES,
+            "priority-does-not-count",
+            "dissectors/report/findings/on_classes.c",
+            "facts/test_classes.py::test_findings[cnps of another priority]",
+            "other_value(&cnps->by_priority, &data->by_priority);",
+            "false;",
+        ),
+        (
+            CLASSES,
+            "mark-of-a-tunnel-is-no-mark",
+            "dissectors/wire/messages.h",
+            "facts/test_classes.py::test_marks_of_a_tunnel_get_cnps",
+            "           (is_marked_outside && roce->ecn != SMCR_WIRE_ECN_NOT_ECT);",
+            "           (is_marked_outside && false);",
+        ),
+        (
+            CLASSES,
+            "pace-of-the-receiver",
+            "dissectors/report/classes/congestion.c",
+            "facts/test_classes.py::test_congestion_made_at_random[0]",
+            "    measure(pacing, &(*figures)->source_s, &from);",
+            "    measure(pacing, &(*figures)->source_s, &to);",
+        ),
+        (
+            CLASSES,
+            "rate-with-the-first-packet",
+            "dissectors/report/classes/congestion.c",
+            "facts/test_classes.py::test_congestion_made_at_random[0]",
+            "        *bytes += i == oldest ? 0 : reaction->bytes[i];",
+            "        *bytes += reaction->bytes[i];",
         ),
         (
             FABRIC,

@@ -29,6 +29,10 @@ PROPERTIES = [
         "RoCE that is not analysed is counted as the bytes have it",
         ["facts/test_others.py"],
     ),
+    (
+        "VLANs and tunnels keep RDMA flows apart; classes and ports are those of the bytes",
+        ["facts/test_classes.py"],
+    ),
     ("Messages are as many as the programs sent", ["facts/test_counts.py"]),
     ("A SEND on an unknown queue pair proves itself by its bytes", ["facts/test_reserved.py"]),
     (

@@ -36,6 +36,7 @@ ROOMS = {
     "report/figures": ("figures.h",),
     "report/congestion": ("congestion.h",),
     "report/others": ("others.h",),
+    "report/classes": ("classes.h",),
     "report/pause": ("pause.h",),
     "report/recovery": ("recovery.h",),
     "report/words": ("words.h",),

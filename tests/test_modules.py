@@ -30,6 +30,7 @@ PLAIN = (
     "report/figures",
     "report/congestion",
     "report/others",
+    "report/classes",
     "report/pause",
     "report/recovery",
     "report/words",

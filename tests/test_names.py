@@ -49,6 +49,7 @@ WORDS = {
     "report/collect": "collect collection",
     "report/congestion": "congestion",
     "report/others": "others",
+    "report/classes": "classes",
     "report/pause": "pause",
     "report/recovery": "recovery",
     "report/write": "page json text",

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "capture.h"
+#include "encapsulation.h"
 #include "handshake.h"
 #include "heuristic.h"
 #include "hooks.h"

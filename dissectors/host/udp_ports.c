@@ -88,7 +88,8 @@ is_opcode(uint8_t opcode)
 
 /* Whether the payload begins with a base transport header of version 0. The bytes after the header,
  * with the padding, are a multiple of four. The reserved bits prove nothing: a receiver ignores
- * them, and there are senders that set them. */
+ * them, and there are senders that set them. Nor does the partition key, which administrators
+ * choose. */
 static bool
 is_roce(const datagram_t *datagram)
 {
@@ -195,16 +196,6 @@ goes_to_smcr(const packet_info *pinfo, const datagram_t *datagram)
     return smcr_qp_find(smcr_capture_state(), &key) != NULL;
 }
 
-/* Whether the base transport header has the default partition key. RoCE devices use no other key,
- * and datagrams of other protocols rarely have this value in these bytes. */
-static bool
-has_default_partition(const datagram_t *datagram)
-{
-    int partition = datagram->bth[2] << 8 | datagram->bth[3];
-
-    return (partition & SMCR_IB_PKEY_DEFAULT) == SMCR_IB_PKEY_DEFAULT;
-}
-
 /* First pass, before UDP's dissector is called: if UDP would not pass the packet to InfiniBand's
  * dissector, calls lead_to_infiniband(). */
 static void
@@ -217,7 +208,7 @@ watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
     if (!is_roce(&datagram) || !would_be_lost(&datagram))
         return;
     bool is_smcr = goes_to_smcr(pinfo, &datagram);
-    if (is_smcr || (smcr_preferences.roce && has_default_partition(&datagram)))
+    if (is_smcr || smcr_preferences.roce)
         lead_to_infiniband(pinfo, &datagram, is_smcr);
 }
 

@@ -144,6 +144,41 @@ find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip
            leads_to_udp(frame, ip, *end);
 }
 
+/* Returns the header with which the frame begins. */
+static smcr_host_link_t
+link_of(const packet_info *pinfo)
+{
+    switch (pinfo->rec->rec_header.packet_header.pkt_encap) {
+    case WTAP_ENCAP_ETHERNET:
+        return SMCR_HOST_LINK_ETHERNET;
+    case WTAP_ENCAP_SLL:
+        return SMCR_HOST_LINK_COOKED;
+    case WTAP_ENCAP_SLL2:
+        return SMCR_HOST_LINK_COOKED_2;
+    case WTAP_ENCAP_RAW_IP:
+    case WTAP_ENCAP_RAW_IP4:
+    case WTAP_ENCAP_RAW_IP6:
+        return SMCR_HOST_LINK_IP;
+    default:
+        return SMCR_HOST_LINK_OTHER;
+    }
+}
+
+/* Reads what is around the packet that begins at `offset` of the buffer `source`. In most frames
+ * this is an Ethernet header alone. */
+static void
+read_outer(tvbuff_t *source, uint32_t offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
+{
+    enum { ETHERNET_LENGTH = 14 };
+    smcr_host_link_t link = link_of(pinfo);
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+    const uint8_t *bytes = smcr_host_bytes_of(source).bytes;
+
+    if ((link == SMCR_HOST_LINK_ETHERNET && offset == ETHERNET_LENGTH) || bytes != frame.bytes)
+        return;
+    roce->outer = smcr_host_encapsulation_read(bytes, offset, link);
+}
+
 /* Reads the IP header of the packet whose BTH is at `offset`, if there is one. */
 static void
 read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
@@ -156,6 +191,8 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *
     roce->ip_id = ip.id;
     roce->has_ecn = true;
     roce->ecn = ip.traffic_class & SMCR_MASK_ECN;
+    roce->dscp = (uint8_t)(ip.traffic_class >> 2);
+    read_outer(tvb_get_ds_tvb(tvb), ip.offset, pinfo, roce);
     if (ip.total_length)
         roce->length = ip.total_length;
 }
@@ -306,6 +343,8 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
     read_lengths(tvb, pinfo, start, roce);
     if (start == SMCR_HOOKS_BTH)
         read_ip(tvb, offset, pinfo, roce);
+    else if (start == SMCR_HOOKS_GRH)
+        read_outer(tvb_get_ds_tvb(tvb), (uint32_t)tvb_raw_offset(tvb), pinfo, roce);
     return true;
 }
 

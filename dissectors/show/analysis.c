@@ -221,6 +221,7 @@ static void
 add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
     add_number(analysis, hf_smcr_ecn, roce->ecn);
+    add_number(analysis, hf_smcr_ecn_outer, roce->outer.ecn);
     if (record->ce)
         add_number(analysis, hf_smcr_ce_cnp_in, record->ce->cnp.frame);
     if (record->cnp || roce->fecn || roce->becn) {

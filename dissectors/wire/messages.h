@@ -9,6 +9,7 @@
 
 #include "clc_codes.h"
 #include "gid.h"
+#include "roce_codes.h"
 
 /* ---- RoCE: the transport headers of a packet (InfiniBand volume 1, chapter 9) ---- */
 
@@ -19,6 +20,25 @@ typedef struct {
                                      ::ffff:a.b.c.d */
     uint32_t qpn;                 /* number of the queue pair, 24 bits */
 } smcr_ib_qp_key_t;
+
+/* The network of a packet: VLANs and tunnels. Equal addresses in two networks may be two hosts. All
+ * zeros: no VLAN and no tunnel, or not known. The struct has no padding, as it is part of keys. */
+typedef struct {
+    uint32_t tunnel_id;  /* VNI of VXLAN or Geneve, 24 bits; key of GRE; 0: none */
+    unsigned tunnel : 8; /* enum smcr_ib_tunnel: the innermost tunnel that the packet is in */
+    unsigned outer_vlan : 12; /* ID of the VLAN tag before the last one (QinQ); 0: none */
+    unsigned vlan : 12;  /* ID of the last VLAN tag, within the tunnel; 0: none */
+} smcr_ib_network_t;
+
+/* What a frame has around a packet. All zeros: nothing, or not known. */
+typedef struct {
+    smcr_ib_network_t network;
+    bool has_priority; /* the frame has a VLAN tag that is in no tunnel */
+    uint8_t priority;  /* priority in the first of these tags, 0 to 7; set with `has_priority` */
+    bool has_ecn;      /* the packet is in a tunnel that has an IP header */
+    uint8_t ecn;       /* ECN codepoint of this IP header, enum smcr_wire_ecn; of several headers CE
+                          counts, or else the innermost one; set with `has_ecn` */
+} smcr_ib_outer_t;
 
 /* The transport headers of a packet. Numbers are in the host's byte order. */
 typedef struct {
@@ -48,6 +68,8 @@ typedef struct {
     bool has_ecn;        /* `ecn` is set */
     uint8_t ecn;         /* ECN codepoint of the IP header or GRH, enum smcr_wire_ecn; set with
                             `has_ecn` */
+    uint8_t dscp;        /* DSCP of the IP header, 6 bits; set with `has_ecn` */
+    smcr_ib_outer_t outer; /* VLANs and tunnels of the packet */
     uint8_t icrc;        /* 0: the ICRC was not checked; otherwise 1 plus the value of
                             smcr_ib_icrc_status_t */
     bool has_bad_icrc;   /* the ICRC is wrong, so the receiver discards the packet */
@@ -57,6 +79,18 @@ typedef struct {
     int payload_length;  /* length of the payload in bytes, without padding and ICRC; 0: no
                             payload */
 } smcr_ib_headers_t;
+
+/* Whether the packet arrives with the mark CE. A mark on the IP header of a tunnel becomes a mark
+ * of the packet at the end of the tunnel (RFC 6040, 4.2), unless the packet is Not-ECT: then the
+ * end of the tunnel discards it. */
+static inline bool
+smcr_ib_has_mark(const smcr_ib_headers_t *roce)
+{
+    bool is_marked_outside = roce->outer.has_ecn && roce->outer.ecn == SMCR_WIRE_ECN_CE;
+
+    return roce->ecn == SMCR_WIRE_ECN_CE ||
+           (is_marked_outside && roce->ecn != SMCR_WIRE_ECN_NOT_ECT);
+}
 
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */
 

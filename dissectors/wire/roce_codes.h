@@ -186,8 +186,6 @@ smcr_ib_ends_message(uint8_t opcode)
                                      have met congestion */
 #define SMCR_MASK_ECN 0x03        /* mask of the ECN bits: in IPv4's type of service, or in the
                                      traffic class of IPv6 or of a GRH */
-#define SMCR_IB_PKEY_DEFAULT 0x7fff /* default partition key, without the highest bit, which means
-                                       full membership */
 #define SMCR_MASK_BTH_VERSION 0x0f /* mask in byte 1 of the BTH: version of the transport header */
 
 /* Returns the number of the destination queue pair, from bytes 5 to 7 of a base transport header.
@@ -237,6 +235,19 @@ enum smcr_ib_nak_code { SMCR_IB_NAK_CODES(SMCR_WIRE_ENUM_ROW) };
     ROW(SMCR_WIRE_ECN_ECT_0, 2, "ECT(0)") \
     ROW(SMCR_WIRE_ECN_CE, 3, "CE")
 enum smcr_wire_ecn { SMCR_WIRE_ECN_CODEPOINTS(SMCR_WIRE_ENUM_ROW) };
+
+/* A VLAN tag (IEEE 802.1Q, 9.6), from the highest bit on: priority, drop eligible, VLAN ID */
+#define SMCR_MASK_VLAN_ID 0x0fff
+#define SMCR_WIRE_VLAN_PRIORITY_AT 13 /* lowest bit of the priority */
+
+/* The tunnels that a packet may be in. The plugin defines these codes. */
+enum smcr_ib_tunnel {
+    SMCR_IB_TUNNEL_NONE = 0,
+    SMCR_IB_TUNNEL_VXLAN,
+    SMCR_IB_TUNNEL_GENEVE,
+    SMCR_IB_TUNNEL_GRE,
+    SMCR_IB_TUNNEL_IP, /* IP in IP */
+};
 
 /* The grounds that prove the source queue pair of a flow. The plugin defines these codes. */
 #define SMCR_GROUNDS(ROW) \

@@ -169,6 +169,10 @@ UNITS = {
     "cut_frames": A_FRAME,
     "other_roce": A_FRAME,
     "pause": A_FRAME,
+    "class_of_data": A_FRAME,
+    "class_of_acks": A_FRAME,
+    "class_of_cnps": A_FRAME,
+    "not_ect": A_FRAME,
     "application_errors": Terms(
         Term("http.response.code", "http.response.code >= 400"), besides=["frame.number == {frame}"]
     ),

@@ -13,6 +13,7 @@ LISTS = (
     "breaches",
     "findings",
     "rdma_flows",
+    "udp_ports",
     "pauses",
     "tcp_flows",
 )

@@ -379,6 +379,19 @@ def whole_file(start):
         cm=dict.fromkeys(("client_state", "server_state", "service_id", "port", "reject_reason")),
         pause=entry("flow_pause"),
         recovery=entry("flow_recovery"),
+        network=entry("flow_network"),
+        cnp_pacing=entry("flow_pacing"),
+        reaction=entry("flow_reaction"),
+        udp_ports=[entry("flow_port", port=49152)],
+        classes={
+            kind: entry(
+                "packet_class",
+                by_dscp={"26": 1},
+                by_priority={"26": 1},
+                outer_ecn=entry("codepoints"),
+            )
+            for kind in ("data", "acknowledgement", "cnp")
+        },
     )
     file["summary"]["rdma_flows"]["icrc"] = icrc
     return {
@@ -387,6 +400,7 @@ def whole_file(start):
         "breaches": [entry("breach")],
         "findings": [entry("finding")],
         "other_roce": entry("other_roce"),
+        "udp_ports": [entry("udp_port", port=49152, flows=[0])],
         "pauses": [entry("pause")],
         "tcp_flows": [entry("tcp", tcp_isn={"client": 5})],
     }
@@ -412,14 +426,14 @@ def kinds_of_members():
     found, left_out = {}, {each.of for each in figures.left_out()}
     for name, entry in figures.entries().items():
         for each in entry.members.values() if name not in left_out else ():
-            if each.kind in ("COUNT", "SECONDS", "TIMES", "SPREAD", "LENGTHS", "OPCODES"):
+            if each.kind in ("COUNT", "SECONDS", "TIMES", "SPREAD", "LENGTHS", "OPCODES", "TALLY"):
                 found.setdefault(each.name, set()).add(each.kind)
     return found
 
 
 def is_object(value):
     """Of members, not of a distribution, nor by opcode."""
-    return isinstance(value, dict) and not {"sum_of_squares", "RC_ACK"} & set(value)
+    return isinstance(value, dict) and not {"sum_of_squares", "RC_ACK", "26"} & set(value)
 
 
 def test_every_count_and_distribution_is_added_up():
@@ -430,6 +444,7 @@ def test_every_count_and_distribution_is_added_up():
         "SECONDS": (0.5, 0.25, 0.75),
         "OPCODES": ({"RC_ACK": 1}, {"RC_ACK": 2}, {"RC_ACK": 3}),
         "TIMES": (times(0.5, 0), times(2, 3), times(0.5, 0, 2, 3)),
+        "TALLY": ({"26": 1}, {"26": 2}, {"26": 3}),
         "SPREAD": (spread(1), spread(2), spread(1, 2)),
         "LENGTHS": (spread(1), spread(2), spread(1, 2)),
     }
@@ -458,7 +473,7 @@ def objects(value, place=()):
         if isinstance(value, list)
         else ()
     ):
-        if key not in ("derived", "opcodes", "histogram"):
+        if key not in ("derived", "opcodes", "histogram", "by_dscp", "by_priority"):
             yield from objects(each, (*place, key))
 
 

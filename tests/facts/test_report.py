@@ -49,6 +49,7 @@ MEMBERS = [
     "findings",
     "rdma_flows",
     "other_roce",
+    "udp_ports",
     "pauses",
     "tcp_flows",
 ]

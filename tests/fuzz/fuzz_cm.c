@@ -185,12 +185,21 @@ check_states(model_t *model, const smcr_cm_verdict_t *verdict, bool received)
     }
 }
 
+static const smcr_cm_conn_t *
+find_by_qp(const model_t *model, const uint8_t *gid, uint32_t qpn)
+{
+    smcr_ib_qp_key_t key = {.qpn = qpn};
+
+    memcpy(key.gid, gid, SMCR_GID_LENGTH);
+    return smcr_cm_find_by_qp(model->cm, &key, (smcr_ib_network_t){0});
+}
+
 static void
 check_queue_pairs(const model_t *model)
 {
     for (unsigned host = 0; host < HOSTS; host++)
         for (uint32_t qpn = 0; qpn < NUMBERS; qpn++) {
-            const smcr_cm_conn_t *conn = smcr_cm_find_by_qp(model->cm, gid_of(host), qpn);
+            const smcr_cm_conn_t *conn = find_by_qp(model, gid_of(host), qpn);
             require(!conn || smcr_cm_side_of_qp(conn, gid_of(host), qpn) >= 0);
         }
 }
@@ -204,8 +213,9 @@ step(model_t *model, input_t *input)
 
     if (!next(model, input, sent))
         return;
-    smcr_cm_packet_t packet = {{frame, frame}, gid_of(sent->source), gid_of(sent->target),
-                               &sent->message, received};
+    smcr_cm_packet_t packet = {.when = {frame, frame}, .source = gid_of(sent->source),
+                               .target = gid_of(sent->target), .message = &sent->message,
+                               .has_good_icrc = received};
     model->count = frame;
     smcr_cm_verdict_t verdict = smcr_cm_judge(model->cm, &packet);
     if (!verdict.conn) {
@@ -217,7 +227,7 @@ step(model_t *model, input_t *input)
     check_repeat(model, sent, &verdict);
     check_states(model, &verdict, received);
     if (sent->message.has_qpn && !verdict.retransmission_of)
-        require(smcr_cm_find_by_qp(model->cm, packet.source, sent->message.qpn) == verdict.conn);
+        require(find_by_qp(model, packet.source, sent->message.qpn) == verdict.conn);
 }
 
 int

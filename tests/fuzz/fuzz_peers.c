@@ -83,7 +83,7 @@ check_peer(const smcr_rdma_flow_t *flow)
 static void
 check_flow(model_t *model, const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce)
 {
-    require(flow == smcr_rdma_find(model->rdma, roce->source, &roce->destination));
+    require(flow == smcr_rdma_find(model->rdma, roce));
     require(memcmp(flow->key.source, roce->source, SMCR_GID_LENGTH) == 0);
     require(memcmp(&flow->key.target, &roce->destination, sizeof roce->destination) == 0);
     require(flow->index < STEPS_MAX);
@@ -203,7 +203,8 @@ send_message(model_t *model, unsigned from, unsigned to, uint32_t qpn, input_t *
         .remote_qpn = qpn,
         .starting_psn = how & 0x20 ? 0xfffffe : 0x700000,
     };
-    smcr_cm_packet_t packet = {{frame, frame}, gid_of(from), gid_of(to), &message, true};
+    smcr_cm_packet_t packet = {.when = {frame, frame}, .source = gid_of(from), .target = gid_of(to),
+                               .message = &message, .has_good_icrc = true};
 
     message.has_psn = message.attribute == SMCR_IB_CM_REQ || message.attribute == SMCR_IB_CM_REP;
     message.has_qpn = message.has_psn || message.attribute == SMCR_IB_CM_SIDR_REP;

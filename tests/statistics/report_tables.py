@@ -258,6 +258,12 @@ def longest(times):
     return seconds(times["max"] if times["count"] else None)
 
 
+def classes(flow, field):
+    """All values of a header field, in the order of data, acknowledgements and CNPs."""
+    values = [value for kind in flow["classes"].values() if kind for value in kind[field]]
+    return ", ".join(dict.fromkeys(values)) or NOT_KNOWN
+
+
 def fabric(report):
     owners = {
         flow: (group["index"], link["number"])
@@ -288,7 +294,11 @@ def fabric(report):
             "NAKs": text(sum(flow["nak"].values())),
             "RNR NAKs": text(flow["rnr_nak"]),
             "CE": text(flow["ecn"]["ce"]),
+            "Outer CE": text(flow["outer_ce"]),
             "CNPs": text(flow["cnp"]),
+            "DSCP": classes(flow, "by_dscp"),
+            "Priority": classes(flow, "by_priority"),
+            "Ports": text(len(flow["udp_ports"])),
             "ACK mean (s)": mean(ack),
             "ACK 99 % (s)": most_of(ack),
             "ACK max (s)": longest(ack),

@@ -135,7 +135,8 @@ take(smcr_cm_t *cm, uint32_t frame, const char *route, const mad_fields_t *field
     uint8_t mad[SMCR_IB_MAD_LENGTH];
     smcr_cm_message_t message;
     smcr_cm_packet_t packet = {
-        {frame, frame}, gid_of(route[0]), gid_of(route[1]), &message, received};
+        .when = {frame, frame}, .source = gid_of(route[0]), .target = gid_of(route[1]),
+        .message = &message, .has_good_icrc = received};
 
     put_mad(mad, fields);
     g_assert_true(smcr_cm_message_parse(&message, mad, sizeof mad));

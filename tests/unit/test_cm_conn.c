@@ -10,6 +10,16 @@
 #include "fabric/peers/rdma.h"
 #include "wire/wire.h"
 
+/* The connection of a queue pair, without VLAN and tunnel. */
+static smcr_cm_conn_t *
+find_by_qp(const smcr_cm_t *cm, char device, uint32_t qpn)
+{
+    smcr_ib_qp_key_t key = {.qpn = qpn};
+
+    memcpy(key.gid, gid_of(device), SMCR_GID_LENGTH);
+    return smcr_cm_find_by_qp(cm, &key, (smcr_ib_network_t){0});
+}
+
 /* Rows name only what is not zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
@@ -85,7 +95,7 @@ test_sidr(void)
     take(cm, 1, "ab", &req, true);
     smcr_cm_conn_t *conn = take(cm, 2, "ba", &rep, true).conn;
     g_assert_true(conn->sidr && conn->port_known);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('b'), 0x77) == conn);
+    g_assert_true(find_by_qp(cm, 'b', 0x77) == conn);
     g_assert_cmpuint(smcr_cm_first_frame(conn, 1, SMCR_IB_CM_SIDR_REP), ==, 2);
     req.local_id = 6;
     req.tid = 2;
@@ -119,19 +129,19 @@ test_queue_pairs(void)
     smcr_cm_t *cm = smcr_cm_new(scope);
     smcr_cm_conn_t *conn = open_conn(cm, 1, 77, 0x100);
 
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('a'), 0x100) == conn);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('b'), 0x101) == conn);
-    g_assert_null(smcr_cm_find_by_qp(cm, gid_of('b'), 0x100));
-    g_assert_null(smcr_cm_find_by_qp(cm, gid_of('A'), 0x100));
+    g_assert_true(find_by_qp(cm, 'a', 0x100) == conn);
+    g_assert_true(find_by_qp(cm, 'b', 0x101) == conn);
+    g_assert_null(find_by_qp(cm, 'b', 0x100));
+    g_assert_null(find_by_qp(cm, 'A', 0x100));
     g_assert_cmpint(smcr_cm_side_of_qp(conn, gid_of('b'), 0x101), ==, 1);
     g_assert_cmpint(smcr_cm_side_of_qp(conn, gid_of('b'), 0x100), ==, -1);
     smcr_cm_conn_t *next = open_conn(cm, 10, 78, 0x101); /* other numbers of a, but 0x101 of b */
     g_assert_true(next != conn);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('a'), 0x100) == conn);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('b'), 0x101) == conn);
+    g_assert_true(find_by_qp(cm, 'a', 0x100) == conn);
+    g_assert_true(find_by_qp(cm, 'b', 0x101) == conn);
     next = open_conn(cm, 20, 79, 0x100);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('a'), 0x100) == next);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('b'), 0x101) == next);
+    g_assert_true(find_by_qp(cm, 'a', 0x100) == next);
+    g_assert_true(find_by_qp(cm, 'b', 0x101) == next);
     wmem_destroy_allocator(scope);
 }
 
@@ -146,12 +156,12 @@ test_queue_pair_of_dreq(void)
     smcr_cm_conn_t *late = take(cm, 1, "ab", &dreq, true).conn;
 
     g_assert_false(late->roles_known);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('b'), 0x101) == late);
+    g_assert_true(find_by_qp(cm, 'b', 0x101) == late);
     smcr_cm_conn_t *conn = open_conn(cm, 2, 77, 0x100);
-    g_assert_true(smcr_cm_find_by_qp(cm, gid_of('b'), 0x101) == conn);
+    g_assert_true(find_by_qp(cm, 'b', 0x101) == conn);
     dreq.local_id = 8;
     late = take(cm, 9, "ab", &dreq, true).conn;
-    g_assert_true(late != conn && smcr_cm_find_by_qp(cm, gid_of('b'), 0x101) == conn);
+    g_assert_true(late != conn && find_by_qp(cm, 'b', 0x101) == conn);
     wmem_destroy_allocator(scope);
 }
 
@@ -168,9 +178,9 @@ test_many(void)
     for (uint32_t i = 0; i < count; i++)
         g_assert_cmpuint(open_conn(cm, 3 * i + 1, i + 1, 2 * i + 2)->index, ==, i);
     for (uint32_t i = 0; i < count; i++) {
-        const smcr_cm_conn_t *conn = smcr_cm_find_by_qp(cm, gid_of('a'), 2 * i + 2);
+        const smcr_cm_conn_t *conn = find_by_qp(cm, 'a', 2 * i + 2);
         g_assert_cmpuint(conn->index, ==, i);
-        g_assert_true(smcr_cm_find_by_qp(cm, gid_of('b'), 2 * i + 3) == conn);
+        g_assert_true(find_by_qp(cm, 'b', 2 * i + 3) == conn);
     }
     g_assert_cmpuint(sizeof(smcr_cm_conn_t), <=, 240);
     wmem_destroy_allocator(scope);

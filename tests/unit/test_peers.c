@@ -572,7 +572,7 @@ send_packet(smcr_rdma_t *rdma, const step_t *step, uint32_t frame, smcr_slab_t *
     memcpy(roce.source, gid_of(step->route[0]), SMCR_GID_LENGTH);
     memcpy(roce.destination.gid, gid_of(step->route[1]), SMCR_GID_LENGTH);
     smcr_rdma_flow_t *flow = smcr_rdma_take_packet(rdma, &roce, &packet);
-    g_assert_true(smcr_rdma_find(rdma, roce.source, &roce.destination) == flow);
+    g_assert_true(smcr_rdma_find(rdma, &roce) == flow);
     check(step, flow);
     if (!flow->traffic || packet.opcode >= SMCR_RD)
         return;

@@ -12,9 +12,9 @@
 struct smcr_cm {
     wmem_allocator_t *scope;
     uint32_t count;  /* number of connections */
-    GHashTable *ids; /* the newest smcr_cm_end_t with a GID, the GID of its peer and a communication
-                        ID */
-    GHashTable *qps; /* the newest smcr_cm_end_t with a GID and a queue pair */
+    GHashTable *ids; /* the newest smcr_cm_end_t with a network, a GID, the GID of its peer and a
+                        communication ID */
+    GHashTable *qps; /* the newest smcr_cm_end_t with a network, a GID and a queue pair */
 };
 
 /* A message, with the communication IDs of its sender and its receiver. */
@@ -32,8 +32,8 @@ typedef struct {
 /* ---- tables ---- */
 
 /* The tables keep pointers to ends, without keys of their own, to save memory with a million
- * connections. The hash functions read the ends. So the ID, the queue pair and both GIDs of an end
- * must not change while the end is in a table. */
+ * connections. The hash functions read the ends. So the ID, the queue pair, the network and both
+ * GIDs of an end must not change while the end is in a table. */
 
 /* Returns the connection of an end. Like strchr(), the function takes a const pointer and returns a
  * pointer that is not const. */
@@ -61,14 +61,20 @@ hash_id(gconstpointer key)
     return (smcr_wire_hash(end->gid, SMCR_GID_LENGTH) * 31 + of_peer) * 31 + end->id;
 }
 
+/* Whether two ends have one address in one network. */
+static bool
+has_same_address(const smcr_cm_end_t *one, const smcr_cm_end_t *other)
+{
+    return memcmp(one, other, offsetof(smcr_cm_end_t, qpn)) == 0;
+}
+
 static gboolean
 equal_ids(gconstpointer one_key, gconstpointer other_key)
 {
     const smcr_cm_end_t *one = one_key, *other = other_key;
 
     return one->id == other->id && conn_of(one)->sidr == conn_of(other)->sidr &&
-           smcr_gid_is_same(one->gid, other->gid) &&
-           smcr_gid_is_same(peer_of(one)->gid, peer_of(other)->gid);
+           has_same_address(one, other) && has_same_address(peer_of(one), peer_of(other));
 }
 
 SMCR_WIRE_KEY(hash_qp, equal_qps, offsetof(smcr_cm_end_t, id))
@@ -84,26 +90,34 @@ smcr_cm_new(wmem_allocator_t *scope)
     return cm;
 }
 
-/* The newest end at `gid` that has the ID `id` in a connection with the GID `peer`; NULL: there is
- * no such end, or `id` is 0 (not named). */
-static smcr_cm_end_t *
-find_id(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
-        const uint8_t peer[SMCR_GID_LENGTH], uint32_t id, bool sidr)
-{
-    smcr_cm_conn_t probe = {.sidr = sidr, .ends = {{.id = id}, {.side = 1}}};
 
-    memcpy(probe.ends[0].gid, gid, SMCR_GID_LENGTH);
-    memcpy(probe.ends[1].gid, peer, SMCR_GID_LENGTH);
+/* Returns the end that the message names by a communication ID: its sender if `is_own`, else its
+ * receiver. If several connections have such an end, the newest one counts. NULL: there is none, or
+ * the message does not have the ID. */
+static smcr_cm_end_t *
+find_named(const smcr_cm_t *cm, const sending_t *sending, bool is_own)
+{
+    const smcr_cm_packet_t *packet = sending->packet;
+    smcr_ib_network_t network = packet->network;
+    uint32_t id = is_own ? sending->own_id : sending->other_id;
+    smcr_cm_conn_t probe = {
+        .sidr = sending->sidr,
+        .ends = {{.id = id, .network = network}, {.side = 1, .network = network}},
+    };
+
+    memcpy(probe.ends[!is_own].gid, packet->source, SMCR_GID_LENGTH);
+    memcpy(probe.ends[is_own].gid, packet->target, SMCR_GID_LENGTH);
     return id ? g_hash_table_lookup(cm->ids, &probe.ends[0]) : NULL;
 }
 
-/* The newest end at `gid` that has the queue pair `qpn`; NULL: there is none. */
+/* The newest end that has the address and the queue pair `qp` in the network; NULL: there is
+ * none. */
 static smcr_cm_end_t *
-find_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+find_qp(const smcr_cm_t *cm, const smcr_ib_qp_key_t *qp, smcr_ib_network_t network)
 {
-    smcr_cm_end_t probe = {.qpn = qpn};
+    smcr_cm_end_t probe = {.qpn = qp->qpn, .network = network};
 
-    memcpy(probe.gid, gid, SMCR_GID_LENGTH);
+    memcpy(probe.gid, qp->gid, SMCR_GID_LENGTH);
     return g_hash_table_lookup(cm->qps, &probe);
 }
 
@@ -292,10 +306,9 @@ choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sendi
 static smcr_cm_end_t *
 find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {
-    const uint8_t *source = sending->packet->source, *target = sending->packet->target;
-    smcr_cm_end_t *receiver = find_id(cm, target, source, sending->other_id, sending->sidr);
+    smcr_cm_end_t *receiver = find_named(cm, sending, false);
     smcr_cm_end_t *by_other = receiver ? peer_of(receiver) : NULL;
-    smcr_cm_end_t *by_own = find_id(cm, source, target, sending->own_id, sending->sidr);
+    smcr_cm_end_t *by_own = find_named(cm, sending, true);
     smcr_cm_end_t *found = by_other ? by_other : by_own;
 
     if (by_other && by_own && by_other != by_own)
@@ -347,9 +360,7 @@ awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {
-    const smcr_cm_packet_t *packet = sending->packet;
-    smcr_cm_end_t *end =
-        find_id(cm, packet->source, packet->target, sending->own_id, sending->sidr);
+    smcr_cm_end_t *end = find_named(cm, sending, true);
 
     if (!end || !conn_of(end)->roles_known || end->side != SMCR_CM_CLIENT)
         return NULL;
@@ -374,6 +385,7 @@ begin_conn(smcr_cm_t *cm, const sending_t *sending)
     conn->ends[1].side = 1;
     memcpy(conn->ends[side].gid, sending->packet->source, SMCR_GID_LENGTH);
     memcpy(conn->ends[!side].gid, sending->packet->target, SMCR_GID_LENGTH);
+    conn->ends[0].network = conn->ends[1].network = sending->packet->network;
     return &conn->ends[side];
 }
 
@@ -385,7 +397,10 @@ begin_conn(smcr_cm_t *cm, const sending_t *sending)
 static void
 learn_remote_qpn(smcr_cm_t *cm, smcr_cm_end_t *other, uint32_t qpn)
 {
-    const smcr_cm_end_t *owner = find_qp(cm, other->gid, qpn);
+    smcr_ib_qp_key_t key = {.qpn = qpn};
+
+    memcpy(key.gid, other->gid, SMCR_GID_LENGTH);
+    const smcr_cm_end_t *owner = find_qp(cm, &key, other->network);
 
     if (other->qpn_known)
         return;
@@ -545,9 +560,9 @@ smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 /* ---- queries ---- */
 
 smcr_cm_conn_t *
-smcr_cm_find_by_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
+smcr_cm_find_by_qp(const smcr_cm_t *cm, const smcr_ib_qp_key_t *qp, smcr_ib_network_t network)
 {
-    smcr_cm_end_t *end = find_qp(cm, gid, qpn);
+    smcr_cm_end_t *end = find_qp(cm, qp, network);
 
     return end ? conn_of(end) : NULL;
 }

@@ -48,6 +48,7 @@ typedef struct {
     smcr_when_t when;                 /* frame and time of the packet */
     const uint8_t *source;            /* GID of the sender: 16 bytes, IPv4 addresses mapped */
     const uint8_t *target;            /* GID of the receiver, in the same form */
+    smcr_ib_network_t network;        /* VLAN and tunnel of the packet */
     const smcr_cm_message_t *message; /* the parsed message */
     bool has_good_icrc;               /* the ICRC is right; if false, the receiver drops the
                                          message */
@@ -80,11 +81,12 @@ smcr_cm_t *smcr_cm_new(wmem_allocator_t *scope);
 /* Takes in the next message of the capture, in the order of frames, and judges it. */
 smcr_cm_verdict_t smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
 
-/* The newest connection with an end that has the GID `gid` and the queue pair `qpn`; NULL: no
- * connection has such an end. The newest connection is the connection whose REQ, REP or SIDR_REP
- * has named the queue pair last in the capture. smcr_cm_side_of_qp() finds the end. */
-smcr_cm_conn_t *smcr_cm_find_by_qp(const smcr_cm_t *cm, const uint8_t gid[SMCR_GID_LENGTH],
-                                   uint32_t qpn);
+/* The newest connection with an end that has the GID and the queue pair `qp`, in the network
+ * `network`; NULL: no connection has such an end. The newest connection is the connection whose
+ * REQ, REP or SIDR_REP has named the queue pair last in the capture. smcr_cm_side_of_qp() finds the
+ * end. */
+smcr_cm_conn_t *smcr_cm_find_by_qp(const smcr_cm_t *cm, const smcr_ib_qp_key_t *qp,
+                                   smcr_ib_network_t network);
 
 /* The side (enum smcr_cm_side) of the connection that has the GID `gid` and the queue pair `qpn`;
  * -1: no side of the connection has both. */

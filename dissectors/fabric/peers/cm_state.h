@@ -14,6 +14,7 @@ enum smcr_cm_side { SMCR_CM_CLIENT = 0, SMCR_CM_SERVER = 1 };
 /* One end of a connection. */
 typedef struct {
     uint8_t gid[SMCR_GID_LENGTH]; /* IP address of the host, IPv4 mapped */
+    smcr_ib_network_t network; /* VLAN and tunnel of the connection's messages */
     uint32_t qpn;           /* number of the end's queue pair, 24 bits; valid if `qpn_known` */
     uint32_t id;            /* communication ID, or the request ID of a SIDR client; 0: not known */
     uint32_t psn;           /* first PSN that this end *sends* with, 24 bits; valid if

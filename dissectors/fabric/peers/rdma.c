@@ -11,10 +11,12 @@
 #define PROOF 2 /* number of successive responses with PSNs of opposite requests that prove a
                    pair */
 
-/* The flows between two addresses with one UDP source port. The first three members are the key. */
+/* The flows between two addresses of a network with one UDP source port. The first four members are
+ * the key. */
 struct smcr_port_pair {
     uint8_t low[SMCR_GID_LENGTH];  /* the lower of the two addresses */
     uint8_t high[SMCR_GID_LENGTH]; /* the higher of the two addresses */
+    smcr_ib_network_t network;     /* VLAN and tunnel of the packets */
     uint16_t port;                 /* UDP source port */
     bool ambiguous;             /* the pair has had two flows, to different queue pairs, in the same
                                    direction: then the port proves nothing */
@@ -52,14 +54,22 @@ smcr_rdma_new(wmem_allocator_t *scope)
 
 /* ---- flows ---- */
 
-smcr_rdma_flow_t *
-smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
-               const smcr_ib_qp_key_t *target)
+/* Returns the newest flow from the address `source` to the queue pair `target` in a network; NULL:
+ * there is none. */
+static smcr_rdma_flow_t *
+find_flow(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
+          const smcr_ib_qp_key_t *target, smcr_ib_network_t network)
 {
-    smcr_rdma_flow_t sought = {.key.target = *target};
+    smcr_rdma_flow_t sought = {.key = {.target = *target, .network = network}};
 
     memcpy(sought.key.source, source, SMCR_GID_LENGTH);
     return g_hash_table_lookup(rdma->flows, &sought);
+}
+
+smcr_rdma_flow_t *
+smcr_rdma_find(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
+{
+    return find_flow(rdma, roce->source, &roce->destination, roce->outer.network);
 }
 
 /* Begins a new flow with its first packet. */
@@ -70,6 +80,7 @@ begin_flow(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *
 
     memcpy(flow->key.source, roce->source, SMCR_GID_LENGTH);
     flow->key.target = roce->destination;
+    flow->key.network = roce->outer.network;
     flow->index = rdma->count++;
     flow->first = *packet;
     flow->conn_looked_up_at = UINT32_MAX;
@@ -127,7 +138,7 @@ static smcr_port_pair_t *
 pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
 {
     int from = direction(flow);
-    smcr_port_pair_t sought = {.port = flow->port};
+    smcr_port_pair_t sought = {.network = flow->key.network, .port = flow->port};
 
     memcpy(from ? sought.high : sought.low, flow->key.source, SMCR_GID_LENGTH);
     memcpy(from ? sought.low : sought.high, flow->key.target.gid, SMCR_GID_LENGTH);
@@ -273,7 +284,8 @@ set_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_gr
     memcpy(sender.gid, flow->key.source, SMCR_GID_LENGTH);
     flow->src_qpn = qpn;
     flow->ground = (uint8_t)ground;
-    smcr_rdma_flow_t *opposite = smcr_rdma_find(rdma, flow->key.target.gid, &sender);
+    smcr_rdma_flow_t *opposite =
+        find_flow(rdma, flow->key.target.gid, &sender, flow->key.network);
     if (!opposite || opposite->ground != ground || opposite->conn != flow->conn ||
         opposite->src_qpn != flow->key.target.qpn)
         return;
@@ -325,13 +337,13 @@ was_over(const smcr_cm_conn_t *conn, uint32_t frame)
     return ended && ended < frame;
 }
 
-/* Returns the connection, between the two addresses of the packet, that the target queue pair of
- * the packet belongs to; NULL: no such connection is known. */
+/* Returns the connection, between the two addresses of the packet in its network, that the target
+ * queue pair of the packet belongs to; NULL: no such connection is known. */
 static smcr_cm_conn_t *
 find_conn(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
 {
     const smcr_ib_qp_key_t *target = &roce->destination;
-    smcr_cm_conn_t *conn = smcr_cm_find_by_qp(rdma->cm, target->gid, target->qpn);
+    smcr_cm_conn_t *conn = smcr_cm_find_by_qp(rdma->cm, target, roce->outer.network);
     int side = conn && !conn->sidr ? smcr_cm_side_of_qp(conn, target->gid, target->qpn) : -1;
 
     if (side < 0 || !smcr_gid_is_same(conn->ends[!side].gid, roce->source))
@@ -408,7 +420,7 @@ is_of_newer_conn(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn)
 static smcr_rdma_flow_t *
 flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {
-    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma, roce->source, &roce->destination);
+    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma, roce);
     bool is_known = flow && flow->conn_looked_up_at == rdma->messages;
     smcr_cm_conn_t *conn = is_known ? flow->conn : find_conn(rdma, roce);
 
@@ -464,7 +476,7 @@ smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const sm
 {
     smcr_rdma_flow_t *flow = flow_of(rdma, roce, packet);
     bool is_first = flow->first.when.frame == packet->when.frame;
-    bool has_mark = roce->ecn == SMCR_WIRE_ECN_CE || roce->opcode == SMCR_IB_CNP;
+    bool has_mark = smcr_ib_has_mark(roce) || roce->opcode == SMCR_IB_CNP;
     bool is_second = !is_first && is_judged(packet);
 
     if (roce->has_src_qpn)

@@ -13,12 +13,13 @@ typedef struct smcr_rdma_flow smcr_rdma_flow_t; /* one flow */
 typedef struct smcr_port_pair smcr_port_pair_t; /* the flows between two addresses that have the
                                                    same UDP source port (rdma.c) */
 
-/* A flow is all packets from one address to one queue pair of another address. RoCE packets carry
- * the number of the queue pair that receives them, but not that of the sender. Three grounds can
- * prove the source queue pair of a flow: communication management (cm.h), the datagram header
- * (DETH), or the UDP source port. Linux (rdma_get_udp_sport()) gives both flows of a connection the
- * same source port. Two opposite flows belong together if two conditions hold: no other flow has
- * their source port, and responses in one flow have PSNs of requests in the other flow.
+/* A flow is all packets from one address to one queue pair of another address, in one network. RoCE
+ * packets carry the number of the queue pair that receives them, but not that of the sender. Three
+ * grounds can prove the source queue pair of a flow: communication management (cm.h), the datagram
+ * header (DETH), or the UDP source port. Linux (rdma_get_udp_sport()) gives both flows of a
+ * connection the same source port. Two opposite flows belong together if two conditions hold: no
+ * other flow has their source port, and responses in one flow have PSNs of requests in the other
+ * flow.
  *
  * A new flow begins when communication management sets up a new connection with a queue pair number
  * of an earlier flow. A new flow also begins when the source port changes, if the port is the
@@ -30,6 +31,7 @@ struct smcr_rdma_flow {
     struct {
         uint8_t source[SMCR_GID_LENGTH]; /* address of the sender, IPv4 mapped */
         smcr_ib_qp_key_t target;         /* address and queue pair of the receiver */
+        smcr_ib_network_t network;       /* VLAN and tunnel of the packets */
     } key;
     uint32_t index;          /* number of the flow in the capture, from 0 */
     smcr_rdma_flow_t *peer;  /* the opposite flow; NULL: not known, or it has no packet yet */
@@ -58,9 +60,9 @@ smcr_rdma_t *smcr_rdma_new(wmem_allocator_t *scope);
 smcr_rdma_flow_t *smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce,
                                         const smcr_sent_t *packet);
 
-/* The newest flow from the address `source` to the queue pair `target`; NULL: there is none. */
-smcr_rdma_flow_t *smcr_rdma_find(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
-                                 const smcr_ib_qp_key_t *target);
+/* The newest flow of packets with the addresses, the queue pair and the network of these headers;
+ * NULL: there is none. */
+smcr_rdma_flow_t *smcr_rdma_find(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce);
 
 /* The traffic of the opposite flow; NULL: that flow is not known, or not judged yet. */
 smcr_traffic_t *smcr_rdma_reverse(const smcr_rdma_flow_t *flow);

@@ -382,6 +382,8 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_collect_notices_report_breaches(collection, &report->breaches, scope);
     if (!filter)
         report->other_roce = smcr_others_report(collection->others, scope);
+    report->marked_share = smcr_classes_shares_report(collection->shares, scope);
+    smcr_classes_ports(&report->rdma_flows, &report->udp_ports, scope);
     smcr_pauses_report(collection->pauses, &report->pauses, scope);
     smcr_collect_tcp_flows_report(collection, &report->tcp_flows, scope);
     return report;

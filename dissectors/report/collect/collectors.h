@@ -11,6 +11,7 @@
 #include "gaps.h"
 #include "host/host.h"
 #include "report/others/others.h"
+#include "report/classes/classes.h"
 #include "report/pause/pause.h"
 #include "report/recovery/recovery.h"
 #include "show/show.h"
@@ -64,6 +65,8 @@ typedef struct smcr_collection {
     smcr_others_t *others; /* RoCE packets that are not analysed; NULL: none so far */
     uint32_t roce_frame;   /* last frame with a RoCE packet that was analysed; 0: none */
 
+    smcr_classes_pacing_t *pacing; /* last CNPs; NULL: none so far */
+    smcr_classes_shares_t *shares; /* packets with CE over time; NULL: all packets are Not-ECT */
     smcr_pauses_t *pauses; /* PAUSE and PFC frames; NULL: none so far */
     smcr_pause_header_t header; /* Ethernet header of the current packet */
     bool has_header;            /* `header` is set: after the first PAUSE or PFC frame, and if the

@@ -42,6 +42,11 @@ typedef struct {
                                         silences */
     smcr_collect_flow_sizes_t sizes; /* sizes of acknowledged packets, and of a stuck one */
     smcr_recovery_flow_t recovery;   /* gaps, NAKs and retransmissions of the flow's requests */
+    smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
+    smcr_figure_tally_t ports;       /* packets by UDP source port */
+    smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
+    smcr_classes_reaction_t *reaction; /* reaction of the flow's sender to CNPs; NULL: the flow has
+                                        no packet that a switch can mark */
     smcr_pause_flow_t pause;         /* standstills of the flow while a port paused its class */
     stepped_t steps[STEPS_KEPT]; /* last steps back of the flow, the newest first */
     uint32_t frame_before; /* frame of the flow's packet before the current one; 0: none */
@@ -132,6 +137,11 @@ count_ecn(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     (*counts[roce->ecn & SMCR_MASK_ECN])++;
     if (roce->ecn == SMCR_WIRE_ECN_CE)
         smcr_collect_notices_count(collection, "smcr.ecn == 3", when, 1);
+    bool is_marked_outside = roce->outer.has_ecn && roce->outer.ecn == SMCR_WIRE_ECN_CE;
+    if (!is_marked_outside || roce->ecn == SMCR_WIRE_ECN_CE)
+        return;
+    flow->figures.outer_ce++;
+    smcr_collect_notices_count(collection, "smcr.ecn.outer == 3", when, 1);
 }
 
 /* Returns what is odd about the packet in `frame`; NOT_ODD: nothing. */
@@ -328,6 +338,46 @@ take_recovery(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         smcr_recovery_take_request(&flow->recovery, collection->scope, &request);
 }
 
+/* Counts a CNP of the flow, which slows the sender of the reverse flow down. */
+static void
+count_cnp(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
+          const smcr_ib_headers_t *roce)
+{
+    followed_t *slowed = peer_of(collection, flow);
+
+    if (!collection->pacing)
+        collection->pacing = smcr_classes_pacing_new(collection->scope);
+    smcr_classes_pacing_take(collection->pacing, &flow->figures.cnp_pacing, flow->cnp, when, roce);
+    flow->cnp = when;
+    if (slowed)
+        smcr_classes_reaction_notify(slowed->reaction);
+}
+
+/* Counts class and port of a packet. A duplicate was counted before, and a packet with a wrong ICRC
+ * may have another class than its sender has given it. */
+static void
+count_class(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
+            const smcr_tap_t *packet)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+
+    if (packet->record->order == SMCR_FLOW_IS_COPY || roce->has_bad_icrc)
+        return;
+    smcr_classes_count(&flow->figures.classes, collection->scope, when, roce);
+    if (roce->udp_port)
+        smcr_figure_tally_count(&flow->ports, collection->scope, roce->udp_port, when);
+    if (roce->opcode == SMCR_IB_CNP)
+        count_cnp(collection, flow, when, roce);
+    else if (roce->opcode != SMCR_RC_ACK && roce->opcode != SMCR_RC_ATOMIC_ACK)
+        smcr_classes_reaction_take(&flow->reaction, &flow->figures.reaction, collection->scope,
+                                   when, roce);
+    if (roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
+        return;
+    if (!collection->shares)
+        collection->shares = smcr_classes_shares_new(collection->scope);
+    smcr_classes_shares_take(collection->shares, when, smcr_ib_has_mark(roce));
+}
+
 /* Counts a packet in the figures of its flow. */
 static void
 count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
@@ -336,8 +386,10 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     const smcr_ib_headers_t *roce = packet->roce;
     smcr_entry_rdma_t *figures = &flow->figures;
 
-    if (!figures->first_frame.frame)
+    if (!figures->first_frame.frame) {
         figures->first_frame = when;
+        flow->network = roce->outer.network;
+    }
     memcpy(flow->source, roce->source, sizeof flow->source);
     flow->frame_before = figures->last_frame.frame;
     figures->last_frame = when;
@@ -351,6 +403,7 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     figures->cnp += roce->opcode == SMCR_IB_CNP;
     smcr_figure_opcodes_count(&figures->opcodes, collection->scope, roce->opcode, 1);
     count_ecn(collection, flow, when, roce);
+    count_class(collection, flow, when, packet);
     count_nak(collection, flow, when, packet);
     count_order(collection, flow, when, packet);
     take_recovery(collection, flow, when, packet);
@@ -584,6 +637,7 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, collection->scope);
     smcr_collect_flow_times_move(&into->times, collection->scope, &flow->times);
     smcr_pause_flow_join(&into->pause, &flow->pause);
+    smcr_figure_tally_join(&into->ports, collection->scope, &flow->ports);
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&into->figures.repeated_after, flow, &flow->steps[i]);
@@ -593,6 +647,7 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
     memset(&flow->icrc, 0, sizeof flow->icrc);
     memset(&flow->pause, 0, sizeof flow->pause);
     memset(&flow->recovery, 0, sizeof flow->recovery);
+    memset(&flow->ports, 0, sizeof flow->ports);
 }
 
 /* Returns a copy of the counts, allocated in `scope`; NULL: all counts are 0, so no ICRC was
@@ -636,6 +691,17 @@ fill_from_order(smcr_entry_rdma_t *entry, const followed_t *flow, const smcr_col
     entry->not_captured_frame = smcr_collect_when(collection, lack.frame);
 }
 
+/* Adds an entry for each UDP source port of a flow. */
+static void
+report_ports(const smcr_figure_tally_t *ports, smcr_figure_list_t *list, wmem_allocator_t *scope)
+{
+    for (uint32_t i = 0; i < ports->length; i++) {
+        smcr_entry_flow_port_t *entry = SMCR_FIGURE_ADD(flow_port, list, scope);
+        entry->port = ports->counts[i].value;
+        entry->packets = ports->counts[i].count;
+    }
+}
+
 /* Adds the entry of a flow: its figures, durations, names. A figure that the flow's packets cannot
  * show is set to not known. */
 static void
@@ -645,6 +711,8 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
     smcr_entry_rdma_t *entry = SMCR_FIGURE_ADD(rdma, list, scope);
 
     *entry = flow->figures;
+    entry->network = smcr_classes_network(flow->network, scope);
+    report_ports(&flow->ports, &entry->udp_ports, scope);
     entry->index = flow->index = list->length - 1;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&entry->repeated_after, flow, &flow->steps[i]);

@@ -306,6 +306,45 @@ smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scop
     opcodes->counts[opcodes->length++] = (smcr_figure_opcode_count_t){opcode, count};
 }
 
+/* Adds packets with one value. Returns false if the tally has no room for the value. */
+static bool
+add_to_tally(smcr_figure_tally_t *tally, wmem_allocator_t *scope,
+             const smcr_figure_value_count_t *added)
+{
+    for (uint32_t i = 0; i < tally->length; i++) {
+        smcr_figure_value_count_t *count = &tally->counts[i];
+        if (count->value == added->value) {
+            count->count += added->count;
+            count->first = smcr_figure_when_earlier(count->first, added->first);
+            return true;
+        }
+    }
+    if (tally->length == SMCR_FIGURE_TALLY_MOST)
+        return false;
+    if (tally->length == tally->room) {
+        tally->room = tally->room ? 2 * tally->room : 1;
+        tally->counts = wmem_realloc(scope, tally->counts,
+                                     tally->room * sizeof(smcr_figure_value_count_t));
+    }
+    tally->counts[tally->length++] = *added;
+    return true;
+}
+
+bool
+smcr_figure_tally_count(smcr_figure_tally_t *tally, wmem_allocator_t *scope, uint32_t value,
+                        smcr_when_t when)
+{
+    return add_to_tally(tally, scope, &(smcr_figure_value_count_t){value, 1, when});
+}
+
+void
+smcr_figure_tally_join(smcr_figure_tally_t *tally, wmem_allocator_t *scope,
+                       const smcr_figure_tally_t *from)
+{
+    for (uint32_t i = 0; i < from->length; i++)
+        add_to_tally(tally, scope, &from->counts[i]);
+}
+
 void
 smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope, uint64_t number)
 {
@@ -380,6 +419,9 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
         for (unsigned i = 0; i < opcodes->length; i++)
             smcr_figure_opcodes_count(into, scope, opcodes->counts[i].opcode,
                                       opcodes->counts[i].count);
+        break;
+    case SMCR_FIGURE_KIND_TALLY:
+        smcr_figure_tally_join(into, scope, from);
         break;
     case SMCR_FIGURE_KIND_OBJECT:
         smcr_entry_join(into, from, member->of, scope);

@@ -128,6 +128,21 @@ typedef struct {
     uint8_t room;                       /* number of entries of `counts` that are allocated */
 } smcr_figure_opcodes_t;
 
+/* The number of packets with one value of a header field. */
+typedef struct {
+    uint32_t value;    /* the value */
+    uint64_t count;    /* number of packets with it */
+    smcr_when_t first; /* the first of these packets */
+} smcr_figure_value_count_t;
+
+/* Counts by the values of a header field that has few values. A value that has not occurred has no
+ * entry. */
+typedef struct {
+    smcr_figure_value_count_t *counts; /* counts, in the order of the first packets; NULL: none */
+    uint32_t length;                   /* number of entries of `counts` in use */
+    uint32_t room;                     /* number of entries of `counts` that are allocated */
+} smcr_figure_tally_t;
+
 /* A list of numbers. */
 typedef struct {
     uint64_t *numbers; /* the numbers; NULL: none */
@@ -187,7 +202,8 @@ smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
          at_##entry++)
 
 /* Kinds of figures, and their types in C. "Not known" is SMCR_FIGURE_UNKNOWN for a number. A sum of
- * entries includes COUNT, SECONDS, TIMES, SPREAD, LENGTHS and OPCODES, and no other kind. */
+ * entries includes COUNT, SECONDS, TIMES, SPREAD, LENGTHS, OPCODES and TALLY, and no other
+ * kind. */
 #define SMCR_FIGURE_KINDS(X)                                                                       \
     X(COUNT, uint64_t) /* a number that sums add up */                                             \
     X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
@@ -203,6 +219,7 @@ smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
     X(TIME, uint64_t)               /* a time, nanoseconds since 1970 */                           \
     X(RATIO, double)                /* a quotient, never added up; NAN: not known */               \
     X(OPCODES, smcr_figure_opcodes_t) /* counts of packets by opcode */                            \
+    X(TALLY, smcr_figure_tally_t)   /* counts of packets by the value of a header field */         \
     X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
     X(SUMMARY, char)                /* sums of the entry's lists, made when it is written */
 
@@ -285,6 +302,16 @@ void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
 void smcr_figure_opcodes_count(smcr_figure_opcodes_t *opcodes, wmem_allocator_t *scope,
                                uint8_t opcode, uint64_t count);
 
+/* Counts a packet with this value, if the tally has less than SMCR_FIGURE_TALLY_MOST values or has
+ * this one. Returns false if the packet is not counted. */
+bool smcr_figure_tally_count(smcr_figure_tally_t *tally, wmem_allocator_t *scope, uint32_t value,
+                             smcr_when_t when);
+#define SMCR_FIGURE_TALLY_MOST 64 /* a DSCP has as many values */
+
+/* Adds the counts of `from` to those of `tally`. */
+void smcr_figure_tally_join(smcr_figure_tally_t *tally, wmem_allocator_t *scope,
+                            const smcr_figure_tally_t *from);
+
 /* Appends a number to the list. */
 void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,
                              uint64_t number);
@@ -356,8 +383,8 @@ smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
                                                           : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Adds the members COUNT, SECONDS, SPREAD, LENGTHS and OPCODES of `from` to the same members of
- * `into`. Entries within the entry (OBJECT, MAYBE) are added, too; lists are not. */
+/* Adds the members COUNT, SECONDS, SPREAD, LENGTHS, OPCODES and TALLY of `from` to the same members
+ * of `into`. Entries within the entry (OBJECT, MAYBE) are added, too; lists are not. */
 void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope);
 

@@ -63,6 +63,7 @@ typedef enum {
     SMCR_FINDING_BY_PAUSE,          /* PAUSE and PFC frames */
     SMCR_FINDING_BY_OTHER_ROCE,     /* RoCE that is not analysed, with signs of trouble */
     SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
+    SMCR_FINDING_BY_CLASS,          /* packets in classes that do not fit together */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
     SMCR_FINDING_BY_SHORT_WAIT,     /* writers wait so shortly for space that no user notices */
@@ -80,6 +81,7 @@ typedef enum {
     SMCR_FINDING_BY_SILENCE,        /* open connections without packets at the end of the capture */
     SMCR_FINDING_BY_CUT,            /* frames are truncated by snaplen */
     SMCR_FINDING_BY_APPLICATION,    /* the application's protocol reports errors */
+    SMCR_FINDING_BY_NOT_ECT,        /* lost packets that ECN cannot mark */
     SMCR_FINDING_BY_COST,           /* cost that could be avoided, but no harm */
     SMCR_FINDING_BY_GROUP_END,      /* a link group ends, and its last packets are retransmitted */
     SMCR_FINDING_RANKS              /* number of ranks */
@@ -300,6 +302,7 @@ void smcr_finding_on_silence(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
 void smcr_finding_on_pauses(smcr_finder_t *finder);
 void smcr_finding_on_others(smcr_finder_t *finder);
+void smcr_finding_on_classes(smcr_finder_t *finder);
 void smcr_finding_on_loss(smcr_finder_t *finder);
 void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);

@@ -137,6 +137,7 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
     smcr_finding_on_fabric(&finder);
     smcr_finding_on_pauses(&finder);
     smcr_finding_on_others(&finder);
+    smcr_finding_on_classes(&finder);
     smcr_finding_on_sizes(&finder);
     smcr_finding_on_loss(&finder);
     smcr_finding_on_capture(&finder);

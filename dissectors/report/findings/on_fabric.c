@@ -172,7 +172,9 @@ static void
 add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
            smcr_finding_trouble_t *trouble)
 {
-    smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->ecn.ce), 0);
+    uint64_t marks = smcr_figure_or_zero(flow->ecn.ce) + smcr_figure_or_zero(flow->outer_ce);
+
+    smcr_finding_trouble_add(trouble, flow, marks, 0);
     trouble->answered += smcr_distribution_get(flow->ce_to_cnp_s)->count;
 }
 
@@ -199,6 +201,23 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->cnp), 0);
 }
 
+/* Returns how many of the marks are on the IP header of a tunnel only: " (all on the tunnel)". The
+ * end of the tunnel moves them to the packets (RFC 6040), so the receiver answers them, too. */
+static const char *
+tunnel_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked)
+{
+    uint64_t outside = 0;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        outside += smcr_figure_or_zero(flow->outer_ce);
+    if (!outside)
+        return "";
+    if (outside == marked->count)
+        return " (on the tunnel)";
+    return wmem_strdup_printf(finder->scope, " (%s on the tunnel)",
+                              smcr_words_number(finder->scope, outside));
+}
+
 /* Whether 1 % or more of the packets of the flows in trouble are in trouble. */
 static bool
 is_frequent(const smcr_finding_trouble_t *trouble)
@@ -212,11 +231,11 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                 const smcr_finding_trouble_t *notified)
 {
     if (marked->count)
-        return wmem_strdup_printf(finder->scope, "%s of %s%s marked CE, %s",
+        return wmem_strdup_printf(finder->scope, "%s of %s%s marked CE%s, %s",
                                   smcr_words_number(finder->scope, marked->count),
                                   smcr_words_things(finder->scope, marked->packets, "packet"),
                                   smcr_finding_trouble_hosts(finder, marked),
-                                  cnps_text(finder, marked, notified));
+                                  tunnel_text(finder, marked), cnps_text(finder, marked, notified));
     return wmem_strdup_printf(finder->scope, "%s%s, and no packet marked CE",
                               smcr_words_things(finder->scope, notified->count, "CNP"),
                               smcr_finding_trouble_hosts(finder, notified));
@@ -259,12 +278,19 @@ find_congestion(smcr_finder_t *finder)
                                : wmem_strdup_printf(finder->scope, "; a writer waited %s",
                                                     smcr_words_duration(finder->scope, wait));
 
+    smcr_when_t marked_outside = smcr_finder_notice(finder, "smcr.ecn.outer == 3").first;
+    smcr_when_t when = smcr_figure_when_earlier(
+        smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"), marked_outside);
+    const char *filter = marked_outside.frame
+                             ? "smcr.ecn == 3 || smcr.ecn.outer == 3 || smcr.congestion"
+                             : "smcr.ecn == 3 || smcr.congestion";
+
     smcr_finder_add_as(finder, is_heavy ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
                        &(smcr_finder_facts_t){
                            .kind = SMCR_FIGURE_FOUND_CONGESTION,
                            .count = marked.count + notified.count,
-                           .when = smcr_finder_first(finder, "smcr.ecn == 3", "smcr.congestion"),
-                           .filter = "smcr.ecn == 3 || smcr.congestion",
+                           .when = when,
+                           .filter = filter,
                            .rank = wait ? SMCR_FINDING_BY_BOTTLENECK : 0,
                            .cost = wait},
                        "Congestion: %s%s", congestion_text(finder, &marked, &notified), waited);

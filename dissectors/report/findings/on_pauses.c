@@ -84,9 +84,7 @@ still_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_flow_pause_t *pause = flow->pause;
     wmem_allocator_t *scope = finder->scope;
-    const char *name =
-        smcr_words_hosts(scope, smcr_words_queue_pair(scope, flow->src, flow->src_qpn),
-                         smcr_words_queue_pair(scope, flow->dst, flow->dst_qpn));
+    const char *name = smcr_words_flow(scope, flow);
     const char *still = smcr_words_duration(scope, pause->still_s);
     uint64_t gap = smcr_figure_time_between(pause->longest->begin_frame,
                                             pause->longest->end_frame);

@@ -246,15 +246,46 @@ naks_of(const smcr_entry_rdma_t *flow)
     return smcr_figure_sum(smcr_figure_naks_count(&flow->nak), flow->rnr_nak);
 }
 
+/* Returns the marks of the flow, also those that only the headers of tunnels have. */
+static uint64_t
+marks_of(const smcr_entry_rdma_t *flow)
+{
+    return smcr_figure_sum(flow->ecn.ce, flow->outer_ce);
+}
+
+/* Returns the values of a header field as text: "26, 48"; NULL if there are none. */
+static const char *
+tally_text(wmem_allocator_t *scope, const smcr_figure_tally_t *tally)
+{
+    const char *text = NULL;
+
+    for (uint32_t i = 0; i < tally->length; i++)
+        text = wmem_strdup_printf(scope, "%s%s%" PRIu32, text ? text : "", text ? ", " : "",
+                                  tally->counts[i].value);
+    return text;
+}
+
+/* Returns the DSCPs of the flow's packets of all kinds, or their VLAN priorities, as text. */
+static const char *
+classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, bool is_dscp)
+{
+    smcr_figure_tally_t all = {NULL, 0, 0};
+    const smcr_entry_packet_class_t *const kinds[] = {classes->data, classes->acknowledgement,
+                                                      classes->cnp};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++)
+        if (kinds[i])
+            smcr_figure_tally_join(&all, scope,
+                                   is_dscp ? &kinds[i]->by_dscp : &kinds[i]->by_priority);
+    return tally_text(scope, &all);
+}
+
 #define FLOW(X)                                                                                    \
-    X(TEXT, NULL, "flow", 0,                                                                       \
-      smcr_words_hosts(taker->scope,                                                               \
-                       smcr_words_queue_pair(taker->scope, flow->src, flow->src_qpn),              \
-                       smcr_words_queue_pair(taker->scope, flow->dst, flow->dst_qpn)))             \
+    X(TEXT, NULL, "flow", 0, smcr_words_flow(taker->scope, flow))                                  \
     X(COUNT, NULL, "packets", 0, flow->packets)                                                    \
     X(COUNT, NULL, "retrans.", 0, flow->repeated)                                                  \
     X(COUNT, NULL, "NAKs", 0, naks_of(flow))                                                       \
-    X(COUNT, NULL, "CE+CNP", 0, smcr_figure_sum(flow->ecn.ce, flow->cnp))                          \
+    X(COUNT, NULL, "CE+CNP", 0, smcr_figure_sum(marks_of(flow), flow->cnp))                        \
     X(NUMBER, "Flow", NULL, 0, flow->index)                                                        \
     X(NUMBER, "LG-ID", NULL, 0, owner.group ? owner.group->index : SMCR_FIGURE_UNKNOWN)            \
     X(NUMBER, "Linkid", NULL, 0, owner.link ? owner.link->number : SMCR_FIGURE_UNKNOWN)            \
@@ -274,7 +305,11 @@ naks_of(const smcr_entry_rdma_t *flow)
     X(COUNT, "NAKs", NULL, 0, smcr_figure_naks_count(&flow->nak))                                  \
     X(COUNT, "RNR NAKs", NULL, 0, flow->rnr_nak)                                                   \
     X(COUNT, "CE", NULL, 5, flow->ecn.ce)                                                          \
+    X(COUNT, "Outer CE", NULL, 0, flow->outer_ce)                                                  \
     X(COUNT, "CNPs", NULL, 5, flow->cnp)                                                           \
+    X(TEXT, "DSCP", NULL, 0, classes_text(taker->scope, &flow->classes, true))                     \
+    X(TEXT, "Priority", NULL, 0, classes_text(taker->scope, &flow->classes, false))                \
+    X(NUMBER, "Ports", NULL, 0, flow->udp_ports.length)                                            \
     SMCR_TABLE_SPREAD(X, "ACK", flow->ack_time_s)                                                  \
     SMCR_TABLE_SPREAD(X, "Complete", flow->completion_time_s)                                      \
     X(COUNT, "Wrong ICRC", NULL, 0, flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN)
@@ -285,7 +320,7 @@ static uint64_t
 trouble_of(const smcr_entry_rdma_t *flow)
 {
     return smcr_figure_or_zero(flow->repeated) + smcr_figure_or_zero(naks_of(flow)) +
-           smcr_figure_or_zero(flow->missing) + smcr_figure_or_zero(flow->ecn.ce) +
+           smcr_figure_or_zero(flow->missing) + smcr_figure_or_zero(marks_of(flow)) +
            smcr_figure_or_zero(flow->cnp) + (flow->icrc ? smcr_figure_or_zero(flow->icrc->bad) : 0);
 }
 
@@ -341,7 +376,8 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
                           {sum.repeated, "retransmitted"}, {sum.missing, "in sequence gaps"},
                           {sum.copies, PLURAL(sum.copies, "duplicate")},
                           {naks, PLURAL(naks, "NAK")},
-                          {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")}, {sum.ecn.ce, "marked CE"},
+                          {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")},
+                          {marks_of(&sum), "marked CE"},
                           {sum.cnp, PLURAL(sum.cnp, "CNP")},
                           {sum.icrc ? sum.icrc->bad : 0, "with a wrong ICRC"}),
         others_text(taker, smcr_figure_or_zero(sum.packets)));

@@ -276,6 +276,49 @@ smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst)
     return wmem_strdup_printf(scope, "%s → %s", src, dst);
 }
 
+/* Returns the tunnel of a network: "VNI 100", "GRE key 7", "GRE", "IP in IP"; NULL: none. */
+static const char *
+tunnel_text(wmem_allocator_t *scope, const smcr_entry_flow_network_t *network)
+{
+    bool has_vni = network->tunnel == SMCR_FIGURE_TUNNEL_VXLAN ||
+                   network->tunnel == SMCR_FIGURE_TUNNEL_GENEVE;
+
+    if (has_vni)
+        return wmem_strdup_printf(scope, "VNI %" PRIu64, network->tunnel_id);
+    if (network->tunnel == SMCR_FIGURE_TUNNEL_GRE)
+        return network->tunnel_id ? wmem_strdup_printf(scope, "GRE key %" PRIu64,
+                                                       network->tunnel_id)
+                                  : "GRE";
+    return network->tunnel == SMCR_FIGURE_TUNNEL_IP ? "IP in IP" : NULL;
+}
+
+/* Returns the VLANs of a network, the outer one first: "VLAN 7", "VLAN 7.12"; NULL: none. */
+static const char *
+vlan_text(wmem_allocator_t *scope, const smcr_entry_flow_network_t *network)
+{
+    if (network->vlan == SMCR_FIGURE_UNKNOWN)
+        return NULL;
+    if (network->outer_vlan == SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(scope, "VLAN %" PRIu64, network->vlan);
+    return wmem_strdup_printf(scope, "VLAN %" PRIu64 ".%" PRIu64, network->outer_vlan,
+                              network->vlan);
+}
+
+const char *
+smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow)
+{
+    const char *hosts =
+        smcr_words_hosts(scope, smcr_words_queue_pair(scope, flow->src, flow->src_qpn),
+                         smcr_words_queue_pair(scope, flow->dst, flow->dst_qpn));
+
+    if (!flow->network)
+        return hosts;
+    const char *vlan = vlan_text(scope, flow->network);
+    const char *tunnel = tunnel_text(scope, flow->network);
+    return wmem_strdup_printf(scope, "%s (%s%s%s)", hosts, vlan ? vlan : "",
+                              vlan && tunnel ? ", " : "", tunnel ? tunnel : "");
+}
+
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {

@@ -81,6 +81,10 @@ const char *smcr_words_paused_class(wmem_allocator_t *scope, const smcr_entry_pa
 /* Returns the direction from host `src` to host `dst`: "src → dst". */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
 
+/* Returns the name of an RDMA flow: "10.0.0.1 QP 17 → 10.0.0.2 QP 18", and its VLAN and its tunnel
+ * if it has any: " (VLAN 7, VNI 100)". */
+const char *smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow);
+
 /* Name of one direction of a connection, from the writer to the reader. `to_server`: the client
  * writes. */
 const char *

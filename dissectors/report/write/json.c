@@ -195,6 +195,17 @@ write_opcodes(writer_t *writer, const smcr_figure_opcodes_t *opcodes)
 }
 
 static void
+write_tally(writer_t *writer, const smcr_figure_tally_t *tally)
+{
+    json_dumper_begin_object(&writer->dumper);
+    for (uint32_t i = 0; i < tally->length; i++) {
+        write_name(writer, wmem_strdup_printf(writer->scope, "%" PRIu32, tally->counts[i].value));
+        write_number(writer, tally->counts[i].count);
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+static void
 write_numbers(writer_t *writer, const smcr_figure_numbers_t *numbers)
 {
     json_dumper_begin_array(&writer->dumper);
@@ -270,6 +281,9 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
     case SMCR_FIGURE_KIND_OPCODES:
         write_opcodes(writer, value);
         break;
+    case SMCR_FIGURE_KIND_TALLY:
+        write_tally(writer, value);
+        break;
     case SMCR_FIGURE_KIND_NUMBERS:
         write_numbers(writer, value);
         break;
@@ -300,6 +314,7 @@ static const bool is_sum_kind[] = {
     [SMCR_FIGURE_KIND_SAMPLE] = true,  [SMCR_FIGURE_KIND_TIMES] = true,
     [SMCR_FIGURE_KIND_SPREAD] = true,  [SMCR_FIGURE_KIND_LENGTHS] = true,
     [SMCR_FIGURE_KIND_OPCODES] = true,
+    [SMCR_FIGURE_KIND_TALLY] = true,
     [SMCR_FIGURE_KIND_LIST] = false, /* last kind: sets the length of the table */
 };
 

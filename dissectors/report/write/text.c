@@ -546,6 +546,108 @@ write_tcp(const page_t *page)
                                   trouble));
 }
 
+/* ---- classes ---- */
+
+/* Appends the values of a header field: " DSCP 26, 48"; nothing if there are none. */
+static void
+append_values(GString *text, const char *name, const smcr_figure_tally_t *tally)
+{
+    for (uint32_t i = 0; i < tally->length; i++)
+        g_string_append_printf(text, "%s%" PRIu32, i ? ", " : name, tally->counts[i].value);
+}
+
+/* Appends the classes of a kind of packet: "; CNPs: DSCP 48 priority 6". `counts` NULL: none. */
+static void
+append_classes(GString *text, const char *kind, const smcr_entry_packet_class_t *counts)
+{
+    if (!counts || !(counts->by_dscp.length + counts->by_priority.length))
+        return;
+    g_string_append_printf(text, "%s%s:", text->len ? "; " : "", kind);
+    append_values(text, " DSCP ", &counts->by_dscp);
+    append_values(text, " priority ", &counts->by_priority);
+}
+
+/* Whether the packets have a class other than the default one: DSCP 0 without a VLAN tag. `counts`
+ * NULL: there are no packets. */
+static bool
+has_class(const smcr_entry_packet_class_t *counts)
+{
+    bool is_default = !counts || !counts->by_dscp.length ||
+                      (counts->by_dscp.length == 1 && counts->by_dscp.counts[0].value == 0);
+
+    return counts && (counts->by_priority.length || !is_default);
+}
+
+/* Writes a line with the classes of RDMA packets, if any of them has a class. */
+static void
+write_classes(const page_t *page)
+{
+    smcr_entry_flow_classes_t sum = {NULL, NULL, NULL};
+    GString *text = g_string_new(NULL);
+
+    SMCR_FIGURE_EACH(rdma, flow, page->report->rdma_flows)
+        smcr_entry_join(&sum, &flow->classes, &smcr_entry_flow_classes_description, page->scope);
+    append_classes(text, "data", sum.data);
+    append_classes(text, "acknowledgements", sum.acknowledgement);
+    append_classes(text, "CNPs", sum.cnp);
+    if (has_class(sum.data) || has_class(sum.acknowledgement) || has_class(sum.cnp))
+        write_item(page, "", INDENT,
+                   wmem_strdup_printf(page->scope, "Classes of RDMA: %s", text->str));
+    g_string_free(text, true);
+}
+
+/* ---- congestion ---- */
+
+/* Returns a rate: "9.4 Gbit/s". `bytes` in `time` nanoseconds, which is not 0. */
+static const char *
+rate_text(const page_t *page, uint64_t bytes, uint64_t time)
+{
+    double bits = 8.0 * (double)bytes / (double)time; /* Gbit/s */
+
+    if (bits >= 1)
+        return wmem_strdup_printf(page->scope, "%.1f Gbit/s", bits);
+    return bits >= 0.001 ? wmem_strdup_printf(page->scope, "%.1f Mbit/s", bits * 1000)
+                         : wmem_strdup_printf(page->scope, "%.1f kbit/s", bits * 1000000);
+}
+
+/* Returns the share of marks in the worst interval: "at most 41 % marked CE in 2 ms". */
+static const char *
+share_text(const page_t *page, const smcr_entry_marked_share_t *share)
+{
+    uint64_t packets = share->packets.numbers[share->worst];
+    uint64_t marked = share->marked.numbers[share->worst];
+
+    return wmem_strdup_printf(page->scope, "up to %.0f %% of packets marked CE within %s",
+                              100.0 * (double)marked / (double)packets,
+                              smcr_words_duration(page->scope, share->interval_s));
+}
+
+/* Writes a line about marks over time, the pace of CNPs, and the rates before and after them. */
+static void
+write_congestion(const page_t *page)
+{
+    const smcr_entry_marked_share_t *share = page->report->marked_share;
+    smcr_entry_rdma_t sum = {0};
+    GString *text = g_string_new(share ? share_text(page, share) : NULL);
+
+    SMCR_FIGURE_EACH(rdma, flow, page->report->rdma_flows)
+        smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, page->scope);
+    const smcr_distribution_t *pace =
+        smcr_distribution_get(sum.cnp_pacing ? sum.cnp_pacing->flow_s : NULL);
+    const smcr_entry_flow_reaction_t *reaction = sum.reaction;
+    if (pace->count)
+        g_string_append_printf(text, "%sCNPs of a flow %s apart or more", text->len ? "; " : "",
+                               smcr_words_duration(page->scope, pace->min));
+    if (reaction && reaction->before_s && reaction->after_s)
+        g_string_append_printf(text, "%srate before CNPs %s, after them %s", text->len ? "; " : "",
+                               rate_text(page, reaction->before_bytes, reaction->before_s),
+                               rate_text(page, reaction->after_bytes, reaction->after_s));
+    if (text->len)
+        write_item(page, "", INDENT,
+                   wmem_strdup_printf(page->scope, "Congestion: %s", text->str));
+    g_string_free(text, true);
+}
+
 /* ---- pauses of Ethernet ---- */
 
 /* Returns how long the class was paused: "101 ms"; without the speed of the link "65,535 quanta,
@@ -601,6 +703,8 @@ write_page(GString *text, const smcr_entry_report_t *report, unsigned most, bool
 #define WRITE(name) write_table(&page, &smcr_table_of_##name);
     SMCR_TABLES(WRITE)
 #undef WRITE
+    write_classes(&page);
+    write_congestion(&page);
     write_pauses(&page);
     write_tcp(&page);
     wmem_destroy_allocator(page.scope);

@@ -110,7 +110,7 @@ void
 smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
                    const smcr_traffic_t *reverse)
 {
-    if (arrival->roce->ecn == SMCR_WIRE_ECN_CE)
+    if (smcr_ib_has_mark(arrival->roce))
         arrival->record->ce = smcr_ecn_take_ce(&traffic->marks, reverse ? &reverse->marks : NULL,
                                                arrival->state->scope, arrival->when);
 }
@@ -163,6 +163,7 @@ take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *messa
         .when = arrival->when,
         .source = arrival->roce->source,
         .target = arrival->roce->destination.gid,
+        .network = arrival->roce->outer.network,
         .message = message,
         .has_good_icrc = true,
     };
@@ -201,8 +202,7 @@ static void
 judge_corrupt(smcr_arrival_t *arrival)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
-    smcr_rdma_flow_t *flow =
-        smcr_rdma_find(rdma_of(arrival->state), roce->source, &roce->destination);
+    smcr_rdma_flow_t *flow = smcr_rdma_find(rdma_of(arrival->state), roce);
 
     if (!flow)
         return;

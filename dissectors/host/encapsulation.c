@@ -1,0 +1,345 @@
+/* Walks along the headers of a frame, from its beginning to a RoCE packet.
+ *
+ * Each function read_...() reads one header, and sets the function that reads the next one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "encapsulation.h"
+
+typedef struct headers_walk headers_walk_t;
+
+/* Reads the header at `at` and moves `at` to its end. Returns false if the header is not known, or
+ * does not end before the packet. */
+typedef bool read_t(headers_walk_t *walk);
+
+/* A walk along the headers of a frame. */
+struct headers_walk {
+    const uint8_t *bytes;  /* the frame */
+    uint32_t at;           /* offset of the next header */
+    uint32_t end;          /* offset of the packet: no header before it goes beyond it */
+    read_t *read;          /* reads the next header; NULL: not known */
+    smcr_ib_outer_t outer; /* what was found so far */
+};
+
+static read_t read_ethernet, read_ip;
+
+/* Whether the header at `at` has `length` bytes before the packet. If so, `*header` points to
+ * it. */
+static bool
+has_bytes(const headers_walk_t *walk, uint32_t length, const uint8_t **header)
+{
+    *header = walk->bytes + walk->at;
+    return length <= walk->end - walk->at;
+}
+
+/* ---- networks ---- */
+
+/* Enters a tunnel: the VLAN tags before it are of another network. */
+static void
+enter_tunnel(headers_walk_t *walk, enum smcr_ib_tunnel kind, uint32_t id)
+{
+    walk->outer.network = (smcr_ib_network_t){.tunnel_id = id, .tunnel = (uint8_t)kind};
+}
+
+/* Enters a mirrored frame. All headers before it are of the path to the analyser, and say nothing
+ * of the packet. */
+static void
+enter_mirror(headers_walk_t *walk)
+{
+    walk->outer = (smcr_ib_outer_t){.ecn = 0};
+}
+
+/* ---- headers ---- */
+
+/* Takes a VLAN tag. ID 0 stands for no VLAN. The frame's first tag, if it is in no tunnel, has the
+ * class of the frame. */
+static void
+take_tag(headers_walk_t *walk, uint16_t tag)
+{
+    smcr_ib_network_t *network = &walk->outer.network;
+
+    if (!walk->outer.has_ecn && !walk->outer.has_priority) {
+        walk->outer.has_priority = true;
+        walk->outer.priority = (uint8_t)(tag >> SMCR_WIRE_VLAN_PRIORITY_AT);
+    }
+    if (!(tag & SMCR_MASK_VLAN_ID))
+        return;
+    network->outer_vlan = network->vlan;
+    network->vlan = (unsigned)tag & SMCR_MASK_VLAN_ID;
+}
+
+/* MPLS labels (RFC 3032, 2.1), up to the one at the bottom of the stack. An IP header follows, or a
+ * frame of Ethernet, which may have a control word before it (RFC 4385, 3). */
+static bool
+read_mpls(headers_walk_t *walk)
+{
+    enum { LABEL = 4, BOTTOM = 1 };
+    const uint8_t *label;
+    bool is_last = false;
+
+    while (!is_last && has_bytes(walk, LABEL, &label)) {
+        is_last = label[2] & BOTTOM;
+        walk->at += LABEL;
+    }
+    if (!is_last || !has_bytes(walk, 1, &label))
+        return is_last && walk->at == walk->end;
+    unsigned version = label[0] >> 4;
+    walk->read = version == 4 || version == 6 ? read_ip : read_ethernet;
+    walk->at += version == 0 ? LABEL : 0U;
+    return walk->at <= walk->end;
+}
+
+/* The session stage of PPPoE (RFC 2516, 4), and the protocol of PPP. */
+static bool
+read_pppoe(headers_walk_t *walk)
+{
+    enum { LENGTH = 8, IPV4 = 0x0021, IPV6 = 0x0057 };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, LENGTH, &header))
+        return false;
+    uint16_t protocol = smcr_wire_number16(header + 6);
+    walk->read = read_ip;
+    walk->at += LENGTH;
+    return protocol == IPV4 || protocol == IPV6;
+}
+
+/* ERSPAN of type III, with a subheader if the last bit of the header says so. */
+static bool
+read_erspan_3(headers_walk_t *walk)
+{
+    enum { LENGTH = 12, SUBHEADER = 8 };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, LENGTH, &header))
+        return false;
+    walk->at += LENGTH + (header[LENGTH - 1] & 1U) * SUBHEADER;
+    walk->read = read_ethernet;
+    enter_mirror(walk);
+    return walk->at <= walk->end;
+}
+
+static read_t read_tag;
+
+/* Sets the next header by its Ethernet type. Returns false if the type is not known. */
+static bool
+set_next(headers_walk_t *walk, uint16_t type)
+{
+    static const struct {
+        uint16_t type;
+        read_t *read;
+    } known[] = {
+        {0x0800, read_ip},     {0x86dd, read_ip},     {0x8100, read_tag},      {0x88a8, read_tag},
+        {0x9100, read_tag},    {0x8847, read_mpls},   {0x8848, read_mpls},     {0x8864, read_pppoe},
+        {0x8915, read_ip},     {0x6558, read_ethernet}, {0x22eb, read_erspan_3},
+    };
+
+    walk->read = NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
+        if (known[i].type == type)
+            walk->read = known[i].read;
+    return walk->read != NULL;
+}
+
+/* Skips a header of `length` bytes, which has the type of the next one at offset `type_at`. */
+static bool
+skip_header(headers_walk_t *walk, uint32_t length, uint32_t type_at)
+{
+    const uint8_t *header;
+
+    if (!has_bytes(walk, length, &header))
+        return false;
+    walk->at += length;
+    return set_next(walk, smcr_wire_number16(header + type_at));
+}
+
+static bool
+read_tag(headers_walk_t *walk)
+{
+    const uint8_t *tag;
+
+    if (!has_bytes(walk, 4, &tag))
+        return false;
+    take_tag(walk, smcr_wire_number16(tag));
+    return skip_header(walk, 4, 2);
+}
+
+static bool
+read_ethernet(headers_walk_t *walk)
+{
+    return skip_header(walk, 14, 12);
+}
+
+static bool
+read_cooked(headers_walk_t *walk)
+{
+    return skip_header(walk, 16, 14);
+}
+
+static bool
+read_cooked_2(headers_walk_t *walk)
+{
+    return skip_header(walk, 20, 0);
+}
+
+/* ---- tunnels ---- */
+
+/* VXLAN (RFC 7348, 5): a VNI of 24 bits, then a frame of Ethernet. */
+static bool
+read_vxlan(headers_walk_t *walk)
+{
+    enum { LENGTH = 8 };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, LENGTH, &header))
+        return false;
+    enter_tunnel(walk, SMCR_IB_TUNNEL_VXLAN, (uint32_t)smcr_wire_number(header + 4, 3));
+    walk->at += LENGTH;
+    walk->read = read_ethernet;
+    return true;
+}
+
+/* Geneve (RFC 8926, 3.4): length of the options in words of four bytes, type of the next header,
+ * VNI of 24 bits. */
+static bool
+read_geneve(headers_walk_t *walk)
+{
+    enum { LENGTH = 8, WORDS = 0x3f };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, LENGTH, &header))
+        return false;
+    enter_tunnel(walk, SMCR_IB_TUNNEL_GENEVE, (uint32_t)smcr_wire_number(header + 4, 3));
+    return skip_header(walk, LENGTH + 4 * (uint32_t)(header[0] & WORDS), 2);
+}
+
+/* GRE (RFC 2784, RFC 2890): flags, type of the next header; then checksum, key and sequence number
+ * of four bytes each, if the flags say so. With the type of ERSPAN, a sequence number means that
+ * the eight bytes of ERSPAN II follow. */
+static bool
+read_gre(headers_walk_t *walk)
+{
+    enum { CHECKSUM = 0x80, KEY = 0x20, SEQUENCE = 0x10, VERSION = 7, ERSPAN = 0x88be, LENGTH = 4 };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, LENGTH, &header) || header[1] & VERSION)
+        return false;
+    uint32_t key_at = LENGTH + (header[0] & CHECKSUM ? 4 : 0);
+    uint32_t sequence_at = key_at + (header[0] & KEY ? 4 : 0);
+    uint32_t length = sequence_at + (header[0] & SEQUENCE ? 4 : 0);
+    if (!has_bytes(walk, length, &header))
+        return false;
+    enter_tunnel(walk, SMCR_IB_TUNNEL_GRE,
+                 header[0] & KEY ? (uint32_t)smcr_wire_number(header + key_at, 4) : 0);
+    if (smcr_wire_number16(header + 2) != ERSPAN)
+        return skip_header(walk, length, 2);
+    enter_mirror(walk);
+    walk->at += length + (header[0] & SEQUENCE ? 8U : 0U);
+    walk->read = read_ethernet;
+    return walk->at <= walk->end;
+}
+
+static bool
+read_udp(headers_walk_t *walk)
+{
+    enum { LENGTH = 8, VXLAN = 4789, VXLAN_OF_LINUX = 8472, GENEVE = 6081 };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, LENGTH, &header))
+        return false;
+    uint16_t port = smcr_wire_number16(header + 2);
+    walk->at += LENGTH;
+    walk->read = port == GENEVE ? read_geneve : read_vxlan;
+    return port == GENEVE || port == VXLAN || port == VXLAN_OF_LINUX;
+}
+
+/* ---- IP ---- */
+
+/* Notes the traffic class of a tunnel's IP header. If a packet is in several tunnels, a mark of any
+ * of them counts. */
+static void
+take_class(headers_walk_t *walk, uint8_t traffic_class)
+{
+    uint8_t ecn = traffic_class & SMCR_MASK_ECN;
+
+    walk->outer.has_ecn = true;
+    if (walk->outer.ecn != SMCR_WIRE_ECN_CE)
+        walk->outer.ecn = ecn;
+}
+
+/* Sets the next header by the protocol number of IP. */
+static bool
+set_next_protocol(headers_walk_t *walk, uint8_t protocol)
+{
+    enum { IPV4 = 4, UDP = 17, IPV6 = 41, GRE = 47 };
+
+    switch (protocol) {
+    case IPV4:
+    case IPV6:
+        enter_tunnel(walk, SMCR_IB_TUNNEL_IP, 0);
+        walk->read = read_ip;
+        return true;
+    case GRE:
+        walk->read = read_gre;
+        return true;
+    default:
+        walk->read = read_udp;
+        return protocol == UDP;
+    }
+}
+
+/* Skips the extension headers of IPv6 (RFC 8200, 4). Returns the protocol number after them. */
+static uint8_t
+skip_extensions(headers_walk_t *walk, uint8_t protocol)
+{
+    enum { HOP_BY_HOP = 0, ROUTING = 43, DESTINATION = 60 };
+    const uint8_t *header;
+
+    while (has_bytes(walk, 8, &header) &&
+           (protocol == HOP_BY_HOP || protocol == ROUTING || protocol == DESTINATION)) {
+        protocol = header[0];
+        walk->at += MIN(8 * (header[1] + 1U), walk->end - walk->at);
+    }
+    return protocol;
+}
+
+/* The IP header of a tunnel. The header of the packet itself is at `end`, and is not read. */
+static bool
+read_ip(headers_walk_t *walk)
+{
+    enum { IPV4_LENGTH = 20, IPV6_LENGTH = 40, IPV4_PROTOCOL_AT = 9, IPV6_NEXT_AT = 6 };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, IPV4_LENGTH, &header))
+        return false;
+    if (header[0] >> 4 == 4) {
+        take_class(walk, header[1]);
+        walk->at += MAX(4 * (header[0] & 0xfU), IPV4_LENGTH);
+        return walk->at <= walk->end && set_next_protocol(walk, header[IPV4_PROTOCOL_AT]);
+    }
+    if (header[0] >> 4 != 6 || !has_bytes(walk, IPV6_LENGTH, &header))
+        return false;
+    take_class(walk, (uint8_t)(smcr_wire_number16(header) >> 4));
+    walk->at += IPV6_LENGTH;
+    return set_next_protocol(walk, skip_extensions(walk, header[IPV6_NEXT_AT]));
+}
+
+/* ---- the walk ---- */
+
+smcr_ib_outer_t
+smcr_host_encapsulation_read(const uint8_t *frame, uint32_t end, smcr_host_link_t link)
+{
+    static read_t *const first[] = {
+        [SMCR_HOST_LINK_ETHERNET] = read_ethernet,
+        [SMCR_HOST_LINK_COOKED] = read_cooked,
+        [SMCR_HOST_LINK_COOKED_2] = read_cooked_2,
+        [SMCR_HOST_LINK_IP] = read_ip,
+        [SMCR_HOST_LINK_OTHER] = NULL,
+    };
+    headers_walk_t walk = {.bytes = frame, .end = end, .read = first[link]};
+
+    while (walk.at < end && walk.read)
+        if (!walk.read(&walk))
+            return (smcr_ib_outer_t){.ecn = 0};
+    return walk.at == end ? walk.outer : (smcr_ib_outer_t){.ecn = 0};
+}

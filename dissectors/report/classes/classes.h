@@ -1,0 +1,76 @@
+/* Knows in which classes the packets of an RDMA flow go: DSCP, ECN and VLAN priority, of data,
+ * acknowledgements and congestion notifications; and from which UDP ports they come. Knows neither
+ * Wireshark nor how RDMA flows are found. Called by the room that counts packets (report/collect/).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "report/figures/figures.h"
+
+/* Counts a packet of a flow in the class in which it goes. */
+void smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope,
+                        smcr_when_t when, const smcr_ib_headers_t *roce);
+
+/* Returns VLAN and tunnel of a flow, allocated in `scope`; NULL: none. */
+smcr_entry_flow_network_t *smcr_classes_network(smcr_ib_network_t network,
+                                                wmem_allocator_t *scope);
+
+/* Adds to `list` an entry for each UDP source port between two addresses, with the number of flows
+ * that have it. `flows` are the flows of the report. Memory is allocated in `scope`. */
+void smcr_classes_ports(const smcr_figure_list_t *flows, smcr_figure_list_t *list,
+                        wmem_allocator_t *scope);
+
+/* ---- congestion notifications (congestion.c) ---- */
+
+/* The last CNPs of the capture, by sender, receiver and network. */
+typedef struct smcr_classes_pacing smcr_classes_pacing_t;
+
+/* Returns an empty object, allocated in `scope`. Its memory grows with pairs of addresses that
+ * exchange CNPs: 128 bytes or so for each pair and each address. */
+smcr_classes_pacing_t *smcr_classes_pacing_new(wmem_allocator_t *scope);
+
+/* Takes the next CNP of the capture, which is no duplicate, and adds the times since the CNPs
+ * before it to `*figures`, which is made if it is NULL. `last`: the CNP before it in the same flow;
+ * frame 0: none. */
+void smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t **figures,
+                              smcr_when_t last, smcr_when_t when, const smcr_ib_headers_t *roce);
+
+#define SMCR_CLASSES_REACTION_PACKETS 16 /* packets over which a rate is measured */
+
+/* How the sender of a flow reacts to CNPs. NULL in place of a pointer to it: the flow has no packet
+ * that a switch can mark. */
+typedef struct {
+    smcr_when_t times[SMCR_CLASSES_REACTION_PACKETS + 1]; /* the last data packets, a ring */
+    uint32_t bytes[SMCR_CLASSES_REACTION_PACKETS + 1]; /* their lengths */
+    uint64_t packets;          /* number of packets taken since the last measurement */
+    uint32_t left;             /* number of packets that the measurement after a CNP still needs;
+                                  0: there is none */
+    uint64_t before_bytes;     /* of the measurement: bytes before the CNP */
+    uint64_t before;           /* of the measurement: time before the CNP, nanoseconds */
+} smcr_classes_reaction_t;
+
+/* Takes the next data packet of a flow, which is no duplicate. `*reaction` is made in `scope` with
+ * the first packet that is not Not-ECT. If a measurement is complete, adds it to `*figures`. */
+void smcr_classes_reaction_take(smcr_classes_reaction_t **reaction,
+                                smcr_entry_flow_reaction_t **figures, wmem_allocator_t *scope,
+                                smcr_when_t when, const smcr_ib_headers_t *roce);
+
+/* Notes that a CNP for the flow has come: a measurement begins, if none is under way and
+ * SMCR_CLASSES_REACTION_PACKETS packets have come since the last one. `reaction` may be NULL. */
+void smcr_classes_reaction_notify(smcr_classes_reaction_t *reaction);
+
+/* The share of packets with CE over the time of the capture. */
+typedef struct smcr_classes_shares smcr_classes_shares_t;
+
+/* Returns an empty object, allocated in `scope`. Its memory does not grow. */
+smcr_classes_shares_t *smcr_classes_shares_new(wmem_allocator_t *scope);
+
+/* Takes the next packet that is not Not-ECT. */
+void smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked);
+
+/* Returns the entry of the shares, allocated in `scope`; NULL: no packet was marked. `shares` may
+ * be NULL. */
+smcr_entry_marked_share_t *smcr_classes_shares_report(const smcr_classes_shares_t *shares,
+                                                      wmem_allocator_t *scope);

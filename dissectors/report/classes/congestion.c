@@ -1,0 +1,215 @@
+/* Measures how congestion notifications (CNPs) are paced, how senders react to them, and which
+ * share of packets has marks over time.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "classes.h"
+
+/* ---- pacing ---- */
+
+struct smcr_classes_pacing {
+    wmem_allocator_t *scope;
+    GHashTable *last; /* cnp_ends_t by its addresses: the last CNP */
+};
+
+/* Whose CNPs in a network: all from an address, all to an address, or both. */
+typedef struct {
+    uint8_t from[SMCR_GID_LENGTH]; /* sender; zeros: any */
+    uint8_t to[SMCR_GID_LENGTH];   /* receiver; zeros: any */
+    smcr_ib_network_t network;     /* VLAN and tunnel */
+    uint64_t time;                 /* time of the last CNP, nanoseconds */
+} cnp_ends_t;
+
+SMCR_WIRE_KEY(hash_ends, equal_ends, offsetof(cnp_ends_t, time))
+
+smcr_classes_pacing_t *
+smcr_classes_pacing_new(wmem_allocator_t *scope)
+{
+    smcr_classes_pacing_t *pacing = wmem_new(scope, smcr_classes_pacing_t);
+
+    *pacing = (smcr_classes_pacing_t){scope, smcr_slab_table(scope, hash_ends, equal_ends)};
+    return pacing;
+}
+
+/* Adds the time since the last CNP with these ends to the distribution. `sought->time`: time of
+ * this CNP. */
+static void
+measure(smcr_classes_pacing_t *pacing, smcr_distribution_t **distribution, const cnp_ends_t *sought)
+{
+    cnp_ends_t *ends = g_hash_table_lookup(pacing->last, sought);
+    uint64_t now = sought->time;
+
+    if (!ends) {
+        g_hash_table_add(pacing->last, wmem_memdup(pacing->scope, sought, sizeof *sought));
+        return;
+    }
+    if (now >= ends->time)
+        smcr_distribution_add_time(distribution, pacing->scope, now - ends->time);
+    ends->time = now;
+}
+
+void
+smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t **figures,
+                         smcr_when_t last, smcr_when_t when, const smcr_ib_headers_t *roce)
+{
+    cnp_ends_t from = {.network = roce->outer.network, .time = when.time}, to = from, both;
+
+    memcpy(from.from, roce->source, SMCR_GID_LENGTH);
+    memcpy(to.to, roce->destination.gid, SMCR_GID_LENGTH);
+    both = from;
+    memcpy(both.to, to.to, SMCR_GID_LENGTH);
+    if (!*figures) {
+        *figures = wmem_new(pacing->scope, smcr_entry_flow_pacing_t);
+        smcr_entry_clear(*figures, &smcr_entry_flow_pacing_description);
+    }
+    if (last.frame && when.time >= last.time)
+        smcr_distribution_add_time(&(*figures)->flow_s, pacing->scope, when.time - last.time);
+    measure(pacing, &(*figures)->pair_s, &both);
+    measure(pacing, &(*figures)->source_s, &from);
+    measure(pacing, &(*figures)->destination_s, &to);
+}
+
+/* ---- reaction ---- */
+
+#define RING (SMCR_CLASSES_REACTION_PACKETS + 1)
+
+/* Adds up the packets in the ring but the first one, and the time from the first one to the
+ * last. */
+static void
+add_up(const smcr_classes_reaction_t *reaction, uint64_t *bytes, uint64_t *time)
+{
+    uint64_t newest = (reaction->packets - 1) % RING, oldest = reaction->packets % RING;
+
+    *bytes = 0;
+    for (unsigned i = 0; i < RING; i++)
+        *bytes += i == oldest ? 0 : reaction->bytes[i];
+    *time = reaction->times[newest].time - MIN(reaction->times[oldest].time,
+                                               reaction->times[newest].time);
+}
+
+/* Adds a complete measurement. */
+static void
+add_measurement(const smcr_classes_reaction_t *reaction, smcr_entry_flow_reaction_t **figures,
+                wmem_allocator_t *scope)
+{
+    uint64_t bytes, time;
+
+    if (!*figures) {
+        *figures = wmem_new(scope, smcr_entry_flow_reaction_t);
+        smcr_entry_clear(*figures, &smcr_entry_flow_reaction_description);
+    }
+    add_up(reaction, &bytes, &time);
+    (*figures)->measured++;
+    (*figures)->before_bytes += reaction->before_bytes;
+    (*figures)->before_s += reaction->before;
+    (*figures)->after_bytes += bytes;
+    (*figures)->after_s += time;
+}
+
+void
+smcr_classes_reaction_take(smcr_classes_reaction_t **reaction,
+                           smcr_entry_flow_reaction_t **figures, wmem_allocator_t *scope,
+                           smcr_when_t when, const smcr_ib_headers_t *roce)
+{
+    if (!*reaction && roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
+        return;
+    if (!*reaction)
+        *reaction = wmem_new0(scope, smcr_classes_reaction_t);
+    smcr_classes_reaction_t *own = *reaction;
+    own->times[own->packets % RING] = when;
+    own->bytes[own->packets % RING] = roce->length;
+    own->packets++;
+    if (!own->left || --own->left)
+        return;
+    add_measurement(own, figures, scope);
+    own->packets = 0;
+}
+
+void
+smcr_classes_reaction_notify(smcr_classes_reaction_t *reaction)
+{
+    if (!reaction || reaction->left || reaction->packets < RING)
+        return;
+    add_up(reaction, &reaction->before_bytes, &reaction->before);
+    reaction->packets = 0;
+    reaction->left = RING;
+}
+
+/* ---- share of marks ---- */
+
+#define INTERVALS 64
+#define SHORTEST_INTERVAL SMCR_TIME_MILLISECOND
+
+struct smcr_classes_shares {
+    uint64_t begin;               /* time of the first packet, nanoseconds */
+    uint64_t length;              /* length of an interval, nanoseconds */
+    uint64_t packets[INTERVALS];  /* number of packets in each interval */
+    uint64_t marked[INTERVALS];   /* of these, number of packets with CE */
+};
+
+smcr_classes_shares_t *
+smcr_classes_shares_new(wmem_allocator_t *scope)
+{
+    smcr_classes_shares_t *shares = wmem_new0(scope, smcr_classes_shares_t);
+
+    shares->length = SHORTEST_INTERVAL;
+    return shares;
+}
+
+/* Joins each two intervals, so that they are twice as long. */
+static void
+lengthen(smcr_classes_shares_t *shares)
+{
+    shares->length *= 2;
+    for (unsigned i = 0; i < INTERVALS; i++) {
+        bool exists = i < INTERVALS / 2;
+        shares->packets[i] = exists ? shares->packets[2 * i] + shares->packets[2 * i + 1] : 0;
+        shares->marked[i] = exists ? shares->marked[2 * i] + shares->marked[2 * i + 1] : 0;
+    }
+}
+
+void
+smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked)
+{
+    if (!shares->begin)
+        shares->begin = when.time;
+    uint64_t since = when.time - MIN(when.time, shares->begin);
+    while (since / shares->length >= INTERVALS)
+        lengthen(shares);
+    shares->packets[since / shares->length]++;
+    shares->marked[since / shares->length] += is_marked;
+}
+
+/* Whether the interval `one` has a larger share of marks than `other`; of equal shares, more
+ * marks. */
+static bool
+is_larger(const smcr_classes_shares_t *shares, unsigned one, unsigned other)
+{
+    double share = (double)shares->marked[one] / (double)MAX(shares->packets[one], 1);
+    double before = (double)shares->marked[other] / (double)MAX(shares->packets[other], 1);
+
+    return share > before || (share >= before && shares->marked[one] > shares->marked[other]);
+}
+
+smcr_entry_marked_share_t *
+smcr_classes_shares_report(const smcr_classes_shares_t *shares, wmem_allocator_t *scope)
+{
+    unsigned last = INTERVALS, worst = 0;
+
+    while (shares && last && !shares->packets[last - 1])
+        last--;
+    for (unsigned i = 0; shares && i < last; i++)
+        worst = is_larger(shares, i, worst) ? i : worst;
+    if (!shares || !shares->marked[worst])
+        return NULL;
+    smcr_entry_marked_share_t *entry = wmem_new(scope, smcr_entry_marked_share_t);
+    smcr_entry_clear(entry, &smcr_entry_marked_share_description);
+    entry->begin_time = shares->begin;
+    entry->interval_s = shares->length;
+    entry->worst = worst;
+    for (unsigned i = 0; i < last; i++) {
+        smcr_figure_numbers_add(&entry->packets, scope, shares->packets[i]);
+        smcr_figure_numbers_add(&entry->marked, scope, shares->marked[i]);
+    }
+    return entry;
+}

@@ -1,0 +1,266 @@
+/* Findings about the classes in which packets of RDMA flows go: DSCP, VLAN priority and ECN.
+ *
+ * A class decides which queue of a switch a packet gets, whether PFC stops it, and whether it gets
+ * a mark CE. Data and acknowledgements of a queue pair have one class, which the application or the
+ * administrator chooses. CNPs should have a class of their own with a higher priority, as they are
+ * to arrive when data waits.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "finder.h"
+#include "report/words/words.h"
+
+/* Packets of several flows whose class is odd. */
+typedef struct {
+    uint64_t flows;                /* number of flows that have such packets */
+    uint64_t packets;              /* number of these packets */
+    smcr_when_t when;              /* the first of them in the flow `at` */
+    const smcr_entry_rdma_t *at;   /* the flow with the most of them; NULL: none */
+    uint64_t most;                 /* number of odd packets of `at` */
+    const char *odd;               /* class of the odd packets of `at`, as text */
+    const char *data;              /* class of the other packets of `at`, as text */
+} odd_class_t;
+
+/* ---- classes ---- */
+
+/* Returns the value that most packets have; NULL: none. */
+static const smcr_figure_value_count_t *
+most_frequent(const smcr_figure_tally_t *tally)
+{
+    const smcr_figure_value_count_t *most = NULL;
+
+    for (uint32_t i = 0; i < tally->length; i++)
+        if (!most || tally->counts[i].count > most->count)
+            most = &tally->counts[i];
+    return most;
+}
+
+/* Whether the tally has the value. */
+static bool
+has_value(const smcr_figure_tally_t *tally, uint32_t value)
+{
+    for (uint32_t i = 0; i < tally->length; i++)
+        if (tally->counts[i].value == value)
+            return true;
+    return false;
+}
+
+/* Returns the packets of `these` with a value that no packet of `those` has; NULL: there are none,
+ * or `those` has no values, so nothing is known to differ. */
+static const smcr_figure_value_count_t *
+other_value(const smcr_figure_tally_t *these, const smcr_figure_tally_t *those)
+{
+    for (uint32_t i = 0; i < these->length && those->length; i++)
+        if (!has_value(those, these->counts[i].value))
+            return &these->counts[i];
+    return NULL;
+}
+
+/* Returns the packets of the tally that have not its most frequent value: of several values the
+ * first one; NULL: all packets have one value. */
+static const smcr_figure_value_count_t *
+rare_value(const smcr_figure_tally_t *tally)
+{
+    const smcr_figure_value_count_t *most = most_frequent(tally);
+
+    for (uint32_t i = 0; i < tally->length; i++)
+        if (&tally->counts[i] != most)
+            return &tally->counts[i];
+    return NULL;
+}
+
+/* ---- sums ---- */
+
+/* Adds the odd packets of a flow. `field`: what their class is: "DSCP". `other`: the packets that
+ * they are compared with. */
+static void
+add_odd(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow,
+        const char *field, const smcr_figure_value_count_t *const packets[2])
+{
+    odd->flows++;
+    odd->packets += packets[0]->count;
+    if (packets[0]->count <= odd->most)
+        return;
+    odd->most = packets[0]->count;
+    odd->at = flow;
+    odd->when = packets[0]->first;
+    odd->odd = wmem_strdup_printf(finder->scope, "%s %" PRIu32, field, packets[0]->value);
+    odd->data = wmem_strdup_printf(finder->scope, "%s %" PRIu32, field, packets[1]->value);
+}
+
+/* Adds the data packets of the flow that go in another class than most of them. Datagrams may go in
+ * several classes: each has its own. */
+static void
+add_mixed_data(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_packet_class_t *data = flow->classes.data;
+    bool is_of_datagrams = flow->copies == SMCR_FIGURE_UNKNOWN;
+
+    if (!data || is_of_datagrams)
+        return;
+    const smcr_figure_value_count_t *dscp = rare_value(&data->by_dscp);
+    const smcr_figure_value_count_t *priority = rare_value(&data->by_priority);
+    if (dscp)
+        add_odd(finder, odd, flow, "DSCP",
+                (const smcr_figure_value_count_t *[]){dscp, most_frequent(&data->by_dscp)});
+    else if (priority)
+        add_odd(finder, odd, flow, "priority",
+                (const smcr_figure_value_count_t *[]){priority, most_frequent(&data->by_priority)});
+}
+
+/* Adds the acknowledgements of the flow's data that go in another class than the data. */
+static void
+add_other_acks(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    const smcr_entry_packet_class_t *data = flow->classes.data;
+    const smcr_entry_packet_class_t *acks = peer ? peer->classes.acknowledgement : NULL;
+
+    if (!data || !acks)
+        return;
+    const smcr_figure_value_count_t *dscp = other_value(&acks->by_dscp, &data->by_dscp);
+    const smcr_figure_value_count_t *priority = other_value(&acks->by_priority, &data->by_priority);
+    if (dscp)
+        add_odd(finder, odd, flow, "DSCP",
+                (const smcr_figure_value_count_t *[]){dscp, most_frequent(&data->by_dscp)});
+    else if (priority)
+        add_odd(finder, odd, flow, "priority",
+                (const smcr_figure_value_count_t *[]){priority, most_frequent(&data->by_priority)});
+}
+
+/* Adds the CNPs to the flow's sender that go in the class of the flow's data: with the same DSCP
+ * and the same priority, as far as packets have them. */
+static void
+add_slow_cnps(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    const smcr_entry_packet_class_t *data = flow->classes.data;
+    const smcr_entry_packet_class_t *cnps = peer ? peer->classes.cnp : NULL;
+
+    if (!data || !cnps || !cnps->by_dscp.length)
+        return;
+    bool is_other = other_value(&cnps->by_dscp, &data->by_dscp) ||
+                    other_value(&cnps->by_priority, &data->by_priority);
+    const smcr_figure_value_count_t *dscp = most_frequent(&cnps->by_dscp);
+    if (!is_other && data->by_dscp.length)
+        add_odd(finder, odd, flow, "DSCP", (const smcr_figure_value_count_t *[]){dscp, dscp});
+}
+
+typedef void add_odd_class_t(const smcr_finder_t *finder, odd_class_t *odd,
+                             const smcr_entry_rdma_t *flow);
+
+/* Returns the sum that `add` makes over all flows. */
+static odd_class_t
+sum_of(const smcr_finder_t *finder, add_odd_class_t *add)
+{
+    odd_class_t odd = {.flows = 0};
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        add(finder, &odd, flow);
+    return odd;
+}
+
+/* Returns the number of further flows: " (and 2 more flows)". */
+static const char *
+others_text(const smcr_finder_t *finder, const odd_class_t *odd)
+{
+    if (odd->flows < 2)
+        return "";
+    return wmem_strdup_printf(finder->scope, " (and %s)",
+                              smcr_words_things(finder->scope, odd->flows - 1, "more flow"));
+}
+
+/* ---- findings ---- */
+
+/* Returns the facts of a finding about odd packets. */
+static smcr_finder_facts_t
+facts_of(const smcr_finder_t *finder, smcr_figure_finding_t kind, const odd_class_t *odd)
+{
+    return (smcr_finder_facts_t){.kind = kind, .count = odd->packets, .when = odd->when,
+                                 .frames = SMCR_FINDER_FRAMES(finder, odd->when)};
+}
+
+/* Finding: data of one flow goes in several classes. Packets of two classes overtake each other,
+ * and a receiver takes that for loss. */
+static void
+find_mixed_data(smcr_finder_t *finder)
+{
+    odd_class_t odd = sum_of(finder, add_mixed_data);
+    smcr_finder_facts_t facts = facts_of(finder, SMCR_FIGURE_FOUND_CLASSES_OF_DATA, &odd);
+
+    if (odd.at)
+        smcr_finder_add(finder, &facts, "%s%s: %s of data in %s, the others in %s",
+                        smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd),
+                        smcr_words_things(finder->scope, odd.most, "packet"), odd.odd, odd.data);
+}
+
+/* Finding: acknowledgements go in another class than the data that they acknowledge. */
+static void
+find_other_acks(smcr_finder_t *finder)
+{
+    odd_class_t odd = sum_of(finder, add_other_acks);
+    smcr_finder_facts_t facts = facts_of(finder, SMCR_FIGURE_FOUND_CLASS_OF_ACKS, &odd);
+
+    if (odd.at)
+        smcr_finder_add(finder, &facts, "%s%s: data in %s, its acknowledgements in %s",
+                        smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.data,
+                        odd.odd);
+}
+
+/* Finding: CNPs go in the class of data. */
+static void
+find_slow_cnps(smcr_finder_t *finder)
+{
+    odd_class_t odd = sum_of(finder, add_slow_cnps);
+    smcr_finder_facts_t facts = facts_of(finder, SMCR_FIGURE_FOUND_CLASS_OF_CNPS, &odd);
+
+    if (odd.at)
+        smcr_finder_add(finder, &facts,
+                        "%s%s: CNPs in the class of data, %s: they wait in the queues of the data "
+                        "that they are to slow down",
+                        smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
+}
+
+/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. */
+static void
+add_not_ect(const smcr_finder_t *finder _U_, odd_class_t *odd, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_packet_class_t *data = flow->classes.data;
+    uint64_t lost = smcr_figure_or_zero(flow->repeated_after.nak) +
+                    smcr_figure_or_zero(flow->repeated_after.timeout);
+
+    if (!data || !lost || !data->by_dscp.length || data->ecn.not_ect < data->packets)
+        return;
+    odd->flows++;
+    odd->packets += lost;
+    if (lost <= odd->most)
+        return;
+    odd->most = lost;
+    odd->at = flow;
+    odd->when = flow->first_frame;
+}
+
+/* Finding: lost data was Not-ECT. A switch that is full cannot mark such packets, and discards them
+ * (RFC 3168, 5): the sender never slows down before packets are lost. */
+static void
+find_not_ect(smcr_finder_t *finder)
+{
+    odd_class_t odd = sum_of(finder, add_not_ect);
+    smcr_finder_facts_t facts = facts_of(finder, SMCR_FIGURE_FOUND_NOT_ECT, &odd);
+
+    if (odd.at)
+        smcr_finder_add(finder, &facts,
+                        "%s%s: data that was lost is Not-ECT: no switch can mark it, so ECN cannot "
+                        "work",
+                        smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
+}
+
+void
+smcr_finding_on_classes(smcr_finder_t *finder)
+{
+    find_mixed_data(finder);
+    find_other_acks(finder);
+    find_slow_cnps(finder);
+    find_not_ect(finder);
+}

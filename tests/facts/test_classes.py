@@ -1,0 +1,529 @@
+"""
+Networks and classes of RDMA flows: VLANs and tunnels keep flows apart that have equal addresses and
+queue pairs, and the report says of each flow in which classes and from which ports its packets go,
+as a reader of the bytes finds it. What decides that a packet is RoCE is the UDP destination port.
+"""
+
+import random
+import struct
+
+import class_reader
+import pytest
+from bed import TOP
+from report_frames import frames
+from report_runs import PREFERENCES, TWO, parse, print_json
+from report_schema import added
+from scapy.contrib.geneve import GENEVE
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import GRE, Dot1AD, Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
+from scapy.packet import Raw
+from scapy.utils import wrpcap
+
+# Without the check of ICRCs, which are zeros in made packets; and Linux's old port of VXLAN, which
+# Wireshark takes for another protocol's.
+ROCE = ("-o", "smcr.roce:TRUE", "-d", "udp.port==8472,vxlan")
+ONE, OTHER, SWITCH = "192.0.2.1", "192.0.2.2", "198.51.100.1"
+WRITE, ACK, CNP = 0x0A, 0x11, 0x81
+PAYLOAD = bytes(15) + b"\x40" + b"data" * 16  # RETH and 64 bytes
+BETWEEN = 0.0001  # seconds
+OUTER = IP(src=SWITCH, dst="198.51.100.2")
+OUTER6 = IPv6(src="2001:db8::1", dst="2001:db8::2")
+
+
+def ether():
+    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+
+
+# The layers around a packet, by their name and a number of the network.
+AROUND = {
+    "vlan": lambda n: ether() / Dot1Q(vlan=n, prio=n % 8),
+    "qinq": lambda n: ether() / Dot1AD(vlan=7, prio=3) / Dot1Q(vlan=n, prio=5),
+    "qinq-outer": lambda n: ether() / Dot1AD(vlan=n) / Dot1Q(vlan=7),
+    "vxlan": lambda n: ether() / OUTER / UDP(sport=5000, dport=4789) / VXLAN(vni=n) / ether(),
+    "vxlan-linux": lambda n: ether() / OUTER / UDP(sport=9, dport=8472) / VXLAN(vni=n) / ether(),
+    "vxlan-vlan": lambda n: ether()
+    / Dot1Q(vlan=9, prio=3)
+    / OUTER6
+    / UDP(sport=5000, dport=4789)
+    / VXLAN(vni=5)
+    / ether()
+    / Dot1Q(vlan=n, prio=6),
+    "geneve": lambda n: ether()
+    / OUTER
+    / UDP(sport=1, dport=6081)
+    / GENEVE(vni=n, proto=0x6558, options=bytes(8))
+    / ether(),
+    "gre": lambda n: ether() / OUTER / GRE(key_present=1, key=n, proto=0x0800),
+    "gre-ethernet": lambda n: ether()
+    / OUTER6
+    / GRE(key_present=1, key=n, seqnum_present=1, chksum_present=1, proto=0x6558)
+    / ether(),
+}
+
+
+NAMES = {
+    "vlan": ("VLAN 10", "VLAN 20"),
+    "qinq": ("VLAN 7.10", "VLAN 7.20"),
+    "qinq-outer": ("VLAN 10.7", "VLAN 20.7"),
+    "vxlan-vlan": ("VLAN 10, VNI 5", "VLAN 20, VNI 5"),
+    "gre": ("GRE key 10", "GRE key 20"),
+    "gre-ethernet": ("GRE key 10", "GRE key 20"),
+}
+
+
+def bth(opcode, qpn, psn, p_key=0xFFFF, reserved=0):
+    return struct.pack(">BBHII", opcode, 0, p_key, reserved << 24 | qpn, psn)
+
+
+def roce(src, dst, qpn, opcode, psn, *, traffic_class=0, sport=50000, **of_bth):
+    rest = {WRITE: PAYLOAD, ACK: b"\x1f\x00\x00\x01", CNP: bytes(16)}[opcode]
+    return (
+        IP(src=src, dst=dst, tos=traffic_class, id=psn & 0xFFFF, flags="DF")
+        / UDP(sport=sport, dport=4791)
+        / Raw(bth(opcode, qpn, psn, **of_bth) + rest + bytes(4))
+    )
+
+
+def write(scratch, name, packets):
+    """The frames, each a while after the one before."""
+    path = scratch / f"{name}.pcap"
+    for number, packet in enumerate(packets):
+        packet.time = 1700000000 + number * BETWEEN
+    wrpcap(str(path), packets)
+    return path
+
+
+def talk(around, count=12, psn=100, data=0, ack=0, **options):
+    """One host writes to the other's queue pair 17, and the other acknowledges, from queue pair
+    17."""
+    for number in range(count):
+        yield around / roce(ONE, OTHER, 17, WRITE, psn + number, traffic_class=data, **options)
+        yield around / roce(OTHER, ONE, 17, ACK, psn + number, traffic_class=ack, **options)
+
+
+def cnps(around, count, traffic_class=0):
+    for _ in range(count):
+        yield around / roce(OTHER, ONE, 17, CNP, 0, traffic_class=traffic_class)
+
+
+def report_of(tshark, path):
+    return parse(print_json(tshark, tshark.bed.capture(path), TWO, options=ROCE))
+
+
+def found_flows(report):
+    """As the reader has them."""
+    return {
+        (
+            flow["src"],
+            flow["dst"],
+            flow["dst_qpn"],
+            class_reader.name_of(flow["network"]),
+        ): {
+            **{name: flow[name] for name in ("packets", "network", "outer_ce", "classes")},
+            "udp_ports": {str(each["port"]): each["packets"] for each in flow["udp_ports"]},
+        }
+        for flow in report["rdma_flows"]
+    }
+
+
+def expect(tshark, path):
+    """The report says what the reader finds. Returns the report."""
+    report = report_of(tshark, path)
+    assert found_flows(report) == class_reader.flows(path)
+    assert {
+        (each["src"], each["dst"], each["port"]): each["packets"] for each in report["udp_ports"]
+    } == class_reader.ports(path)
+    return report
+
+
+# ---- networks ----
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_equal_addresses_in_two_networks(tshark, scratch, around):
+    """Two connections with equal addresses, queue pairs and ports, packet by packet in turn:
+    nothing is missing or retransmitted, and each flow has the opposite one of its network."""
+    first, second = talk(AROUND[around](10)), talk(AROUND[around](20), psn=5000)
+    path = write(scratch, around, [each for pair in zip(first, second) for each in pair])
+    report = expect(tshark, path)
+    flows = report["rdma_flows"]
+    assert len(flows) == 4
+    for flow in flows:
+        assert (flow["missing"], flow["repeated"], flow["copies"]) == (0, 0, 0)
+        peer = flows[flow["peer"]]
+        assert (peer["network"], peer["dst"]) == (flow["network"], flow["src"])
+    assert [each["flows"] for each in report["udp_ports"]] == [[0, 1], [2, 3]]
+    page = page_of(tshark, path)
+    assert all(f"{name})" in page for name in NAMES.get(around, ("VNI 10", "VNI 20")))
+    assert "Nothing is wrong" in page
+
+
+def page_of(tshark, path):
+    return tshark.show(path, "-2", "-q", *PREFERENCES, *ROCE, "-z", "smcr,report")
+
+
+NOT_COMPARED = ("index", "peer", "network", "classes", "udp_ports")
+
+
+def without_frames(flow):
+    """What a flow has in every network."""
+    if not isinstance(flow, dict):
+        return flow
+    return {
+        name: without_frames(value)
+        for name, value in flow.items()
+        if name not in NOT_COMPARED and not name.endswith("_frame")
+    }
+
+
+def wrapped(data, around):
+    """A frame of Ethernet in a network: what its Ethernet header carries, after other layers."""
+    last = around.lastlayer()
+    setattr(last, "proto" if isinstance(last, GRE) else "type", int.from_bytes(data[12:14], "big"))
+    return bytes(around / Raw(data[14:]))
+
+
+@pytest.mark.parametrize(
+    "name, around",
+    [("cm-rping", "vlan"), ("cnp-np-cm", "vxlan"), ("nocm-perftest", "gre"), ("uc-ud", "qinq")],
+)
+def test_real_traffic_in_two_networks(tshark, scratch, name, around):
+    """Each frame twice, in two networks: the flows of both are those of the capture, with
+    connections of RDMA-CM, causes and times."""
+    original = TOP / "captures" / "fabric" / f"{name}.pcapng.gz"
+    path = scratch / f"{name}-twice.pcap"
+    rows = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)]
+    for frame in frames(original):
+        for number in (10, 20):
+            layers = AROUND[around](number)
+            layers.lastlayer().type = int.from_bytes(frame.data[12:14], "big")
+            data = wrapped(frame.data, layers)
+            time = divmod(frame.time, 10**9)
+            rows.append(struct.pack("<IIII", *time, len(data), len(data)) + data)
+    path.write_bytes(b"".join(rows))
+    before = report_of(tshark, original)["rdma_flows"]
+    after = report_of(tshark, path)["rdma_flows"]
+    for number in (10, 20):
+        of_network = [flow for flow in after if number in flow["network"].values()]
+        assert list(map(without_frames, of_network)) == list(map(without_frames, before))
+        places = {flow["index"]: place for place, flow in enumerate(of_network)}
+        assert [places.get(flow["peer"]) for flow in of_network] == [
+            flow["peer"] for flow in before
+        ]
+
+
+def test_tunnels_that_name_no_network(tshark, scratch):
+    """IP in IP, GRE without a key, priority tags, and what is around a mirrored frame."""
+    around = [
+        ether() / OUTER6,
+        ether() / IP(src=SWITCH, dst="198.51.100.2", tos=3) / OUTER,
+        ether() / OUTER / GRE(proto=0x0800),
+        ether() / Dot1Q(vlan=0, prio=4),
+    ]
+    path = write(
+        scratch,
+        "unnamed",
+        [each for n, one in enumerate(around) for each in talk(one, 4, psn=100 + 4 * n)],
+    )
+    report = expect(tshark, path)
+    assert [flow["network"] and flow["network"]["tunnel"] for flow in report["rdma_flows"]] == [
+        *("ip", "ip", "gre", "gre", None, None),
+    ]
+
+
+def test_a_mirror_is_no_network(tshark, scratch):
+    """ERSPAN: the class and the network are those of the mirrored frame."""
+    mirrored = [bytes(each) for each in talk(AROUND["vlan"](10), data=0x6A)]
+    headers = {
+        "I": GRE(proto=0x88BE),
+        "II": GRE(proto=0x88BE, seqnum_present=1) / Raw(b"\x10" + bytes(7)),
+        "III": GRE(proto=0x22EB, seqnum_present=1) / Raw(b"\x20" + bytes(10) + b"\x01" + bytes(8)),
+    }
+    marked = ether() / Dot1Q(vlan=99, prio=1) / IP(src=SWITCH, dst=SWITCH, tos=3)
+    plain = write(scratch, "plain", list(talk(AROUND["vlan"](10), data=0x6A)))
+    expected = class_reader.flows(plain)
+    for kind, header in headers.items():
+        path = write(scratch, f"mirror-{kind}", [marked / header / Raw(each) for each in mirrored])
+        assert found_flows(report_of(tshark, path)) == expected, kind
+
+
+def test_headers_that_end_early(tshark, scratch):
+    """Each cut of frames with each kind of header: no crash, and one report."""
+    cut = [
+        Raw(bytes(frame)[:length])
+        for around in AROUND.values()
+        for frame in talk(around(10), 1)
+        for length in range(14, 150, 3)
+    ]
+    report = report_of(tshark, write(scratch, "cut", [Ether(bytes(each)) for each in cut]))
+    assert report["capture"]["frames"] == len(cut)
+
+
+# ---- what is RoCE ----
+
+
+@pytest.mark.parametrize("sport", [69, 53, 161, 2152])
+def test_the_destination_port_decides(tshark, scratch, sport):
+    """Whoever owns the source port, whatever partition key and reserved bits the packets have."""
+    path = write(
+        scratch,
+        f"port-{sport}",
+        [
+            packet
+            for p_key in (0xFFFF, 0x7FFF, 0x8001, 0x0001)
+            for reserved in (0, 0x10, 0x3F)
+            for packet in talk(ether(), 2, p_key * 16 + reserved, p_key=p_key, reserved=reserved)
+        ],
+    )
+    other = write(scratch, "other", list(talk(ether(), 24, sport=sport, p_key=0x8001)))
+    assert sum(flow["packets"] for flow in expect(tshark, path)["rdma_flows"]) == 48
+    assert sum(flow["packets"] for flow in expect(tshark, other)["rdma_flows"]) == 48
+
+
+# ---- classes ----
+
+DATA, QUICK = 26 << 2 | 2, 48 << 2  # DSCP 26 with ECT(0); DSCP 48
+TAGGED = ether() / Dot1Q(vlan=5, prio=3)
+SCENES = {
+    # name: frames, {kind of finding: its count}
+    "one class": (lambda: [*talk(ether(), data=DATA, ack=DATA)], {}),
+    "cnps apart": (
+        lambda: [*talk(ether(), data=DATA, ack=DATA), *cnps(ether(), 3, QUICK)],
+        {"congestion": 3},
+    ),
+    "cnps as data": (
+        lambda: [*talk(ether(), data=DATA, ack=DATA), *cnps(ether(), 3, 26 << 2)],
+        {"congestion": 3, "class_of_cnps": 3},
+    ),
+    "cnps of another priority": (
+        lambda: [
+            *talk(TAGGED, data=DATA, ack=DATA),
+            *cnps(ether() / Dot1Q(vlan=5, prio=6), 3, 26 << 2),
+        ],
+        {"congestion": 3},
+    ),
+    "acknowledgements apart": (
+        lambda: [*talk(ether(), data=DATA, ack=QUICK)],
+        {"class_of_acks": 12},
+    ),
+    "data in two classes": (
+        lambda: [
+            *talk(ether(), 6, data=DATA, ack=DATA),
+            *talk(ether(), 2, 106, data=10 << 2, ack=DATA),
+        ],
+        {"class_of_data": 2},
+    ),
+    "data with two priorities": (
+        lambda: [*talk(TAGGED, 6), *talk(ether() / Dot1Q(vlan=5, prio=1), 2, 106)],
+        {"class_of_data": 2},
+    ),
+    "marks of the underlay": (
+        lambda: [*talk(tunnel(3), data=DATA, ack=DATA)],
+        {"congestion": 24},
+    ),
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_findings(tshark, scratch, scene):
+    make, expected = SCENES[scene]
+    path = write(scratch, scene.replace(" ", "-"), make())
+    report = expect(tshark, path)
+    assert {each["kind"]: each["count"] for each in report["findings"]} == expected
+
+
+def tunnel(traffic_class):
+    outer = IP(src=SWITCH, dst="198.51.100.2", tos=traffic_class)
+    return ether() / outer / UDP(sport=5000, dport=4789) / VXLAN(vni=5) / ether()
+
+
+def test_marks_of_a_tunnel_get_cnps(tshark, scratch):
+    """A mark of the underlay becomes a mark of the packet (RFC 6040), which the receiver answers
+    with a CNP; the report tells them apart. Not of a packet that is Not-ECT."""
+    for data, marks in ((DATA, 1), (26 << 2, 0)):
+        packets = [
+            *talk(tunnel(2), 4, data=data),
+            tunnel(3) / roce(ONE, OTHER, 17, WRITE, 104, traffic_class=data),
+            *cnps(tunnel(0), 1, QUICK),
+        ]
+        report = expect(tshark, write(scratch, f"marks-{marks}", packets))
+        there = report["rdma_flows"][0]
+        assert (there["outer_ce"], there["ecn"]["ce"]) == (1, 0)
+        assert there["ce_to_cnp_s"]["count"] == marks
+        shown = tshark.show(
+            scratch / f"marks-{marks}.pcap",
+            *("-2", *ROCE, "-Y", "smcr.ecn.outer == 3", "-T", "fields", "-e", "frame.number"),
+            *("-e", "smcr.ecn", "-e", "smcr.ecn.cnp_in"),
+        )
+        assert shown.split() == (["9", "2", "10"] if marks else ["9"])
+
+
+def lost(traffic_class):
+    """A NAK, and the sender steps back."""
+    there = {
+        "src": ONE,
+        "dst": OTHER,
+        "qpn": 17,
+        "traffic_class": traffic_class,
+    }
+    packets = list(talk(ether(), 4, data=traffic_class))
+    packets += [ether() / roce(**there, opcode=WRITE, psn=psn) for psn in range(104, 108)]
+    nak = ether() / roce(OTHER, ONE, 17, ACK, 104)
+    nak[Raw].load = bth(ACK, 17, 104) + b"\x60\x00\x00\x01" + bytes(4)
+    packets.append(nak)
+    for psn in range(104, 108):
+        again = ether() / roce(**there, opcode=WRITE, psn=psn)
+        again[IP].id = psn + 500
+        packets.append(again)
+    packets.append(ether() / roce(OTHER, ONE, 17, ACK, 107))
+    return packets
+
+
+@pytest.mark.parametrize("traffic_class, cannot", [(26 << 2, True), (DATA, False)])
+def test_lost_data_that_no_switch_could_mark(tshark, scratch, traffic_class, cannot):
+    path = write(scratch, f"lost-{traffic_class}", lost(traffic_class))
+    found = {each["kind"]: each for each in report_of(tshark, path)["findings"]}
+    assert ("not_ect" in found) == cannot
+    if cannot:
+        assert found["not_ect"]["count"] == found["loss"]["count"] == 4
+        assert "ECN cannot work" in found["not_ect"]["text"]
+
+
+def test_texts(tshark, scratch):
+    """Each finding names the flow, and both classes."""
+    texts = {}
+    for scene, (make, _) in SCENES.items():
+        report = report_of(tshark, write(scratch, "scene", make()))
+        texts |= {each["kind"]: each["text"] for each in report["findings"]}
+    flow = "192.0.2.1 QP 17 → 192.0.2.2 QP 17"
+    assert texts["class_of_acks"] == f"{flow}: data in DSCP 26, its acknowledgements in DSCP 48"
+    assert texts["class_of_data"] == (
+        f"{flow} (VLAN 5): 2 packets of data in priority 1, the others in priority 3"
+    )
+    assert texts["class_of_cnps"].startswith(f"{flow}: CNPs in the class of data, DSCP 26")
+    assert texts["congestion"].startswith(
+        "Congestion: 24 of 24 packets between 192.0.2.1 and 192.0.2.2 marked CE (on the tunnel)"
+    )
+
+
+@pytest.mark.parametrize("name", ["cnp-np-cm", "rnr-nak", "cm-rping-ipv6", "nvme-rdma"])
+def test_classes_of_real_traffic(tshark, name):
+    path = TOP / "captures" / "fabric" / f"{name}.pcapng.gz"
+    report = report_of(tshark, path)
+    assert found_flows(report) == class_reader.flows(path)
+    expect_congestion(report, path)
+
+
+# ---- congestion ----
+
+
+def nanoseconds(seconds):
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def key_of(flow):
+    return flow["src"], flow["dst"], flow["dst_qpn"], class_reader.name_of(flow["network"])
+
+
+def spread_of(times):
+    return times["count"], *(nanoseconds(times[name]) for name in ("sum", "min", "max"))
+
+
+def expect_congestion(report, path):
+    """Pace of CNPs, rates before and after them, and the share of marks are those of the bytes."""
+    flows, share = report["rdma_flows"], report["marked_share"]
+    assert {
+        key_of(flow): {scope: spread_of(times) for scope, times in flow["cnp_pacing"].items()}
+        for flow in flows
+        if flow["cnp_pacing"]
+    } == class_reader.pacing(path)
+    for flow in flows:
+        cnps = None if flow["peer"] is None else key_of(flows[flow["peer"]])
+        found = flow["reaction"] and tuple(
+            round(value * 1e9) if name.endswith("_s") else value
+            for name, value in flow["reaction"].items()
+        )
+        assert found == (cnps and class_reader.reaction(path, key_of(flow), cnps))
+    expected = class_reader.shares(path)
+    assert (share is None) == (expected is None)
+    if share:
+        begin, length, packets, marked = expected
+        assert share["begin_time"] == f"{begin // 10**9}.{begin % 10**9:09}"
+        assert (nanoseconds(share["interval_s"]), share["packets"], share["marked"]) == (
+            *(length, packets, marked),
+        )
+        ratios = [mark / max(every, 1) for mark, every in zip(marked, packets)]
+        assert ratios[share["worst"]] == max(ratios)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_congestion_made_at_random(tshark, scratch, seed):
+    """A sender that slows down after CNPs, with marks of its own and of a tunnel; other CNPs come
+    from the same host and to the same host."""
+    chance, packets, now, gap = random.Random(seed), [], 1700000000.0, 0.00001
+    for psn in range(300):
+        around = chance.choice((ether(), tunnel(chance.choice((2, 3))))) if seed else ether()
+        data = chance.choice((DATA, DATA | 3, DATA, 26 << 2 if seed == 2 else DATA))
+        packets.append(around / roce(ONE, OTHER, 17, WRITE, psn, traffic_class=data))
+        now += gap * chance.randrange(1, 9)
+        packets[-1].time = now
+        if psn % 3 == 0:
+            packets.append(around / roce(OTHER, ONE, 17, ACK, psn))
+            packets[-1].time = now + gap / 10
+        if chance.random() < 0.1:
+            others = ((OTHER, ONE, 17), (OTHER, SWITCH, 17), (SWITCH, ONE, 18))
+            packets.append(around / roce(*chance.choice(others), CNP, 0))
+            packets[-1].time, gap = now + gap / 5, gap * 1.3
+    path = scratch / f"congestion-{seed}.pcap"
+    wrpcap(str(path), packets)
+    report = report_of(tshark, path)
+    expect_congestion(report, path)
+    if seed == 0:
+        assert report["rdma_flows"][0]["reaction"]["measured"] > 2
+        page = page_of(tshark, path)
+        assert "Congestion: up to " in page and ", after them " in " ".join(page.split())
+    whole = added(report, report)
+    for name in ("reaction", "cnp_pacing"):
+        sums = whole["summary"]["rdma_flows"][name]
+        once = report["summary"]["rdma_flows"][name]
+        for member, value in sums.items() if sums else ():
+            if isinstance(value, dict):
+                assert value["count"] == 2 * once[member]["count"]
+            else:
+                assert value == pytest.approx(2 * once[member])
+
+
+def test_traffic_made_at_random(tshark, scratch):
+    """All values of DSCP, ECN, priority and port; two reports are added up."""
+    chance, packets = random.Random(72), []
+    for number in range(600):
+        around = chance.choice(list(AROUND.values()))(chance.randrange(1, 4))
+        for layer in around.iterpayloads():
+            if isinstance(layer, IP):
+                layer.tos = chance.randrange(256)
+        opcode = chance.choice((WRITE, ACK, CNP))
+        ends = (ONE, OTHER) if chance.random() < 0.5 else (OTHER, ONE)
+        packets.append(
+            around
+            / roce(
+                *ends,
+                chance.randrange(17, 20),
+                opcode,
+                number,
+                traffic_class=chance.randrange(256),
+                sport=chance.randrange(49152, 49160),
+            )
+        )
+    report = expect(tshark, write(scratch, "random", packets))
+    whole = added(report, report)
+    for flow in whole["rdma_flows"]:
+        one = found_flows(report)[
+            flow["src"], flow["dst"], flow["dst_qpn"], class_reader.name_of(flow["network"])
+        ]
+        assert flow["packets"] == 2 * one["packets"]
+        for kind, counts in flow["classes"].items():
+            assert (counts and counts["packets"]) == (
+                one["classes"][kind] and 2 * one["classes"][kind]["packets"]
+            )
