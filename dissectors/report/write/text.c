@@ -636,8 +636,11 @@ write_congestion(const page_t *page)
         smcr_distribution_get(sum.cnp_pacing ? sum.cnp_pacing->flow_s : NULL);
     const smcr_entry_flow_reaction_t *reaction = sum.reaction;
     if (pace->count)
-        g_string_append_printf(text, "%sCNPs of a flow %s apart or more", text->len ? "; " : "",
-                               smcr_words_duration(page->scope, pace->min));
+        g_string_append_printf(text, "%sCNPs of a flow %s apart or more, median %s",
+                               text->len ? "; " : "",
+                               smcr_words_duration(page->scope, pace->min),
+                               smcr_words_duration(page->scope,
+                                                   smcr_distribution_quantile(pace, 500)));
     if (reaction && reaction->before_s && reaction->after_s)
         g_string_append_printf(text, "%srate before CNPs %s, after them %s", text->len ? "; " : "",
                                rate_text(page, reaction->before_bytes, reaction->before_s),
