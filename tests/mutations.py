@@ -403,7 +403,7 @@ EVERY = [
             "priority-does-not-count",
             "dissectors/report/findings/on_classes.c",
             "facts/test_classes.py::test_findings[cnps of another priority]",
-            "other_value(&cnps->by_priority, &data->by_priority);",
+            "other_value(&these->by_priority, &those->by_priority);",
             "false;",
         ),
         (

@@ -68,25 +68,34 @@ take_tag(headers_walk_t *walk, uint16_t tag)
     network->vlan = (unsigned)tag & SMCR_MASK_VLAN_ID;
 }
 
-/* MPLS labels (RFC 3032, 2.1), up to the one at the bottom of the stack. An IP header follows, or a
- * frame of Ethernet, which may have a control word before it (RFC 4385, 3). */
+/* What follows the MPLS labels: an IP header, or a frame of Ethernet, which may have a control word
+ * before it (RFC 4385, 3). */
+static bool
+read_after_mpls(headers_walk_t *walk)
+{
+    enum { CONTROL_WORD = 4 };
+    const uint8_t *header;
+
+    if (!has_bytes(walk, CONTROL_WORD, &header))
+        return false;
+    unsigned version = header[0] >> 4;
+    walk->read = version == 4 || version == 6 ? read_ip : read_ethernet;
+    walk->at += version == 0 ? CONTROL_WORD : 0U;
+    return true;
+}
+
+/* An MPLS label (RFC 3032, 2.1), which may be the one at the bottom of the stack. */
 static bool
 read_mpls(headers_walk_t *walk)
 {
     enum { LABEL = 4, BOTTOM = 1 };
     const uint8_t *label;
-    bool is_last = false;
 
-    while (!is_last && has_bytes(walk, LABEL, &label)) {
-        is_last = label[2] & BOTTOM;
-        walk->at += LABEL;
-    }
-    if (!is_last || !has_bytes(walk, 1, &label))
-        return is_last && walk->at == walk->end;
-    unsigned version = label[0] >> 4;
-    walk->read = version == 4 || version == 6 ? read_ip : read_ethernet;
-    walk->at += version == 0 ? LABEL : 0U;
-    return walk->at <= walk->end;
+    if (!has_bytes(walk, LABEL, &label))
+        return false;
+    walk->at += LABEL;
+    walk->read = label[2] & BOTTOM ? read_after_mpls : read_mpls;
+    return true;
 }
 
 /* The session stage of PPPoE (RFC 2516, 4), and the protocol of PPP. */
@@ -213,6 +222,13 @@ read_geneve(headers_walk_t *walk)
     return skip_header(walk, LENGTH + 4 * (uint32_t)(header[0] & WORDS), 2);
 }
 
+/* Returns the length of a part of the GRE header that exists if its flag is set: 4 or 0 bytes. */
+static uint32_t
+optional_length(uint8_t flags, uint8_t flag)
+{
+    return flags & flag ? 4 : 0;
+}
+
 /* GRE (RFC 2784, RFC 2890): flags, type of the next header; then checksum, key and sequence number
  * of four bytes each, if the flags say so. With the type of ERSPAN, a sequence number means that
  * the eight bytes of ERSPAN II follow. */
@@ -224,9 +240,9 @@ read_gre(headers_walk_t *walk)
 
     if (!has_bytes(walk, LENGTH, &header) || header[1] & VERSION)
         return false;
-    uint32_t key_at = LENGTH + (header[0] & CHECKSUM ? 4 : 0);
-    uint32_t sequence_at = key_at + (header[0] & KEY ? 4 : 0);
-    uint32_t length = sequence_at + (header[0] & SEQUENCE ? 4 : 0);
+    uint32_t key_at = LENGTH + optional_length(header[0], CHECKSUM);
+    uint32_t sequence_at = key_at + optional_length(header[0], KEY);
+    uint32_t length = sequence_at + optional_length(header[0], SEQUENCE);
     if (!has_bytes(walk, length, &header))
         return false;
     enter_tunnel(walk, SMCR_IB_TUNNEL_GRE,
@@ -234,7 +250,7 @@ read_gre(headers_walk_t *walk)
     if (smcr_wire_number16(header + 2) != ERSPAN)
         return skip_header(walk, length, 2);
     enter_mirror(walk);
-    walk->at += length + (header[0] & SEQUENCE ? 8U : 0U);
+    walk->at += length + 2 * optional_length(header[0], SEQUENCE);
     walk->read = read_ethernet;
     return walk->at <= walk->end;
 }

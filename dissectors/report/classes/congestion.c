@@ -191,17 +191,26 @@ is_larger(const smcr_classes_shares_t *shares, unsigned one, unsigned other)
     return share > before || (share >= before && shares->marked[one] > shares->marked[other]);
 }
 
+/* Returns the interval with the largest share of marks. */
+static unsigned
+worst_of(const smcr_classes_shares_t *shares)
+{
+    unsigned worst = 0;
+
+    for (unsigned i = 0; i < INTERVALS; i++)
+        worst = is_larger(shares, i, worst) ? i : worst;
+    return worst;
+}
+
 smcr_entry_marked_share_t *
 smcr_classes_shares_report(const smcr_classes_shares_t *shares, wmem_allocator_t *scope)
 {
-    unsigned last = INTERVALS, worst = 0;
+    unsigned last = INTERVALS, worst = shares ? worst_of(shares) : 0;
 
-    while (shares && last && !shares->packets[last - 1])
-        last--;
-    for (unsigned i = 0; shares && i < last; i++)
-        worst = is_larger(shares, i, worst) ? i : worst;
     if (!shares || !shares->marked[worst])
         return NULL;
+    while (!shares->packets[last - 1]) /* one has the marks */
+        last--;
     smcr_entry_marked_share_t *entry = wmem_new(scope, smcr_entry_marked_share_t);
     smcr_entry_clear(entry, &smcr_entry_marked_share_description);
     entry->begin_time = shares->begin;

@@ -353,6 +353,18 @@ count_cnp(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         smcr_classes_reaction_notify(slowed->reaction);
 }
 
+/* Counts a CNP, or holds a data packet against the CNPs before it. */
+static void
+count_congestion(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
+                 const smcr_ib_headers_t *roce)
+{
+    if (roce->opcode == SMCR_IB_CNP)
+        count_cnp(collection, flow, when, roce);
+    else if (roce->opcode != SMCR_RC_ACK && roce->opcode != SMCR_RC_ATOMIC_ACK)
+        smcr_classes_reaction_take(&flow->reaction, &flow->figures.reaction, collection->scope,
+                                   when, roce);
+}
+
 /* Counts class and port of a packet. A duplicate was counted before, and a packet with a wrong ICRC
  * may have another class than its sender has given it. */
 static void
@@ -366,11 +378,7 @@ count_class(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     smcr_classes_count(&flow->figures.classes, collection->scope, when, roce);
     if (roce->udp_port)
         smcr_figure_tally_count(&flow->ports, collection->scope, roce->udp_port, when);
-    if (roce->opcode == SMCR_IB_CNP)
-        count_cnp(collection, flow, when, roce);
-    else if (roce->opcode != SMCR_RC_ACK && roce->opcode != SMCR_RC_ATOMIC_ACK)
-        smcr_classes_reaction_take(&flow->reaction, &flow->figures.reaction, collection->scope,
-                                   when, roce);
+    count_congestion(collection, flow, when, roce);
     if (roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
         return;
     if (!collection->shares)

@@ -129,6 +129,14 @@ add_other_acks(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_r
                 (const smcr_figure_value_count_t *[]){priority, most_frequent(&data->by_priority)});
 }
 
+/* Whether some of `these` packets are in a class in which none of `those` is. */
+static bool
+is_class_of_other(const smcr_entry_packet_class_t *these, const smcr_entry_packet_class_t *those)
+{
+    return other_value(&these->by_dscp, &those->by_dscp) ||
+           other_value(&these->by_priority, &those->by_priority);
+}
+
 /* Adds the CNPs to the flow's sender that go in the class of the flow's data: with the same DSCP
  * and the same priority, as far as packets have them. */
 static void
@@ -138,12 +146,8 @@ add_slow_cnps(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rd
     const smcr_entry_packet_class_t *data = flow->classes.data;
     const smcr_entry_packet_class_t *cnps = peer ? peer->classes.cnp : NULL;
 
-    if (!data || !cnps || !cnps->by_dscp.length)
-        return;
-    bool is_other = other_value(&cnps->by_dscp, &data->by_dscp) ||
-                    other_value(&cnps->by_priority, &data->by_priority);
-    const smcr_figure_value_count_t *dscp = most_frequent(&cnps->by_dscp);
-    if (!is_other && data->by_dscp.length)
+    const smcr_figure_value_count_t *dscp = cnps ? most_frequent(&cnps->by_dscp) : NULL;
+    if (data && dscp && has_value(&data->by_dscp, dscp->value) && !is_class_of_other(cnps, data))
         add_odd(finder, odd, flow, "DSCP", (const smcr_figure_value_count_t *[]){dscp, dscp});
 }
 

@@ -622,6 +622,30 @@ share_text(const page_t *page, const smcr_entry_marked_share_t *share)
                               smcr_words_duration(page->scope, share->interval_s));
 }
 
+/* Appends the pace of CNPs. `pacing` NULL: there are no CNPs. */
+static void
+append_pace(GString *text, const page_t *page, const smcr_entry_flow_pacing_t *pacing)
+{
+    const smcr_distribution_t *pace = smcr_distribution_get(pacing ? pacing->flow_s : NULL);
+
+    if (pace->count)
+        g_string_append_printf(text, "%sCNPs of a flow %s apart or more, median %s",
+                               text->len ? "; " : "",
+                               smcr_words_duration(page->scope, pace->min),
+                               smcr_words_duration(page->scope,
+                                                   smcr_distribution_quantile(pace, 500)));
+}
+
+/* Appends the rates before and after CNPs. `reaction` NULL: not known. */
+static void
+append_reaction(GString *text, const page_t *page, const smcr_entry_flow_reaction_t *reaction)
+{
+    if (reaction && reaction->before_s && reaction->after_s)
+        g_string_append_printf(text, "%srate before CNPs %s, after them %s", text->len ? "; " : "",
+                               rate_text(page, reaction->before_bytes, reaction->before_s),
+                               rate_text(page, reaction->after_bytes, reaction->after_s));
+}
+
 /* Writes a line about marks over time, the pace of CNPs, and the rates before and after them. */
 static void
 write_congestion(const page_t *page)
@@ -632,19 +656,8 @@ write_congestion(const page_t *page)
 
     SMCR_FIGURE_EACH(rdma, flow, page->report->rdma_flows)
         smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, page->scope);
-    const smcr_distribution_t *pace =
-        smcr_distribution_get(sum.cnp_pacing ? sum.cnp_pacing->flow_s : NULL);
-    const smcr_entry_flow_reaction_t *reaction = sum.reaction;
-    if (pace->count)
-        g_string_append_printf(text, "%sCNPs of a flow %s apart or more, median %s",
-                               text->len ? "; " : "",
-                               smcr_words_duration(page->scope, pace->min),
-                               smcr_words_duration(page->scope,
-                                                   smcr_distribution_quantile(pace, 500)));
-    if (reaction && reaction->before_s && reaction->after_s)
-        g_string_append_printf(text, "%srate before CNPs %s, after them %s", text->len ? "; " : "",
-                               rate_text(page, reaction->before_bytes, reaction->before_s),
-                               rate_text(page, reaction->after_bytes, reaction->after_s));
+    append_pace(text, page, sum.cnp_pacing);
+    append_reaction(text, page, sum.reaction);
     if (text->len)
         write_item(page, "", INDENT,
                    wmem_strdup_printf(page->scope, "Congestion: %s", text->str));
