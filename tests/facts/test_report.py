@@ -49,6 +49,7 @@ MEMBERS = [
     "findings",
     "rdma_flows",
     "other_roce",
+    "marked_share",
     "udp_ports",
     "pauses",
     "tcp_flows",
@@ -169,7 +170,7 @@ def test_values_have_their_forms(tshark, name, run):
         if isinstance(value, (int, float)) and value < 0 and not path.endswith(SIGNED):
             wrong.append((path, value, "not negative"))
     for path, each in objects(found):
-        if "opcodes" not in path:
+        if "opcodes" not in path and not path.endswith(("by_dscp", "by_priority")):
             wrong += [
                 (path, member, "a name in snake_case")
                 for member in each
