@@ -940,6 +940,14 @@ EVERY = [
         ),
         (
             FINDINGS,
+            "naks-without-a-repeat-are-harmless",
+            "dissectors/report/findings/on_loss.c",
+            "unit/test_findings.c",
+            "if (!smcr_figure_or_zero(flow->repeated) && !is_explained_elsewhere(finder, flow))",
+            "if (smcr_figure_or_zero(flow->repeated) && !is_explained_elsewhere(finder, flow))",
+        ),
+        (
+            FINDINGS,
             "mildest-first",
             "dissectors/report/findings/findings.c",
             "unit/test_findings.c",

@@ -67,6 +67,15 @@ loss(scene_t *scene)
     notice(scene, "smcr.packet_ahead", NOTE, 19);
 }
 
+/* The sender retransmits only what is missing, which was lost before the capture point. */
+static void
+naks_alone(scene_t *scene)
+{
+    pair(scene).answers->nak.psn_sequence = 5;
+    notice(scene, "smcr.nak", NOTE, 4);
+    notice(scene, "smcr.packet_ahead", NOTE, 3);
+}
+
 /* One in a hundred thousand. */
 static void
 rare_loss(scene_t *scene)
@@ -723,6 +732,7 @@ static const scene_case_t cases[] = {
     {.name = "no option", .play = no_option, .found = "note no_option 1"},
     {.name = "RoCE does not get through", .play = confirm_link_timeout, .found = "warn fallback 2"},
     {.name = "loss", .play = loss, .found = "warn loss 30"},
+    {.name = "NAKs, and nothing twice", .play = naks_alone, .found = "note loss 5"},
     {.name = "rare loss", .play = rare_loss, .found = "note loss 30"},
     {.name = "repeat without a cause", .play = lone_repeat, .found = "info repeats 1"},
     {.name = "slow reader", .play = slow_reader, .found = "warn slow_reader 1"},

@@ -312,6 +312,50 @@ cost_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
     return is_proven(&sum->repeated_after) && is_frequent ? MAX(cost, NOTICED) : cost;
 }
 
+/* ---- NAKs without a retransmission ---- */
+
+/* Returns the number of NAKs for a PSN sequence error that ask for packets of the flow. */
+static uint64_t
+naks_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+
+    return peer ? smcr_figure_or_zero(peer->nak.psn_sequence) : 0;
+}
+
+/* Adds the NAKs that ask for packets of the flow, if no packet of it was captured twice. */
+static void
+add_naks(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+         smcr_finding_trouble_t *trouble)
+{
+    if (!smcr_figure_or_zero(flow->repeated) && !is_explained_elsewhere(finder, flow))
+        smcr_finding_trouble_add(trouble, flow, naks_of(finder, flow), 0);
+}
+
+/* Finding: NAKs, and no packet that was captured twice. A sender that retransmits only what is
+ * missing (selective repeat) sends a packet that was lost before the capture point, and no other.
+ * That packet looks like one out of order. Each NAK proves that the receiver missed a packet when
+ * it came to later ones. */
+static void
+find_naks(smcr_finder_t *finder)
+{
+    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_naks);
+
+    if (!trouble.count)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LOSS,
+                                           .count = trouble.count,
+                                           .when = smcr_finder_notice(finder, "smcr.nak").first,
+                                           .filter = "smcr.nak || smcr.packet_ahead || "
+                                                     "smcr.out_of_order"},
+                    "Packets lost, out of order or damaged%s: %s, and no packet captured twice",
+                    smcr_finding_trouble_hosts(finder, &trouble),
+                    smcr_words_things(finder->scope, trouble.count, "NAK"));
+}
+
+/* ---- the finding of lost packets ---- */
+
 /* Finding: packets were lost, so a reliable queue pair retransmitted them. There are three kinds of
  * this finding:
  * 1. NAKs or repeated READs prove a loss; from 0.2 % of the packets on, the finding is a warning.
@@ -333,8 +377,10 @@ find_lost(smcr_finder_t *finder)
         .when = smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
         .filter = "smcr.nak || smcr.retransmission"};
 
-    if (!trouble.count)
+    if (!trouble.count) {
+        find_naks(finder);
         return;
+    }
     facts.cost = cost_of_loss(finder, &trouble, &sum);
     smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
                        text_of_loss(finder, &trouble, &sum, naks));
