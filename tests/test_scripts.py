@@ -14,6 +14,8 @@ SHELL = [
     "plugin/run",
     "plugin/install-packages",
     "plugin/in-tree",
+    "plugin/release",
+    ".ci/reuse",
     "plugin/package",
     "plugin/archive/install",
     "docs/examples/smcr-check",
@@ -89,6 +91,7 @@ def test_plain_shell_accepts_script(script):
         "plugin/run",
         "plugin/package",
         "plugin/in-tree",
+        "plugin/release",
         "tests/in-tree",
         "tests/run",
         "tests/versions",
@@ -270,3 +273,30 @@ def test_completion(scratch):
     assert "lo" in words("smcr-capture", "-i", "l")
     assert words("smcr-capture", "-n", "") == []
     assert {"all", "own"} <= set(words("smcr-capture", "--netns", ""))
+
+
+VERSIONED = (
+    "meson.build",
+    "plugin/monitor",
+    "plugin/capture",
+    "plugin/debian/changelog",
+    "plugin/rpm/wireshark-smcr.spec",
+    "plugin/arch/PKGBUILD",
+    "plugin/homebrew/wireshark-smcr.rb",
+)
+
+
+def test_release_sets_the_version_everywhere(scratch):
+    """Each file that names the version names the new one, and nothing else of it changes."""
+    for name in ("plugin/release", *VERSIONED):
+        (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOP / name, scratch / name)
+    old = re.search(r"^    version: '(.*)',$", (TOP / "meson.build").read_text(), re.MULTILINE)[1]
+    assert run(scratch / "plugin" / "release", "--set", "7.8.9").returncode == 0
+    for name in VERSIONED:
+        text = (scratch / name).read_text()
+        assert "7.8.9" in text and text.replace("7.8.9", old) == (TOP / name).read_text(), name
+        assert old not in text, name
+    assert_one_line(run(scratch / "plugin" / "release", "--set", "soon"), "no version")
+    assert_one_line(run("plugin/release", scratch), "not empty")
+    assert_one_line(run("plugin/release", "no/such/folder"), "cannot write")

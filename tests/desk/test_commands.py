@@ -24,7 +24,7 @@ DOCUMENTS = [
 
 # Programs that run here. Of each that does not, why; another program stands in for it, and gets the
 # same words.
-REAL = {"tshark", "mergecap", "jq", "smcr-check", "mkdir", "ls"}
+REAL = {"tshark", "mergecap", "jq", "smcr-check", "ls"}
 STOOD_FOR = {
     "dumpcap": "captures on an interface",
     "tcpdump": "captures on an interface",
@@ -39,6 +39,7 @@ STOOD_FOR = {
     "git": "tells of changes of the checkout",
     "/usr/bin/python3": "runs the tests",
     "plugin/run": "builds and installs; tests/test_install.py runs it",
+    "plugin/in-tree": "writes to a source of Wireshark; tests/test_scripts.py runs it",
     "plugin/package": "builds for a minute; tests/desk/test_package.py runs it",
     "tests/": (
         "a script for developers: builds, runs the tests, or writes to the checkout; "
@@ -47,6 +48,7 @@ STOOD_FOR = {
     "build-test/debug/tests/fabric/verdicts": (
         "reads what it is told; tests/facts/test_fabric.py tells it"
     ),
+    ".ci/reuse": "asks a program that need not be there",
     "docs/pictures/make": "opens windows, and writes to the checkout",
 }
 
