@@ -971,6 +971,22 @@ EVERY = [
             "smcr_ring_distance(&ring, cons[end], prod[end]) != 0;",
         ),
         (
+            PAYLOAD,
+            "first-bytes-of-the-other-end",
+            "dissectors/payload/as_tcp.c",
+            "facts/test_heuristics.py::test_queries_of_connections_without_a_name",
+            "ends->port[protocol->by_server ? sender : !sender];",
+            "ends->port[protocol->by_server ? !sender : sender];",
+        ),
+        (
+            PAYLOAD,
+            "any-word-is-a-statement",
+            "dissectors/application/application.c",
+            "unit/test_application.c",
+            "length >= strlen(words[i]) &&\n            g_ascii",
+            "length >= strlen(words[i]) || g_ascii",
+        ),
+        (
             FINDINGS,
             "consequence-of-a-later-failure",
             "dissectors/report/findings/trouble.c",

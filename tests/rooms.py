@@ -14,6 +14,7 @@ DISSECTORS = TOP / "dissectors"
 # above the rooms that they call.
 ROOMS = {
     "wire": ("wire.h",),
+    "application": ("application.h",),
     "fabric": ("fabric.h",),
     "fabric/peers": ("rdma.h",),
     "state/model": ("store.h", "record.h", "socket.h"),
@@ -30,7 +31,6 @@ ROOMS = {
     "packet": ("packet.h",),
     "tcp": ("tcp.h",),
     "roce": ("roce.h",),
-    "application": ("application.h",),
     "netlink": ("netlink.h",),
     "report/histogram": ("histogram.h",),
     "report/figures": ("figures.h",),

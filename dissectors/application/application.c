@@ -8,7 +8,6 @@
 #include "application.h"
 
 #include <glib.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -150,4 +149,135 @@ smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
             g_strlcpy(answer, answers[i].name, SMCR_APPLICATION_ANSWER_LENGTH);
     if (status)
         snprintf(answer, SMCR_APPLICATION_ANSWER_LENGTH, "HTTP %u", status);
+}
+
+/* ---- protocols of databases and caches ---- */
+
+/* Whether the text begins with a statement of SQL. */
+static bool
+is_sql(const uint8_t *bytes, uint32_t length)
+{
+    static const char *const words[] = {"SELECT ", "INSERT ", "UPDATE ", "DELETE ", "SET ",
+                                        "SHOW ",   "BEGIN",   "COMMIT",  "CREATE ", "START ",
+                                        "CALL ",   "WITH ",   "DROP ",   "ALTER "};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
+        if (length >= strlen(words[i]) &&
+            g_ascii_strncasecmp((const char *)bytes, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+#define MYSQL_HEADER 4         /* length (3 bytes) and number of a packet */
+#define MYSQL_ATTRIBUTES "\0\1" /* no query attributes, in one set: before the text of MySQL 8 */
+
+/* Returns the length in the header of a packet of MySQL. */
+static uint32_t
+mysql_length(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16;
+}
+
+/* A packet of MySQL with number 0 and COM_QUERY (3) or COM_STMT_PREPARE (22), as long as its header
+ * says or longer than the captured bytes. */
+static bool
+is_mysql_query(const uint8_t *bytes, uint32_t length)
+{
+    const uint8_t *text = &bytes[MYSQL_HEADER + 1];
+
+    if (length < 12 || bytes[3] != 0 || mysql_length(bytes) < length - MYSQL_HEADER)
+        return false;
+    if (bytes[MYSQL_HEADER] != 3 && bytes[MYSQL_HEADER] != 22)
+        return false;
+    length -= MYSQL_HEADER + 1;
+    return is_sql(text, length) ||
+           (memcmp(text, MYSQL_ATTRIBUTES, 2) == 0 && is_sql(text + 2, length - 2));
+}
+
+/* The greeting of a server of MySQL: a packet with number 0, version 10 of the protocol, and the
+ * version of the server: "8.0.36". */
+static bool
+is_mysql_greeting(const uint8_t *bytes, uint32_t length)
+{
+    bool is_greeting = length >= 12 && bytes[3] == 0 && bytes[MYSQL_HEADER] == 10;
+
+    return is_greeting && mysql_length(bytes) == length - MYSQL_HEADER &&
+           g_ascii_isdigit(bytes[5]) && memchr(&bytes[6], '.', 2);
+}
+
+/* Returns the number of 32 bits at `bytes`, in network byte order. */
+static uint32_t
+number_at(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* A message of PostgreSQL with a statement: 'Q' (Query), or 'P' (Parse) after the name of the
+ * statement. Its length does not count the first byte. */
+static bool
+is_postgresql_query(const uint8_t *bytes, uint32_t length)
+{
+    if (length < 8 || (bytes[0] != 'Q' && bytes[0] != 'P'))
+        return false;
+    uint32_t named = number_at(&bytes[1]), begin = 5;
+    bool is_whole = named == length - 1 || (named > length - 1 && named < 1 << 24);
+    if (bytes[0] == 'P') {
+        const uint8_t *end = memchr(&bytes[begin], 0, length - begin);
+        begin = end ? (uint32_t)(end - bytes) + 1 : length;
+        is_whole = named > 8 && named < 1 << 24; /* other messages follow */
+    }
+    return is_whole && is_sql(&bytes[begin], length - begin);
+}
+
+/* The first message of PostgreSQL: its length, version 3.0 and "user"; or its length, 8, and the
+ * request for TLS. */
+static bool
+is_postgresql_startup(const uint8_t *bytes, uint32_t length)
+{
+    if (length < 8 || number_at(bytes) != length)
+        return false;
+    if (length == 8)
+        return number_at(&bytes[4]) == 80877103;
+    return number_at(&bytes[4]) == 0x30000 && begins_with(&bytes[8], length - 8, "user");
+}
+
+/* Returns the number of bytes of a length in RESP: `mark`, a number and the end of line; 0: there
+ * is none. */
+static uint32_t
+resp_length(const uint8_t *bytes, uint32_t length, char mark)
+{
+    uint32_t end = 1;
+
+    if (length < 4 || bytes[0] != mark)
+        return 0;
+    while (end < length && end < 8 && g_ascii_isdigit(bytes[end]))
+        end++;
+    return end > 1 && begins_with(&bytes[end], length - end, "\r\n") ? end + 2 : 0;
+}
+
+/* A command of Redis: an array of texts. */
+static bool
+is_redis_command(const uint8_t *bytes, uint32_t length)
+{
+    uint32_t array = resp_length(bytes, length, '*');
+
+    return array && resp_length(&bytes[array], length - array, '$');
+}
+
+const smcr_application_protocol_t *
+smcr_application_protocol_of(const uint8_t *bytes, uint32_t length)
+{
+    static const struct {
+        smcr_application_protocol_t protocol;
+        bool (*is_message)(const uint8_t *bytes, uint32_t length);
+    } protocols[] = {{{3306, false}, is_mysql_query},
+                     {{3306, true}, is_mysql_greeting},
+                     {{5432, false}, is_postgresql_query},
+                     {{5432, false}, is_postgresql_startup},
+                     {{6379, false}, is_redis_command}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(protocols); i++)
+        if (protocols[i].is_message(bytes, length))
+            return &protocols[i].protocol;
+    return NULL;
 }

@@ -1,12 +1,14 @@
 /* Knows the first bytes of messages in the protocols of applications: which of them report errors,
- * and what servers answer to bytes that they do not understand. Knows neither packets nor SMC-R.
- * Called by the room that counts packets (report/collect/).
+ * what servers answer to bytes that they do not understand, and which protocol of databases they
+ * begin. Knows neither packets nor SMC-R. Called by the rooms that count packets (report/collect/)
+ * and that pass bytes to dissectors (payload/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,3 +32,15 @@ const smcr_application_error_t *smcr_application_error_with_filter(const char *f
  * `length`: number of captured bytes. */
 void smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
                                   char answer[SMCR_APPLICATION_ANSWER_LENGTH]);
+
+/* A protocol that first bytes prove. */
+typedef struct {
+    uint16_t port;  /* TCP port that is assigned to the protocol: Wireshark's dissector has it */
+    bool by_server; /* the server sends such bytes; false: the client */
+} smcr_application_protocol_t;
+
+/* Returns the protocol of databases and caches that the bytes prove: MySQL, PostgreSQL or Redis.
+ * NULL: none. `bytes`: the first bytes of what one program has written at once. `length`: number of
+ * captured bytes. */
+const smcr_application_protocol_t *smcr_application_protocol_of(const uint8_t *bytes,
+                                                                uint32_t length);

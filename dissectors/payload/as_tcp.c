@@ -23,6 +23,7 @@
 
 #include <epan/exceptions.h>
 
+#include "application/application.h"
 #include "fields.h"
 #include "tcp_state.h"
 #include "message/message.h"
@@ -367,6 +368,24 @@ is_only_data(wmem_list_frame_t *last)
            GPOINTER_TO_INT(wmem_list_frame_data(above)) == smcr_handshake_tcp_ids()->proto_data;
 }
 
+/* First pass: if the bytes prove a protocol of databases, its dissector claims the conversation
+ * from this frame on, as a heuristic of this protocol would do. Wireshark has no such heuristics,
+ * and the connection has no port that names the protocol. `sender`: end that sends the bytes. */
+static void
+claim_by_first_bytes(const packet_info *pinfo, tvbuff_t *bytes, smcr_handshake_ends_t *ends,
+                     unsigned sender)
+{
+    uint32_t length = tvb_captured_length(bytes);
+    const smcr_application_protocol_t *protocol =
+        length ? smcr_application_protocol_of(tvb_get_ptr(bytes, 0, (int)length), length) : NULL;
+    dissector_handle_t dissector = protocol ? smcr_policy_dissector_of_port(protocol->port) : NULL;
+
+    if (!dissector)
+        return;
+    wmem_tree_insert32(ends->dissectors, pinfo->num, (void *)dissector);
+    ends->server_port = ends->port[protocol->by_server ? sender : !sender];
+}
+
 /* Dissects new bytes of the stream, through Wireshark's TCP. If smcr_policy_decide_asking() decides
  * that heuristics are not called, shows the bytes as data. */
 static void
@@ -387,6 +406,8 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
         .ends = flow->ends,
         .sender = sender,
     };
+    if (!pinfo->fd->visited && !smcr_policy_has_dissector(pinfo, record->conn, bytes))
+        claim_by_first_bytes(pinfo, fresh->data, flow->ends, sender);
     smcr_policy_ask_t ask = smcr_policy_decide_asking(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 

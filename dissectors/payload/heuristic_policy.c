@@ -111,13 +111,19 @@ is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_poli
     return false;
 }
 
-/* Whether a dissector of the conversation or of a port gets the bytes before the heuristics. */
-static bool
-has_dissector(const packet_info *pinfo, const smcr_conn_t *conn, smcr_policy_stretch_t bytes)
+dissector_handle_t
+smcr_policy_dissector_of_port(uint16_t port)
+{
+    return port ? dissector_get_uint_handle(known.ports, port) : NULL; /* tsdns has port 0 */
+}
+
+bool
+smcr_policy_has_dissector(const packet_info *pinfo, const smcr_conn_t *conn,
+                          smcr_policy_stretch_t bytes)
 {
     return smcr_handshake_app_dissector(bytes.ends->dissectors, pinfo->num) ||
-           dissector_get_uint_handle(known.ports, conn->port[0]) ||
-           dissector_get_uint_handle(known.ports, conn->port[1]);
+           smcr_policy_dissector_of_port(conn->port[0]) ||
+           smcr_policy_dissector_of_port(conn->port[1]);
 }
 
 smcr_policy_ask_t
@@ -133,7 +139,7 @@ smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
                                the first pass */
         return record->write_location->skips_heuristics ? SMCR_POLICY_ASK_NOT
                                                         : SMCR_POLICY_ASK_AS_TCP;
-    if (has_dissector(pinfo, record->conn, bytes))
+    if (smcr_policy_has_dissector(pinfo, record->conn, bytes))
         return SMCR_POLICY_ASK_AS_TCP;
     if (is_worth_asking(pinfo, record, bytes))
         return SMCR_POLICY_ASK_NOW;

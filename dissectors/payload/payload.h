@@ -137,6 +137,13 @@ smcr_policy_ask_t smcr_policy_decide_asking(packet_info *pinfo, const smcr_recor
 void smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *record,
                              smcr_policy_stretch_t bytes, bool declined);
 
+/* Whether a dissector of the conversation or of a port gets the bytes before the heuristics. */
+bool smcr_policy_has_dissector(const packet_info *pinfo, const smcr_conn_t *conn,
+                               smcr_policy_stretch_t bytes);
+
+/* Returns the dissector that TCP calls for this port; NULL: none, or the port is 0, not known. */
+dissector_handle_t smcr_policy_dissector_of_port(uint16_t port);
+
 /* Called once, after all protocols have registered. */
 void smcr_policy_handoff(void);
 

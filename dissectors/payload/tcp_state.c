@@ -116,7 +116,7 @@ server_of(const smcr_conn_t *conn, unsigned sender)
 
 /* Makes the two ends of the connection, client and server, that dissectors above TCP get to see. If
  * the user has chosen a dissector, the dissector recognises the server by its port, as over TCP. */
-static const smcr_handshake_ends_t *
+static smcr_handshake_ends_t *
 new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
 {
     smcr_handshake_ends_t *ends = smcr_handshake_ends(pinfo, conn);

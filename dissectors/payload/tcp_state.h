@@ -13,8 +13,7 @@
 /* The state of Wireshark's TCP dissector for the bytes of one direction of an SMC-R connection.
  * Kept with the connection, in file scope. */
 struct smcr_payload_flow {
-    const smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors
-                                          see */
+    smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors see */
     wmem_tree_t *messages; /* messages of several packets, by sequence number: the member
                               `multisegment_pdus` of Wireshark's tcp_flow_t */
     uint16_t flags;        /* the member `flags` of Wireshark's tcp_flow_t */

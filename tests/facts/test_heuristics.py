@@ -274,3 +274,50 @@ def test_clicks_read_the_same(tshark, capture):
     for (protocol, frame), answer in zip(sample, answers, strict=True):
         data = [node for node in answer["tree"] if node["l"].startswith("Data (")]
         assert len(data) == (frame not in adaptive[protocol]), (protocol, frame)
+
+
+# Requests of databases, which no heuristic of Wireshark knows; and what only looks like them.
+DATABASES = {
+    "mysql": b"\x09\0\0\0\x03SELECT 1",
+    "pgsql": b"Q\0\0\0\x0dSELECT 1\0",
+    "resp": b"*1\r\n$4\r\nPING\r\n",
+}
+NO_DATABASES = (
+    b"\x08\0\0\0\x03SELECT 1",
+    b"\x09\0\0\0\x03SELECTED",
+    b"Q\0\0\0\x0cSELECT 1\0",
+    b"*1\r\n+4\r\nPING\r\n",
+)
+
+
+def test_databases_on_other_ports_are_known_by_their_first_bytes(tshark, bed):
+    path = bed.scratch / f"databases-{os.getpid()}.pcap"
+    known, others = {}, []
+    with path.open("wb") as file:
+        link = Link(Clock(file), 1)
+        for number, (protocol, message) in enumerate(DATABASES.items()):
+            talk = Talk(link, number)
+            talk.say(UNKNOWN)
+            known[protocol] = {talk.say(message), talk.say(message)}
+        for number, message in enumerate(NO_DATABASES, len(DATABASES)):
+            others.append(Talk(link, number).say(message))
+    path.chmod(0o644)
+    for two_pass in (False, True):
+        rows = tshark.fields(path, "frame.number", "frame.protocols", two_pass=two_pass)
+        layers = {int(number): protocols.split(":") for (number,), (protocols,) in rows}
+        for protocol in DATABASES:
+            found = {number for number in layers if protocol in layers[number]}
+            assert found == known[protocol], (protocol, two_pass)
+        assert not any(set(DATABASES) & set(layers[number]) for number in others)
+    path.unlink()
+
+
+def test_queries_of_connections_without_a_name(tshark):
+    """The same frames of MariaDB, with the report of a host and without: the port and the first
+    bytes find the same queries."""
+    stories = tshark.bed.root / "captures" / "stories"
+    unnamed, named = (
+        tshark.fields(stories / f"s11-pool-kill-{name}.pcapng.gz", "mysql.query", where="mysql")
+        for name in ("late", "late-netlink")
+    )
+    assert [row for (row,) in unnamed if row] == [row for (row,) in named if row] != []

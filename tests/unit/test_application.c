@@ -81,11 +81,63 @@ check_answers(void)
     }
 }
 
+typedef struct {
+    uint16_t port;     /* 0: no protocol */
+    bool by_server;
+    const char *bytes; /* first bytes of the message */
+    uint32_t length;   /* number of bytes */
+} begin_t;
+
+static const begin_t begins[] = {
+    {.port = 3306, BYTES("\x09\0\0\0\x03SELECT 1")},
+    {.port = 3306, BYTES("\x0b\0\0\0\x03\0\x01select 1")},
+    {.port = 3306, BYTES("\x40\0\0\0\x16INSERT INTO t V")}, /* goes on in the next packet */
+    {.port = 0, BYTES("\x09\0\0\x01\x03SELECT 1")},        /* number 1 */
+    {.port = 0, BYTES("\x08\0\0\0\x03SELECT 1")},           /* longer than its header says */
+    {.port = 0, BYTES("\x09\0\0\0\x03SELECTED")},
+    {.port = 0, BYTES("\x09\0\0\0\x04SELECT 1")}, /* COM_FIELD_LIST */
+    {.port = 3306, .by_server = true, BYTES("\x0d\0\0\0\x0a" "8.0.36\0\1\2\3\4\5")},
+    {.port = 0, BYTES("\x0d\0\0\0\x0a" "a.0.36\0\1\2\3\4\5")},
+    {.port = 5432, BYTES("Q\0\0\0\x0dSELECT 1\0")},
+    {.port = 5432, BYTES("P\0\0\0\x12s1\0select $1\0\0\0B\0\0\0\x0c")},
+    {.port = 5432, BYTES("\0\0\0\x15\0\3\0\0user\0postgres")},
+    {.port = 5432, BYTES("\0\0\0\x08\x04\xd2\x16\x2f")},
+    {.port = 0, BYTES("\0\0\0\x08\x04\xd2\x16\x2e")},
+    {.port = 0, BYTES("Q\0\0\0\x0cSELECT 1\0")},
+    {.port = 0, BYTES("P\0\0\0\x12s1select $1")},
+    {.port = 0, BYTES("Questions: SELECT 1")},
+    {.port = 6379, BYTES("*1\r\n$4\r\nPING\r\n")},
+    {.port = 6379, BYTES("*12\r\n$7\r\nPUBLISH")},
+    {.port = 0, BYTES("*1\r\n+4\r\nPING\r\n")},
+    {.port = 0, BYTES("*\r\n$4\r\nPING")},
+    {.port = 0, BYTES("*1\r\n$4")},
+    {.port = 0, BYTES("*")},
+    {.port = 0, BYTES("")},
+};
+
+static void
+check_begins(void)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(begins); i++) {
+        for (uint32_t length = 0; length <= begins[i].length; length++) {
+            uint8_t *bytes = g_memdup2(begins[i].bytes, length);
+            const smcr_application_protocol_t *found = smcr_application_protocol_of(bytes, length);
+
+            if (length == begins[i].length) {
+                g_assert_cmpuint(found ? found->port : 0, ==, begins[i].port);
+                g_assert_true(!found || found->by_server == begins[i].by_server);
+            }
+            g_free(bytes);
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/application/errors", check_rows);
     g_test_add_func("/application/answers", check_answers);
+    g_test_add_func("/application/begins", check_begins);
     return g_test_run();
 }
