@@ -211,6 +211,7 @@ UNITS = {
     "dead_peer": Something(),
     "no_answer": Something(),
     "not_heard": Something(),
+    "retries_used_up": Something(),
 }
 WITHOUT_FILTER = {"one_sided"}  # of a queue pair that is not known
 

@@ -210,3 +210,52 @@ def test_random_recovery(tshark):
     assert {
         name for name in (*recovery_reader.COUNTS, *recovery_reader.TIMES) if total[name] < 3
     } <= {"needless"}
+
+
+# ---- retries ----
+
+# Milliseconds between the tries of a request, and after the last one to the end; whether
+# RNR NAKs answer them; whether one more try follows; whether the sender has used up its retries.
+RETRIES = [
+    ([70, 70, 70, 70], 100, False, False, True),
+    ([70, 70, 70, 70], 80, False, False, False),
+    ([70, 70, 70, 70], 100, False, True, False),
+    ([70], 400, False, False, False),
+    ([70, 140, 280], 500, False, False, False),
+    ([70, 140, 280], 800, False, False, True),
+    ([3, 3, 3, 3, 3, 3, 3], 10, True, False, True),
+    ([3, 3, 3, 3, 3, 3, 3], 10, True, True, False),
+]
+
+
+def scene_of_retries(intervals, tail, is_rnr, goes_on):
+    pair = Pair(random.Random(1), selective=False)
+    pair.in_order()
+    pair.request(pair.next())
+    for each in [*intervals, tail]:
+        before = pair.capture.now
+        if is_rnr:
+            pair.answer(pair.psn, rc_reader.RNR_NAK | 14)
+        pair.capture.now = before + each * 1000 - 400
+        if each is not tail or goes_on:
+            pair.request(pair.psn)
+    pair.sport += 1  # else the port would be of three flows, and prove no source
+    other = roce.bth(roce.WRITE_ONLY, dest_qp=SERVER_QP + 1, psn=1)
+    pair.add(CLIENT_V2, SERVER_V2, other + roce.reth(0x10000, 0x1234, 8) + b"8 bytes.")
+    return pair.capture
+
+
+def test_retries(tshark):
+    found = []
+    for number, (*scene, _) in enumerate(RETRIES):
+        path = tshark.bed.scratch / f"retries-{number}.pcap"
+        path.write_bytes(scene_of_retries(*scene).pcap())
+        report = report_of(tshark, path)
+        kinds = {each["kind"] for each in report["findings"]}
+        stuck = [each["stuck"] for each in report["rdma_flows"] if each["stuck"]]
+        found.append("retries_used_up" in kinds)
+        assert [each["has_ended"] for each in stuck] in ([], [found[-1]])
+        if scene[2]:
+            assert stuck[0]["rnr_naks"] == len(scene[0]) + 1
+        assert [each["tries"] for each in stuck] in ([], [len(scene[0]) + 1 + scene[3]])
+    assert found == [each[-1] for each in RETRIES]

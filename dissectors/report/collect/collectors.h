@@ -328,6 +328,10 @@ typedef struct {
                           missing in the capture */
     uint32_t missing;  /* number of missing PSNs from the expected request on; 0: the expected
                           request is captured */
+    uint32_t rnr_naks; /* number of RNR NAKs for the expected request */
+    uint64_t shortest; /* shortest time between two tries, nanoseconds; 0: fewer than two */
+    uint64_t longest;  /* longest time between two tries, nanoseconds */
+    uint64_t last;     /* time of the last request, nanoseconds; set with `begin` */
     bool is_refused;   /* the receiver sent a NAK for the expected request: it has received a later
                           request */
 } smcr_collect_stuck_t;
@@ -353,9 +357,10 @@ void smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t 
 /* Takes the headers of the next packet of the reverse flow: it may acknowledge requests. */
 void smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce);
 
-/* Fills in the sizes of the entry. Memory is allocated in `scope`. */
+/* Fills in the sizes of the entry. `end`: time of the last packet of the capture, nanoseconds.
+ * Memory is allocated in `scope`. */
 void smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
-                                  wmem_allocator_t *scope);
+                                  uint64_t end, wmem_allocator_t *scope);
 
 /* ---- RDMA flows: of links of SMC-R; with the preference smcr.roce, all others, too ---- */
 

@@ -41,6 +41,10 @@ smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_hea
         return;
     if (kind == SMCR_IB_SYNDROME_ACK)
         acknowledge(sizes, (roce->psn + 1) & SMCR_PSN_MASK);
+    if (kind == SMCR_IB_SYNDROME_RNR_NAK) {
+        acknowledge(sizes, roce->psn);
+        sizes->stuck.rnr_naks += sizes->expected == roce->psn;
+    }
     if (kind != SMCR_IB_SYNDROME_NAK || code != SMCR_IB_NAK_PSN_SEQUENCE)
         return;
     acknowledge(sizes, roce->psn);
@@ -63,6 +67,14 @@ keep_sent(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
     sizes->sent_next = (sizes->sent_next + 1) % SMCR_COLLECT_SENT_KEPT;
 }
 
+/* Notes the time between two tries. */
+static void
+note_interval(smcr_collect_stuck_t *stuck, uint64_t interval)
+{
+    stuck->longest = MAX(stuck->longest, interval);
+    stuck->shortest = stuck->shortest ? MIN(stuck->shortest, interval) : interval;
+}
+
 /* Takes in a request that is not acknowledged so far. A try is a transmission of the expected
  * request. With each try the sender steps back to the expected request (go-back-N). If only later
  * requests are captured, the expected request is missing in the capture: then each transmission of
@@ -78,12 +90,16 @@ take_try(smcr_collect_flow_sizes_t *sizes, smcr_when_t when, const smcr_ib_heade
         return;
     if (is_first) {
         *stuck = (smcr_collect_stuck_t){
-            .begin = when, .next = roce->psn, .is_refused = stuck->is_refused};
+            .begin = when, .next = roce->psn, .rnr_naks = stuck->rnr_naks,
+            .is_refused = stuck->is_refused};
         stuck->length = ahead ? 0 : (uint32_t)roce->length;
         stuck->missing = (uint32_t)ahead;
     }
+    stuck->last = when.time;
     if (roce->psn != stuck->next)
         return;
+    if (stuck->tries)
+        note_interval(stuck, when.time - MIN(stuck->end.time, when.time));
     stuck->tries++;
     stuck->end = when;
 }
@@ -105,21 +121,37 @@ smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
 
 /* ---- reporting ---- */
 
+/* Whether the sender would have tried once more before `end`, the end of the capture, had it not
+ * used up its retries. The next try comes as late as the ones before; of a sender whose timer
+ * grows, after at most twice the longest time. A quarter is added. */
+static bool
+has_ended(const smcr_collect_stuck_t *stuck, uint64_t end)
+{
+    bool is_steady = stuck->longest <= stuck->shortest + stuck->shortest / 4;
+    uint64_t next = stuck->longest * (is_steady ? 5 : 10) / 4;
+
+    return end != SMCR_FIGURE_UNKNOWN && end > stuck->last && end - stuck->last > next;
+}
+
 void
 smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
-                             wmem_allocator_t *scope)
+                             uint64_t end, wmem_allocator_t *scope)
 {
     const smcr_collect_stuck_t *stuck = &sizes->stuck;
+    uint32_t tries = MAX(stuck->tries, stuck->rnr_naks); /* the first try of a flow came before it
+                                                            was known which request is expected */
 
     entry->acked_longest = sizes->acked_longest ? sizes->acked_longest : SMCR_FIGURE_UNKNOWN;
-    if (stuck->tries < SMCR_COLLECT_TRIES)
+    if (tries < SMCR_COLLECT_TRIES || !stuck->tries)
         return;
     entry->stuck = wmem_new(scope, smcr_entry_flow_stuck_t);
     *entry->stuck = (smcr_entry_flow_stuck_t){
         .begin_frame = stuck->begin,
         .end_frame = stuck->end,
-        .tries = stuck->tries,
+        .tries = tries,
         .length = stuck->length ? stuck->length : SMCR_FIGURE_UNKNOWN,
         .missing = stuck->missing,
-        .is_refused = smcr_figure_truth(stuck->is_refused)};
+        .is_refused = smcr_figure_truth(stuck->is_refused),
+        .rnr_naks = stuck->rnr_naks,
+        .has_ended = smcr_figure_truth(has_ended(stuck, end))};
 }

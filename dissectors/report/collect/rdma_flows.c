@@ -730,7 +730,7 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
     if (flow->times.silent.time.end.frame && !was_heard(&flow->times.silent))
         note_elsewhere(collection, flow);
     smcr_collect_flow_times_fill(entry, &flow->times, scope);
-    smcr_collect_flow_sizes_fill(entry, &flow->sizes, scope);
+    smcr_collect_flow_sizes_fill(entry, &flow->sizes, collection->capture.last_time, scope);
     fill_from_order(entry, flow, collection);
     entry->pause = smcr_pause_flow_report(&flow->pause, scope);
     entry->recovery = smcr_recovery_report(&flow->recovery, scope);

@@ -41,12 +41,14 @@ typedef enum {
     SMCR_FINDING_BY_IDLE_CLOSE,     /* the server closes an idle connection that the client
                                        keeps open */
     SMCR_FINDING_BY_DEAD_AFTER,     /* a peer stops answering after connections were reset */
+    SMCR_FINDING_BY_RETRIES,        /* a sender has used up its retries */
     SMCR_FINDING_BY_FALLBACK,       /* a connection falls back to TCP: RoCE does not pass */
     SMCR_FINDING_BY_NO_CONNECTION,  /* the TCP connection is refused, or gets no answer */
     SMCR_FINDING_BY_CM_REJECT,      /* RDMA-CM rejects a connection */
     /* ---- lost time ---- */
     SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
     SMCR_FINDING_FIRST_COST = SMCR_FINDING_BY_RNR,
+    SMCR_FINDING_BY_RNR_RETRIES,    /* a sender has used up its retries after RNR NAKs */
     SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_CM_REPEAT,      /* RDMA-CM retransmits messages */
     SMCR_FINDING_BY_LINK_FAILED,    /* a link never comes up */

@@ -377,6 +377,72 @@ find_unheard(smcr_finder_t *finder)
                     smcr_finder_undelivered(finder, worst->src, worst->dst));
 }
 
+/* Whether the sender of the flow, which is of no link of SMC-R, has used up its retries. A link has
+ * findings of its own: connections move to another link, or end. */
+static bool
+has_used_up_retries(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    return flow->stuck && flow->stuck->has_ended == SMCR_FIGURE_YES &&
+           flow->kind != SMCR_FIGURE_FLOW_SMCR && !smcr_finding_flow_is_too_big(finder, flow);
+}
+
+/* Returns the flow whose sender has used up its retries with the most tries; NULL: there is none.
+ * `*count` gets the number of such flows. */
+static const smcr_entry_rdma_t *
+most_tried(const smcr_finder_t *finder, uint64_t *count)
+{
+    const smcr_entry_rdma_t *worst = NULL;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows) {
+        if (!has_used_up_retries(finder, flow))
+            continue;
+        (*count)++;
+        if (!worst || flow->stuck->tries > worst->stuck->tries)
+            worst = flow;
+    }
+    return worst;
+}
+
+/* Finding: a sender has sent a request several times, and no request since. InfiniBand's senders
+ * retransmit a request as often as their retry count (or, after RNR NAKs, their RNR retry count)
+ * says. Then their queue pair is in error. The finding describes the request with the most tries.
+ * After RNR NAKs the receiver, which has no buffers, is the cause: its finding comes before. */
+static void
+find_used_up_retries(smcr_finder_t *finder)
+{
+    wmem_allocator_t *scope = finder->scope;
+    uint64_t count = 0;
+    const smcr_entry_rdma_t *worst = most_tried(finder, &count);
+
+    if (!worst || smcr_finder_is_filtered(finder))
+        return;
+    const smcr_entry_flow_stuck_t *stuck = worst->stuck;
+    uint64_t lasted = smcr_figure_or_zero(
+        smcr_figure_time_between(stuck->begin_frame, stuck->end_frame));
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = stuck->rnr_naks
+                                                       ? SMCR_FIGURE_FOUND_RETRIES_AFTER_RNR
+                                                       : SMCR_FIGURE_FOUND_RETRIES_USED_UP,
+                                           .count = count,
+                                           .when = stuck->begin_frame,
+                                           .frames = SMCR_FINDER_FRAMES(finder, stuck->end_frame),
+                                           .filter = "smcr.nak || smcr.retransmission",
+                                           .cost = lasted},
+                    "%s: %" PRIu64 " tries over %s without an acknowledgement%s, then no request: "
+                    "retries used up%s",
+                    smcr_words_hosts(scope,
+                                     smcr_words_queue_pair(scope, worst->src, worst->src_qpn),
+                                     smcr_words_queue_pair(scope, worst->dst, worst->dst_qpn)),
+                    stuck->tries, smcr_words_duration(scope, lasted),
+                    stuck->rnr_naks ? wmem_strdup_printf(
+                                          scope, ", %s",
+                                          smcr_words_things(scope, stuck->rnr_naks, "RNR NAK"))
+                                    : "",
+                    count > 1 ? wmem_strdup_printf(scope, "; %s in all",
+                                                   smcr_words_things(scope, count, "flow"))
+                              : "");
+}
+
 void
 smcr_finding_on_silence(smcr_finder_t *finder)
 {
@@ -387,4 +453,5 @@ smcr_finding_on_silence(smcr_finder_t *finder)
     for (unsigned i = 0; i < MIN(count, SMCR_FINDINGS_MOST); i++)
         find_silent_host(finder, wmem_array_index(hosts, i));
     find_unheard(finder);
+    find_used_up_retries(finder);
 }
