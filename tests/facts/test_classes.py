@@ -14,6 +14,7 @@ from report_frames import frames
 from report_runs import PREFERENCES, TWO, parse, print_json
 from report_schema import added
 from scapy.contrib.geneve import GENEVE
+from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import GRE, Dot1AD, Dot1Q, Ether
@@ -231,6 +232,31 @@ def test_tunnels_that_name_no_network(tshark, scratch):
     assert [flow["network"] and flow["network"]["tunnel"] for flow in report["rdma_flows"]] == [
         *("ip", "ip", "gre", "gre", None, None),
     ]
+
+
+def test_headers_that_are_passed_over(tshark, scratch):
+    """MPLS with one label and two, Ethernet in MPLS after a control word, and PPPoE, in a VLAN."""
+    tagged = ether() / Dot1Q(vlan=10, prio=2)
+    wire = ether() / Dot1Q(vlan=11)
+    around = [
+        tagged / MPLS(label=5, s=1),
+        tagged / MPLS(label=5, s=0) / MPLS(label=6, s=1),
+    ]
+    packets = [each for n, one in enumerate(around) for each in talk(one, 4, psn=100 + 4 * n)]
+    expect(tshark, write(scratch, "passed-over", packets))
+    inner = [bytes(each) for each in talk(wire, 4)]
+    control_word = tagged / MPLS(label=7, s=1) / Raw(bytes(4))
+    path = write(scratch, "pseudowire", [control_word / Raw(each) for each in inner])
+    flows = report_of(tshark, path)["rdma_flows"]
+    assert [flow["network"]["vlan"] for flow in flows] == [11, 11]
+    session = [
+        ether()
+        / Dot1Q(vlan=12, type=0x8864)
+        / Raw(struct.pack(">BBHHH", 0x11, 0, 1, len(each) - 16, 0x21) + each[18:])
+        for each in inner
+    ]
+    flows = report_of(tshark, write(scratch, "pppoe", session))["rdma_flows"]
+    assert [flow["network"]["vlan"] for flow in flows] == [12, 12]
 
 
 def test_a_mirror_is_no_network(tshark, scratch):
