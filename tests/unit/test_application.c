@@ -67,14 +67,23 @@ static const row_t answers[] = {
     {.name = "", BYTES("")},
 };
 
+/* Returns a copy without room for more, so that AddressSanitizer finds each byte read too far. */
+static uint8_t *
+copy_of(const void *bytes, uint32_t length)
+{
+    uint8_t *copy = g_malloc(MAX(length, 1));
+
+    memcpy(copy, bytes, length);
+    return copy;
+}
+
 static void
 check_answers(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(answers); i++) {
-        uint8_t *bytes = g_malloc(MAX(answers[i].length, 1));
+        uint8_t *bytes = copy_of(answers[i].bytes, answers[i].length);
         char answer[SMCR_APPLICATION_ANSWER_LENGTH] = "another answer";
 
-        memcpy(bytes, answers[i].bytes, answers[i].length);
         smcr_application_name_answer(bytes, answers[i].length, answer);
         g_assert_cmpstr(answer, ==, answers[i].name);
         g_free(bytes);
@@ -120,7 +129,7 @@ check_begins(void)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(begins); i++) {
         for (uint32_t length = 0; length <= begins[i].length; length++) {
-            uint8_t *bytes = g_memdup2(begins[i].bytes, length);
+            uint8_t *bytes = copy_of(begins[i].bytes, length);
             const smcr_application_protocol_t *found = smcr_application_protocol_of(bytes, length);
 
             if (length == begins[i].length) {
