@@ -99,6 +99,7 @@ LARGE = {
     if int(value, 0) > 0xFF and int(value, 0).bit_count() > 1
 }
 OTHER_NUMBERS = {
+    "application.c": {0x30000},  # a version of PostgreSQL
     "tcp_flows.c": {0xFFF},
     "on_notices.c": {0x07000000},
 }  # flags of TCP; groups of Wireshark

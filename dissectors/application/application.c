@@ -229,6 +229,9 @@ is_postgresql_query(const uint8_t *bytes, uint32_t length)
     return is_whole && is_sql(&bytes[begin], length - begin);
 }
 
+#define POSTGRESQL_3_0 0x30000     /* version of the protocol, PostgreSQL 7.4 and later */
+#define POSTGRESQL_TLS 80877103    /* request for TLS, in place of a version */
+
 /* The first message of PostgreSQL: its length, version 3.0 and "user"; or its length, 8, and the
  * request for TLS. */
 static bool
@@ -237,8 +240,8 @@ is_postgresql_startup(const uint8_t *bytes, uint32_t length)
     if (length < 8 || number_at(bytes) != length)
         return false;
     if (length == 8)
-        return number_at(&bytes[4]) == 80877103;
-    return number_at(&bytes[4]) == 0x30000 && begins_with(&bytes[8], length - 8, "user");
+        return number_at(&bytes[4]) == POSTGRESQL_TLS;
+    return number_at(&bytes[4]) == POSTGRESQL_3_0 && begins_with(&bytes[8], length - 8, "user");
 }
 
 /* Returns the number of bytes of a length in RESP: `mark`, a number and the end of line; 0: there
