@@ -61,6 +61,9 @@ OTHERS = {
     "tests/test_portability.py errors": "it compiles",
     "tests/wireshark_source.py run": "apt-get and dpkg",
     "tests/wireshark-checks main": "plugin/install-packages installs",
+    "tests/in-tree main": "plugin/install-packages installs",
+    "tests/in-tree configure": "CMake configures Wireshark's source",
+    "tests/in-tree compile_object": "a compiler",
     "tests/wireshark-checks findings": (
         "Wireshark's checkers read source, and start nothing of Wireshark"
     ),
