@@ -107,8 +107,12 @@ int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
+    wmem_init(); /* else all keys of a map have the same hash */
     g_test_add_func("/others/psns", check_psns);
     g_test_add_func("/others/truncated", check_truncated);
     g_test_add_func("/others/many", check_many);
-    return g_test_run();
+    int failed = g_test_run();
+
+    wmem_cleanup();
+    return failed;
 }
