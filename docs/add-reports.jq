@@ -159,10 +159,10 @@ def rules: {
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
-        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "pauses": "own", "tcp_flows":
-        "own"}
+        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "marked_share": "own", "udp_ports": "own", "pauses":
+        "own", "tcp_flows": "own"}
 };
-def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "marked_share", "states", "stuck"];
+def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.
@@ -556,7 +556,7 @@ def whole:
                      | link_group($number; $links_by_group["\($number)"] // []; $rmbs_by_group["\($number)"] // [])],
        fallbacks: joined_fallbacks, breaches: joined_breaches, findings: joined_findings,
        rdma_flows: [$flows | to_entries[] | .key as $number | .value | flow($number; $flow_numbers)],
-       udp_ports: joined_ports($flow_numbers), pauses: joined_pauses,
+       marked_share: null, udp_ports: joined_ports($flow_numbers), pauses: joined_pauses,
        tcp_flows: [$tcp | to_entries[] | .key as $number | .value | tcp_flow($number)]}
     | .summary = summary($of_first; $icrc);
 
