@@ -120,6 +120,17 @@ typedef SMCR_WIRE_TYPEOF(((is_filter_valid_func)NULL)(NULL)) compat_filter_bool;
 #define compat_conversation_filter_build(filter, pinfo) ((filter)->build_filter_string(pinfo))
 #endif
 
+/* The name of the interface that captured a frame. 4.2 also has sections of a file. */
+#ifdef COMPAT_HAS_INTERFACE_SECTION
+#define compat_interface_name(pinfo) \
+    epan_get_interface_name( \
+        (pinfo)->epan, (pinfo)->rec->rec_header.packet_header.interface_id, \
+        (pinfo)->rec->presence_flags & WTAP_HAS_SECTION_NUMBER ? (pinfo)->rec->section_number : 0)
+#else
+#define compat_interface_name(pinfo) \
+    epan_get_interface_name((pinfo)->epan, (pinfo)->rec->rec_header.packet_header.interface_id)
+#endif
+
 /* 4.6 wants to know whether a statistic of the command line could begin. Ends the function that
  * begins it. */
 #ifdef COMPAT_HAS_STAT_RESULT

@@ -1,6 +1,7 @@
 """
-What dissectors/report/figures/entries.def says, and the documents that are made of it: the tables
-of docs/json.md, docs/report.schema.json, and the rules of docs/add-reports.jq.
+What dissectors/report/figures/entries.def and lines.def say, and the documents that are made of
+them: the tables of docs/json.md and docs/lines.md, docs/report.schema.json, docs/lines.schema.json,
+and the rules of docs/add-reports.jq.
 """
 
 import collections
@@ -55,6 +56,9 @@ TYPES = {
     "text": {"type": "string"},
     "sentence": {"type": "string", "minLength": 1},
     "schema": {"const": "smcr-report/1"},
+    "lines_schema": {"const": "smcr-lines/1"},
+    "uid": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+    "community_id": {"type": "string", "pattern": "^1:[A-Za-z0-9+/]{27}=$"},
     "index": {
         "description": "Counted from 0 within the report. Null: not known, or there is none.",
         **whole(minimum=0),
@@ -196,10 +200,19 @@ def choices():
 
 @functools.cache
 def entries():
-    """{name: Entry} of the table."""
-    text = re.sub(
-        r"/\*.*?\*/", "", (FIGURES / "entries.def").read_text(encoding="utf-8"), flags=re.DOTALL
-    )
+    """{name: Entry} of the report."""
+    return read_entries("entries.def")
+
+
+@functools.cache
+def all_entries():
+    """{name: Entry} of the report and of lines."""
+    return entries() | read_entries("lines.def")
+
+
+def read_entries(file):
+    """{name: Entry} of a table."""
+    text = re.sub(r"/\*.*?\*/", "", (FIGURES / file).read_text(encoding="utf-8"), flags=re.DOTALL)
     found = {}
     for macro, row in re.findall(
         rf"^\s*(ENTRY|FIGURE|CHOICE|PART)\(((?:{ITEM}|,)+)\)", text, re.MULTILINE
@@ -243,7 +256,7 @@ def time_of(name):
 def braces(entry):
     """The members of an entry, in short: {`client`, `server`: whose it is}"""
     parts = []
-    for each in entries()[entry].members.values():
+    for each in all_entries()[entry].members.values():
         names = [each.name, time_of(each.name)] if each.kind == "WHEN" else [each.name]
         parts.append(
             ", ".join(f"`{name}`" for name in names) + (f": {each.text}" if each.text else "")
@@ -254,7 +267,7 @@ def braces(entry):
 def filled(text, entry):
     """The text, with members of the entry for {}, and with those of its member for {name}."""
     of_member = lambda found: braces(
-        entries()[entry].members[found[1]].of if found[1] else entry
+        all_entries()[entry].members[found[1]].of if found[1] else entry
     )  # noqa: E731
     return re.sub(r"\{(\w*)\}", of_member, text) if entry else text
 
@@ -269,7 +282,7 @@ def said(figure):
 
 def member_rows(entry):
     names = []
-    for each in entries()[entry].members.values():
+    for each in all_entries()[entry].members.values():
         names.append(f"`{each.name}`")
         if each.text:
             yield f"| {', '.join(names)} | {said(each)} |"
@@ -338,7 +351,7 @@ def shape(figure):
             }[figure.kind]
         }
     value = reference(figure.values + ("_or_null" if figure.null == "or_null" else ""))
-    if figure.kind == "NUMBERS":
+    if figure.kind in ("NUMBERS", "TEXTS"):
         value = {"type": "array", "items": value}
     beside = {time_of(figure.name): reference("time_or_null")} if figure.kind == "WHEN" else {}
     return {figure.name: value, **beside}
@@ -428,7 +441,16 @@ def schema():
     values = types | {
         f"{name}_or_null": or_null(types[name])
         for name in types
-        if name not in ("distribution", "times", "histogram", "opcodes", "tally", "schema")
+        if name
+        not in (
+            "distribution",
+            "times",
+            "histogram",
+            "opcodes",
+            "tally",
+            "schema",
+            "lines_schema",
+        )
     }
     objects = {entry: entry_schema(entry) for entry in entries() if entry != "report"}
     objects |= {
@@ -463,6 +485,65 @@ def pretty(value, indent=""):
         else [pretty(each, inner) for each in value]
     )
     return f"{ends[0]}\n" + ",\n".join(inner + part for part in parts) + f"\n{indent}{ends[1]}"
+
+
+# ---- docs/lines.schema.json ----
+
+
+def line_shape(figure):
+    """{name: schema} of a figure in a line: it is known, or not there."""
+    if figure.kind == "LIST":
+        return {figure.name: {"type": "array", "minItems": 1, "items": reference(figure.of)}}
+    if figure.of:
+        return {figure.name: reference(figure.of)}
+    value = reference(figure.values)
+    if figure.kind in ("NUMBERS", "TEXTS"):
+        value = {"type": "array", "minItems": 1, "items": value}
+    return {figure.name: value} | (
+        {time_of(figure.name): reference("time")} if figure.kind == "WHEN" else {}
+    )
+
+
+def line_object(entry):
+    """An entry in a line."""
+    found = all_entries()[entry]
+    properties = {}
+    for each in found.members.values():
+        properties |= {} if each.kind == "SUMMARY" else line_shape(each)
+    return an_object(found.text, properties, properties)
+
+
+def lines_schema():
+    """docs/lines.schema.json as text."""
+    line = line_object("line")
+    line["required"] = ["schema", "line"]
+    line["allOf"] = [
+        {"if": {"properties": {"line": {"const": kind}}}, "then": {"required": [kind]}}
+        for kind in choices()["line_kind"]
+    ]
+    types = TYPES | {name: words(*texts) for name, texts in choices().items()}
+    types["distribution"] = {
+        "description": (
+            "A distribution: seconds, except sce_run_length. Of an interval, min and max are not"
+            " known."
+        ),
+        **an_object("", TYPES["distribution"]["properties"], ("min", "max")),
+    }
+    objects = {entry: line_object(entry) for entry in all_entries() if entry != "line"}
+    everything, named = types | objects, {"count"}
+    queue = [line]
+    while queue:  # all that the line refers to, by however many steps
+        found = set(re.findall(r"#/\$defs/(\w+)", json.dumps(queue))) - named
+        named |= found
+        queue = [everything[name] for name in found]
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": TYPES["lines_schema"]["const"],
+    }
+    line["description"] = "A line that tshark -q -z smcr,lines prints. docs/lines.md explains it."
+    return (
+        pretty(head | line | {"$defs": {k: v for k, v in everything.items() if k in named}}) + "\n"
+    )
 
 
 # ---- docs/add-reports.jq ----
@@ -536,5 +617,7 @@ def adding(text):
 DOCUMENTS = {
     TOP / "docs" / "json.md": page,
     TOP / "docs" / "report.schema.json": lambda _: schema(),
+    TOP / "docs" / "lines.md": page,
+    TOP / "docs" / "lines.schema.json": lambda _: lines_schema(),
     TOP / "docs" / "add-reports.jq": adding,
 }

@@ -57,6 +57,7 @@ LIVE = "A live capture shows what its file shows"
 DESK = "The monitor, the profile and the packages work"
 DOCS = "Documents say what is so, and their commands work"
 HOUSE = "The house: rooms, names, codes once, style, recipes"
+LINES = "Lines for a site have the figures of the report"
 PEERS_TEXT = "What a peer wrote reaches no output as control characters"
 WORDS = "Texts of the program have the words of the glossary"
 SYSTEMS = "The source compiles for other systems"
@@ -1114,6 +1115,30 @@ EVERY = [
             "statistics/test_conversation_filters.py::test_rmb[6.1-v2-j-http11-client]",
             'g_string_append_printf(filter, "smcr.dir == %d && smcr.stream in {", !role);',
             'g_string_append_printf(filter, "smcr.dir == %d && smcr.stream in {", role);',
+        ),
+        (
+            LINES,
+            "lines-before-the-end-of-two-passes",
+            "dissectors/report/collect/connections.c",
+            "facts/test_lines.py::test_lines_of_two_passes_and_of_an_early_end",
+            "return frame && frame <= patience->frame;",
+            "return frame && patience->frame;",
+        ),
+        (
+            LINES,
+            "flows-of-intervals-count-all",
+            "dissectors/report/lines/lines.c",
+            "facts/test_lines.py::test_flows_of_intervals_add_up",
+            "        if (before)\n",
+            "        if (before && !before->packets)\n",
+        ),
+        (
+            LINES,
+            "community-id-by-ports-alone",
+            "dissectors/report/lines/identity.c",
+            "facts/test_lines.py::test_names_of_connections",
+            "int order = memcmp(one->addr, other->addr, one->length);",
+            "int order = 0;",
         ),
         # ---- whatever comes ----
         (

@@ -45,6 +45,7 @@ ROOMS = {
     "report/tables": ("tables.h",),
     "report/write": ("output.h",),
     "report/listen": ("listeners.h",),
+    "report/lines": ("lines.h",),
     "report": ("report.h",),
     "statistics": ("statistics.h",),
 }

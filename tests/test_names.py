@@ -53,6 +53,7 @@ WORDS = {
     "report/pause": "pause",
     "report/recovery": "recovery",
     "report/write": "page json text",
+    "report/lines": "lines",
     "report/listen": "listener",
     "report/tables": "table",
     "report": "report",

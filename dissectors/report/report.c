@@ -1,8 +1,9 @@
 /* Two ways to ask for a report. On the command line: -z smcr,report and -z smcr,json, each with an
- * optional display filter after another comma. In Wireshark: a window, which is drawn anew while
- * packets come in. In the window one finding is chosen, and has a mark. Buttons choose another
- * finding, go to the frame of the chosen finding, and apply or copy its display filter. So the page
- * in the window does without the filters. Another button opens a report of the displayed packets.
+ * optional display filter after another comma; -z smcr,lines, with options (lines/). In Wireshark:
+ * a window, which is drawn anew while packets come in. In the window one finding is chosen, and has
+ * a mark. Buttons choose another finding, go to the frame of the chosen finding, and apply or copy
+ * its display filter. So the page in the window does without the filters. Another button opens a
+ * report of the displayed packets.
  *
  * Wireshark may destroy a window before its buttons, and a dialog may exist longer than both. So
  * buttons and dialogs own the memory that they need.
@@ -20,6 +21,7 @@
 #include <wsutil/report_message.h>
 
 #include "host/host.h"
+#include "lines/lines.h"
 #include "listen/listeners.h"
 #include "write/output.h"
 
@@ -357,6 +359,12 @@ begin_json(const char *argument, void *data _U_)
     compat_end_stat_init(begin(filter_of(argument, JSON_OPTION), JSON_OPTION, print_json));
 }
 
+static compat_stat_result
+begin_lines(const char *argument, void *data _U_)
+{
+    compat_end_stat_init(smcr_lines_begin(argument));
+}
+
 void
 smcr_report_register(void)
 {
@@ -370,8 +378,9 @@ smcr_report_handoff(void)
 {
     static stat_tap_ui reports[] = {
         {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, TEXT_OPTION, begin_text, 0, NULL},
-        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL}};
+        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL},
+        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, SMCR_LINES_OPTION, begin_lines, 0, NULL}};
 
-    register_stat_tap_ui(&reports[0], NULL);
-    register_stat_tap_ui(&reports[1], NULL);
+    for (unsigned i = 0; i < G_N_ELEMENTS(reports); i++)
+        register_stat_tap_ui(&reports[i], NULL);
 }

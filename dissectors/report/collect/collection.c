@@ -174,11 +174,21 @@ smcr_collection_new(bool keeps_frames)
 }
 
 void
+smcr_collection_begin_letting_go(smcr_collection_t *collection)
+{
+    collection->lets_go = true;
+}
+
+void
 smcr_collection_empty(smcr_collection_t *collection)
 {
-    if (collection->scope)
+    if (collection->scope) {
+        smcr_collect_connections_free(collection);
+        smcr_collect_tcp_flows_free(collection);
         wmem_destroy_allocator(collection->scope);
-    *collection = (smcr_collection_t){.keeps_frames = collection->keeps_frames};
+    }
+    *collection = (smcr_collection_t){.keeps_frames = collection->keeps_frames,
+                                      .lets_go = collection->lets_go};
 }
 
 void
@@ -197,7 +207,8 @@ begin(smcr_collect_t *all)
         return;
 
     wmem_map_t **const maps[] = {&all->rdma,       &all->conns, &all->contacts,
-                                 &all->link_flows, &all->moves, &all->groups};
+                                 &all->link_flows, &all->moves, &all->groups,
+                                 &all->tcp,        &all->given_up};
     all->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     for (unsigned i = 0; i < array_length(protos); i++)
         protos[i].id = proto_get_id_by_filter_name(protos[i].name);
@@ -205,7 +216,9 @@ begin(smcr_collect_t *all)
     smcr_entry_clear(&all->ip, &smcr_entry_ip_description);
     all->capture.passes = 1;
     all->times = wmem_array_new(all->scope, sizeof(smcr_when_t));
-    all->tcp = wmem_array_new(all->scope, sizeof(void *));
+    all->clc_times = wmem_array_new(all->scope, sizeof(smcr_when_t));
+    all->gone_conns = wmem_array_new(all->scope, 1);
+    all->gone_streams = wmem_array_new(all->scope, 1);
     all->hosts = wmem_map_new(all->scope, wmem_str_hash, g_str_equal);
     all->late_steps = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
     for (unsigned i = 0; i < array_length(maps); i++)
@@ -255,18 +268,31 @@ is_llc_step(const smcr_tap_t *packet)
     return packet->llc && (packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) != SMCR_LLC_TEST_LINK;
 }
 
+/* Whether the frame is the first one of the packet's link. */
+static bool
+is_first_of_link(const smcr_tap_t *packet, uint32_t frame)
+{
+    const smcr_link_t *link = packet->record->link;
+
+    return link && link->added_frame == frame;
+}
+
 /* Whether the report may need the time of the frame. The report names three kinds of frames: frames
  * of CLC messages, frames of LLC messages that change links, packets after a sequence gap, and the
  * first frame of each link. */
 static bool
 is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 {
-    const smcr_link_t *link = packet->record->link;
-
-    bool is_first_of_link = link && link->added_frame == frame;
-
-    return !packet->roce || is_llc_step(packet) || is_first_of_link ||
+    return !packet->roce || is_llc_step(packet) || is_first_of_link(packet, frame) ||
            packet->record->missing_before;
+}
+
+/* Whether only the packet's connection needs the time of the frame, so that it can be forgotten
+ * with the connection. */
+static bool
+is_of_connection(const smcr_collect_t *all, const smcr_tap_t *packet, uint32_t frame)
+{
+    return all->lets_go && packet->clc && !is_first_of_link(packet, frame);
 }
 
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
@@ -277,10 +303,14 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
     smcr_when_t when = smcr_capture_when(pinfo);
 
     smcr_collect_rdma_flows_count_stray_icrc(all, packet->unassigned_icrc);
+    if (packet->segment && all->lets_go)
+        smcr_collect_connections_take_segment(all, packet->segment->conn);
     if (packet->segment || packet->unassigned_icrc) /* segments are counted by the tap `tcp` */
         return;
     if (is_time_needed(packet, when.frame))
-        wmem_array_append_one(all->times, when);
+        wmem_array_append_one(is_of_connection(all, packet, when.frame) ? all->clc_times
+                                                                        : all->times,
+                              when);
     if (all->pauses)
         read_header(all, pinfo);
     if (packet->roce)
@@ -294,11 +324,25 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
         smcr_collect_notices_defer(all, pinfo, packet);
 }
 
+/* Returns the name of the interface that captured the frame; NULL: not known. The text is the same
+ * one each time. */
+static const char *
+interface_of(smcr_collect_t *all, const packet_info *pinfo)
+{
+    const char *name = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID
+                           ? compat_interface_name(pinfo)
+                           : NULL;
+
+    return name ? smcr_collect_text(all, name) : NULL;
+}
+
 void
 smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, packet_info *pinfo,
                      const void *data)
 {
     begin(collection);
+    if (collection->lets_go)
+        collection->interface = interface_of(collection, pinfo);
     if (tap == SMCR_COLLECTION_FRAME)
         take_frame(collection, pinfo);
     else if (tap == SMCR_COLLECTION_TCP)
@@ -373,8 +417,8 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     report->schema = SCHEMA;
     fill_capture(report, collection, filter);
     smcr_collect_rdma_flows_report(collection, &report->rdma_flows, scope);
-    smcr_collect_connections_report(collection, &report->connections, scope);
-    smcr_collect_link_groups_report(collection, &report->link_groups, scope);
+    smcr_collect_connections_report(collection, false, &report->connections, scope);
+    smcr_collect_link_groups_report(collection, true, &report->link_groups, scope);
     fill_versions(report);
     SMCR_FIGURE_EACH(connection, entry, report->connections)
         if (entry->fallback)
@@ -385,8 +429,56 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     report->marked_share = smcr_classes_shares_report(collection->shares, scope);
     smcr_classes_ports(&report->rdma_flows, &report->udp_ports, scope);
     smcr_pauses_report(collection->pauses, &report->pauses, scope);
-    smcr_collect_tcp_flows_report(collection, &report->tcp_flows, scope);
+    smcr_collect_tcp_flows_report(collection, false, &report->tcp_flows, scope);
     return report;
+}
+
+/* ---- letting go ---- */
+
+smcr_entry_report_t *
+smcr_collection_report_ended(smcr_collection_t *collection,
+                             const smcr_collection_patience_t *patience, bool even_if_none,
+                             wmem_allocator_t *scope)
+{
+    smcr_entry_report_t *report = wmem_new(scope, smcr_entry_report_t);
+
+    begin(collection);
+    if (!smcr_collect_connections_find_over(collection, patience) && !even_if_none)
+        return NULL;
+    smcr_entry_clear(report, &smcr_entry_report_description);
+    fill_capture(report, collection, NULL);
+    smcr_collect_rdma_flows_report(collection, &report->rdma_flows, scope);
+    smcr_collect_connections_report(collection, true, &report->connections, scope);
+    smcr_collect_link_groups_report(collection, false, &report->link_groups, scope);
+    fill_versions(report);
+    smcr_collect_tcp_flows_report(collection, true, &report->tcp_flows, scope);
+    return report;
+}
+
+void
+smcr_collection_let_go(smcr_collection_t *collection)
+{
+    smcr_collect_connections_let_go(collection);
+}
+
+const smcr_collection_subject_t *
+smcr_collection_subject(const smcr_collection_t *collection, uint32_t index)
+{
+    return wmem_array_index(collection->subjects, index);
+}
+
+bool
+smcr_collection_tcp_client_is_up(const smcr_collection_t *collection, uint64_t tcp_stream)
+{
+    const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, tcp_stream);
+
+    return !tcp || tcp->client_is_up;
+}
+
+uint64_t
+smcr_collection_late_packets(const smcr_collection_t *collection)
+{
+    return collection->late_packets;
 }
 
 /* ---- notices ---- */

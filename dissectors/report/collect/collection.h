@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "compat.h"
+#include "ended.h"
 #include "report/figures/figures.h"
 #include "show/show.h"
 
@@ -18,6 +18,9 @@ typedef struct smcr_collection smcr_collection_t;
  * frames. */
 smcr_collection_t *smcr_collection_new(bool keeps_frames);
 void smcr_collection_free(smcr_collection_t *collection);
+
+/* Lets the collection let go of connections after their end. Called before the first frame. */
+void smcr_collection_begin_letting_go(smcr_collection_t *collection);
 
 /* Empties the collection. Called before the first frame of a new pass or of another file. */
 void smcr_collection_empty(smcr_collection_t *collection);
@@ -46,6 +49,34 @@ void smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t t
  * filter that selected the packets, for the report to name; NULL: none. */
 smcr_entry_report_t *smcr_collection_report(smcr_collection_t *collection, const char *filter,
                                             wmem_allocator_t *scope);
+
+/* ---- letting go of what has ended ---- */
+
+/* Returns a report of what has ended or is given up: connections, and TCP connections. It also has
+ * all link groups, without their RMBs, and all RDMA flows, as far as they are known now. NULL:
+ * nothing has ended, unless `even_if_none`. Allocated in `scope`, and valid as a report of
+ * smcr_collection_report(). */
+smcr_entry_report_t *smcr_collection_report_ended(smcr_collection_t *collection,
+                                                  const smcr_collection_patience_t *patience,
+                                                  bool even_if_none, wmem_allocator_t *scope);
+
+/* Lets go of all connections of the last report of smcr_collection_report_ended(): frees their
+ * memory, but for a bit each. Later packets of a connection that has ended are not counted; later
+ * packets of one that was given up begin new figures. */
+void smcr_collection_let_go(smcr_collection_t *collection);
+
+/* Returns the subject of the connection with this index in the list `connections` of the last
+ * report. */
+const smcr_collection_subject_t *smcr_collection_subject(const smcr_collection_t *collection,
+                                                         uint32_t index);
+
+/* Whether the client of a TCP connection sent its first captured segment, as far as is known.
+ * `tcp_stream`: number of a connection that the collection has. */
+bool smcr_collection_tcp_client_is_up(const smcr_collection_t *collection, uint64_t tcp_stream);
+
+/* Returns how many packets and segments came after the collection had let go of their
+ * connections. */
+uint64_t smcr_collection_late_packets(const smcr_collection_t *collection);
 
 /* Returns the notices from which findings are made: the plugin's expert items, counted by kind, and
  * counts of packets that a display filter selects. `report`: made of this collection. Stores the

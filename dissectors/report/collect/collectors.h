@@ -7,7 +7,7 @@
 #pragma once
 
 #include "application/application.h"
-#include "compat.h"
+#include "ended.h"
 #include "gaps.h"
 #include "host/host.h"
 #include "report/others/others.h"
@@ -29,15 +29,19 @@ typedef struct smcr_collection {
     smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */
     wmem_array_t *times;          /* numbers and times of the frames that a report may name; element
                                      smcr_when_t; in ascending order */
+    wmem_array_t *clc_times;      /* the same of frames with CLC messages, if the collection lets go
+                                     of connections */
     uint32_t last_taken_frame;    /* number of the last frame that had a packet or message of SMC-R
                                      or RoCE; 0: none */
 
-    wmem_array_t *tcp; /* TCP connections; element tcp_conn_t * of tcp_flows.c, index tcp.stream;
-                          NULL: no segment of this tcp.stream was counted */
-    wmem_map_t *hosts; /* text of an address -> the same text (smcr_collect_host()) */
+    wmem_map_t *tcp;   /* TCP connections: tcp.stream -> tcp_conn_t of tcp_flows.c */
+    wmem_map_t *hosts; /* text -> the same text: addresses, names of interfaces
+                          (smcr_collect_text()) */
 
     smcr_collect_gap_list_t gaps; /* gaps of RoCE and of TCP, as of the last report */
-    smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more */
+    smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more; and
+                                           gaps of TCP connections that the collection has let go
+                                           of */
     wmem_map_t *rdma;               /* RDMA flows: smcr_qp_t or smcr_rdma_flow_t -> followed_t of
                                        rdma_flows.c */
     wmem_array_t *late_steps;       /* out-of-order packets; element smcr_step_back_t *, the step
@@ -73,6 +77,18 @@ typedef struct smcr_collection {
                                    frame begins with an Ethernet header */
 
     bool keeps_frames; /* notices keep the frames that they count */
+    bool lets_go;      /* connections that have ended are let go of: each has a memory pool of its
+                          own */
+    const char *interface; /* name of the interface that captured the current frame; set if
+                              `lets_go`; NULL: not known */
+    wmem_array_t *gone_conns;    /* connections that were let go of: a bit for each smcr.stream */
+    wmem_array_t *gone_streams; /* TCP connections that were let go of: a bit for each
+                                   tcp.stream */
+    wmem_map_t *given_up; /* smcr_conn_t -> not NULL: connections that were let go of before they
+                             ended */
+    wmem_array_t *subjects; /* subjects of the connections of the last report; element
+                               smcr_collection_subject_t; NULL: no report yet */
+    uint64_t late_packets; /* packets and segments of connections that were let go of */
     wmem_array_t *item_kinds; /* expert items, counted by kind; element counted_items_t of
                                  notices.c */
     wmem_array_t *deferred_checks; /* events that count only if later packets confirm the event;
@@ -113,6 +129,41 @@ typedef struct {
     smcr_when_t whole_since; /* packet from which on no packet of the link is missing up to the
                                 first packet of the connection, in both directions; frame 0: none */
 } smcr_collect_times_t;
+
+/* Returns the memory pool of a new connection: its own if the collection lets go of connections,
+ * else that of the collection. The other kinds of pools take 64 kB and more each. */
+static inline wmem_allocator_t *
+smcr_collect_pool(const smcr_collect_t *collection)
+{
+    return collection->lets_go ? wmem_allocator_new(WMEM_ALLOCATOR_STRICT) : collection->scope;
+}
+
+/* Frees the pool of smcr_collect_pool(), unless it is that of the collection. */
+static inline void
+smcr_collect_pool_free(const smcr_collect_t *collection, wmem_allocator_t *pool)
+{
+    if (pool != collection->scope)
+        wmem_destroy_allocator(pool);
+}
+
+/* Adds a number to a set, which is an array of bits. */
+static inline void
+smcr_collect_bits_set(wmem_array_t *bits, uint32_t number)
+{
+    static const uint8_t zero;
+
+    while (wmem_array_get_count(bits) <= number / 8)
+        wmem_array_append_one(bits, zero);
+    *(uint8_t *)wmem_array_index(bits, number / 8) |= (uint8_t)(1 << number % 8);
+}
+
+/* Whether the set has the number. */
+static inline bool
+smcr_collect_bits_has(wmem_array_t *bits, uint32_t number)
+{
+    return number / 8 < wmem_array_get_count(bits) &&
+           *(const uint8_t *)wmem_array_index(bits, number / 8) & 1 << number % 8;
+}
 
 /* Shortest time of an answer that a user notices, nanoseconds. */
 #define SMCR_COLLECT_SLOW_ANSWER (500 * SMCR_TIME_MILLISECOND)
@@ -199,6 +250,9 @@ void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_ro
                                   wmem_allocator_t *scope);
 
 /* ---- texts of addresses ---- */
+
+/* Returns a text that is equal to `text`, and always the same one, so that it takes memory once. */
+const char *smcr_collect_text(const smcr_collect_t *collection, const char *text);
 
 /* Returns the address as text. The text is always the same one, so that it takes memory once, and
  * two texts are equal if their pointers are. */
@@ -379,10 +433,6 @@ void smcr_collect_rdma_flows_count_stray_icrc(smcr_collect_t *collection, uint8_
 void smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                     wmem_allocator_t *scope);
 
-/* Returns an entry that describes the RDMA-CM connection of a flow. The entry is allocated in
- * `scope`. */
-smcr_entry_flow_cm_t *smcr_collect_cm_entry(const smcr_cm_conn_t *conn, wmem_allocator_t *scope);
-
 /* Returns the index, in the last report, of the flow that queue pair `to` receives.
  * SMCR_FIGURE_UNKNOWN: the report has no such flow. */
 uint64_t smcr_collect_rdma_flows_index(const smcr_collect_t *collection, const smcr_qp_t *to);
@@ -451,6 +501,9 @@ typedef struct {
                             not known */
     uint64_t payload[2]; /* bytes of data, retransmitted bytes not counted twice; index: 0 `up`, 1
                             `down` */
+    bool is_owned;       /* the collection has the figures of a connection of SMC-R over it, as of
+                            the last smcr_collect_connections_find_over() */
+    bool is_over;        /* it has ended, or is given up, as of the same call */
 } smcr_collect_tcp_facts_t;
 
 /* Counts a segment that Wireshark's tap `tcp` hands over. Called while the frame is dissected. */
@@ -463,10 +516,35 @@ void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *
 const smcr_collect_tcp_facts_t *smcr_collect_tcp_flows_facts(const smcr_collect_t *collection,
                                                              uint64_t tcp_stream);
 
+/* Returns the facts of all TCP connections in ascending order of tcp.stream, as
+ * smcr_collect_tcp_facts_t *. Memory is allocated in `scope`. */
+wmem_array_t *smcr_collect_tcp_flows_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
+
 /* Adds an entry for each TCP connection to `list`, in ascending order of tcp.stream. The entries
- * are made one by one (smcr_figure_maker_t). Memory is allocated in `scope`. */
-void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
-                                   wmem_allocator_t *scope);
+ * are made one by one (smcr_figure_maker_t). `only_over`: only for those whose `is_over` is set.
+ * Memory is allocated in `scope`. */
+void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, bool only_over,
+                                   smcr_figure_list_t *list, wmem_allocator_t *scope);
+
+/* Notes that a connection of SMC-R uses the TCP connection, and whether that one is over. */
+void smcr_collect_tcp_flows_own(const smcr_collect_t *collection, uint32_t tcp_stream,
+                                bool is_over);
+
+/* Lets go of the TCP connections whose `is_over` is set. */
+void smcr_collect_tcp_flows_let_go(smcr_collect_t *collection);
+
+/* Frees the memory of all TCP connections that have a pool of their own. */
+void smcr_collect_tcp_flows_free(smcr_collect_t *collection);
+
+/* Whether TCP has ended the connection: an RST, or a FIN of both ends. */
+static inline bool
+smcr_collect_tcp_flows_has_closed(const smcr_collect_tcp_facts_t *tcp)
+{
+    return tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame);
+}
+
+/* Returns the gap of a TCP connection in which bytes may be missing; `until` 0: there is none. */
+smcr_collect_gap_t smcr_collect_tcp_flows_gap(const smcr_collect_tcp_facts_t *tcp);
 
 /* ---- connections of SMC-R: bytes, messages, links and times of each ---- */
 
@@ -531,6 +609,10 @@ typedef struct {
  * report is made, since the state may learn them late. */
 typedef struct smcr_collect_conn_stats {
     const smcr_conn_t *conn; /* the connection in the state */
+    wmem_allocator_t *scope; /* memory pool that owns everything of the connection */
+    const char *interface;   /* interface that captured its first packet; NULL: not known */
+    smcr_collection_end_t end; /* whether it has ended, as of the last
+                                  smcr_collect_connections_find_over() */
     struct smcr_collect_conn_stats *partner; /* the other half of the connection, of TCP or of RoCE,
                                                 as is probable (halves.c); NULL: none */
     smcr_when_t first;                     /* first packet or message; frame 0: none yet */
@@ -578,10 +660,25 @@ bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t
 void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet);
 
-/* Adds an entry for each connection to `list`, in the order of their indices. Memory is allocated
+/* Adds an entry for each connection to `list`, in the order of their indices. `only_over`: only for
+ * those that have ended or are given up (smcr_collect_connections_find_over()). Memory is allocated
  * in `scope`. */
-void smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
-                                     wmem_allocator_t *scope);
+void smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
+                                     smcr_figure_list_t *list, wmem_allocator_t *scope);
+
+/* Begins the figures of a connection that a TCP segment shows, if there are none. */
+void smcr_collect_connections_take_segment(smcr_collect_t *collection, const smcr_conn_t *conn);
+
+/* Finds out which connections, of SMC-R and of TCP, have ended or are given up. Returns whether
+ * there is one. */
+bool smcr_collect_connections_find_over(smcr_collect_t *collection,
+                                        const smcr_collection_patience_t *patience);
+
+/* Lets go of these connections, of SMC-R and of TCP. */
+void smcr_collect_connections_let_go(smcr_collect_t *collection);
+
+/* Frees the memory of all connections that have a pool of their own. */
+void smcr_collect_connections_free(smcr_collect_t *collection);
 
 /* How often connections have moved from one link to another, counted for one link (failover, RFC
  * 7609, 4.6.2). */
@@ -624,6 +721,9 @@ uint64_t smcr_collect_lgr_number(const smcr_lgr_t *lgr);
  * collection has not kept the time of the frame. */
 smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
 
+/* Forgets the times of CLC messages before the frame `frame`. */
+void smcr_collect_times_forget(smcr_collect_t *collection, uint32_t frame);
+
 /* ---- link groups: their links, the fate of each link, and the RMBs that messages announce ---- */
 
 /* Takes a packet or message of a link: keeps the facts that it shows about the link group. A packet
@@ -631,11 +731,11 @@ smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
 void smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pinfo,
                                    const smcr_tap_t *packet);
 
-/* Adds an entry for each link group to `list`, in the order of their indices. Memory is allocated
- * in `scope`. Called after smcr_collect_rdma_flows_report(), which numbers the flows that links
- * refer to. */
-void smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
-                                     wmem_allocator_t *scope);
+/* Adds an entry for each link group to `list`, in the order of their indices. `has_rmbs`: with its
+ * RMBs, which takes time for each connection of the group. Memory is allocated in `scope`. Called
+ * after smcr_collect_rdma_flows_report(), which numbers the flows that links refer to. */
+void smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
+                                     smcr_figure_list_t *list, wmem_allocator_t *scope);
 
 /* ---- the plugin's expert items, counted by kind and by the side that caused them ---- */
 

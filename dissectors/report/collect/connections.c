@@ -11,6 +11,10 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
+/* How often the time for late packets a connection is kept of which one end, that of TCP or that of
+ * SMC-R, is missing. */
+#define END_MISSING 5
+
 /* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
  * 0 for all other packets. */
 typedef struct {
@@ -63,18 +67,34 @@ add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *ha
     counted->on_roce |= half->on_roce;
 }
 
+/* Makes the figures of a connection. One direction of a connection may be joined with the other
+ * one later, so it has no pool of its own. */
+static smcr_collect_conn_stats_t *
+new_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
+{
+    wmem_allocator_t *scope =
+        conn->is_one_direction ? collection->scope : smcr_collect_pool(collection);
+    smcr_collect_conn_stats_t *counted = wmem_new0(scope, smcr_collect_conn_stats_t);
+
+    counted->scope = scope;
+    counted->conn = conn;
+    counted->interface = collection->interface;
+    wmem_map_insert(collection->conns, conn, counted);
+    return counted;
+}
+
 /* Returns the figures of a connection; makes them if there are none. The state may have counted the
  * other half of the connection as a connection of its own, and joined both later (`merged_half`).
  * Then the figures of that half are added. */
 static smcr_collect_conn_stats_t *
 get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
-    smcr_collect_conn_stats_t *counted =
-        smcr_figure_of(collection->conns, collection->scope, conn, sizeof *counted);
+    smcr_collect_conn_stats_t *counted = wmem_map_lookup(collection->conns, conn);
     smcr_collect_conn_stats_t *half =
         conn->merged_half ? wmem_map_remove(collection->conns, conn->merged_half) : NULL;
 
-    counted->conn = conn;
+    if (!counted)
+        counted = new_conn(collection, conn);
     follow_sides(counted);
     if (half) {
         follow_sides(half);
@@ -115,7 +135,7 @@ add_link_use(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              const smcr_record_t *record, smcr_when_t when)
 {
     const smcr_link_t *last = counted->last_use ? counted->last_use->link : NULL;
-    smcr_collect_link_use_t *use = wmem_new0(collection->scope, smcr_collect_link_use_t);
+    smcr_collect_link_use_t *use = wmem_new0(counted->scope, smcr_collect_link_use_t);
 
     use->link = record->link;
     use->from = when;
@@ -323,13 +343,13 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->on_roce = true;
     const smcr_collect_gaps_t gaps = {flows->gaps, flows->whole_since,
                                       counted->clc[SMCR_CLC_CONFIRM].frame != 0};
-    smcr_collect_times_take(&counted->times, collection->scope, when, packet, &gaps);
+    smcr_collect_times_take(&counted->times, counted->scope, when, packet, &gaps);
     direction->figures.bytes +=
-        smcr_collect_stream_bytes_take(&direction->bytes, collection->scope, record);
+        smcr_collect_stream_bytes_take(&direction->bytes, counted->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
     direction->has_unowned_writes |= flows->unowned[record->sender];
-    count_meaning(direction, &counted->direction[!record->sender], collection->scope, record,
+    count_meaning(direction, &counted->direction[!record->sender], counted->scope, record,
                   when.frame);
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION) {
         direction->figures.repeated_packets++;
@@ -340,7 +360,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (record->kind == SMCR_RECORD_WRITE)
         count_write(collection, direction, when, packet);
     else if (record->kind == SMCR_RECORD_CDC)
-        count_cdc(direction, collection->scope, packet->cdc);
+        count_cdc(direction, counted->scope, packet->cdc);
 }
 
 /* ---- CLC ---- */
@@ -389,7 +409,7 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (type == SMCR_CLC_DECLINE && !counted->decline[from_server].frame)
         counted->decline[from_server] = when;
     if (type == SMCR_CLC_PROPOSAL)
-        counted->offered_eids = offered_eids(collection->scope, &clc->u.proposal);
+        counted->offered_eids = offered_eids(counted->scope, &clc->u.proposal);
     if (!smcr_wire_clc_agrees(type))
         return;
     counted->version = smcr_wire_bits(clc->header.flags, SMCR_MASK_VERSION);
@@ -407,6 +427,24 @@ conn_of(const smcr_tap_t *packet)
     return record->conn && !is_ack ? record->conn : packet->falls_back;
 }
 
+/* Whether the collection has let go of the connection after its end. Then its packet is late, and
+ * counted as that. */
+static bool
+is_gone(smcr_collect_t *collection, const smcr_conn_t *conn)
+{
+    bool is_late = smcr_collect_bits_has(collection->gone_conns, conn->index);
+
+    collection->late_packets += is_late;
+    return is_late;
+}
+
+void
+smcr_collect_connections_take_segment(smcr_collect_t *collection, const smcr_conn_t *conn)
+{
+    if (!smcr_collect_bits_has(collection->gone_conns, conn->index))
+        get_conn(collection, conn);
+}
+
 void
 smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                               const smcr_tap_t *packet)
@@ -420,6 +458,8 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
         smcr_collect_contact_take(collection, when, packet);
         return;
     }
+    if (is_gone(collection, conn))
+        return;
     smcr_collect_conn_stats_t *counted = get_conn(collection, conn);
     if (!counted->first.frame)
         counted->first = when;
@@ -438,7 +478,10 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
 static void
 add_by_stream(const smcr_conn_t *conn, void *collection)
 {
-    if (smcr_collect_tcp_flows_facts(collection, conn->tcp_stream))
+    const smcr_collect_t *all = collection;
+
+    if (smcr_collect_tcp_flows_facts(all, conn->tcp_stream) &&
+        !smcr_collect_bits_has(all->gone_conns, conn->index))
         get_conn(collection, conn);
 }
 
@@ -485,7 +528,7 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (counted->partner && !counted->conn->conversation)
         return;
     smcr_entry_connection_t *entry = SMCR_FIGURE_ADD(connection, list, scope);
-    smcr_collect_times_advance(&roce->times, collection->scope, collection->last_taken_frame);
+    smcr_collect_times_advance(&roce->times, roce->scope, collection->last_taken_frame);
     smcr_collect_conn_entry_fill(entry, roce, tcp, collection, scope);
     if (!counted->partner)
         return;
@@ -518,35 +561,243 @@ static smcr_collect_gap_list_t
 find_gaps(const smcr_collect_t *collection)
 {
     smcr_collect_gap_list_t gaps = collection->roce_gaps;
+    wmem_array_t *all = smcr_collect_tcp_flows_all(collection, NULL);
 
-    for (unsigned i = 0; i < wmem_array_get_count(collection->tcp); i++) {
-        const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(collection, i);
-        if (!tcp || !tcp->may_lack_bytes || !tcp->is_connected)
-            continue;
-        smcr_collect_gaps_add(&gaps, tcp->syn.frame
-                                         ? (smcr_collect_gap_t){tcp->bytes_missing_since,
-                                                                tcp->last.frame}
-                                         : (smcr_collect_gap_t){0, tcp->first.frame});
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        smcr_collect_gap_t gap = smcr_collect_tcp_flows_gap(
+            *(smcr_collect_tcp_facts_t **)wmem_array_index(all, i));
+        if (gap.until)
+            smcr_collect_gaps_add(&gaps, gap);
     }
+    wmem_destroy_array(all);
     return gaps;
 }
 
-void
-smcr_collect_connections_report(smcr_collect_t *collection, smcr_figure_list_t *list,
-                                wmem_allocator_t *scope)
+/* Keeps the subject of a connection: what its entry does not have. */
+static void
+add_subject(smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted,
+            wmem_allocator_t *scope)
+{
+    const smcr_collect_conn_stats_t *roce = counted->partner ? counted->partner : counted;
+    smcr_collection_subject_t subject = {
+        .conn = roce->conn,
+        .interface = counted->interface,
+        .end = counted->end,
+        .is_part = collection->given_up && wmem_map_contains(collection->given_up, counted->conn),
+        .links = wmem_array_new(scope, sizeof(smcr_link_t *)),
+    };
+
+    for (const smcr_collect_link_use_t *use = roce->first_use; use; use = use->next)
+        wmem_array_append_one(subject.links, use->link);
+    wmem_array_append_one(collection->subjects, subject);
+}
+
+/* Makes sure that each connection has its figures once, and finds the halves that belong
+ * together. Returns the figures of all connections. */
+static wmem_array_t *
+complete_conns(smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     wmem_array_t *all = all_conns(collection, scope);
-    const smcr_state_t *state = smcr_capture_state();
 
     join_conns(collection, all);
-    if (state)
-        smcr_conn_each(state, add_by_stream, collection);
     all = all_conns(collection, scope);
-    collection->gaps = find_gaps(collection);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
         follow_sides(*(smcr_collect_conn_stats_t **)wmem_array_index(all, i));
     smcr_collect_halves_pair(collection, all, scope);
-    for (unsigned i = 0; i < wmem_array_get_count(all); i++)
-        report_conn(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i), list,
-                    scope);
+    return all;
+}
+
+void
+smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
+                                smcr_figure_list_t *list, wmem_allocator_t *scope)
+{
+    const smcr_state_t *state = smcr_capture_state();
+
+    if (state && !only_over)
+        smcr_conn_each(state, add_by_stream, collection);
+    wmem_array_t *all = complete_conns(collection, scope);
+    collection->gaps = find_gaps(collection);
+    collection->subjects = wmem_array_new(scope, sizeof(smcr_collection_subject_t));
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        smcr_collect_conn_stats_t *counted =
+            *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
+        if (only_over && counted->end == SMCR_COLLECTION_OPEN)
+            continue;
+        uint32_t before = list->length;
+        report_conn(collection, counted, list, scope);
+        if (list->length > before)
+            add_subject(collection, counted, scope);
+    }
+}
+
+/* ---- letting go ---- */
+
+/* Returns the time since a packet, nanoseconds; 0 if the clock of the capture went back. */
+static uint64_t
+since(smcr_when_t packet, uint64_t now)
+{
+    return packet.frame && now > packet.time ? now - packet.time : 0;
+}
+
+/* Whether the frame of an event has come; frame 0: there is no such event. */
+static bool
+is_past(uint32_t frame, const smcr_collection_patience_t *patience)
+{
+    return frame && frame <= patience->frame;
+}
+
+/* Whether SMC-R has ended: one side has aborted, or both have closed. */
+static bool
+has_smc_ended(const smcr_conn_t *conn, const smcr_collection_patience_t *patience)
+{
+    const smcr_conn_side_t *one = &conn->side[0], *other = &conn->side[1];
+
+    if (is_past(one->abort_frame, patience) || is_past(other->abort_frame, patience))
+        return true;
+    return is_past(one->closed_frame, patience) && is_past(other->closed_frame, patience);
+}
+
+/* What is known of the end of a connection. */
+typedef enum {
+    END_IS_OPEN,   /* neither TCP nor SMC-R has ended */
+    END_OF_GROUP,  /* its link group has ended */
+    END_OF_ONE,    /* only one has ended of TCP and SMC-R, which it both used */
+    END_OF_ALL,    /* all that it used has ended */
+} known_end_t;
+
+static known_end_t
+known_end(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+          const smcr_collection_patience_t *patience)
+{
+    const smcr_lgr_t *lgr = counted->on_roce ? counted->conn->lgr : NULL;
+    bool tcp_ended = tcp && smcr_collect_tcp_flows_has_closed(tcp);
+    bool smc_ended = has_smc_ended(counted->conn, patience);
+    bool tcp_lasts = tcp && !tcp_ended, smc_lasts = counted->on_roce && !smc_ended;
+
+    if (tcp_ended || smc_ended)
+        return tcp_lasts || smc_lasts ? END_OF_ONE : END_OF_ALL;
+    return lgr && is_past(lgr->ended_frame, patience) ? END_OF_GROUP : END_IS_OPEN;
+}
+
+/* Returns whether a connection of SMC-R has ended, or is given up: by what is known of its end, and
+ * by the time since its last packet. */
+static smcr_collection_end_t
+end_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+       const smcr_collection_patience_t *patience)
+{
+    const uint64_t waits[] = {[END_IS_OPEN] = patience->idle,
+                              [END_OF_GROUP] = END_MISSING * patience->late,
+                              [END_OF_ONE] = END_MISSING * patience->late,
+                              [END_OF_ALL] = patience->late};
+    smcr_when_t last = tcp && tcp->last.frame > counted->last.frame ? tcp->last : counted->last;
+    known_end_t end = known_end(counted, tcp, patience);
+
+    if (since(last, patience->now) < waits[end])
+        return SMCR_COLLECTION_OPEN;
+    return end < END_OF_ONE ? SMCR_COLLECTION_GIVEN_UP : SMCR_COLLECTION_ENDED;
+}
+
+/* Finds out whether a connection, or both halves of it, have ended. */
+static void
+find_end(const smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
+         const smcr_collection_patience_t *patience)
+{
+    const smcr_collect_tcp_facts_t *tcp = facts_of(collection, counted);
+    smcr_collect_conn_stats_t *partner = counted->partner;
+
+    counted->end = end_of(counted, tcp, patience);
+    if (partner && !end_of(partner, facts_of(collection, partner), patience))
+        counted->end = SMCR_COLLECTION_OPEN;
+    if (tcp)
+        smcr_collect_tcp_flows_own(collection, counted->conn->tcp_stream,
+                                   counted->end != SMCR_COLLECTION_OPEN);
+}
+
+/* Finds out whether a TCP connection that is not one of SMC-R has ended. */
+static void
+find_end_of_tcp(smcr_collect_tcp_facts_t *tcp, const smcr_collection_patience_t *patience)
+{
+    bool has_closed = smcr_collect_tcp_flows_has_closed(tcp);
+
+    if (!tcp->is_owned)
+        tcp->is_over = since(tcp->last, patience->now) >=
+                       (has_closed ? patience->late : patience->idle);
+}
+
+bool
+smcr_collect_connections_find_over(smcr_collect_t *collection,
+                                   const smcr_collection_patience_t *patience)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    wmem_array_t *conns = complete_conns(collection, scope);
+    wmem_array_t *tcp = smcr_collect_tcp_flows_all(collection, scope);
+    bool found = false;
+
+    for (unsigned i = 0; i < wmem_array_get_count(tcp); i++)
+        (*(smcr_collect_tcp_facts_t **)wmem_array_index(tcp, i))->is_owned = false;
+    for (unsigned i = 0; i < wmem_array_get_count(conns); i++) {
+        smcr_collect_conn_stats_t *counted =
+            *(smcr_collect_conn_stats_t **)wmem_array_index(conns, i);
+        find_end(collection, counted, patience);
+        found |= counted->end != SMCR_COLLECTION_OPEN;
+    }
+    for (unsigned i = 0; i < wmem_array_get_count(tcp); i++) {
+        smcr_collect_tcp_facts_t *flow = *(smcr_collect_tcp_facts_t **)wmem_array_index(tcp, i);
+        find_end_of_tcp(flow, patience);
+        found |= flow->is_over;
+    }
+    wmem_destroy_allocator(scope);
+    return found;
+}
+
+/* Lets go of a connection. The first contact of its link group needs it no more. */
+static void
+let_go(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    if (counted->end == SMCR_COLLECTION_ENDED)
+        smcr_collect_bits_set(collection->gone_conns, conn->index);
+    else
+        wmem_map_insert(collection->given_up, conn, GINT_TO_POINTER(TRUE));
+    if (conn->lgr && wmem_map_lookup(collection->contacts, conn->lgr) == counted)
+        wmem_map_remove(collection->contacts, conn->lgr);
+    wmem_map_remove(collection->conns, conn);
+    smcr_collect_pool_free(collection, counted->scope);
+}
+
+void
+smcr_collect_connections_let_go(smcr_collect_t *collection)
+{
+    wmem_array_t *all = all_conns(collection, NULL);
+    uint32_t oldest = UINT32_MAX, quietest = UINT32_MAX; /* first frame, and lowest last frame, of
+                                                            those that stay */
+
+    smcr_collect_tcp_flows_let_go(collection);
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        smcr_collect_conn_stats_t *counted =
+            *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
+        if (counted->end != SMCR_COLLECTION_OPEN) {
+            let_go(collection, counted);
+            continue;
+        }
+        oldest = MIN(oldest, counted->first.frame);
+        quietest = MIN(quietest, counted->last.frame);
+    }
+    wmem_destroy_array(all);
+    smcr_collect_gaps_forget(&collection->roce_gaps, MIN(quietest, collection->last_taken_frame));
+    smcr_collect_times_forget(collection, MIN(oldest, collection->last_taken_frame));
+}
+
+/* Frees the figures of a connection. Called for each entry of a map. */
+static void
+free_conn(void *key _U_, void *counted, void *collection)
+{
+    smcr_collect_pool_free(collection, ((smcr_collect_conn_stats_t *)counted)->scope);
+}
+
+void
+smcr_collect_connections_free(smcr_collect_t *collection)
+{
+    wmem_map_foreach(collection->conns, free_conn, collection);
 }

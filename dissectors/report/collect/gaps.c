@@ -24,3 +24,14 @@ smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame)
             since = MIN(since, gaps->list[i].since);
     return since;
 }
+
+void
+smcr_collect_gaps_forget(smcr_collect_gap_list_t *gaps, uint32_t frame)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < gaps->count; i++)
+        if (gaps->list[i].until > frame)
+            gaps->list[kept++] = gaps->list[i];
+    gaps->count = kept;
+}

@@ -27,6 +27,10 @@ typedef struct {
 /* Adds the gap. If the list is full, the last entry is extended so that it contains the gap. */
 void smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap);
 
+/* Removes the gaps that end at frame `frame` or before: connections whose last frame is `frame` or
+ * later do not need them. */
+void smcr_collect_gaps_forget(smcr_collect_gap_list_t *gaps, uint32_t frame);
+
 /* Returns the lowest member `since` of all gaps that end after frame `frame`. UINT32_MAX: no gap
  * ends after this frame. */
 uint32_t smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame);

@@ -147,15 +147,23 @@ smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_hea
 /* ---- texts of addresses ---- */
 
 const char *
-smcr_collect_host(const smcr_collect_t *collection, const address *host)
+smcr_collect_text(const smcr_collect_t *collection, const char *text)
 {
-    char *text = address_to_str(NULL, host);
     char *shared = wmem_map_lookup(collection->hosts, text);
 
     if (!shared) {
         shared = wmem_strdup(collection->scope, text);
         wmem_map_insert(collection->hosts, shared, shared);
     }
+    return shared;
+}
+
+const char *
+smcr_collect_host(const smcr_collect_t *collection, const address *host)
+{
+    char *text = address_to_str(NULL, host);
+    const char *shared = smcr_collect_text(collection, text);
+
     wmem_free(NULL, text);
     return shared;
 }

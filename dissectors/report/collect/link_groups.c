@@ -240,6 +240,7 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, const gathe
 /* The arguments that all functions share that fill in entries of link groups. */
 typedef struct {
     const smcr_collect_t *collection; /* the collection of which the report is made */
+    bool has_rmbs;          /* the report has the RMBs of link groups */
     wmem_map_t *named_rmbs; /* RMBs that CLC messages name: smcr_rmb_t -> named_t */
     const smcr_figure_maker_t *rmb_maker; /* makes the entries of RMBs */
     wmem_allocator_t *scope; /* memory pool of the report */
@@ -632,14 +633,15 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
     const smcr_entry_link_t *link = entry->links.entries[0];
     if (!smcr_evidence_knows_server(lgr))
         entry->ends = smcr_figure_ends(scope, link->client.gid, link->server.gid);
-    report_rmbs(lgr, reporter, &entry->rmbs);
+    if (reporter->has_rmbs)
+        report_rmbs(lgr, reporter, &entry->rmbs);
 }
 
 SMCR_FIGURE_ORDER(by_index, gathered_group_t *const, group, (*group)->lgr->index)
 
 void
-smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
-                                wmem_allocator_t *scope)
+smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
+                                smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
     uint32_t count = collection->group_list.length;
     reporter_t *reporter = wmem_new(scope, reporter_t); /* the maker needs it as long as there is
@@ -649,6 +651,7 @@ smcr_collect_link_groups_report(const smcr_collect_t *collection, smcr_figure_li
         return;
     *reporter = (reporter_t){
         .collection = collection,
+        .has_rmbs = has_rmbs,
         .named_rmbs = wmem_map_new(scope, g_direct_hash, g_direct_equal),
         .rmb_maker = smcr_figure_maker_new(scope, &smcr_entry_rmb_description, make_rmb, reporter),
         .scope = scope,

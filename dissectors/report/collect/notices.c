@@ -65,8 +65,8 @@ hosts_of(const smcr_collect_t *collection, const packet_info *pinfo)
 
     if (pinfo->net_src.type == AT_NONE || pinfo->net_dst.type == AT_NONE)
         return hosts;
-    hosts.src = address_to_str(collection->scope, &pinfo->net_src);
-    hosts.dst = address_to_str(collection->scope, &pinfo->net_dst);
+    hosts.src = smcr_collect_host(collection, &pinfo->net_src);
+    hosts.dst = smcr_collect_host(collection, &pinfo->net_dst);
     return hosts;
 }
 

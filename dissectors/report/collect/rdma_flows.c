@@ -584,6 +584,37 @@ name_link_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocator_
         name_source(entry, from->key.qpn, from->ground);
 }
 
+/* Returns the RDMA-CM state of one end, as a word of smcr_figure_cm_state_words; 0: not known.
+ * `side`: SMCR_CM_CLIENT or SMCR_CM_SERVER. */
+static smcr_figure_cm_state_t
+cm_state_of(const smcr_cm_conn_t *conn, unsigned side)
+{
+    const smcr_cm_end_t *end = &conn->ends[side];
+
+    return end->state_known ? SMCR_FIGURE_CM_STATE_KNOWN(end->state) : 0;
+}
+
+/* Returns an entry that describes the RDMA-CM connection of a flow: the states of its ends. The
+ * entry is allocated in `scope`. */
+static smcr_entry_flow_cm_t *
+cm_entry(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
+{
+    smcr_entry_flow_cm_t *entry = wmem_new(scope, smcr_entry_flow_cm_t);
+
+    smcr_entry_clear(entry, &smcr_entry_flow_cm_description);
+    if (conn->roles_known) {
+        entry->client_state = cm_state_of(conn, SMCR_CM_CLIENT);
+        entry->server_state = cm_state_of(conn, SMCR_CM_SERVER);
+    }
+    if (conn->service_known)
+        entry->service_id = smcr_figure_hex_text(scope, conn->service_id, 8);
+    if (conn->port_known)
+        entry->port = conn->port;
+    if (conn->rejected)
+        entry->reject_reason = conn->reason;
+    return entry;
+}
+
 /* Fills in kind, addresses and queue pairs of a flow that is not SMC-R. The kind is RDMA-CM if
  * RDMA-CM has set up the flow's connection, or if the flow carries messages of RDMA-CM. */
 static void
@@ -599,7 +630,7 @@ name_foreign_flow(smcr_entry_rdma_t *entry, const followed_t *flow, wmem_allocat
     if (!foreign->several_sources)
         name_source(entry, foreign->src_qpn, foreign->ground);
     if (flow->cm && foreign->key.target.qpn != SMCR_IB_GSI_QPN)
-        entry->cm = smcr_collect_cm_entry(flow->cm->conn, scope);
+        entry->cm = cm_entry(flow->cm->conn, scope);
 }
 
 /* Returns the queue pair of a link that receives the flow `foreign`; NULL: the flow belongs to no

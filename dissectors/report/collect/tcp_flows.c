@@ -262,6 +262,7 @@ typedef struct {
                             UP, DOWN */
     uint16_t port[2]; /* TCP port of the sender of each direction; index: UP, DOWN */
     uint32_t stream;  /* Wireshark's tcp.stream */
+    wmem_allocator_t *scope; /* memory pool that owns everything of the connection */
     /* whether a SYN asks for ECN, and whether a SYN-ACK agrees */
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
     offsets_t offsets[2]; /* offsets of the headers in the last segment of each direction; index:
@@ -276,7 +277,7 @@ typedef struct {
 static tcp_conn_t *
 new_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t when)
 {
-    wmem_allocator_t *scope = collection->scope;
+    wmem_allocator_t *scope = smcr_collect_pool(collection);
     tcp_conn_t *flow = wmem_new0(scope, tcp_conn_t);
     uint8_t src[SMCR_GID_LENGTH], dst[SMCR_GID_LENGTH];
 
@@ -286,6 +287,7 @@ new_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
     flow->heard[DOWN] = smcr_collect_heard_of(collection, dst, src);
     flow->host[UP] = smcr_collect_host(collection, &tcp->ip_src);
     flow->host[DOWN] = smcr_collect_host(collection, &tcp->ip_dst);
+    flow->scope = scope;
     flow->stream = tcp->th_stream;
     flow->port[UP] = tcp->th_sport;
     flow->port[DOWN] = tcp->th_dport;
@@ -300,14 +302,14 @@ new_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t wh
 static tcp_conn_t *
 get_flow(smcr_collect_t *collection, const struct tcpheader *tcp, smcr_when_t when)
 {
-    static tcp_conn_t *const none;
+    const void *key = GUINT_TO_POINTER(tcp->th_stream);
+    tcp_conn_t *flow = wmem_map_lookup(collection->tcp, key);
 
-    while (wmem_array_get_count(collection->tcp) <= tcp->th_stream)
-        wmem_array_append_one(collection->tcp, none);
-    tcp_conn_t **flow = wmem_array_index(collection->tcp, tcp->th_stream);
-    if (!*flow)
-        *flow = new_flow(collection, tcp, when);
-    return *flow;
+    if (!flow) {
+        flow = new_flow(collection, tcp, when);
+        wmem_map_insert(collection->tcp, key, flow);
+    }
+    return flow;
 }
 
 /* ---- flows: facts ---- */
@@ -466,6 +468,10 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
      * such a segment to the tap, and all versions shall give the same report. */
     if (tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len)
         return;
+    if (smcr_collect_bits_has(collection->gone_streams, tcp->th_stream)) {
+        collection->late_packets++;
+        return;
+    }
     smcr_when_t when = smcr_capture_when(pinfo);
     tcp_conn_t *flow = get_flow(collection, tcp, when);
     bool tells = flow->port[UP] != flow->port[DOWN]; /* the ports of both ends differ, so the source
@@ -478,7 +484,7 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     smcr_congestion_tcp_segment_t segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
 
     smcr_congestion_tcp_direction_take(&flow->direction[direction], &flow->direction[!direction],
-                                       collection->scope, &segment);
+                                       flow->scope, &segment);
     if (counts->ce > ce)
         smcr_collect_notices_count(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
     if (counts->repeated_segments > repeated)
@@ -497,9 +503,37 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
 const smcr_collect_tcp_facts_t *
 smcr_collect_tcp_flows_facts(const smcr_collect_t *collection, uint64_t tcp_stream)
 {
-    if (tcp_stream >= wmem_array_get_count(collection->tcp))
-        return NULL;
-    return *(void **)wmem_array_index(collection->tcp, (unsigned)tcp_stream);
+    return tcp_stream == SMCR_FIGURE_UNKNOWN
+               ? NULL
+               : wmem_map_lookup(collection->tcp, GUINT_TO_POINTER((unsigned)tcp_stream));
+}
+
+SMCR_FIGURE_ORDER(by_stream, tcp_conn_t *const, flow, (*flow)->stream)
+
+/* Appends a connection to the array `all`. Called for each entry of a map. */
+static void
+gather(void *key _U_, void *flow, void *all)
+{
+    wmem_array_append_one((wmem_array_t *)all, flow);
+}
+
+wmem_array_t *
+smcr_collect_tcp_flows_all(const smcr_collect_t *collection, wmem_allocator_t *scope)
+{
+    wmem_array_t *all = wmem_array_new(scope, sizeof(tcp_conn_t *));
+
+    wmem_map_foreach(collection->tcp, gather, all);
+    wmem_array_sort(all, by_stream);
+    return all;
+}
+
+smcr_collect_gap_t
+smcr_collect_tcp_flows_gap(const smcr_collect_tcp_facts_t *tcp)
+{
+    if (!tcp->may_lack_bytes || !tcp->is_connected)
+        return (smcr_collect_gap_t){0, 0};
+    return tcp->syn.frame ? (smcr_collect_gap_t){tcp->bytes_missing_since, tcp->last.frame}
+                          : (smcr_collect_gap_t){0, tcp->first.frame};
 }
 
 /* Makes the entry of a connection. `source`: its tcp_conn_t. */
@@ -525,16 +559,69 @@ make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
 }
 
 void
-smcr_collect_tcp_flows_report(const smcr_collect_t *collection, smcr_figure_list_t *list,
-                              wmem_allocator_t *scope)
+smcr_collect_tcp_flows_report(const smcr_collect_t *collection, bool only_over,
+                              smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
-    unsigned count = wmem_array_get_count(collection->tcp);
+    wmem_array_t *all = smcr_collect_tcp_flows_all(collection, scope);
+    unsigned count = wmem_array_get_count(all);
 
     list->maker = smcr_figure_maker_new(scope, &smcr_entry_tcp_description, make_entry, NULL);
     list->entries = wmem_alloc_array(scope, void *, count + 1);
-    for (unsigned stream = 0; stream < count; stream++) {
-        void *flow = *(void **)wmem_array_index(collection->tcp, stream);
-        if (flow)
+    for (unsigned i = 0; i < count; i++) {
+        tcp_conn_t *flow = *(tcp_conn_t **)wmem_array_index(all, i);
+        if (flow->facts.is_over || !only_over)
             list->entries[list->length++] = flow;
     }
+}
+
+/* ---- flows: letting go ---- */
+
+void
+smcr_collect_tcp_flows_own(const smcr_collect_t *collection, uint32_t tcp_stream, bool is_over)
+{
+    tcp_conn_t *flow = wmem_map_lookup(collection->tcp, GUINT_TO_POINTER(tcp_stream));
+
+    flow->facts.is_owned = true;
+    flow->facts.is_over = is_over;
+}
+
+/* Lets go of a connection: keeps its gap, and its number if TCP has closed it, so that later
+ * segments are not taken for a new connection. */
+static void
+let_go(smcr_collect_t *collection, tcp_conn_t *flow)
+{
+    smcr_collect_gap_t gap = smcr_collect_tcp_flows_gap(&flow->facts);
+
+    if (gap.until)
+        smcr_collect_gaps_add(&collection->roce_gaps, gap);
+    if (smcr_collect_tcp_flows_has_closed(&flow->facts))
+        smcr_collect_bits_set(collection->gone_streams, flow->stream);
+    wmem_map_remove(collection->tcp, GUINT_TO_POINTER(flow->stream));
+    smcr_collect_pool_free(collection, flow->scope);
+}
+
+void
+smcr_collect_tcp_flows_let_go(smcr_collect_t *collection)
+{
+    wmem_array_t *all = smcr_collect_tcp_flows_all(collection, NULL);
+
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        tcp_conn_t *flow = *(tcp_conn_t **)wmem_array_index(all, i);
+        if (flow->facts.is_over)
+            let_go(collection, flow);
+    }
+    wmem_destroy_array(all);
+}
+
+/* Frees a connection. Called for each entry of a map. */
+static void
+free_flow(void *key _U_, void *flow, void *collection)
+{
+    smcr_collect_pool_free(collection, ((tcp_conn_t *)flow)->scope);
+}
+
+void
+smcr_collect_tcp_flows_free(smcr_collect_t *collection)
+{
+    wmem_map_foreach(collection->tcp, free_flow, collection);
 }

@@ -58,6 +58,17 @@ smcr_figure_delete_reason_of(uint32_t code)
         sizeof(smcr_entry_##entry##_t), G_N_ELEMENTS(entry##_members), entry##_members};
 #include "entries.def"
 
+#define ENTRY(entry, text) static const smcr_figure_member_t entry##_members[] = {
+#define FIGURE(entry, kind, name, ...) ROW(entry, name, kind, NULL, NULL)
+#define CHOICE(entry, name, list, ...) ROW(entry, name, CHOICE, NULL, smcr_figure_##list##_words)
+#define PART(entry, kind, name, of, ...) \
+    ROW(entry, name, kind, &smcr_entry_##of##_description, NULL)
+#define END(entry) \
+    }; \
+    const smcr_figure_description_t smcr_entry_##entry##_description = { \
+        sizeof(smcr_entry_##entry##_t), G_N_ELEMENTS(entry##_members), entry##_members};
+#include "lines.def"
+
 /* ---- distributions ---- */
 
 /* Adds all measurements of `other` to `*distribution`. */
@@ -353,6 +364,13 @@ smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,
     numbers->numbers[numbers->length++] = number;
 }
 
+void
+smcr_figure_texts_add(smcr_figure_texts_t *texts, wmem_allocator_t *scope, const char *text)
+{
+    texts->texts = wmem_realloc(scope, texts->texts, (texts->length + 1) * sizeof(char *));
+    texts->texts[texts->length++] = text;
+}
+
 /* ---- adding up ---- */
 
 const smcr_figure_flow_owner_t *
@@ -442,6 +460,96 @@ smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *d
         const smcr_figure_member_t *member = &description->members[i];
         join_member(member, (uint8_t *)into + member->offset,
                     (const uint8_t *)from + member->offset, scope);
+    }
+}
+
+/* ---- taking away ---- */
+
+/* Takes the measurements of `before` away from those of `*distribution`, in a new one. */
+static void
+reduce_distribution(smcr_distribution_t **distribution, const smcr_distribution_t *before,
+                    wmem_allocator_t *scope)
+{
+    const smcr_distribution_t *all = *distribution;
+
+    if (!all || !before)
+        return;
+    *distribution = NULL;
+    if (all->count <= before->count)
+        return;
+    smcr_distribution_t rest = {all->count - before->count, all->sum - before->sum,
+                                SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
+                                MAX(all->sum_of_squares - before->sum_of_squares, 0)};
+    *distribution = wmem_memdup(scope, &rest, sizeof rest);
+}
+
+/* Returns what a count has grown by. A count that has become smaller, since later packets have
+ * explained earlier ones, has grown by 0. */
+static uint64_t
+grown(uint64_t now, uint64_t before)
+{
+    if (now == SMCR_FIGURE_UNKNOWN || before == SMCR_FIGURE_UNKNOWN)
+        return now;
+    return now > before ? now - before : 0;
+}
+
+/* Takes the counts of `before` away from those of `*opcodes`, in a new list. */
+static void
+reduce_opcodes(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *before,
+               wmem_allocator_t *scope)
+{
+    const smcr_figure_opcodes_t all = *opcodes;
+
+    *opcodes = (smcr_figure_opcodes_t){.length = 0};
+    for (unsigned i = 0; i < all.length; i++) {
+        uint64_t rest = all.counts[i].count;
+        for (unsigned k = 0; k < before->length; k++)
+            if (before->counts[k].opcode == all.counts[i].opcode)
+                rest = grown(rest, before->counts[k].count);
+        if (rest)
+            smcr_figure_opcodes_count(opcodes, scope, all.counts[i].opcode, rest);
+    }
+}
+
+/* Takes the value `before` of a member away from its value `into`. */
+static void
+reduce_member(const smcr_figure_member_t *member, void *into, const void *before,
+              wmem_allocator_t *scope)
+{
+    switch (member->kind) {
+    case SMCR_FIGURE_KIND_COUNT:
+    case SMCR_FIGURE_KIND_SECONDS:
+        *(uint64_t *)into = grown(*(uint64_t *)into, *(const uint64_t *)before);
+        break;
+    case SMCR_FIGURE_KIND_SPREAD:
+    case SMCR_FIGURE_KIND_LENGTHS:
+        reduce_distribution(into, *(smcr_distribution_t *const *)before, scope);
+        break;
+    case SMCR_FIGURE_KIND_OPCODES:
+        reduce_opcodes(into, before, scope);
+        break;
+    case SMCR_FIGURE_KIND_OBJECT:
+        smcr_entry_take_away(into, before, member->of, scope);
+        break;
+    case SMCR_FIGURE_KIND_MAYBE:
+        if (!*(void **)into || !*(void *const *)before)
+            break;
+        *(void **)into = wmem_memdup(scope, *(void **)into, member->of->size);
+        smcr_entry_take_away(*(void **)into, *(void *const *)before, member->of, scope);
+        break;
+    default:
+        break;
+    }
+}
+
+void
+smcr_entry_take_away(void *into, const void *before, const smcr_figure_description_t *description,
+                     wmem_allocator_t *scope)
+{
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        reduce_member(member, (uint8_t *)into + member->offset,
+                      (const uint8_t *)before + member->offset, scope);
     }
 }
 

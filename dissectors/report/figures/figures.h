@@ -149,6 +149,12 @@ typedef struct {
     uint32_t length;   /* how many numbers the list has */
 } smcr_figure_numbers_t;
 
+/* A list of texts. */
+typedef struct {
+    const char **texts; /* the texts; NULL: none */
+    uint32_t length;    /* how many texts the list has */
+} smcr_figure_texts_t;
+
 typedef struct smcr_figure_description smcr_figure_description_t;
 typedef struct smcr_figure_maker smcr_figure_maker_t;
 
@@ -221,6 +227,7 @@ smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
     X(OPCODES, smcr_figure_opcodes_t) /* counts of packets by opcode */                            \
     X(TALLY, smcr_figure_tally_t)   /* counts of packets by the value of a header field */         \
     X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
+    X(TEXTS, smcr_figure_texts_t)   /* a list of texts */                                          \
     X(SUMMARY, char)                /* sums of the entry's lists, made when it is written */
 
 /* Kinds of parts: members that are entries of kind `of`, or lists of such entries. OBJECT: an entry
@@ -247,6 +254,15 @@ SMCR_FIGURE_KINDS(KIND)
     } smcr_entry_##entry##_t; \
     extern const smcr_figure_description_t smcr_entry_##entry##_description;
 #include "entries.def"
+
+#define ENTRY(entry, text) typedef struct {
+#define FIGURE(entry, kind, name, ...) smcr_figure_##kind##_t name;
+#define CHOICE(entry, name, list, ...) smcr_figure_##list##_t name;
+#define PART(entry, kind, name, of, ...) SMCR_FIGURE_PART_##kind(of) name;
+#define END(entry) \
+    } smcr_entry_##entry##_t; \
+    extern const smcr_figure_description_t smcr_entry_##entry##_description;
+#include "lines.def"
 
 /* Describes one member of an entry. */
 typedef struct {
@@ -315,6 +331,9 @@ void smcr_figure_tally_join(smcr_figure_tally_t *tally, wmem_allocator_t *scope,
 /* Appends a number to the list. */
 void smcr_figure_numbers_add(smcr_figure_numbers_t *numbers, wmem_allocator_t *scope,
                              uint64_t number);
+
+/* Appends a text to the list. */
+void smcr_figure_texts_add(smcr_figure_texts_t *texts, wmem_allocator_t *scope, const char *text);
 
 /* Returns a count; 0 if it is not known. */
 static inline uint64_t
@@ -387,6 +406,12 @@ smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
  * of `into`. Entries within the entry (OBJECT, MAYBE) are added, too; lists are not. */
 void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope);
+
+/* Takes the same members of `before` away from those of `into`: what has come since. `before` is a
+ * sum made by smcr_entry_join() when `into` was smaller. The smallest and the largest value of the
+ * distribution that remains are not known. */
+void smcr_entry_take_away(void *into, const void *before,
+                          const smcr_figure_description_t *description, wmem_allocator_t *scope);
 
 /* ---- expert items of the plugin, as counted over a capture ---- */
 

@@ -100,12 +100,12 @@ add_frames(wmem_array_t *all, const smcr_finding_t *found, unsigned number)
     }
 }
 
-/* Sorts the findings, and adds the first SMCR_FINDINGS_MOST of them to the report. Returns the
- * frames of these findings. */
+/* Sorts the findings, and adds the first `most` of them to the report. Returns the frames of these
+ * findings. */
 static wmem_array_t *
-close_list(smcr_finder_t *finder)
+close_list(smcr_finder_t *finder, uint32_t most)
 {
-    uint32_t count = MIN(wmem_array_get_count(finder->found), SMCR_FINDINGS_MOST);
+    uint32_t count = MIN(wmem_array_get_count(finder->found), most);
     wmem_array_t *frames = wmem_array_new(finder->scope, sizeof(smcr_finding_frame_t));
 
     charge_failed_link(finder);
@@ -121,9 +121,10 @@ close_list(smcr_finder_t *finder)
     return frames;
 }
 
-wmem_array_t *
-smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
-                   uint32_t notice_count, wmem_allocator_t *scope)
+/* Calls all rules, and adds the first `most` findings to the report. */
+static wmem_array_t *
+find(smcr_entry_report_t *report, uint32_t most, const smcr_figure_notice_t *notices,
+     uint32_t notice_count, wmem_allocator_t *scope)
 {
     smcr_finder_t finder = {.report = report,
                             .notices = notices,
@@ -146,5 +147,19 @@ smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *noti
     smcr_finding_on_tcp(&finder);
     smcr_finding_on_times(&finder);
     smcr_finding_on_notices(&finder);
-    return close_list(&finder);
+    return close_list(&finder, most);
+}
+
+wmem_array_t *
+smcr_findings_find(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
+                   uint32_t notice_count, wmem_allocator_t *scope)
+{
+    return find(report, SMCR_FINDINGS_MOST, notices, notice_count, scope);
+}
+
+void
+smcr_findings_find_all(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
+                       uint32_t notice_count, wmem_allocator_t *scope)
+{
+    find(report, UINT32_MAX, notices, notice_count, scope);
 }

@@ -28,3 +28,7 @@ typedef struct {
 wmem_array_t *smcr_findings_find(smcr_entry_report_t *report,
                                  const smcr_figure_notice_t *notices, uint32_t notice_count,
                                  wmem_allocator_t *scope);
+
+/* Does the same, and leaves out no finding. */
+void smcr_findings_find_all(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
+                            uint32_t notice_count, wmem_allocator_t *scope);

@@ -45,7 +45,8 @@ struct smcr_listeners {
                                selects the frames */
     smcr_collection_t *collection; /* what has been counted since the last reset */
     char *filter; /* display filter of the listeners; NULL: none */
-    smcr_listeners_draw_t *draw; /* function that shows the report */
+    smcr_listeners_draw_t *draw; /* function that shows the report; NULL: `writer` */
+    const smcr_listeners_writer_t *writer; /* writes while frames come; NULL: `draw` */
     void *context; /* second argument of `draw` */
 };
 
@@ -81,7 +82,12 @@ draw_report(smcr_listeners_t *listeners)
 static void
 draw(void *listener)
 {
-    draw_report(((listener_t *)listener)->owner);
+    smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
+
+    if (listeners->writer)
+        listeners->writer->end(listeners->collection, listeners->context);
+    else
+        draw_report(listeners);
 }
 
 /* Draws the report in tshark. Does nothing in Wireshark's window: there end_frame() has drawn the
@@ -125,6 +131,8 @@ take(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const void *da
 
     if (!listeners->selection) {
         smcr_collection_take(listeners->collection, tap, pinfo, data);
+        if (tap == SMCR_COLLECTION_FRAME && listeners->writer)
+            listeners->writer->end_frame(listeners->collection, pinfo, listeners->context);
         return tap == SMCR_COLLECTION_FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     }
     g_array_append_val(listeners->selection->waiting, brought);
@@ -198,6 +206,19 @@ smcr_listeners_new(const char *filter, smcr_listeners_draw_t *draw_entries, void
                    char **error)
 {
     return begin(filter, NULL, draw_entries, context, error);
+}
+
+smcr_listeners_t *
+smcr_listeners_of_frames(const char *filter, const smcr_listeners_writer_t *writer, void *context,
+                         char **error)
+{
+    smcr_listeners_t *listeners = begin(filter, NULL, NULL, context, error);
+
+    if (!listeners)
+        return NULL;
+    listeners->writer = writer;
+    smcr_collection_begin_letting_go(listeners->collection);
+    return listeners;
 }
 
 smcr_listeners_t *

@@ -23,6 +23,19 @@ smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_listeners_draw_t *
                                      char **error);
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
+/* What somebody does who writes while frames come. `context`: from smcr_listeners_of_frames(). */
+typedef struct {
+    /* called after each frame */
+    void (*end_frame)(smcr_collection_t *collection, const packet_info *pinfo, void *context);
+    /* called when Wireshark draws: after the last frame */
+    void (*end)(smcr_collection_t *collection, void *context);
+} smcr_listeners_writer_t;
+
+/* As smcr_listeners_new(), for a writer of lines. The collection lets go of connections. */
+smcr_listeners_t *smcr_listeners_of_frames(const char *filter,
+                                           const smcr_listeners_writer_t *writer, void *context,
+                                           char **error);
+
 /* Registers listeners for a statistic whose own listener Wireshark registers. Wireshark gives the
  * user's filter only to that listener. So the listeners registered by this function get all frames,
  * and count the frames that smcr_listeners_select() selects. Wireshark draws these listeners before

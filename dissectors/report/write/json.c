@@ -14,6 +14,7 @@
 typedef struct {
     json_dumper dumper;      /* Wireshark's writer of JSON */
     wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
+    bool is_line;            /* leaves out what is not known, and lists without entries */
 } writer_t;
 
 static void write_entry(writer_t *writer, const void *entry,
@@ -78,10 +79,22 @@ write_decimal(writer_t *writer, uint64_t time, const char *quote)
                                time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND, quote);
 }
 
+/* Writes nanoseconds as seconds; in a line without zeros at their end. */
 static void
 write_seconds(writer_t *writer, uint64_t time)
 {
-    write_decimal(writer, time, "");
+    char text[32];
+
+    if (!writer->is_line || time == SMCR_FIGURE_UNKNOWN) {
+        write_decimal(writer, time, "");
+        return;
+    }
+    int length = g_snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
+                            time % SMCR_TIME_SECOND);
+    while (text[length - 1] == '0')
+        length--;
+    length -= text[length - 1] == '.';
+    json_dumper_value_anyf(&writer->dumper, "%.*s", length, text);
 }
 
 static void
@@ -170,10 +183,12 @@ write_spread(writer_t *writer, const smcr_distribution_t *distribution, spread_f
     write_name(writer, "sum_of_squares");
     json_dumper_value_double(&writer->dumper,
                              spread->sum_of_squares / ((double)unit * (double)unit));
-    write_name(writer, "min");
-    write(writer, any ? spread->min : SMCR_FIGURE_UNKNOWN);
-    write_name(writer, "max");
-    write(writer, any ? spread->max : SMCR_FIGURE_UNKNOWN);
+    if (!writer->is_line || spread->min != SMCR_FIGURE_UNKNOWN) {
+        write_name(writer, "min");
+        write(writer, any ? spread->min : SMCR_FIGURE_UNKNOWN);
+        write_name(writer, "max");
+        write(writer, any ? spread->max : SMCR_FIGURE_UNKNOWN);
+    }
     if (form.has_histogram)
         write_name(writer, "histogram");
     if (form.has_histogram && any)
@@ -211,6 +226,15 @@ write_numbers(writer_t *writer, const smcr_figure_numbers_t *numbers)
     json_dumper_begin_array(&writer->dumper);
     for (uint32_t i = 0; i < numbers->length; i++)
         write_number(writer, numbers->numbers[i]);
+    json_dumper_end_array(&writer->dumper);
+}
+
+static void
+write_texts(writer_t *writer, const smcr_figure_texts_t *texts)
+{
+    json_dumper_begin_array(&writer->dumper);
+    for (uint32_t i = 0; i < texts->length; i++)
+        write_text(writer, texts->texts[i]);
     json_dumper_end_array(&writer->dumper);
 }
 
@@ -286,6 +310,9 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
         break;
     case SMCR_FIGURE_KIND_NUMBERS:
         write_numbers(writer, value);
+        break;
+    case SMCR_FIGURE_KIND_TEXTS:
+        write_texts(writer, value);
         break;
     case SMCR_FIGURE_KIND_OBJECT:
         write_entry(writer, value, member->of);
@@ -427,6 +454,68 @@ write_summary(writer_t *writer, const void *entry, const smcr_figure_description
     json_dumper_end_object(&writer->dumper);
 }
 
+/* ---- what a line leaves out ---- */
+
+static bool has_value_in(const void *entry, const smcr_figure_description_t *description);
+
+/* Whether a single value is known. */
+static bool
+is_plain_known(const smcr_figure_member_t *member, const void *value)
+{
+    switch (member->kind) {
+    case SMCR_FIGURE_KIND_TEXT:
+    case SMCR_FIGURE_KIND_MAYBE:
+        return *(void *const *)value != NULL;
+    case SMCR_FIGURE_KIND_CHOICE:
+        return member->words[*(const unsigned *)value] != NULL;
+    case SMCR_FIGURE_KIND_BOOL:
+        return *(const smcr_figure_maybe_t *)value != SMCR_FIGURE_MAYBE;
+    case SMCR_FIGURE_KIND_WHEN:
+        return ((const smcr_when_t *)value)->frame != 0;
+    case SMCR_FIGURE_KIND_RATIO:
+        return !isnan(*(const double *)value);
+    default:
+        return *(const uint64_t *)value != SMCR_FIGURE_UNKNOWN;
+    }
+}
+
+/* Whether a line has the member: its value is known, its list has an entry, its distribution has a
+ * sample. */
+static bool
+has_value(const smcr_figure_member_t *member, const void *value)
+{
+    switch (member->kind) {
+    case SMCR_FIGURE_KIND_SPREAD:
+    case SMCR_FIGURE_KIND_LENGTHS:
+        return smcr_distribution_get(*(smcr_distribution_t *const *)value)->count > 0;
+    case SMCR_FIGURE_KIND_OPCODES:
+        return ((const smcr_figure_opcodes_t *)value)->length > 0;
+    case SMCR_FIGURE_KIND_NUMBERS:
+        return ((const smcr_figure_numbers_t *)value)->length > 0;
+    case SMCR_FIGURE_KIND_TEXTS:
+        return ((const smcr_figure_texts_t *)value)->length > 0;
+    case SMCR_FIGURE_KIND_LIST:
+        return ((const smcr_figure_list_t *)value)->length > 0;
+    case SMCR_FIGURE_KIND_SUMMARY:
+        return false;
+    case SMCR_FIGURE_KIND_OBJECT:
+        return has_value_in(value, member->of);
+    default:
+        return is_plain_known(member, value);
+    }
+}
+
+static bool
+has_value_in(const void *entry, const smcr_figure_description_t *description)
+{
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        if (has_value(member, (const uint8_t *)entry + member->offset))
+            return true;
+    }
+    return false;
+}
+
 /* ---- entries ---- */
 
 static void
@@ -435,12 +524,15 @@ write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t
     json_dumper_begin_object(&writer->dumper);
     for (unsigned i = 0; i < description->count; i++) {
         const smcr_figure_member_t *member = &description->members[i];
+        const void *value = (const uint8_t *)entry + member->offset;
 
+        if (writer->is_line && !has_value(member, value))
+            continue;
         write_name(writer, member->name);
         if (member->kind == SMCR_FIGURE_KIND_SUMMARY)
             write_summary(writer, entry, description);
         else
-            write_member(writer, member, (const uint8_t *)entry + member->offset);
+            write_member(writer, member, value);
     }
     json_dumper_end_object(&writer->dumper);
 }
@@ -455,5 +547,19 @@ smcr_json_write(FILE *file, const smcr_entry_report_t *report)
 
     write_entry(&writer, report, &smcr_entry_report_description);
     json_dumper_finish(&writer.dumper); /* writes a newline, too */
+    wmem_destroy_allocator(writer.scope);
+}
+
+void
+smcr_json_write_line(GString *text, const smcr_entry_line_t *line)
+{
+    writer_t writer = {
+        .dumper = {.output_string = text},
+        .scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT),
+        .is_line = true,
+    };
+
+    write_entry(&writer, line, &smcr_entry_line_description);
+    json_dumper_finish(&writer.dumper);
     wmem_destroy_allocator(writer.scope);
 }

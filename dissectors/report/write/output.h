@@ -28,3 +28,8 @@ const char *smcr_text_filter(wmem_allocator_t *scope, const smcr_entry_finding_t
 /* Writes the report as JSON (schema "smcr-report/1", docs/json.md), and a newline. Texts that are
  * not valid UTF-8 are made valid. */
 void smcr_json_write(FILE *file, const smcr_entry_report_t *report);
+
+/* Appends a line (schema "smcr-lines/1", docs/lines.md) to `text`, with a newline at its end and
+ * none before. Members that are not known are left out, and empty lists. Texts are made valid
+ * UTF-8. */
+void smcr_json_write_line(GString *text, const smcr_entry_line_t *line);

@@ -1,0 +1,23 @@
+/* Names of connections and links that do not depend on the file: the same connection has the same
+ * name in the files of a ring and at several capture points.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "compat.h"
+#include "report/collect/collection.h"
+
+/* Fills in uid, uid_partial, keys and community_id of a line with a connection. `scope` owns the
+ * texts. */
+void smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subject_t *subject,
+                                wmem_allocator_t *scope);
+
+/* Fills in uid, uid_partial and community_id of a line with a TCP connection. `is_up`: the client
+ * sent its first packet, as far as is known. */
+void smcr_lines_name_tcp(smcr_entry_line_t *line, bool is_up, wmem_allocator_t *scope);
+
+/* Returns the name of a link; `*is_partial` is set if not all that makes it is known. */
+const char *smcr_lines_link_uid(wmem_allocator_t *scope, const smcr_entry_link_t *link,
+                                bool *is_partial);

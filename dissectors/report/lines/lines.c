@@ -1,0 +1,430 @@
+/* Decides when a line is written. While frames come, once a second of the capture's time: a line
+ * for each connection that has ended or is given up, which the collection then lets go of; for each
+ * link and link group that has ended; and the findings about these connections. Once an interval: a
+ * line for each RDMA flow, with what has come since the interval before. After the last frame:
+ * lines for what is open, for all other findings, and for the capture.
+ *
+ * Sections: no section of RFC 7609; docs/lines.md says what a reader may rely on.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "lines.h"
+
+#include <stdlib.h>
+
+#include "identity.h"
+#include "output_line.h"
+#include "host/host.h"
+#include "report/findings/findings.h"
+#include "report/listen/listeners.h"
+
+#define LOOK_EVERY SMCR_TIME_SECOND /* longest time between two looks for what has ended,
+                                       nanoseconds */
+#define LINK_WAITS 5 /* a line of a link is written after so many times `late`: connections move to
+                        other links before and after the link is deleted */
+
+/* Who writes lines. */
+typedef struct {
+    smcr_lines_options_t options;
+    uint64_t time;      /* time of the last frame, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: no
+                           frame with a time yet */
+    uint32_t frame;     /* number of the last frame */
+    uint64_t looked;    /* time of the last look for what has ended */
+    uint64_t begun;     /* time from which on the figures of flows have not been written; the same
+                           value as `time` if none */
+    uint64_t found;     /* the same of findings */
+    GHashTable *before; /* figures of flows at the end of the last interval: text of flow_name() ->
+                           smcr_entry_rdma_t; NULL: none yet */
+    wmem_allocator_t *flow_scope; /* memory pool that owns `before` and its values */
+    GHashTable *written;          /* names of links and link groups that have their lines */
+} line_writer_t;
+
+/* What is written at one time. */
+typedef struct {
+    line_writer_t *writer;
+    smcr_collection_t *collection;
+    smcr_entry_report_t *report;
+    bool is_end;             /* after the last frame */
+    wmem_allocator_t *scope; /* memory pool that owns the report and the lines */
+} batch_t;
+
+/* Returns a line of this kind, without figures. */
+static smcr_entry_line_t
+new_line(const batch_t *batch, smcr_figure_line_kind_t kind)
+{
+    smcr_entry_line_t line;
+
+    smcr_entry_clear(&line, &smcr_entry_line_description);
+    line.line = kind;
+    line.time = batch->writer->time;
+    line.late_packets = SMCR_FIGURE_UNKNOWN;
+    return line;
+}
+
+static void
+write_line(const batch_t *batch, smcr_entry_line_t *line)
+{
+    smcr_lines_write(&batch->writer->options, line, batch->scope);
+}
+
+/* ---- connections ---- */
+
+/* Returns the entry of the link group with this index; NULL: none. */
+static const smcr_entry_link_group_t *
+group_of(const batch_t *batch, uint64_t index)
+{
+    if (index == SMCR_FIGURE_UNKNOWN)
+        return NULL;
+    SMCR_FIGURE_EACH(link_group, group, batch->report->link_groups) {
+        if (group->index == index)
+            return group;
+    }
+    return NULL;
+}
+
+/* Returns the name of a link group: that of its first link; NULL: `group` is NULL or has no link.
+ * `*is_partial` is set if the group may have had an earlier link. */
+static const char *
+group_uid(const batch_t *batch, const smcr_entry_link_group_t *group, bool *is_partial)
+{
+    if (!group || !group->links.length)
+        return NULL;
+    const smcr_entry_link_t *first =
+        smcr_figure_list_entry(&group->links, &group->links.entries[0]);
+    *is_partial |= !first->added_frame.frame;
+    return smcr_lines_link_uid(batch->scope, first, is_partial);
+}
+
+static void
+write_connections(const batch_t *batch)
+{
+    static const smcr_figure_line_end_t ends[] = {
+        [SMCR_COLLECTION_OPEN] = SMCR_FIGURE_LINE_END_OPEN,
+        [SMCR_COLLECTION_ENDED] = SMCR_FIGURE_LINE_END_ENDED,
+        [SMCR_COLLECTION_GIVEN_UP] = SMCR_FIGURE_LINE_END_GIVEN_UP};
+    uint32_t index = 0;
+
+    SMCR_FIGURE_EACH(connection, entry, batch->report->connections) {
+        const smcr_collection_subject_t *subject =
+            smcr_collection_subject(batch->collection, index++);
+        smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_CONNECTION);
+        bool is_partial = false;
+
+        line.connection = entry;
+        line.interface = subject->interface;
+        line.ended = ends[subject->end];
+        line.continues = smcr_figure_truth(subject->is_part);
+        line.group_uid = group_uid(batch, group_of(batch, entry->link_group), &is_partial);
+        smcr_lines_name_connection(&line, subject, batch->scope);
+        write_line(batch, &line);
+    }
+}
+
+static void
+write_tcp(const batch_t *batch)
+{
+    SMCR_FIGURE_EACH(tcp, entry, batch->report->tcp_flows) {
+        smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_TCP);
+        bool is_up = smcr_collection_tcp_client_is_up(batch->collection, entry->tcp_stream);
+
+        line.tcp = entry;
+        smcr_lines_name_tcp(&line, is_up, batch->scope);
+        write_line(batch, &line);
+    }
+}
+
+/* ---- link groups ---- */
+
+/* Whether a link or link group has ended in `end`, and has no line yet. At the end of the capture
+ * also if it has not ended. `name`: its own name within the file. */
+static bool
+is_due(const batch_t *batch, smcr_when_t end, char *name)
+{
+    const smcr_lines_options_t *options = &batch->writer->options;
+    bool has_ended = end.frame && batch->writer->time >= end.time + LINK_WAITS * options->late;
+
+    if (g_hash_table_contains(batch->writer->written, name) || !(has_ended || batch->is_end)) {
+        g_free(name);
+        return false;
+    }
+    g_hash_table_add(batch->writer->written, name);
+    return true;
+}
+
+static void
+write_link(const batch_t *batch, smcr_entry_link_group_t *group, smcr_entry_link_t *link)
+{
+    smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_LINK);
+    smcr_when_t end = link->deleted_frame.frame ? link->deleted_frame : group->ended_frame;
+    bool is_partial = false, is_group_partial = false;
+
+    if (!is_due(batch, end, g_strdup_printf("link %" PRIu64, link->index)))
+        return;
+    line.link = link;
+    line.uid = smcr_lines_link_uid(batch->scope, link, &is_partial);
+    line.uid_partial = smcr_figure_truth(is_partial);
+    line.group_uid = group_uid(batch, group, &is_group_partial);
+    line.ended = end.frame ? SMCR_FIGURE_LINE_END_ENDED : SMCR_FIGURE_LINE_END_OPEN;
+    write_line(batch, &line);
+}
+
+/* Writes the line of a link group, without its links, which have lines of their own. */
+static void
+write_group(const batch_t *batch, const smcr_entry_link_group_t *group)
+{
+    smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_LINK_GROUP);
+    smcr_entry_link_group_t alone = *group;
+    bool is_partial = false;
+
+    if (!is_due(batch, group->ended_frame, g_strdup_printf("group %" PRIu64, group->index)))
+        return;
+    alone.links.length = alone.rmbs.length = 0;
+    line.link_group = &alone;
+    line.uid = group_uid(batch, group, &is_partial);
+    line.uid_partial = smcr_figure_truth(is_partial);
+    line.ended = group->ended_frame.frame ? SMCR_FIGURE_LINE_END_ENDED : SMCR_FIGURE_LINE_END_OPEN;
+    write_line(batch, &line);
+}
+
+static void
+write_groups(const batch_t *batch)
+{
+    SMCR_FIGURE_EACH(link_group, group, batch->report->link_groups) {
+        SMCR_FIGURE_EACH(link, link, group->links)
+            write_link(batch, group, link);
+        write_group(batch, group);
+    }
+}
+
+/* ---- flows ---- */
+
+/* Returns the name of a flow, which stays the same while the capture goes on. */
+static char *
+flow_name(const smcr_entry_rdma_t *flow, wmem_allocator_t *scope)
+{
+    return wmem_strdup_printf(scope, "%s %s %" PRIu64 " %u", flow->src, flow->dst, flow->dst_qpn,
+                              flow->first_frame.frame);
+}
+
+/* Writes the lines of an interval: what the flows have carried since the interval before. */
+static void
+write_flows(const batch_t *batch)
+{
+    line_writer_t *writer = batch->writer;
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK_FAST);
+    GHashTable *now = g_hash_table_new(g_str_hash, g_str_equal);
+    const smcr_figure_flow_owner_t *owners =
+        smcr_figure_flow_owners(batch->report, batch->scope);
+
+    SMCR_FIGURE_EACH(rdma, flow, batch->report->rdma_flows) {
+        char *name = flow_name(flow, scope);
+        smcr_entry_rdma_t *sum = wmem_new(scope, smcr_entry_rdma_t);
+        const smcr_entry_rdma_t *before =
+            writer->before ? g_hash_table_lookup(writer->before, name) : NULL;
+        smcr_entry_rdma_t part = *flow;
+        smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_FLOW);
+        bool is_partial = false;
+
+        smcr_entry_forget(sum, &smcr_entry_rdma_description);
+        smcr_entry_join(sum, flow, &smcr_entry_rdma_description, scope);
+        g_hash_table_insert(now, name, sum);
+        if (before)
+            smcr_entry_take_away(&part, before, &smcr_entry_rdma_description, batch->scope);
+        if (!part.packets)
+            continue;
+        line.flow = &part;
+        line.from_time = writer->begun;
+        line.to_time = writer->time;
+        line.group_uid = group_uid(batch, owners[flow->index].group, &is_partial);
+        write_line(batch, &line);
+    }
+    if (writer->before) {
+        g_hash_table_destroy(writer->before);
+        wmem_destroy_allocator(writer->flow_scope);
+    }
+    writer->before = now;
+    writer->flow_scope = scope;
+    writer->begun = writer->time;
+}
+
+/* ---- findings ---- */
+
+/* Whether a finding of `list` has the same kind and text. */
+static bool
+has_finding(const smcr_figure_list_t *list, const smcr_entry_finding_t *found)
+{
+    SMCR_FIGURE_EACH(finding, other, *list) {
+        if (strcmp(other->kind, found->kind) == 0 && strcmp(other->text, found->text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Writes the findings of the report, without those that `known` has. */
+static void
+write_findings(const batch_t *batch, const smcr_figure_list_t *known)
+{
+    SMCR_FIGURE_EACH(finding, found, batch->report->findings) {
+        smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_FINDING);
+
+        if (has_finding(known, found))
+            continue;
+        line.finding = found;
+        line.from_time = batch->is_end ? batch->report->capture.first_time : batch->writer->found;
+        line.to_time = batch->writer->time;
+        write_line(batch, &line);
+    }
+}
+
+/* Writes the findings about connections that have ended. Findings about links and flows are written
+ * at the end: they are what the same report has without connections. */
+static void
+write_findings_of_ended(const batch_t *batch)
+{
+    smcr_entry_report_t *report = batch->report, others = *report;
+
+    others.connections.length = others.tcp_flows.length = 0;
+    smcr_findings_find_all(&others, NULL, 0, batch->scope);
+    smcr_findings_find_all(report, NULL, 0, batch->scope);
+    write_findings(batch, &others.findings);
+    batch->writer->found = batch->writer->time;
+}
+
+/* ---- the end ---- */
+
+static void
+write_others(const batch_t *batch)
+{
+    smcr_entry_report_t *report = batch->report;
+    const smcr_figure_list_t none = {.length = 0};
+    uint32_t count;
+    const smcr_figure_notice_t *notices =
+        smcr_collection_notices(batch->collection, report, batch->scope, &count);
+
+    smcr_findings_find_all(report, notices, count, batch->scope);
+    write_findings(batch, &none);
+    SMCR_FIGURE_EACH(breach, breach, report->breaches) {
+        smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_BREACH);
+        line.breach = breach;
+        write_line(batch, &line);
+    }
+    SMCR_FIGURE_EACH(pause, pause, report->pauses) {
+        smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_PAUSE);
+        line.pause = pause;
+        write_line(batch, &line);
+    }
+    smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_CAPTURE);
+    line.capture = &report->capture;
+    line.ip = &report->ip;
+    line.late_packets = smcr_collection_late_packets(batch->collection);
+    write_line(batch, &line);
+}
+
+/* Forgets all times and what was written. */
+static void
+forget(line_writer_t *writer)
+{
+    if (writer->before) {
+        g_hash_table_destroy(writer->before);
+        wmem_destroy_allocator(writer->flow_scope);
+    }
+    writer->before = NULL;
+    g_hash_table_remove_all(writer->written);
+    writer->time = writer->looked = writer->begun = writer->found = SMCR_FIGURE_UNKNOWN;
+}
+
+/* Called after the last frame: writes all that has no line yet. */
+static void
+end(smcr_collection_t *collection, void *context)
+{
+    line_writer_t *writer = context;
+    batch_t batch = {writer, collection, NULL, true, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK)};
+
+    batch.report = smcr_collection_report(collection, writer->options.filter, batch.scope);
+    write_connections(&batch);
+    write_tcp(&batch);
+    write_groups(&batch);
+    write_flows(&batch);
+    write_others(&batch);
+    wmem_destroy_allocator(batch.scope);
+    smcr_collection_empty(collection);
+    forget(writer);
+}
+
+/* ---- while frames come ---- */
+
+/* Writes lines of what has ended. `is_interval`: also the flows, at the end of an interval. */
+static void
+look(line_writer_t *writer, smcr_collection_t *collection, bool is_interval)
+{
+    const smcr_lines_options_t *options = &writer->options;
+    const smcr_collection_patience_t patience = {.now = writer->time,
+                                                 .frame = writer->frame,
+                                                 .late = options->late,
+                                                 .idle = options->idle};
+    batch_t batch = {writer, collection, NULL, false, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK)};
+
+    batch.report = smcr_collection_report_ended(collection, &patience, is_interval, batch.scope);
+    if (batch.report) {
+        write_connections(&batch);
+        write_tcp(&batch);
+        write_groups(&batch);
+        if (is_interval)
+            write_flows(&batch);
+        if (batch.report->connections.length || batch.report->tcp_flows.length)
+            write_findings_of_ended(&batch);
+        smcr_collection_let_go(collection);
+    }
+    wmem_destroy_allocator(batch.scope);
+}
+
+/* Whether the capture's clock has gone on from `from` to `now` by `time`, or back. */
+static bool
+has_passed(uint64_t from, uint64_t now, uint64_t time)
+{
+    return now < from || now - from >= time;
+}
+
+/* Called after each frame. Begin and end of intervals are whole multiples of their length, so that
+ * those of several files and capture points are the same. */
+static void
+end_frame(smcr_collection_t *collection, const packet_info *pinfo, void *context)
+{
+    line_writer_t *writer = context;
+    uint64_t now = smcr_capture_when(pinfo).time, interval = writer->options.interval;
+
+    if (!pinfo->fd->has_ts)
+        return;
+    writer->time = now;
+    writer->frame = pinfo->num;
+    if (writer->looked == SMCR_FIGURE_UNKNOWN)
+        writer->looked = writer->begun = writer->found = now;
+    bool is_interval = now / interval != writer->begun / interval;
+    uint64_t until = MIN(LOOK_EVERY, writer->options.late);
+    if (!is_interval && !has_passed(writer->looked, now, until))
+        return;
+    look(writer, collection, is_interval);
+    writer->looked = now;
+}
+
+bool
+smcr_lines_begin(const char *argument)
+{
+    static const smcr_listeners_writer_t hooks = {end_frame, end};
+    line_writer_t *writer = g_new0(line_writer_t, 1); /* it exists until the program ends */
+    char *error = NULL;
+
+    if (smcr_host_window_ops()) {
+        fprintf(stderr, "Couldn't register %s: it is for tshark\n", SMCR_LINES_OPTION);
+        return false;
+    }
+    if (!smcr_lines_options_read(&writer->options, argument + strlen(SMCR_LINES_OPTION)))
+        return false;
+    writer->written = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    forget(writer);
+    if (smcr_listeners_of_frames(writer->options.filter, &hooks, writer, &error))
+        return true;
+    fprintf(stderr, "Couldn't register %s: %s\n", SMCR_LINES_OPTION, error);
+    g_free(error);
+    return false;
+}

@@ -1,0 +1,90 @@
+/* Reads the options of -z smcr,lines: NAME=VALUE, separated by commas. What follows the options is
+ * a display filter.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "wire/wire.h"
+
+#define MOST_SECONDS 1000000000 /* longest time of an option */
+
+/* The options with a value: a time in seconds (`time`), or a text (`text`). */
+typedef struct {
+    const char *name;
+    uint64_t *time;
+    char **text;
+} option_t;
+
+/* Reads a time in seconds, with decimals, into `*time`. Returns false if it is none. */
+static bool
+read_time(uint64_t *time, const char *text)
+{
+    char *end;
+    double seconds = g_ascii_strtod(text, &end);
+
+    if (end == text || *end || !(seconds >= 0 && seconds <= MOST_SECONDS))
+        return false;
+    *time = (uint64_t)(seconds * (double)SMCR_TIME_SECOND);
+    return true;
+}
+
+/* Reads one option, `text`: NAME=VALUE, or "ecs". `*is_option` becomes false if the text begins
+ * with no name of an option. Returns false if the value is wrong. */
+static bool
+read_option(smcr_lines_options_t *options, const char *text, bool *is_option)
+{
+    const option_t all[] = {
+        {"late=", &options->late, NULL},         {"idle=", &options->idle, NULL},
+        {"interval=", &options->interval, NULL}, {"host=", NULL, &options->host},
+        {"point=", NULL, &options->point},
+    };
+
+    if (strcmp(text, "ecs") == 0)
+        return options->ecs = true;
+    for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
+        if (!g_str_has_prefix(text, all[i].name))
+            continue;
+        text += strlen(all[i].name);
+        if (all[i].time)
+            return read_time(all[i].time, text);
+        g_free(*all[i].text);
+        *all[i].text = g_strdup(text);
+        return *text;
+    }
+    *is_option = false;
+    return true;
+}
+
+bool
+smcr_lines_options_read(smcr_lines_options_t *options, const char *text)
+{
+    *options = (smcr_lines_options_t){
+        .late = 2 * SMCR_TIME_SECOND,
+        .idle = 600 * SMCR_TIME_SECOND,
+        .interval = 60 * SMCR_TIME_SECOND,
+    };
+    while (text[0] == ',' && text[1]) {
+        const char *end = strchr(text + 1, ',');
+        char *one = end ? g_strndup(text + 1, (gsize)(end - text - 1)) : g_strdup(text + 1);
+        bool is_option = true, is_right = read_option(options, one, &is_option);
+
+        if (!is_right)
+            fprintf(stderr, "Couldn't register smcr,lines: the value of %s is wrong\n", one);
+        g_free(one);
+        if (!is_right)
+            return false;
+        if (!is_option) {
+            options->filter = text + 1;
+            break;
+        }
+        text = end ? end : "";
+    }
+    if (options->interval)
+        return true;
+    fputs("Couldn't register smcr,lines: the value of interval=0 is wrong\n", stderr);
+    return false;
+}
