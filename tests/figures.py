@@ -546,6 +546,103 @@ def lines_schema():
     )
 
 
+# ---- tables for databases: docs/examples/lines.duckdb.sql, lines.opensearch.json ----
+
+TABLE_BEGIN = "-- ---- the columns: tests/figures-doc writes them ----\n"
+TABLE_END = "-- ---- end of the columns ----\n"
+DISTRIBUTION = {
+    "count": "COUNT",
+    "sum": "RATIO",
+    "sum_of_squares": "RATIO",
+    "min": "RATIO",
+    "max": "RATIO",
+}
+DUCKDB = {
+    "COUNT": "UBIGINT",
+    "NUMBER": "UBIGINT",
+    "SECONDS": "DOUBLE",
+    "SAMPLE": "DOUBLE",
+    "RATIO": "DOUBLE",
+    "TEXT": "VARCHAR",
+    "CHOICE": "VARCHAR",
+    "BOOL": "BOOLEAN",
+    "TIME": "DECIMAL(20, 9)",
+    "OPCODES": "MAP(VARCHAR, UBIGINT)",
+    "NUMBERS": "UBIGINT[]",
+    "TEXTS": "VARCHAR[]",
+}
+OPENSEARCH = {
+    "COUNT": "long",
+    "NUMBER": "long",
+    "SECONDS": "double",
+    "SAMPLE": "double",
+    "RATIO": "double",
+    "TEXT": "keyword",
+    "CHOICE": "keyword",
+    "BOOL": "boolean",
+    "TIME": "keyword",
+    "OPCODES": "object",
+    "NUMBERS": "long",
+    "TEXTS": "keyword",
+}
+
+
+def columns_of(entry):
+    """[(name, figure or kind)] of an entry: a frame has its time beside it."""
+    for each in all_entries()[entry].members.values():
+        if each.kind == "WHEN":
+            yield each.name, "NUMBER"
+            yield time_of(each.name), "TIME"
+        elif each.kind != "SUMMARY":
+            yield each.name, each if each.of or each.kind in ("SPREAD", "LENGTHS") else each.kind
+
+
+def duckdb_type(column):
+    if isinstance(column, str):
+        return DUCKDB[column]
+    columns = columns_of(column.of) if column.of else DISTRIBUTION.items()
+    inner = ", ".join(f'"{name}" {duckdb_type(each)}' for name, each in columns)
+    return f"STRUCT({inner})" + ("[]" if column.kind == "LIST" else "")
+
+
+def duckdb(text):
+    """docs/examples/lines.duckdb.sql with its columns made anew."""
+    before, rest = text.split(TABLE_BEGIN)
+    rows = []
+    for name, column in columns_of("line"):
+        row = f"{name}: '{duckdb_type(column)}'"
+        rows.append(
+            textwrap.fill(
+                row,
+                118,
+                initial_indent=" " * 4,
+                subsequent_indent=" " * 8,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    view = (
+        "CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),\n"
+        "    format = 'newline_delimited', columns = {\n" + ",\n".join(rows) + "\n    });\n"
+    )
+    return before + TABLE_BEGIN + view + TABLE_END + rest.split(TABLE_END)[1]
+
+
+def opensearch_type(column):
+    if isinstance(column, str):
+        return {"type": OPENSEARCH[column]}
+    columns = columns_of(column.of) if column.of else DISTRIBUTION.items()
+    kind = {"type": "nested"} if column.kind == "LIST" else {}
+    return kind | {"properties": {name: opensearch_type(each) for name, each in columns}}
+
+
+def opensearch():
+    """docs/examples/lines.opensearch.json as text."""
+    properties = {name: opensearch_type(column) for name, column in columns_of("line")}
+    template = {"mappings": {"dynamic": False, "properties": properties}}
+    return pretty({"index_patterns": ["smcr-lines-*"], "template": template}) + "\n"
+
+
 # ---- docs/add-reports.jq ----
 
 BEGIN, END = "# ---- rules: tests/figures-doc writes them ----\n", "# ---- end of the rules ----\n"
@@ -619,5 +716,7 @@ DOCUMENTS = {
     TOP / "docs" / "report.schema.json": lambda _: schema(),
     TOP / "docs" / "lines.md": page,
     TOP / "docs" / "lines.schema.json": lambda _: lines_schema(),
+    TOP / "docs" / "examples" / "lines.duckdb.sql": duckdb,
+    TOP / "docs" / "examples" / "lines.opensearch.json": lambda _: opensearch(),
     TOP / "docs" / "add-reports.jq": adding,
 }

@@ -229,7 +229,10 @@ PROPERTIES = [
             "test_recipes.py",
         ],
     ),
-    ("Lines for a site have the figures of the report", ["facts/test_lines.py"]),
+    (
+        "Lines for a site have the figures of the report",
+        ["facts/test_lines.py", "desk/test_site.py"],
+    ),
     ("Texts of the program have the words of the glossary", ["test_texts.py"]),
     ("The source compiles for other systems", ["test_portability.py"]),
     (

@@ -23,6 +23,8 @@ MAY_START = re.compile(r"subprocess|\bos\.(system|popen|exec|spawn|posix_spawn)"
 # What else the tests start: tools, and programs and scripts of the project, none of which starts a
 # program of Wireshark.
 HARMLESS = {
+    "node",
+    "npm",
     "cc",
     "gcc",
     "nm",

@@ -35,6 +35,9 @@ PARTS = (
     "docs/rfc7609.md",
     "docs/report.schema.json",
     "docs/add-reports.jq",
+    "docs/lines.md",
+    "docs/lines.schema.json",
+    "docs/examples",
 )
 PLACES = {  # a step is one edit: the places that somebody must know
     "An LLC message": 6,
@@ -276,7 +279,7 @@ def test_the_figure_is_counted(tree, tshark):
     subprocess.run([tree / "tests" / "figures-doc"], check=True)
     assert all(
         "update_requests" in (tree / "docs" / name).read_text(encoding="utf-8")
-        for name in ("json.md", "report.schema.json", "add-reports.jq")
+        for name in ("json.md", "report.schema.json", "add-reports.jq", "lines.schema.json")
     )
     name = "cdc-flags"
     text = tshark.show(name, "-2", "-q", "-z", "smcr,json")

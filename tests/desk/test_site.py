@@ -1,0 +1,232 @@
+"""
+Lines in a database: DuckDB answers the ten questions of docs/examples/lines.duckdb.sql over all
+real captures. The answers are those of the truth files, of the causes, and of the reports.
+"""
+
+import collections
+import json
+import math
+import re
+import shutil
+import subprocess
+
+import pytest
+from bed import BUILDS, TIME_LIMIT, TOP, captures
+from report_schema import CALM
+
+PACKAGE, NPM = "@duckdb/node-api", BUILDS / "npm"
+SQL = TOP / "docs" / "examples" / "lines.duckdb.sql"
+ASK = TOP / "tests" / "desk" / "duckdb.mjs"
+VIEWS = re.findall(r"^CREATE OR REPLACE VIEW (\w+)", SQL.read_text(encoding="utf-8"), re.MULTILINE)
+REAL = sorted(captures("real"))
+CUT = "6.1-v1-h5-late-second-link"
+BYTES = """
+SELECT host, count(*) AS connections, sum(connection.client_to_server.bytes) AS c2s,
+    sum(connection.server_to_client.bytes) AS s2c,
+    bool_and(NOT connection.client_to_server.lacks_bytes
+        AND NOT connection.server_to_client.lacks_bytes AND NOT connection.began_before) AS whole
+FROM lines WHERE line = 'connection' GROUP BY host"""
+STREAM = re.compile(r"(.+)\.(c2s|s2c)\.sent")
+
+
+def installed():
+    """The folder with DuckDB's package of npm."""
+    if not shutil.which("npm") or not shutil.which("node"):
+        pytest.skip("npm is not here")
+    if not (NPM / "node_modules" / PACKAGE).exists():
+        NPM.mkdir(parents=True, exist_ok=True)
+        made = subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", NPM, PACKAGE],
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+        )
+        if made.returncode:
+            pytest.skip(f"npm could not install {PACKAGE}")
+    return NPM
+
+
+@pytest.fixture(scope="module")
+def asked(tshark_of_module):
+    """{view: rows}, {capture: report}"""
+    tshark, folder = tshark_of_module
+    reports, text = {}, ""
+    for name in REAL:
+        path = tshark.bed.capture(name)
+        option = f"smcr,lines,host={name}"
+        both = tshark.show(path, *CALM, "-q", "-z", "smcr,json", "-z", option).splitlines()
+        is_line = [each.startswith('{"schema":"smcr-lines') for each in both]
+        reports[name] = json.loads("".join(a for a, b in zip(both, is_line) if not b))
+        text += "".join(f"{a}\n" for a, b in zip(both, is_line) if b)
+    tshark.bed.edit("-c", "1000", tshark.bed.capture(CUT), folder / "part.pcapng")
+    for path in sorted(folder.glob("part_*")):
+        text += tshark.show(path, *CALM, "-q", "-z", "smcr,lines,host=part,smcr || tcp")
+    lines = folder / "lines.ndjson"
+    lines.write_text(text, encoding="utf-8")
+    rows = ask(lines, *[f"FROM {view}" for view in VIEWS], BYTES)
+    return dict(zip([*VIEWS, "bytes"], rows)), reports
+
+
+@pytest.fixture(scope="module")
+def tshark_of_module(bed, tshark):
+    folder = bed.scratch / "site"
+    folder.mkdir()
+    folder.chmod(0o777)
+    return tshark, folder
+
+
+def ask(lines, *queries):
+    made = subprocess.run(
+        ["node", ASK, installed(), SQL, lines, *queries],
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT,
+    )
+    assert made.returncode == 0, made.stderr
+    return [json.loads(each) for each in made.stdout.splitlines()]
+
+
+def of_reports(rows):
+    return [each for each in rows if each.get("host") != "part"]
+
+
+def connections(reports):
+    return [(name, each) for name in REAL for each in reports[name]["connections"]]
+
+
+def number(text):
+    return None if text is None else float(text)
+
+
+def close(one, other):
+    return math.isclose(one or 0, other or 0, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def test_the_ten_questions(asked):
+    rows, reports = asked
+    assert len(VIEWS) == 11 and VIEWS[0] == "lines"
+
+    # fallbacks: of the reports; the parts have none
+    reasons = collections.Counter(
+        (each["client"]["addr"], each["server"]["addr"], each["fallback"]["reason"])
+        for _, each in connections(reports)
+        if each["fallback"]
+    )
+    assert {
+        (each["client"], each["server"], each["reason"]): int(each["connections"])
+        for each in rows["fallbacks"]
+    } == reasons and len(reasons) > 5
+
+    # waits: for each capture the longest
+    longest = {
+        name: max(
+            (
+                wait["lasted_s"]
+                for one, each in connections(reports)
+                if one == name
+                for wait in each["longest_waits"]
+            ),
+            default=None,
+        )
+        for name in REAL
+    }
+    found = {}
+    for each in of_reports(rows["waits"]):
+        found.setdefault(each["host"], each["lasted_s"])
+    assert found == {name: each for name, each in longest.items() if each is not None}
+    assert {each["kind"] for each in rows["waits"]} >= {"reader", "space", "answer"}
+
+    # lost links
+    lost = {
+        (name, link["number"])
+        for name in REAL
+        for group in reports[name]["link_groups"]
+        for link in group["links"]
+        if link["lost_frame"] or link["state"] == "lost"
+    }
+    assert {(each["host"], int(each["number"])) for each in of_reports(rows["lost_links"])} == lost
+    assert lost
+
+    # flows
+    flows = collections.Counter()
+    for name in REAL:
+        for flow in reports[name]["rdma_flows"]:
+            flows[name, flow["src"], flow["dst"], flow["dst_qpn"]] += flow["packets"]
+    assert {
+        (each["host"], each["src"], each["dst"], int(each["dst_qpn"])): int(each["packets"])
+        for each in of_reports(rows["flows"])
+    } == flows
+
+    # how connections ended
+    ends = collections.Counter(
+        (each["server"]["port"], each["close"]) for _, each in connections(reports)
+    )
+    ended = collections.Counter()
+    for each in rows["closes"]:
+        ended[each["port"] and int(each["port"]), each["close"]] += int(each["connections"])
+    assert all(ended[key] >= count for key, count in ends.items())
+
+    # where the time went
+    for host in (each for each in rows["time_of_writers"] if each["host"] != "part"):
+        times = [
+            each[way]["time"]
+            for name, each in connections(reports)
+            if name == host["host"]
+            for way in ("client_to_server", "server_to_client")
+            if each[way]["time"]
+        ]
+        for member in ("buffer_full_s", "answer_s", "answer_most_s", "transfer_s", "unknown_s"):
+            assert close(number(host[member]), sum(each[member] for each in times)), host
+
+    # set up by hour: the median
+    by_hour = collections.defaultdict(list)
+    for _, each in connections(reports):
+        if each["setup_s"] is not None:
+            by_hour[int(each["first_time"].partition(".")[0]) // 3600].append(each["setup_s"])
+    medians = [sorted(each)[(len(each) - 1) // 2] for _, each in sorted(by_hour.items())]
+    assert len(medians) == len([each for each in rows["setup_by_hour"] if each["p50"] is not None])
+
+
+def sent(name):
+    """{(connection, direction): bytes} that the programs sent, of the truth files."""
+    folder = TOP / "captures" / "real" / f"{name}.streams"
+    return {
+        STREAM.fullmatch(path.name).groups(): path.stat().st_size
+        for path in folder.glob("conn*.sent")
+    }
+
+
+def test_bytes_are_those_that_the_programs_sent(asked):
+    """Of each capture that has all of its connections, the sums of SQL and of the truth files."""
+    rows, _ = asked
+    compared = 0
+    for each in of_reports(rows["bytes"]):
+        truth = sent(each["host"])
+        if not each["whole"] or len(truth) != 2 * int(each["connections"]):
+            continue
+        compared += 1
+        for way in ("c2s", "s2c"):
+            expected = sum(size for (_, direction), size in truth.items() if direction == way)
+            assert int(each[way]) == expected, each["host"]
+    assert compared > 20
+    total = sum(int(each["c2s"] or 0) for each in rows["bytes"])
+    assert sum(int(each["to_server"] or 0) for each in rows["transferred"]) == total
+
+
+def test_findings_are_the_causes(asked):
+    """The first finding of each cause is among those that SQL finds for its capture."""
+    rows, _ = asked
+    causes = json.loads((TOP / "tests" / "facts" / "causes.json").read_text(encoding="utf-8"))
+    kinds = collections.defaultdict(set)
+    for each in rows["findings"]:
+        kinds[each["host"]].add(each["kind"])
+    expected = {name: causes[name]["first"] for name in REAL if causes.get(name, {}).get("first")}
+    assert len(expected) > 15
+    assert {name: kind for name, kind in expected.items() if kind not in kinds[name]} == {}
+
+
+def test_parts_of_a_ring_are_joined(asked):
+    rows, reports = asked
+    whole = {each["uid"] for each in rows["parts"] if each["host"] == "part"}
+    assert len(whole) == len(reports[CUT]["connections"])
+    assert all(each["uid"] != each["part_uid"] for each in rows["parts"])
