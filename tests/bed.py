@@ -188,7 +188,8 @@ class Bed:
             shutil.copyfile(path, self.root / "docs" / path.name)
         shutil.copytree(TOP / "docs" / "examples", self.root / "docs" / "examples")
         (self.root / "plugin").mkdir()
-        shutil.copy(TOP / "plugin" / "monitor", self.root / "plugin" / "monitor")
+        for name in ("monitor", "probe"):
+            shutil.copy(TOP / "plugin" / name, self.root / "plugin" / name)
         started.build(self.root / "started.so")
 
     def add_plugin(self, plugin, build):

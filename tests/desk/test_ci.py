@@ -12,6 +12,7 @@ from bed import TOP, TIME_LIMIT, as_user
 
 GUIDE = TOP / "docs" / "json.md"
 FIRST_CONTACT = "6.1-v2-a-first-contact-ipv4"
+FEW = "6.1-v2-c-three-conns"
 MESSAGES = "docs/examples/smcr-check messages"
 
 
@@ -52,6 +53,25 @@ def golden(tshark, scratch):
         return path
 
     return make
+
+
+# ---- lines ----
+
+
+def test_lines_pass_and_fail(tshark, scratch):
+    """Healthy ones, those of a fallback, a filter, those of a file that was not read to its end."""
+    path = scratch / "lines.ndjson"
+    asked = ("-q", "-z", "smcr,lines")
+    for name, status in (("6.1-v2-c-three-conns", 0), ("6.1-v2-f1-decline-server-no-device", 1)):
+        text = tshark.show(name, *asked)
+        path.write_text(text, encoding="utf-8")
+        assert check(tshark, "lines", path) == (status, "", "")
+    reason = 'any(.connection.fallback.reason | . and contains("no RDMA device"))'
+    assert check(tshark, "lines", path, reason)[0] == 0
+    path.write_text("".join(tshark.show(FEW, *asked).splitlines(True)[:-1]), encoding="utf-8")
+    assert check(tshark, "lines", path)[0] == 1
+    path.write_text('{"schema"', encoding="utf-8")
+    assert check(tshark, "lines", path)[0] == 2
 
 
 # ---- a stored capture ----

@@ -29,6 +29,7 @@ STOOD_FOR = {
     "dumpcap": "captures on an interface",
     "tcpdump": "captures on an interface",
     "smcr-capture": "captures on an interface; tests/desk/test_capture.py runs it",
+    "smcr-probe": "captures on an interface; tests/desk/test_probe.py runs it",
     "rdma": "asks the kernel for RDMA devices",
     "smcr": "asks the kernel for SMC-R",
     "smcss": "asks the kernel for SMC-R; tests/facts/test_hosts.py makes what it prints",

@@ -67,13 +67,13 @@ add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *ha
     counted->on_roce |= half->on_roce;
 }
 
-/* Makes the figures of a connection. One direction of a connection may be joined with the other
- * one later, so it has no pool of its own. */
+/* Makes the figures of a connection. Two directions of a connection that began before the capture
+ * may be joined later, so they have no pools of their own. */
 static smcr_collect_conn_stats_t *
 new_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
     wmem_allocator_t *scope =
-        conn->is_one_direction ? collection->scope : smcr_collect_pool(collection);
+        smcr_conn_began_before_capture(conn) ? collection->scope : smcr_collect_pool(collection);
     smcr_collect_conn_stats_t *counted = wmem_new0(scope, smcr_collect_conn_stats_t);
 
     counted->scope = scope;
@@ -91,12 +91,13 @@ get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
     smcr_collect_conn_stats_t *counted = wmem_map_lookup(collection->conns, conn);
     smcr_collect_conn_stats_t *half =
-        conn->merged_half ? wmem_map_remove(collection->conns, conn->merged_half) : NULL;
+        conn->merged_half ? wmem_map_lookup(collection->conns, conn->merged_half) : NULL;
 
     if (!counted)
         counted = new_conn(collection, conn);
     follow_sides(counted);
-    if (half) {
+    if (half && half->scope == counted->scope) { /* figures stay in their pool */
+        wmem_map_remove(collection->conns, conn->merged_half);
         follow_sides(half);
         add_half(counted, half);
     }

@@ -1,0 +1,178 @@
+"""
+smcr-probe: dumpcap reads a pipe into which a capture is written, one tshark reads one file of the
+ring. All frames are in the lines; what fails is a line, too; what could not be written is read by
+the next run.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import lines
+import pytest
+from bed import TIME_LIMIT, as_user, captures
+from lines import of_kind
+
+FORTY, FRAMES = "6.1-v2-q-forty-conns", 1691
+OF_A_FILE = 400  # frames
+SLOW = "#!/bin/sh\nsleep 1\n"
+FAILS = "#!/bin/sh\necho 'tshark: no more' >&2\nexit 3\n"
+
+
+class Run:
+    """A folder with a ring, a pipe to capture from, and an output."""
+
+    def __init__(self, tshark, folder):
+        self.tshark, self.folder = tshark, folder
+        self.pipe, self.ring, self.output = folder / "pipe", folder / "ring", folder / "out"
+        self.ring.mkdir()
+        self.ring.chmod(0o777)
+        os.mkfifo(self.pipe)
+        self.pipe.chmod(0o666)
+        self.path = os.environ["PATH"]
+
+    def stand_in(self, name, text):
+        """A program that stands in for another one."""
+        programs = self.folder / "bin"
+        programs.mkdir(exist_ok=True)
+        (programs / name).write_text(text, encoding="utf-8")
+        (programs / name).chmod(0o755)
+        self.path = f"{programs}:{os.environ['PATH']}"
+
+    def begin(self, *arguments, output=None):
+        return subprocess.Popen(
+            [self.tshark.bed.root / "plugin" / "probe", "-i", self.pipe, "-f", "", "-d", self.ring]
+            + ["-b", f"packets:{OF_A_FILE}", "-o", output or self.output, *arguments],
+            env={**self.tshark.environment, "TMPDIR": str(self.folder), "PATH": self.path},
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **as_user(),
+        )
+
+    def feed(self):
+        """Writes the capture, and closes the pipe: then dumpcap ends."""
+        with self.pipe.open("wb") as pipe:
+            pipe.write(captures()[FORTY].read_bytes())
+
+    def lines(self):
+        return lines.read(self.output.read_text(encoding="utf-8"))
+
+    def files(self):
+        return sorted(each.name for each in self.ring.glob("*.pcapng"))
+
+
+@pytest.fixture
+def run(tshark, scratch):
+    return Run(tshark, scratch)
+
+
+def until(holds):
+    deadline = time.monotonic() + TIME_LIMIT
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def events(found):
+    return [each["probe"]["event"] for each in of_kind(found, "probe")]
+
+
+def frames(found):
+    return sum(each["capture"]["frames"] for each in of_kind(found, "capture"))
+
+
+def test_each_frame_is_in_the_lines(run, tshark):
+    probe = run.begin("-O", "host=node7", "-T", "-osmcr.roce:TRUE")
+    run.feed()
+    _, errors = probe.communicate(timeout=TIME_LIMIT)
+    found = run.lines()
+    assert (probe.returncode, errors, run.files()) == (0, "", [])
+    assert frames(found) == FRAMES and {each["host"] for each in found} == {"node7"}
+    count = -(-FRAMES // OF_A_FILE)
+    assert events(found) == ["start", *count * ["file"], "stop"]
+    assert all(each["capture"]["smcr_roce"] for each in of_kind(found, "capture"))
+    stop = of_kind(found, "probe")[-1]["probe"]
+    assert (stop["received"], stop["dropped"]) == (FRAMES, 0)
+    assert [each["probe"]["lines"] for each in of_kind(found, "probe")[1:-1]] == [
+        len(part) for part in parts_of(found)
+    ]
+    whole = {each["uid"] for each in lines.lines_of(tshark, FORTY) if each["line"] == "connection"}
+    own = [each for each in of_kind(found, "connection") if not each["uid_partial"]]
+    assert {each["uid"] for each in own} == whole
+
+
+def parts_of(found):
+    """The lines of each file: those before the line of the probe about it."""
+    part = []
+    for each in found[1:-1]:
+        if each["line"] == "probe":
+            yield part
+            part = []
+        else:
+            part.append(each)
+
+
+def test_a_signal_ends_it(run):
+    """What has been captured is read before."""
+    probe = run.begin()
+    with run.pipe.open("wb") as pipe:
+        pipe.write(captures()[FORTY].read_bytes())
+        pipe.flush()
+        until(lambda: run.output.exists() and frames(run.lines()) >= OF_A_FILE)
+        probe.send_signal(signal.SIGTERM)
+        _, errors = probe.communicate(timeout=TIME_LIMIT)
+    assert (probe.returncode, errors, run.files()) == (0, "", [])
+    assert frames(run.lines()) == FRAMES and events(run.lines())[-1] == "stop"
+
+
+def test_a_slow_reader_is_reported(run):
+    """One file may wait, and tshark takes a second for each."""
+    run.stand_in("tshark", SLOW)
+    probe = run.begin("-n", "1")
+    with run.pipe.open("wb") as pipe:
+        pipe.write(captures()[FORTY].read_bytes())
+        pipe.flush()
+        until(lambda: run.output.exists() and "skipped" in events(run.lines()))
+    probe.communicate(timeout=TIME_LIMIT)
+    found = [each["probe"] for each in of_kind(run.lines(), "probe")]
+    skipped = [each for each in found if each["event"] == "skipped"]
+    assert all(each["bytes"] > 1000 and each["file"] for each in skipped)
+    assert len(skipped) + events(run.lines()).count("file") == -(-FRAMES // OF_A_FILE)
+
+
+def test_a_tshark_that_fails_is_reported(run):
+    run.stand_in("tshark", FAILS)
+    probe = run.begin()
+    run.feed()
+    probe.communicate(timeout=TIME_LIMIT)
+    failed = [each["probe"] for each in of_kind(run.lines(), "probe")[1:-1]]
+    assert failed and {(each["event"], each["text"]) for each in failed} == {
+        ("failed", "tshark: no more")
+    }
+
+
+def test_what_could_not_be_written_is_read_by_the_next_run(run):
+    """A full disk, then another output: each frame is in it once."""
+    probe = run.begin(output="/dev/full")
+    _, errors = probe.communicate(timeout=TIME_LIMIT)
+    assert probe.returncode == 2 and "No space left" in errors
+    shutil.copy(captures()[FORTY], run.ring / "smcr_00001_20260101000000.pcapng")
+    (run.ring / "smcr_00001_20260101000000.pcapng").chmod(0o666)
+    probe = run.begin()
+    run.feed()
+    probe.communicate(timeout=TIME_LIMIT)
+    assert frames(run.lines()) == 2 * FRAMES and run.files() == []
+
+
+def test_wrong_words(tshark):
+    probe = tshark.bed.root / "plugin" / "probe"
+    options = {"capture_output": True, "text": True, "timeout": TIME_LIMIT}
+    for words in ([], ["-i", "x"], ["-i", "x", "-d", "/no"], ["-i", "x", "-d", "/", "-n", "0"]):
+        made = subprocess.run([probe, *words], env=tshark.environment, **options)
+        assert made.returncode == 1 and made.stderr.startswith("probe: ")
+    made = subprocess.run([probe, "-h"], env=tshark.environment, **options)
+    assert made.returncode == 0 and "-O OPTIONS" in made.stdout
