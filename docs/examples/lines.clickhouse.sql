@@ -25,7 +25,7 @@ CREATE TABLE smcr_lines
     to_time Nullable(Decimal(20, 9)),
     late_packets Nullable(UInt64),
     connection JSON, tcp JSON, link_group JSON, link JSON, flow JSON,
-    finding JSON, breach JSON, pause JSON, capture JSON, ip JSON, probe JSON
+    finding JSON, breach JSON, pause JSON, capture JSON, ip JSON, other_roce JSON, probe JSON
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMMDD(toDateTime(time))

@@ -147,6 +147,8 @@ CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),
         "cut_frames" UBIGINT, "roce_frames" UBIGINT, "passes" UBIGINT, "filter" VARCHAR, "wireshark" VARCHAR, "plugin"
         VARCHAR, "smcr_roce" BOOLEAN, "check_icrc" BOOLEAN, "link_speed" UBIGINT)',
     ip: 'STRUCT("packets" UBIGINT, "bytes" UBIGINT)',
+    other_roce: 'STRUCT("packets" UBIGINT, "unread" UBIGINT, "queue_pairs" UBIGINT, "repeated" UBIGINT, "naks"
+        UBIGINT, "rnr_naks" UBIGINT, "ce" UBIGINT, "cnp" UBIGINT, "first_frame" UBIGINT, "first_time" DECIMAL(20, 9))',
     late_packets: 'UBIGINT',
     probe: 'STRUCT("event" VARCHAR, "file" VARCHAR, "bytes" UBIGINT, "lines" UBIGINT, "received" UBIGINT, "dropped"
         UBIGINT, "waiting" UBIGINT, "text" VARCHAR)'

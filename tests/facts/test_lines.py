@@ -61,8 +61,8 @@ def different(report, found):
         for which in ours.keys() | theirs.keys():
             for place in differences(ours.get(which), theirs.get(which)):
                 yield kind, which, place
-    for kind in ("capture", "ip"):
-        for place in differences(of_kind(found, "capture")[0][kind], known(report[kind])):
+    for kind in ("capture", "ip", "other_roce"):
+        for place in differences(of_kind(found, "capture")[0].get(kind), known(report[kind])):
             yield kind, None, place
 
 
@@ -272,9 +272,11 @@ def test_names_of_the_elastic_common_schema(tshark):
 
 def test_wrong_options_and_filters(tshark):
     path = path_of(tshark, "6.1-v2-c-three-conns")
-    for option in (",late=x", ",idle=-1", ",interval=0", ",host=", ",tcp.port=="):
+    for option in (",late=x", ",idle=-1", ",interval=0", ",host=", ",kinds=tcp+x", ",tcp.port=="):
         result = tshark.start("-n", "-r", path, "-q", "-z", f"smcr,lines{option}")
         assert result.returncode != 0 and "smcr,lines" in result.stderr and not result.stdout
+    few = lines_of(tshark, path, options=",kinds=connection+capture")
+    assert {each["line"] for each in few} == {"connection", "capture"}
     found = lines_of(tshark, path, options=",late=1,tcp.stream == 1 || smcr.stream == 1")
     assert [each["connection"]["stream"] for each in of_kind(found, "connection")] == [1]
 

@@ -64,7 +64,10 @@ new_line(const batch_t *batch, smcr_figure_line_kind_t kind)
 static void
 write_line(const batch_t *batch, smcr_entry_line_t *line)
 {
-    smcr_lines_write(&batch->writer->options, line, batch->scope);
+    const smcr_lines_options_t *options = &batch->writer->options;
+
+    if (!options->kinds || options->kinds & 1U << line->line)
+        smcr_lines_write(options, line, batch->scope);
 }
 
 /* ---- connections ---- */
@@ -316,6 +319,7 @@ write_others(const batch_t *batch)
     smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_CAPTURE);
     line.capture = &report->capture;
     line.ip = &report->ip;
+    line.other_roce = report->other_roce;
     line.late_packets = smcr_collection_late_packets(batch->collection);
     write_line(batch, &line);
 }

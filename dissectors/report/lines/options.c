@@ -8,8 +8,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "wire/wire.h"
+#include "report/figures/figures.h"
 
+#define KINDS "kinds="
 #define MOST_SECONDS 1000000000 /* longest time of an option */
 
 /* The options with a value: a time in seconds (`time`), or a text (`text`). */
@@ -32,6 +33,25 @@ read_time(uint64_t *time, const char *text)
     return true;
 }
 
+/* Reads names of kinds of lines, joined by "+", into `*kinds`. Returns false if one is none. */
+static bool
+read_kinds(unsigned *kinds, const char *text)
+{
+    char **names = g_strsplit(text, "+", -1);
+    bool are_kinds = true;
+
+    for (char **name = names; *name; name++) {
+        unsigned kind = 0;
+        while (kind <= SMCR_FIGURE_LINE_PROBE &&
+               strcmp(*name, smcr_figure_line_kind_words[kind]) != 0)
+            kind++;
+        are_kinds &= kind <= SMCR_FIGURE_LINE_PROBE;
+        *kinds |= 1U << kind;
+    }
+    g_strfreev(names);
+    return are_kinds;
+}
+
 /* Reads one option, `text`: NAME=VALUE, or "ecs". `*is_option` becomes false if the text begins
  * with no name of an option. Returns false if the value is wrong. */
 static bool
@@ -45,6 +65,8 @@ read_option(smcr_lines_options_t *options, const char *text, bool *is_option)
 
     if (strcmp(text, "ecs") == 0)
         return options->ecs = true;
+    if (g_str_has_prefix(text, KINDS))
+        return read_kinds(&options->kinds, text + strlen(KINDS));
     for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {
         if (!g_str_has_prefix(text, all[i].name))
             continue;
