@@ -92,7 +92,9 @@ def test_files_of_the_package(packages, root):
         plugin,
         *(f"usr/bin/smcr-{name}" for name in PROGRAMS),
         extcap,
-        *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in PROGRAMS),
+        "usr/bin/smcr-probe",
+        f"{doc}/examples/smcr-probe.service",
+        *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in (*PROGRAMS, "probe")),
         *(f"{profile}/{name}" for name in PROFILE),
         *(f"{share}/bash-completion/completions/smcr-{name}" for name in PROGRAMS),
         f"{share}/metainfo/org.wireshark.wireshark.plugin.smcr.metainfo.xml",
@@ -104,7 +106,7 @@ def test_files_of_the_package(packages, root):
     assert files(root) == expected | {"DEBIAN/control", "DEBIAN/md5sums"}
     owners = {line.split()[1] for line in output("dpkg-deb", "-c", packages["deb"]).splitlines()}
     assert owners == {"root/root"}
-    for name in PROGRAMS:
+    for name in (*PROGRAMS, "probe"):
         assert (root / "usr" / "bin" / f"smcr-{name}").read_bytes() == (
             TOP / "plugin" / name
         ).read_bytes()
