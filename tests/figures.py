@@ -522,13 +522,15 @@ def lines_schema():
         for kind in choices()["line_kind"]
     ]
     types = TYPES | {name: words(*texts) for name, texts in choices().items()}
-    types["distribution"] = {
-        "description": (
-            "A distribution: seconds, except sce_run_length. Of an interval, min and max are not"
-            " known."
-        ),
-        **an_object("", TYPES["distribution"]["properties"], ("min", "max")),
-    }
+    for name, more in (("distribution", {}), ("times", {"histogram": reference("histogram")})):
+        properties = TYPES["distribution"]["properties"] | more
+        types[name] = {
+            "description": (
+                "A distribution: seconds, except sce_run_length. Of an interval, min and max are"
+                " those of buckets, or not known."
+            ),
+            **an_object("", properties, ("min", "max")),
+        }
     objects = {entry: line_object(entry) for entry in all_entries() if entry != "line"}
     everything, named = types | objects, {"count"}
     queue = [line]
@@ -550,6 +552,10 @@ def lines_schema():
 
 TABLE_BEGIN = "-- ---- the columns: tests/figures-doc writes them ----\n"
 TABLE_END = "-- ---- end of the columns ----\n"
+HISTOGRAM = (
+    "STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,"
+    ' positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))'
+)
 DISTRIBUTION = {
     "count": "COUNT",
     "sum": "RATIO",
@@ -594,7 +600,11 @@ def columns_of(entry):
             yield each.name, "NUMBER"
             yield time_of(each.name), "TIME"
         elif each.kind != "SUMMARY":
-            yield each.name, each if each.of or each.kind in ("SPREAD", "LENGTHS") else each.kind
+            yield each.name, each if each.of or each.kind in (
+                "SPREAD",
+                "TIMES",
+                "LENGTHS",
+            ) else each.kind
 
 
 def duckdb_type(column):
@@ -602,6 +612,7 @@ def duckdb_type(column):
         return DUCKDB[column]
     columns = columns_of(column.of) if column.of else DISTRIBUTION.items()
     inner = ", ".join(f'"{name}" {duckdb_type(each)}' for name, each in columns)
+    inner += f", histogram {HISTOGRAM}" if column.kind == "TIMES" else ""
     return f"STRUCT({inner})" + ("[]" if column.kind == "LIST" else "")
 
 

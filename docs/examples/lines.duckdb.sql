@@ -41,33 +41,48 @@ CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),
         VARCHAR, "named_by" VARCHAR, "named_frame" UBIGINT, "named_time" DECIMAL(20, 9), "goes_on" BOOLEAN, "close"
         VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE,
         "begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9))[], "end"
-        STRUCT("by" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9), "idle_frame" UBIGINT, "idle_time" DECIMAL(20, 9),
-        "other_frame" UBIGINT, "other_time" DECIMAL(20, 9), "written_after" BOOLEAN, "aborted_by" VARCHAR,
-        "aborted_frame" UBIGINT, "aborted_time" DECIMAL(20, 9)), "client_to_server" STRUCT("bytes" UBIGINT,
-        "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT,
-        "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("connecting_s" DOUBLE,
-        "nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
+        STRUCT("by" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_frame" UBIGINT,
+        "idle_time" DECIMAL(20, 9), "other_frame" UBIGINT, "other_time" DECIMAL(20, 9), "written_after" BOOLEAN,
+        "aborted_by" VARCHAR, "aborted_frame" UBIGINT, "aborted_time" DECIMAL(20, 9)), "client_to_server"
+        STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT,
+        "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("connecting_s"
+        DOUBLE, "nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
         "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s"
         DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE),
-        "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT,
-        "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT), "server_to_client" STRUCT("bytes" UBIGINT,
-        "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT,
-        "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("connecting_s" DOUBLE,
-        "nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
-        "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s"
-        DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE),
-        "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT,
-        "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT))',
+        "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "drain_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99
+        DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
+        UBIGINT[]))), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "read_reported_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99
+        DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
+        UBIGINT[]))), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count
+        UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "slow_answers" UBIGINT, "slow_answers_s"
+        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes"
+        UBIGINT), "server_to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT,
+        "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT,
+        "time" STRUCT("connecting_s" DOUBLE, "nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE,
+        "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE,
+        "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
+        DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale
+        BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "drain_time_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram
+        STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive
+        STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
+        p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
+        "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "answer_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99
+        DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
+        UBIGINT[]))), "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count"
+        UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT))',
     tcp: 'STRUCT("tcp_stream" UBIGINT, "tcp_isn" STRUCT("client" UBIGINT, "server" UBIGINT), "src" VARCHAR, "dst"
         VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT, "first_time" DECIMAL(20, 9), "last_frame" UBIGINT,
         "last_time" DECIMAL(20, 9), "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up" STRUCT("packets" UBIGINT,
@@ -129,14 +144,35 @@ CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),
         UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9), "tries" UBIGINT,
         "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills"
         UBIGINT, "still_s" DOUBLE, "longest" STRUCT("begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame"
-        UBIGINT, "end_time" DECIMAL(20, 9))), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps"
+        UBIGINT, "end_time" DECIMAL(20, 9))), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
+        p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
+        "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
+        p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
+        "retry_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram
+        STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive
+        STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective"
+        UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99
+        DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
+        UBIGINT[]))), "unfilled" UBIGINT), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps"
         UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT, "not_captured_frame" UBIGINT, "not_captured_time"
         DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT), "ack_time_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE),
-        "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE), "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE))',
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram
+        STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive
+        STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
+        p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
+        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count
+        UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "ce_to_cnp_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE,
+        p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
+        UBIGINT[]))))',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

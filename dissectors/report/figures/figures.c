@@ -477,10 +477,40 @@ reduce_distribution(smcr_distribution_t **distribution, const smcr_distribution_
     *distribution = NULL;
     if (all->count <= before->count)
         return;
-    smcr_distribution_t rest = {all->count - before->count, all->sum - before->sum,
-                                SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN,
-                                MAX(all->sum_of_squares - before->sum_of_squares, 0)};
+    smcr_distribution_t rest = {.count = all->count - before->count,
+                                .sum = all->sum - before->sum,
+                                .min = SMCR_FIGURE_UNKNOWN,
+                                .max = SMCR_FIGURE_UNKNOWN,
+                                .sum_of_squares =
+                                    MAX(all->sum_of_squares - before->sum_of_squares, 0)};
     *distribution = wmem_memdup(scope, &rest, sizeof rest);
+}
+
+/* Does the same with a distribution of times. Its smallest and its largest time are those of their
+ * buckets. */
+static void
+reduce_times(smcr_distribution_t **distribution, const smcr_distribution_t *before,
+             wmem_allocator_t *scope)
+{
+    smcr_histogram_t all = smcr_distribution_histogram(*distribution, scope);
+    smcr_histogram_t less = smcr_distribution_histogram(before, scope);
+    smcr_histogram_t *rest = wmem_new0(scope, smcr_histogram_t);
+
+    reduce_distribution(distribution, before, scope);
+    if (!*distribution || !before)
+        return;
+    rest->zeros = all.zeros - less.zeros;
+    for (uint32_t i = 0; i < all.length; i++) {
+        int32_t bucket = all.first + (int32_t)i, at = bucket - less.first;
+        bool has_less = at >= 0 && (uint32_t)at < less.length;
+        uint64_t count = all.counts[i] - (has_less ? less.counts[at] : 0);
+        if (count)
+            smcr_histogram_add(rest, scope, bucket, count);
+    }
+    (*distribution)->histogram = rest;
+    (*distribution)->min = smcr_histogram_middle(smcr_histogram_at(rest, 1));
+    (*distribution)->max =
+        smcr_histogram_middle(smcr_histogram_at(rest, (*distribution)->count));
 }
 
 /* Returns what a count has grown by. A count that has become smaller, since later packets have
@@ -524,6 +554,9 @@ reduce_member(const smcr_figure_member_t *member, void *into, const void *before
     case SMCR_FIGURE_KIND_SPREAD:
     case SMCR_FIGURE_KIND_LENGTHS:
         reduce_distribution(into, *(smcr_distribution_t *const *)before, scope);
+        break;
+    case SMCR_FIGURE_KIND_TIMES:
+        reduce_times(into, *(smcr_distribution_t *const *)before, scope);
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         reduce_opcodes(into, before, scope);

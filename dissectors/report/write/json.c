@@ -486,6 +486,7 @@ has_value(const smcr_figure_member_t *member, const void *value)
 {
     switch (member->kind) {
     case SMCR_FIGURE_KIND_SPREAD:
+    case SMCR_FIGURE_KIND_TIMES:
     case SMCR_FIGURE_KIND_LENGTHS:
         return smcr_distribution_get(*(smcr_distribution_t *const *)value)->count > 0;
     case SMCR_FIGURE_KIND_OPCODES:
