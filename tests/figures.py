@@ -574,6 +574,7 @@ DUCKDB = {
     "BOOL": "BOOLEAN",
     "TIME": "DECIMAL(20, 9)",
     "OPCODES": "MAP(VARCHAR, UBIGINT)",
+    "TALLY": "MAP(VARCHAR, UBIGINT)",
     "NUMBERS": "UBIGINT[]",
     "TEXTS": "VARCHAR[]",
 }
@@ -588,6 +589,7 @@ OPENSEARCH = {
     "BOOL": "boolean",
     "TIME": "keyword",
     "OPCODES": "object",
+    "TALLY": "object",
     "NUMBERS": "long",
     "TEXTS": "keyword",
 }

@@ -127,11 +127,32 @@ CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),
         DECIMAL(20, 9), "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows"
         UBIGINT[])',
     flow: 'STRUCT("index" UBIGINT, "peer" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_qpn" UBIGINT, "src_qpn_from"
-        VARCHAR, "dst_qpn" UBIGINT, "kind" VARCHAR, "cm" STRUCT("client_state" VARCHAR, "server_state" VARCHAR,
-        "service_id" VARCHAR, "port" UBIGINT, "reject_reason" UBIGINT), "first_frame" UBIGINT, "first_time"
-        DECIMAL(20, 9), "last_frame" UBIGINT, "last_time" DECIMAL(20, 9), "packets" UBIGINT, "bytes" UBIGINT,
-        "payload_bytes" UBIGINT, "cdc_bytes" UBIGINT, "llc_bytes" UBIGINT, "goodput_bytes" UBIGINT, "opcodes"
-        MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT), "nak"
+        VARCHAR, "dst_qpn" UBIGINT, "network" STRUCT("tunnel" VARCHAR, "tunnel_id" UBIGINT, "vlan" UBIGINT,
+        "outer_vlan" UBIGINT), "udp_ports" STRUCT("port" UBIGINT, "packets" UBIGINT)[], "kind" VARCHAR, "cm"
+        STRUCT("client_state" VARCHAR, "server_state" VARCHAR, "service_id" VARCHAR, "port" UBIGINT, "reject_reason"
+        UBIGINT), "first_frame" UBIGINT, "first_time" DECIMAL(20, 9), "last_frame" UBIGINT, "last_time" DECIMAL(20,
+        9), "packets" UBIGINT, "bytes" UBIGINT, "payload_bytes" UBIGINT, "cdc_bytes" UBIGINT, "llc_bytes" UBIGINT,
+        "goodput_bytes" UBIGINT, "opcodes" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT,
+        "ect1" UBIGINT, "ce" UBIGINT), "outer_ce" UBIGINT, "classes" STRUCT("data" STRUCT("packets" UBIGINT, "by_dscp"
+        MAP(VARCHAR, UBIGINT), "by_priority" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT,
+        "ect1" UBIGINT, "ce" UBIGINT), "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce"
+        UBIGINT)), "acknowledgement" STRUCT("packets" UBIGINT, "by_dscp" MAP(VARCHAR, UBIGINT), "by_priority"
+        MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT),
+        "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT)), "cnp" STRUCT("packets"
+        UBIGINT, "by_dscp" MAP(VARCHAR, UBIGINT), "by_priority" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT,
+        "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT), "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1"
+        UBIGINT, "ce" UBIGINT))), "cnp_pacing" STRUCT("flow_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale
+        BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "pair_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram
+        STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive
+        STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "source_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
+        p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
+        "destination_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[])))), "reaction" STRUCT("measured" UBIGINT,
+        "before_bytes" UBIGINT, "before_s" DOUBLE, "after_bytes" UBIGINT, "after_s" DOUBLE), "nak"
         STRUCT("psn_sequence" UBIGINT, "invalid_request" UBIGINT, "remote_access" UBIGINT, "remote_operational"
         UBIGINT, "invalid_rd" UBIGINT), "rnr_nak" UBIGINT, "cnp" UBIGINT, "repeated" UBIGINT, "repeated_after"
         STRUCT("nak" UBIGINT, "icrc" UBIGINT, "rnr" UBIGINT, "read" UBIGINT, "timeout" UBIGINT, "unknown" UBIGINT),
@@ -142,37 +163,37 @@ CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),
         DECIMAL(20, 9), "other_link" UBIGINT, "other_link_frame" UBIGINT, "other_link_time" DECIMAL(20, 9),
         "tcp_frame" UBIGINT, "tcp_time" DECIMAL(20, 9)), "acked_longest" UBIGINT, "stuck" STRUCT("begin_frame"
         UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9), "tries" UBIGINT,
-        "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills"
-        UBIGINT, "still_s" DOUBLE, "longest" STRUCT("begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame"
-        UBIGINT, "end_time" DECIMAL(20, 9))), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
-        p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
-        "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
-        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
-        p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
-        "retry_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram
-        STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive
-        STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective"
-        UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum"
+        "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause"
+        STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s" DOUBLE, "longest" STRUCT("begin_frame" UBIGINT,
+        "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9))), "recovery"
+        STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "nak_to_resend_s" STRUCT("count" UBIGINT, "sum"
         DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99
         DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
-        UBIGINT[]))), "unfilled" UBIGINT), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps"
-        UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT, "not_captured_frame" UBIGINT, "not_captured_time"
-        DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT), "ack_time_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram
-        STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive
-        STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        UBIGINT[]))), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "retry_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
         "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE,
         p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))),
-        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE,
+        "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT,
+        "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE,
         "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count
-        UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "ce_to_cnp_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE,
-        p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
-        UBIGINT[]))))',
+        UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "unfilled" UBIGINT), "late_naks"
+        UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
+        "not_captured_frame" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT,
+        "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT,
+        zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "completion_time_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram
+        STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive
+        STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))), "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max" DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99
+        DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT, positive STRUCT("offset" BIGINT, bucket_counts
+        UBIGINT[]))), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "sum_of_squares" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, histogram STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,
+        positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))))',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

@@ -541,6 +541,24 @@ reduce_opcodes(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *befo
     }
 }
 
+/* Takes the counts of `before` away from those of `*tally`, in a new list. */
+static void
+reduce_tally(smcr_figure_tally_t *tally, const smcr_figure_tally_t *before,
+             wmem_allocator_t *scope)
+{
+    const smcr_figure_tally_t all = *tally;
+
+    *tally = (smcr_figure_tally_t){.length = 0};
+    for (uint32_t i = 0; i < all.length; i++) {
+        smcr_figure_value_count_t rest = all.counts[i];
+        for (uint32_t k = 0; k < before->length; k++)
+            if (before->counts[k].value == rest.value)
+                rest.count = grown(rest.count, before->counts[k].count);
+        if (rest.count)
+            add_to_tally(tally, scope, &rest);
+    }
+}
+
 /* Takes the value `before` of a member away from its value `into`. */
 static void
 reduce_member(const smcr_figure_member_t *member, void *into, const void *before,
@@ -560,6 +578,9 @@ reduce_member(const smcr_figure_member_t *member, void *into, const void *before
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         reduce_opcodes(into, before, scope);
+        break;
+    case SMCR_FIGURE_KIND_TALLY:
+        reduce_tally(into, before, scope);
         break;
     case SMCR_FIGURE_KIND_OBJECT:
         smcr_entry_take_away(into, before, member->of, scope);

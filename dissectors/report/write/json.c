@@ -491,6 +491,8 @@ has_value(const smcr_figure_member_t *member, const void *value)
         return smcr_distribution_get(*(smcr_distribution_t *const *)value)->count > 0;
     case SMCR_FIGURE_KIND_OPCODES:
         return ((const smcr_figure_opcodes_t *)value)->length > 0;
+    case SMCR_FIGURE_KIND_TALLY:
+        return ((const smcr_figure_tally_t *)value)->length > 0;
     case SMCR_FIGURE_KIND_NUMBERS:
         return ((const smcr_figure_numbers_t *)value)->length > 0;
     case SMCR_FIGURE_KIND_TEXTS:
