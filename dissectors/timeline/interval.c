@@ -5,9 +5,6 @@
 
 #include "interval.h"
 
-/* Type of the callback of for_each_piece(), which is called with each piece of a span. */
-typedef void (*piece_sink_t)(void *data, const smcr_interval_piece_t *piece);
-
 /* Of two events, the event with the earlier time; `one` if the times are equal. */
 static smcr_when_t
 earlier(smcr_when_t one, smcr_when_t other)
@@ -242,7 +239,7 @@ holds_at(const smcr_interval_list_t *list, uint32_t *at, uint64_t now, smcr_when
 /* Cuts the span into pieces, at each event at which an interval begins or ends. Calls `sink` with
  * each piece. The whole time of a piece is charged to one part. */
 static void
-for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, piece_sink_t sink,
+for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, smcr_interval_sink_t sink,
                void *data)
 {
     uint32_t at[SMCR_INTERVAL_KINDS] = {0};
@@ -479,6 +476,24 @@ count_settled(const smcr_interval_settled_t *settled, smcr_when_t begin)
 
     counted.division.share[SMCR_INTERVAL_IS_NOTHING] += smcr_interval_length(quiet);
     return counted;
+}
+
+void
+smcr_intervals_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span,
+                          smcr_interval_sink_t sink, void *data)
+{
+    const smcr_interval_settled_t *settled = intervals->settled;
+
+    if (settled && settled->length) {
+        smcr_interval_piece_t quiet = {.interval = {span.begin,
+                                                    settled->pieces[0].interval.begin}};
+        quiet.share[SMCR_INTERVAL_IS_NOTHING] = smcr_interval_length(quiet.interval);
+        sink(data, &quiet);
+        for (uint32_t i = 0; i < settled->length; i++)
+            sink(data, &settled->pieces[i]);
+        span.begin = settled->pieces[settled->length - 1].interval.end;
+    }
+    for_each_piece(intervals, span, sink, data);
 }
 
 smcr_interval_division_t

@@ -176,6 +176,14 @@ smcr_intervals_are_many(const smcr_intervals_t *intervals)
  * the caller must not add an interval that begins before `until`. */
 void smcr_intervals_settle(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_when_t until);
 
+/* A function that takes one piece of time after the other, in ascending order. */
+typedef void (*smcr_interval_sink_t)(void *data, const smcr_interval_piece_t *piece);
+
+/* Calls `sink` with each piece of the time from `span.begin` to `span.end`: first the settled
+ * pieces, some of which are charged to several parts, then pieces of one part each. */
+void smcr_intervals_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span,
+                               smcr_interval_sink_t sink, void *data);
+
 /* Divides the time from `span.begin` to `span.end` among the parts. */
 smcr_interval_division_t smcr_intervals_divide(const smcr_intervals_t *intervals,
                                                smcr_interval_t span);

@@ -1210,18 +1210,23 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
  * part can be proven, SMCR_INTERVAL_IS_FULL_READER: captured packets show that the reader's program
  * had data and did not read them. If the capture is out of order, even this part is not proven. */
 static void
-keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
+keep_what_is_proven(uint64_t *share, smcr_timeline_doubt_t doubt)
 {
-    bool is_reader_proven = doubt == SMCR_TIMELINE_MISSES_MORE;
-
     for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++) {
-        bool is_proven = part == SMCR_INTERVAL_IS_FULL_READER && is_reader_proven;
+        bool is_proven =
+            part == SMCR_INTERVAL_IS_FULL_READER && doubt == SMCR_TIMELINE_MISSES_MORE;
         if (is_proven || part == SMCR_INTERVAL_IS_UNKNOWN)
             continue;
-        division->share[SMCR_INTERVAL_IS_UNKNOWN] += division->share[part];
-        division->share[part] = 0;
+        share[SMCR_INTERVAL_IS_UNKNOWN] += share[part];
+        share[part] = 0;
     }
-    if (!is_reader_proven)
+}
+
+/* If there is a doubt, forgets the longest stretches that are not proven. */
+static void
+keep_proven_stretches(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
+{
+    if (doubt != SMCR_TIMELINE_MISSES_MORE)
         division->longest_reader = (smcr_interval_t){{0}, {0}};
     division->longest_full = division->longest_reader;
     division->longest_retransmission = (smcr_interval_t){{0}, {0}};
@@ -1232,10 +1237,8 @@ keep_what_is_proven(smcr_interval_division_t *division, smcr_timeline_doubt_t do
  * unknown. Otherwise the receiver has acknowledged several packets at once, and the time is a
  * transfer. */
 static void
-divide_maybe_transfer(smcr_interval_division_t *division, bool misses_acks)
+divide_maybe_transfer(uint64_t *share, bool misses_acks)
 {
-    uint64_t *share = division->share;
-
     share[misses_acks ? SMCR_INTERVAL_IS_UNKNOWN : SMCR_INTERVAL_IS_TRANSFER] +=
         share[SMCR_INTERVAL_IS_MAYBE_TRANSFER];
     share[SMCR_INTERVAL_IS_MAYBE_TRANSFER] = 0;
@@ -1259,16 +1262,23 @@ charge_reported(smcr_interval_division_t *division, smcr_interval_t full)
         division->longest_full = full;
 }
 
+/* Whether the first data of the writer may be missing. `misses_last`: packets of the writer after
+ * its last captured packet may be missing. */
+static bool
+misses_first(const smcr_timeline_writer_t *writer, bool misses_last)
+{
+    return writer->misses_first || (misses_last && !writer->last_known.frame);
+}
+
 /* Charges idle time before the first packet to SMCR_INTERVAL_IS_UNKNOWN, since the first data are
  * missing. `time`: length of the time before the first packet, nanoseconds. */
 static void
-doubt_beginning(smcr_interval_division_t *division, uint64_t time)
+doubt_beginning(uint64_t *share, uint64_t time)
 {
-    uint64_t *nothing = &division->share[SMCR_INTERVAL_IS_NOTHING];
-    uint64_t unknown = MIN(*nothing, time);
+    uint64_t unknown = MIN(share[SMCR_INTERVAL_IS_NOTHING], time);
 
-    *nothing -= unknown;
-    division->share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
+    share[SMCR_INTERVAL_IS_NOTHING] -= unknown;
+    share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
 }
 
 /* Copies the intervals. More intervals can be added to the copy, with NULL as scope. free_copy()
@@ -1310,14 +1320,76 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
     smcr_timeline_direction_t found = {
         smcr_intervals_divide(&copy.writer[side].intervals, question->span),
         writer->longest_answer};
-    divide_maybe_transfer(&found.division, copy.misses_acks);
+    divide_maybe_transfer(found.division.share, copy.misses_acks);
     charge_reported(&found.division, (smcr_interval_t){question->full_since, timeline->begun});
-    if (question->missing.doubt)
-        keep_what_is_proven(&found.division, question->missing.doubt);
-    else if (writer->misses_first || (question->missing.last[side] && !writer->last_known.frame))
-        doubt_beginning(&found.division, smcr_interval_length(before));
+    if (question->missing.doubt) {
+        keep_what_is_proven(found.division.share, question->missing.doubt);
+        keep_proven_stretches(&found.division, question->missing.doubt);
+    } else if (misses_first(writer, question->missing.last[side])) {
+        doubt_beginning(found.division.share, smcr_interval_length(before));
+    }
     free_copy(&copy.writer[side].intervals);
     return found;
+}
+
+/* What adapt_piece() needs of the timeline and of the question. */
+typedef struct {
+    const smcr_timeline_pieces_t *pieces; /* receiver of the pieces */
+    smcr_timeline_doubt_t doubt;          /* reason to doubt the whole division */
+    smcr_when_t begun;     /* first packet of the connection */
+    smcr_when_t full_since; /* as in smcr_timeline_question_t */
+    bool misses_acks;      /* acknowledgements may be missing */
+    bool misses_first;     /* the first data of the writer are not captured */
+} adapter_t;
+
+/* Does for a piece what charge_reported() does for the whole time. */
+static void
+charge_reported_in(smcr_interval_piece_t *piece, smcr_interval_t full)
+{
+    smcr_interval_t overlap = {
+        piece->interval.begin.time > full.begin.time ? piece->interval.begin : full.begin,
+        piece->interval.end.time < full.end.time ? piece->interval.end : full.end};
+    uint64_t time = MIN(piece->share[SMCR_INTERVAL_IS_NOTHING], smcr_interval_length(overlap));
+
+    if (!full.begin.frame)
+        return;
+    piece->share[SMCR_INTERVAL_IS_NOTHING] -= time;
+    piece->share[SMCR_INTERVAL_IS_FULL_READER] += time;
+}
+
+/* Passes on a piece, after the doubts of smcr_timeline_divide() are applied to it. `data`: an
+ * adapter_t. */
+static void
+adapt_piece(void *data, const smcr_interval_piece_t *piece)
+{
+    const adapter_t *adapter = data;
+    smcr_interval_piece_t adapted = *piece;
+    smcr_interval_t before = {piece->interval.begin, adapter->begun};
+
+    divide_maybe_transfer(adapted.share, adapter->misses_acks);
+    charge_reported_in(&adapted, (smcr_interval_t){adapter->full_since, adapter->begun});
+    if (adapter->doubt)
+        keep_what_is_proven(adapted.share, adapter->doubt);
+    else if (adapter->misses_first)
+        doubt_beginning(adapted.share, smcr_interval_length(before));
+    adapter->pieces->take(adapter->pieces->data, &adapted);
+}
+
+void
+smcr_timeline_each_piece(const smcr_timeline_t *timeline, int side,
+                         const smcr_timeline_question_t *question,
+                         const smcr_timeline_pieces_t *pieces)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[side];
+    smcr_timeline_t copy = *timeline;
+
+    copy.writer[side].intervals = copy_intervals(&writer->intervals);
+    add_open(&copy, side, question);
+    adapter_t adapter = {pieces, question->missing.doubt, timeline->begun, question->full_since,
+                         copy.misses_acks, misses_first(writer, question->missing.last[side])};
+    smcr_intervals_each_piece(&copy.writer[side].intervals, question->span, adapt_piece,
+                              &adapter);
+    free_copy(&copy.writer[side].intervals);
 }
 
 void

@@ -210,6 +210,18 @@ void smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, u
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                                                const smcr_timeline_question_t *question);
 
+/* A receiver of pieces of time. */
+typedef struct {
+    smcr_interval_sink_t take; /* called with each piece, in ascending order */
+    void *data;                /* first argument of `take` */
+} smcr_timeline_pieces_t;
+
+/* Passes on the pieces of time of the direction that `side` writes: their sum is what
+ * smcr_timeline_divide() returns for the same question. Does not change the timeline. */
+void smcr_timeline_each_piece(const smcr_timeline_t *timeline, int side,
+                              const smcr_timeline_question_t *question,
+                              const smcr_timeline_pieces_t *pieces);
+
 /* Swaps the two sides: the direction of side 0 becomes the direction of side 1, and the direction
  * of side 1 becomes the direction of side 0. */
 void smcr_timeline_flip(smcr_timeline_t *timeline);
