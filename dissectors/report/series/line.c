@@ -1,0 +1,80 @@
+/* Thins the points of a line.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "line.h"
+
+/* Time of the bucket's first point among `low` and `high`. */
+static uint64_t
+begin_of(const smcr_series_bucket_t *bucket)
+{
+    return MIN(bucket->low.when.time, bucket->high.when.time);
+}
+
+/* Time of the bucket's last point among `low` and `high`. */
+static uint64_t
+end_of(const smcr_series_bucket_t *bucket)
+{
+    return MAX(bucket->low.when.time, bucket->high.when.time);
+}
+
+/* Adds the points of `next` to `bucket`, which comes before it. */
+static void
+join(smcr_series_bucket_t *bucket, const smcr_series_bucket_t *next)
+{
+    if (next->low.value < bucket->low.value)
+        bucket->low = next->low;
+    if (next->high.value >= bucket->high.value)
+        bucket->high = next->high;
+    bucket->count += next->count;
+}
+
+/* Joins neighbouring buckets that together span at most the width of the line. */
+static void
+join_neighbours(smcr_series_line_t *line)
+{
+    uint32_t length = 1;
+
+    for (uint32_t i = 1; i < line->length; i++) {
+        smcr_series_bucket_t *last = &line->buckets[length - 1], *next = &line->buckets[i];
+        if (end_of(next) - begin_of(last) <= line->width)
+            join(last, next);
+        else
+            line->buckets[length++] = *next;
+    }
+    line->length = length;
+}
+
+/* Makes sure that the line has memory for one more bucket, and has at most SMCR_SERIES_BUCKETS. */
+static void
+make_room(smcr_series_line_t *line, wmem_allocator_t *scope)
+{
+    if (line->length < line->room)
+        return;
+    if (line->room < SMCR_SERIES_BUCKETS) {
+        line->room = line->room ? 2 * line->room : 8;
+        line->buckets = wmem_realloc(scope, line->buckets, line->room * sizeof *line->buckets);
+        return;
+    }
+    while (line->length > SMCR_SERIES_BUCKETS * 3 / 4) {
+        line->width = 2 * line->width + 1;
+        join_neighbours(line);
+    }
+}
+
+void
+smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope, smcr_series_point_t point)
+{
+    const smcr_series_bucket_t one = {point, point, 1};
+
+    if (line->length && point.when.time < end_of(&line->buckets[line->length - 1]))
+        return;
+    if (line->length &&
+        point.when.time - begin_of(&line->buckets[line->length - 1]) <= line->width) {
+        join(&line->buckets[line->length - 1], &one);
+        return;
+    }
+    make_room(line, scope);
+    line->buckets[line->length++] = one;
+}

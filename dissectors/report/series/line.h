@@ -1,0 +1,47 @@
+/* A line of a picture: points over time, thinned to what a screen can show, in bounded memory.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "state/state.h"
+
+/* A point of a picture. */
+typedef struct {
+    smcr_when_t when; /* frame and time */
+    uint64_t value;   /* position in a byte stream, bytes */
+} smcr_series_point_t;
+
+/* Neighbouring points: the lowest and the highest of them, so that no spike is lost. Of points with
+ * equal values, `low` is the first one and `high` is the last one. */
+typedef struct {
+    smcr_series_point_t low;  /* point with the lowest value */
+    smcr_series_point_t high; /* point with the highest value */
+    uint32_t count;           /* number of points */
+} smcr_series_bucket_t;
+
+/* Maximum number of buckets of a line. */
+#define SMCR_SERIES_BUCKETS 256
+
+/* A line: its buckets, in the order of their times. All zeros: it has no points. */
+typedef struct {
+    smcr_series_bucket_t *buckets; /* array of the buckets; NULL: none */
+    uint32_t length;               /* number of buckets */
+    uint32_t room;                 /* number of buckets for which `buckets` has memory */
+    uint64_t width;                /* a bucket spans at most this time, nanoseconds */
+} smcr_series_line_t;
+
+/* Adds a point to the line. A point whose time is before the last bucket is not added: the clock of
+ * the capture went back. If the line is full, its width is doubled until a quarter of its buckets
+ * is free; a time without points takes no bucket. Memory is allocated in `scope`. */
+void smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope,
+                          smcr_series_point_t point);
+
+/* Returns the highest value of the line; 0: the line has no points, or only the value 0. A line of
+ * positions does not fall, so this is its last value. */
+static inline uint64_t
+smcr_series_line_last(const smcr_series_line_t *line)
+{
+    return line->length ? line->buckets[line->length - 1].high.value : 0;
+}

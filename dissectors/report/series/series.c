@@ -1,0 +1,443 @@
+/* Takes packets into the pictures of connections and flows.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "series.h"
+
+/* ---- beginning and end ---- */
+
+smcr_series_t *
+smcr_series_new(void)
+{
+    return g_new0(smcr_series_t, 1);
+}
+
+void
+smcr_series_empty(smcr_series_t *series)
+{
+    GHashTable *chosen = series->chosen;
+
+    if (series->scope)
+        wmem_destroy_allocator(series->scope);
+    *series = (smcr_series_t){.chosen = chosen};
+}
+
+void
+smcr_series_free(smcr_series_t *series)
+{
+    smcr_series_empty(series);
+    if (series->chosen)
+        g_hash_table_destroy(series->chosen);
+    g_free(series);
+}
+
+void
+smcr_series_choose(smcr_series_t *series, uint64_t stream)
+{
+    if (!series->chosen)
+        series->chosen = g_hash_table_new(g_direct_hash, g_direct_equal);
+    g_hash_table_add(series->chosen, GUINT_TO_POINTER((unsigned)stream + 1));
+}
+
+/* Returns the memory pool of the pictures. */
+static wmem_allocator_t *
+scope_of(smcr_series_t *series)
+{
+    if (!series->scope)
+        series->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    return series->scope;
+}
+
+/* ---- connections ---- */
+
+/* Returns the connection's pictures; NULL: it has none so far. */
+static smcr_series_conn_t *
+find_conn(const smcr_series_t *series, const smcr_conn_t *conn)
+{
+    for (uint32_t i = 0; i < series->conn_count; i++)
+        if (series->conn[i]->conn == conn)
+            return series->conn[i];
+    return NULL;
+}
+
+/* Whether a connection without pictures gets some. */
+static bool
+is_wanted(const smcr_series_t *series, const smcr_conn_t *conn)
+{
+    if (series->conn_count == SMCR_SERIES_CONNS)
+        return false;
+    return !series->chosen ||
+           g_hash_table_contains(series->chosen, GUINT_TO_POINTER(conn->index + 1));
+}
+
+/* Swaps the directions if the state has swapped the sides of the connection. */
+static void
+follow_sides(smcr_series_conn_t *pictures)
+{
+    const smcr_series_direction_t first = pictures->direction[0];
+
+    if (pictures->sides_swapped == pictures->conn->sides_swapped)
+        return;
+    pictures->sides_swapped = pictures->conn->sides_swapped;
+    pictures->direction[0] = pictures->direction[1];
+    pictures->direction[1] = first;
+}
+
+/* Returns the pictures of the packet's connection; NULL: it gets none. */
+static smcr_series_conn_t *
+conn_of(smcr_series_t *series, const smcr_conn_t *conn)
+{
+    smcr_series_conn_t *pictures = find_conn(series, conn);
+
+    if (!pictures && is_wanted(series, conn)) {
+        pictures = wmem_new0(scope_of(series), smcr_series_conn_t);
+        pictures->conn = conn;
+        pictures->sides_swapped = conn->sides_swapped;
+        pictures->direction[0].scope = pictures->direction[1].scope = series->scope;
+        series->conn[series->conn_count++] = pictures;
+    }
+    if (pictures)
+        follow_sides(pictures);
+    return pictures;
+}
+
+static void
+add_line(smcr_series_direction_t *direction, smcr_series_line_id_t line,
+         smcr_series_point_t point)
+{
+    if (point.value >= smcr_series_line_last(&direction->line[line]))
+        smcr_series_line_add(&direction->line[line], direction->scope, point);
+}
+
+/* Adds a mark at the position up to which the writer has written. */
+static void
+add_mark(smcr_series_direction_t *direction, smcr_series_mark_id_t mark, smcr_when_t when)
+{
+    uint64_t written = smcr_series_line_last(&direction->line[SMCR_SERIES_written]);
+
+    smcr_series_line_add(&direction->mark[mark], direction->scope,
+                         (smcr_series_point_t){when, written});
+}
+
+/* Adds the acknowledgements that packets of the direction have got: from the oldest packet to the
+ * first one without acknowledgement. */
+static void
+add_acknowledged(smcr_series_direction_t *direction)
+{
+    while (direction->pending_count) {
+        const smcr_series_pending_t *oldest = &direction->pending[direction->pending_first];
+        const smcr_ack_t *ack = oldest->place->acked;
+        if (!ack)
+            return;
+        add_line(direction, SMCR_SERIES_acknowledged,
+                 (smcr_series_point_t){smcr_ack_when(ack), oldest->end});
+        direction->pending_first = (direction->pending_first + 1) % SMCR_SERIES_PENDING;
+        direction->pending_count--;
+    }
+}
+
+/* Lets the packet wait for its acknowledgement. */
+static void
+await_ack(smcr_series_direction_t *direction, const smcr_place_t *place, uint64_t end)
+{
+    if (direction->pending_count == SMCR_SERIES_PENDING) {
+        direction->pending_first = (direction->pending_first + 1) % SMCR_SERIES_PENDING;
+        direction->pending_count--;
+    }
+    uint32_t at = (direction->pending_first + direction->pending_count) % SMCR_SERIES_PENDING;
+    direction->pending[at] = (smcr_series_pending_t){place, end};
+    direction->pending_count++;
+}
+
+/* Adds the end of the receive buffer: `consumed` and the size of the buffer. */
+static void
+add_edge(smcr_series_conn_t *pictures, int writer,
+         smcr_series_point_t consumed)
+{
+    uint32_t room = smcr_ring_room(&pictures->conn->side[!writer].in.ring);
+
+    consumed.value += room;
+    if (room)
+        add_line(&pictures->direction[writer], SMCR_SERIES_edge, consumed);
+}
+
+/* Takes an RDMA WRITE packet. Before the reader's first message, its buffer is empty: it ends at
+ * its size. */
+static void
+take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
+{
+    const smcr_place_t *place = packet->record->write_location;
+    int writer = packet->record->sender;
+    smcr_series_direction_t *direction = &pictures->direction[writer];
+
+    if (!place)
+        return;
+    smcr_stream_range_t range = smcr_place_range(place);
+    uint64_t end = range.position + place->length;
+    if (!range.known)
+        return;
+    if (!direction->line[SMCR_SERIES_edge].length && !range.position)
+        add_edge(pictures, writer, (smcr_series_point_t){packet->when, 0});
+    add_line(direction, SMCR_SERIES_written, (smcr_series_point_t){packet->when, end});
+    await_ack(direction, place, end);
+}
+
+/* Takes a CDC message: its sender announces what it has written, and reports what it has read. */
+static void
+take_cdc(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
+{
+    const smcr_record_cdc_t *cdc = packet->record->cdc_analysis;
+    int sender = packet->record->sender;
+
+    if (!cdc)
+        return;
+    if (cdc->has_announced)
+        add_line(&pictures->direction[sender], SMCR_SERIES_announced,
+                 (smcr_series_point_t){packet->when, cdc->announced});
+    if (cdc->has_consumed) {
+        smcr_series_point_t consumed = {packet->when, cdc->consumed};
+        add_line(&pictures->direction[!sender], SMCR_SERIES_read, consumed);
+        add_edge(pictures, !sender, consumed);
+    }
+    if (cdc->urgent)
+        add_mark(&pictures->direction[sender], SMCR_SERIES_urgent, packet->when);
+}
+
+/* Adds the marks of a packet of the connection. A retransmission of a WRITE is marked at its own
+ * position. */
+static void
+mark_packet(smcr_series_direction_t *direction, const smcr_series_packet_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    const smcr_place_t *place = record->write_location;
+    smcr_stream_range_t range = {.known = false};
+
+    if (direction->link && record->link != direction->link &&
+        smcr_record_has_event(record, SMCR_EVENT_conn_moved))
+        add_mark(direction, SMCR_SERIES_failover, packet->when);
+    if (packet->roce->has_ecn && packet->roce->ecn == SMCR_WIRE_ECN_CE)
+        add_mark(direction, SMCR_SERIES_ce, packet->when);
+    if (record->order != SMCR_FLOW_IS_RETRANSMISSION)
+        return;
+    if (place)
+        range = smcr_place_range(place);
+    if (range.known)
+        smcr_series_line_add(&direction->mark[SMCR_SERIES_retransmission], direction->scope,
+                             (smcr_series_point_t){packet->when, range.position + place->length});
+    else
+        add_mark(direction, SMCR_SERIES_retransmission, packet->when);
+}
+
+static void
+take_conn(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
+{
+    smcr_series_direction_t *direction = &pictures->direction[packet->record->sender];
+
+    add_acknowledged(&pictures->direction[0]);
+    add_acknowledged(&pictures->direction[1]);
+    mark_packet(direction, packet);
+    direction->link = packet->record->link;
+    if (packet->record->kind == SMCR_RECORD_WRITE)
+        take_write(pictures, packet);
+    else
+        take_cdc(pictures, packet);
+}
+
+/* ---- links ---- */
+
+/* The mark that a packet puts into the pictures of all connections on its link, and whether the
+ * mark concerns what the packet's sender writes, or what its receiver writes. */
+typedef struct {
+    smcr_series_mark_id_t mark; /* SMCR_SERIES_MARK_COUNT: no mark */
+    bool of_receiver;           /* the mark concerns what the receiver of the packet writes */
+} link_mark_t;
+
+static link_mark_t
+link_mark_of(const smcr_series_packet_t *packet)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+    unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+
+    if (roce->opcode == SMCR_IB_CNP)
+        return (link_mark_t){SMCR_SERIES_cnp, true};
+    if (roce->opcode == SMCR_RC_ACK && roce->has_aeth && kind == SMCR_IB_SYNDROME_NAK)
+        return (link_mark_t){SMCR_SERIES_nak, true};
+    if (roce->opcode == SMCR_RC_ACK && roce->has_aeth && kind == SMCR_IB_SYNDROME_RNR_NAK)
+        return (link_mark_t){SMCR_SERIES_rnr, true};
+    if (packet->record->missing_before)
+        return (link_mark_t){SMCR_SERIES_gap, false};
+    return (link_mark_t){SMCR_SERIES_MARK_COUNT, false};
+}
+
+/* Whether both sides of the connection have closed before the frame. */
+static bool
+has_ended(const smcr_conn_t *conn, uint32_t frame)
+{
+    for (int side = 0; side < 2; side++) {
+        const smcr_conn_side_t *each = &conn->side[side];
+        uint32_t end = each->closed_frame ? each->closed_frame : each->abort_frame;
+        if (!end || end >= frame)
+            return false;
+    }
+    return true;
+}
+
+/* Marks the open connections that have sent on the packet's link. */
+static void
+take_link(smcr_series_t *series, const smcr_series_packet_t *packet)
+{
+    link_mark_t found = link_mark_of(packet);
+    int writer = found.of_receiver ? !packet->record->sender : packet->record->sender;
+
+    for (uint32_t i = 0; found.mark < SMCR_SERIES_MARK_COUNT && i < series->conn_count; i++) {
+        follow_sides(series->conn[i]);
+        smcr_series_direction_t *direction = &series->conn[i]->direction[writer];
+        if (direction->link == packet->record->link &&
+            !has_ended(series->conn[i]->conn, packet->when.frame))
+            add_mark(direction, found.mark, packet->when);
+    }
+}
+
+void
+smcr_series_take(smcr_series_t *series, const smcr_series_packet_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_series_conn_t *pictures;
+
+    if (!record->link || record->sender < 0 || record->order == SMCR_FLOW_IS_COPY)
+        return;
+    take_link(series, packet);
+    if (!record->conn || record->kind == SMCR_RECORD_ACK)
+        return;
+    pictures = conn_of(series, record->conn);
+    if (pictures)
+        take_conn(pictures, packet);
+}
+
+smcr_series_conn_t *
+smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn)
+{
+    smcr_series_conn_t *pictures = find_conn(series, conn);
+
+    if (!pictures)
+        return NULL;
+    follow_sides(pictures);
+    add_acknowledged(&pictures->direction[0]);
+    add_acknowledged(&pictures->direction[1]);
+    return pictures;
+}
+
+/* ---- lanes ---- */
+
+/* Whether both pieces are charged to the same single part. */
+static bool
+is_one_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
+{
+    uint64_t length = smcr_interval_length(one->interval);
+
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+        if (one->share[part] == length)
+            return other->share[part] == smcr_interval_length(other->interval);
+    return false;
+}
+
+void
+smcr_series_add_lane(void *data, const smcr_interval_piece_t *piece)
+{
+    smcr_series_direction_t *direction = data;
+    smcr_interval_piece_t *last =
+        direction->lane_count ? &direction->lanes[direction->lane_count - 1] : NULL;
+
+    if (!smcr_interval_length(piece->interval))
+        return;
+    if (last && is_one_part(last, piece)) {
+        last->interval.end = piece->interval.end;
+        for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
+            last->share[part] += piece->share[part];
+        return;
+    }
+    if (direction->lane_count == direction->lane_room) {
+        direction->lane_room = 2 * direction->lane_room + 16;
+        direction->lanes = wmem_realloc(direction->scope, direction->lanes,
+                                        direction->lane_room * sizeof *direction->lanes);
+    }
+    direction->lanes[direction->lane_count++] = *piece;
+}
+
+/* ---- flows ---- */
+
+#define FIRST_WIDTH 1000 /* length of a bin of the first packets, nanoseconds */
+
+/* Returns the flow; makes it if there is room. NULL: the flow has no pictures. */
+static smcr_series_flow_t *
+flow_of(smcr_series_t *series, const void *key)
+{
+    for (uint32_t i = 0; i < series->flow_count; i++)
+        if (series->flow[i]->key == key)
+            return series->flow[i];
+    if (series->flow_count == SMCR_SERIES_FLOWS)
+        return NULL;
+    smcr_series_flow_t *flow = wmem_new0(scope_of(series), smcr_series_flow_t);
+    flow->key = key;
+    flow->number = UINT64_MAX;
+    series->flow[series->flow_count++] = flow;
+    return flow;
+}
+
+/* Doubles the width of the bins of all flows: each bin takes in its neighbour. */
+static void
+widen(smcr_series_t *series)
+{
+    series->width *= 2;
+    for (uint32_t i = 0; i < series->flow_count; i++) {
+        smcr_series_bin_t *bin = series->flow[i]->bin;
+        for (unsigned at = 0; at < SMCR_SERIES_BINS; at += 2) {
+            const smcr_series_bin_t one = bin[at], other = bin[at + 1];
+            bin[at / 2] = (smcr_series_bin_t){
+                one.bytes + other.bytes, one.packets + other.packets,
+                one.retransmissions + other.retransmissions, one.ce + other.ce,
+                one.cnp + other.cnp};
+        }
+        memset(bin + SMCR_SERIES_BINS / 2, 0, sizeof *bin * SMCR_SERIES_BINS / 2);
+    }
+}
+
+/* Returns the number of the bin of `time`. A time before the first packet's counts as that. */
+static uint64_t
+bin_of(smcr_series_t *series, uint64_t time)
+{
+    if (!series->width) {
+        series->width = FIRST_WIDTH;
+        series->begin = time;
+    }
+    uint64_t since = time > series->begin ? time - series->begin : 0;
+    while (since / series->width >= SMCR_SERIES_BINS)
+        widen(series);
+    return since / series->width;
+}
+
+void
+smcr_series_take_flow(smcr_series_t *series, const void *key, const smcr_series_packet_t *packet)
+{
+    smcr_series_flow_t *flow = flow_of(series, key);
+
+    if (!flow)
+        return;
+    smcr_series_bin_t *bin = &flow->bin[bin_of(series, packet->when.time)];
+    bin->packets++;
+    if (!key)
+        return;
+    bin->bytes += packet->roce->length;
+    bin->retransmissions += packet->record->order == SMCR_FLOW_IS_RETRANSMISSION;
+    bin->ce += packet->roce->has_ecn && packet->roce->ecn == SMCR_WIRE_ECN_CE;
+    bin->cnp += packet->roce->opcode == SMCR_IB_CNP;
+}
+
+void
+smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t number)
+{
+    for (uint32_t i = 0; i < series->flow_count; i++)
+        if (series->flow[i]->key == key)
+            series->flow[i]->number = number;
+}
