@@ -15,6 +15,7 @@ smcr_preferences_t smcr_preferences = {
     .check_icrc = false,
     .roce = false,
     .findings = false,
+    .anonymous = false,
     .link_speed = 0,
 };
 
@@ -51,6 +52,10 @@ static const struct {
      "Show the findings of the report in their frames (smcr.finding), also without a display "
      "filter or colour rule with this field while the file is read",
      &smcr_preferences.findings},
+    {"anonymous", "Make reports anonymous",
+     "In reports, tables and pages, replace addresses, host names, EIDs and peer IDs by others. "
+     "Equal ones have equal replacements",
+     &smcr_preferences.anonymous},
     {"strict", "Report doubtful and harmless breaches, too",
      "Also raise expert items for harmless breaches of RFC 7609, and for doubtful ones that "
      "missing packets may explain",

@@ -24,6 +24,7 @@ typedef struct {
     compat_pref_bool roce;            /* RoCE packets that are not SMC-R are analysed, too */
     compat_pref_bool findings;        /* the first pass finds the frames of findings, even if nobody
                                          asks for smcr.finding so far */
+    compat_pref_bool anonymous;       /* reports replace what identifies hosts */
     compat_pref_bool builtin_too;     /* Wireshark's own dissector `smc` also shows each message, so
                                          that its filters work */
     unsigned link_speed;              /* speed of the captured links, Gbit/s; 0: not known */

@@ -242,7 +242,7 @@ typedef struct {
     const smcr_collect_t *collection; /* the collection of which the report is made */
     bool has_rmbs;          /* the report has the RMBs of link groups */
     wmem_map_t *named_rmbs; /* RMBs that CLC messages name: smcr_rmb_t -> named_t */
-    const smcr_figure_maker_t *rmb_maker; /* makes the entries of RMBs */
+    smcr_figure_maker_t *rmb_maker; /* makes the entries of RMBs */
     wmem_allocator_t *scope; /* memory pool of the report */
 } reporter_t;
 

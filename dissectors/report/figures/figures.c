@@ -294,6 +294,8 @@ smcr_figure_make(const smcr_figure_maker_t *maker, const void *source)
     wmem_free_all(maker->scope);
     smcr_entry_clear(maker->entry, maker->description);
     maker->make(maker, maker->entry, source);
+    if (maker->names)
+        maker->replace(maker->names, maker->scope, maker->entry, maker->description);
     return maker->entry;
 }
 

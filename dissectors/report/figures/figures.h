@@ -157,6 +157,7 @@ typedef struct {
 
 typedef struct smcr_figure_description smcr_figure_description_t;
 typedef struct smcr_figure_maker smcr_figure_maker_t;
+typedef struct smcr_figure_names smcr_figure_names_t;
 
 /* Fills in the cleared entry from its source. Memory is allocated in `maker->scope`. */
 typedef void smcr_figure_make_t(const smcr_figure_maker_t *maker, void *entry, const void *source);
@@ -170,6 +171,10 @@ struct smcr_figure_maker {
     const void *context;     /* what `make` needs besides the source; NULL: nothing */
     void *entry;             /* the entry that was made last */
     wmem_allocator_t *scope; /* memory pool of this entry; emptied before the next one is made */
+    smcr_figure_names_t *names; /* replacements of what identifies hosts; NULL: none */
+    /* smcr_figure_names_apply(); set with `names` */
+    void (*replace)(smcr_figure_names_t *names, wmem_allocator_t *scope, void *entry,
+                    const smcr_figure_description_t *description);
 };
 
 /* Returns a maker, allocated in `scope`. */
@@ -183,7 +188,7 @@ void *smcr_figure_make(const smcr_figure_maker_t *maker, const void *source);
 /* A list of entries. */
 typedef struct {
     void **entries;  /* pointers to the entries, or to the sources of `maker`; NULL: none */
-    const smcr_figure_maker_t *maker; /* makes the entries; NULL: the list has all its entries */
+    smcr_figure_maker_t *maker; /* makes the entries; NULL: the list has all its entries */
     uint32_t length;    /* number of entries, without the entry that `rest` announces */
     uint32_t room : 31; /* number of pointers that are allocated */
     uint32_t rest : 1;  /* 1: one more entry, after the last one, has what belongs to no other
@@ -458,6 +463,21 @@ typedef struct {
                                                     frames */
     uint32_t occurrence_count; /* number of `occurrences` */
 } smcr_figure_notice_t;
+
+/* ---- what identifies hosts ---- */
+
+/* Returns an empty list of replacements, allocated in `scope`. */
+smcr_figure_names_t *smcr_figure_names_new(wmem_allocator_t *scope);
+
+/* Replaces addresses, MAC addresses, host names, EIDs, peer IDs and the user's filter in an entry
+ * and all entries within it. Equal texts have equal replacements. Texts are allocated in `scope`,
+ * or live as long as `names`. */
+void smcr_figure_names_apply(smcr_figure_names_t *names, wmem_allocator_t *scope, void *entry,
+                             const smcr_figure_description_t *description);
+
+/* Returns the text with all addresses replaced, allocated in `scope`. */
+const char *smcr_figure_names_replace(smcr_figure_names_t *names, wmem_allocator_t *scope,
+                                      const char *text);
 
 /* ---- addresses and numbers as a report writes them ---- */
 
