@@ -32,6 +32,7 @@ OTHERS = "RoCE that is not analysed is counted as the bytes have it"
 PAUSES = "Pauses of Ethernet and the flows that stand still are those of the bytes"
 RECOVERY = "Flows recover from loss and disorder as a reader of the bytes says"
 CLASSES = "VLANs and tunnels keep RDMA flows apart; classes and ports are those of the bytes"
+PAGE = "The page shows the JSON's numbers and the wire's positions, and runs only its own script"
 HEALTHY = "A healthy capture has nothing above CHAT, and no stock colour"
 RULES = "A broken rule is told of where it is broken"
 EXCHANGES = "Requests, responses and steps of CLC find each other"
@@ -920,8 +921,8 @@ EVERY = [
             "a-writer-without-packets-writes-nothing",
             "dissectors/timeline/writer.c",
             "unit/test_timeline.c",
-            "(question->missing.last[side] && !writer->last_known.frame))",
-            "(question->missing.last[side] && writer->last_known.frame))",
+            "return writer->misses_first || (misses_last && !writer->last_known.frame);",
+            "return writer->misses_first || (misses_last && writer->last_known.frame);",
         ),
         (
             TRUTHS,
@@ -1148,6 +1149,38 @@ EVERY = [
             "facts/test_report.py::test_filter_with_commas",
             "return rest[0] == ',' && rest[1] ? rest + 1 : NULL;",
             "return rest[0] == ',' && rest[1] ? strrchr(rest, ',') + 1 : NULL;",
+        ),
+        (
+            PAGE,
+            "text-ends-the-block",
+            "dissectors/report/page/page.c",
+            "facts/test_page.py::test_only_its_own_scripts_run",
+            'g_string_append(html, "\\\\u003c");',
+            "g_string_append_c(html, *end);",
+        ),
+        (
+            PAGE,
+            "edge-is-where-the-reader-is",
+            "dissectors/report/series/series.c",
+            "facts/test_page.py::test_lines_are_those_of_the_cursors",
+            "    consumed.value += room;\n",
+            "",
+        ),
+        (
+            PAGE,
+            "address-stays",
+            "dissectors/report/figures/anonymous.c",
+            "facts/test_page.py::test_anonymous_reports_differ_in_names_only",
+            "        return replacement_of(names, text, kind_of_all);",
+            "        return text;",
+        ),
+        (
+            PAGE,
+            "spike-is-lost",
+            "dissectors/report/series/line.c",
+            "unit/test_series.c",
+            "next->high.value >= bucket->high.value",
+            "next->high.when.time < bucket->high.when.time",
         ),
         (
             HOSTILE,

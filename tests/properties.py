@@ -18,6 +18,10 @@ PROPERTIES = [
         ["facts/test_netlink.py"],
     ),
     (
+        "The page shows the JSON's numbers and the wire's positions, and runs only its own script",
+        ["facts/test_page.py"],
+    ),
+    (
         "Pauses of Ethernet and the flows that stand still are those of the bytes",
         ["facts/test_pause.py"],
     ),

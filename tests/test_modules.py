@@ -28,6 +28,7 @@ PLAIN = (
     "application",
     "report/histogram",
     "report/figures",
+    "report/series",
     "report/congestion",
     "report/others",
     "report/classes",

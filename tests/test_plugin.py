@@ -127,6 +127,7 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
         "smcr,directions",
         "smcr,fabric",
         "smcr,fallbacks",
+        "smcr,html",
         "smcr,json",
         "smcr,links",
         "smcr,report",

@@ -1,9 +1,9 @@
-/* Two ways to ask for a report. On the command line: -z smcr,report and -z smcr,json, each with an
- * optional display filter after another comma; -z smcr,lines, with options (lines/). In Wireshark:
- * a window, which is drawn anew while packets come in. In the window one finding is chosen, and has
- * a mark. Buttons choose another finding, go to the frame of the chosen finding, and apply or copy
- * its display filter. So the page in the window does without the filters. Another button opens a
- * report of the displayed packets.
+/* Two ways to ask for a report. On the command line: -z smcr,report, -z smcr,json and -z smcr,html,
+ * each with an optional display filter after another comma; -z smcr,lines, with options (lines/). In
+ * Wireshark: a window, which is drawn anew while packets come in. In the window one finding is
+ * chosen, and has a mark. Buttons choose another finding, go to the frame of the chosen finding, and
+ * apply or copy its display filter. So the page in the window does without the filters. Another
+ * button opens a report of the displayed packets.
  *
  * Wireshark may destroy a window before its buttons, and a dialog may exist longer than both. So
  * buttons and dialogs own the memory that they need.
@@ -13,6 +13,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "compat.h" /* must precede the headers of Wireshark */
 
@@ -23,10 +24,13 @@
 #include "host/host.h"
 #include "lines/lines.h"
 #include "listen/listeners.h"
+#include "page/page.h"
+#include "save_page.h"
 #include "write/output.h"
 
 #define TEXT_OPTION "smcr,report"
 #define JSON_OPTION "smcr,json"
+#define HTML_OPTION "smcr,html"
 #define MENU "SMC-R Report"
 #define TITLE "SMC-R report"
 #define FILE_NAME "smcr-report.txt"
@@ -48,6 +52,8 @@ typedef struct {
     GString *text;   /* text of the report, which the window shows */
     GArray *targets; /* frame and display filter of each finding; element finding_target_t */
     unsigned chosen; /* index of the chosen finding */
+    char *filter;    /* display filter of the report; NULL: all packets */
+    smcr_series_t *choice; /* connections that get pictures if the page is saved; no pictures */
 } window_t;
 
 static void
@@ -113,6 +119,8 @@ draw(const smcr_entry_report_t *report, void *context)
     if (window->chosen >= window->targets->len)
         window->chosen = 0;
     wmem_destroy_allocator(scope);
+    smcr_html_choose(window->choice, report);
+    smcr_report_end_page();
     show(window);
 }
 
@@ -201,29 +209,67 @@ report_displayed(funnel_text_window_t *shown _U_, void *data _U_)
     return TRUE;
 }
 
-/* Saves the text of the report in a file. Called when the user closes the dialog. `answers`: the
- * name of the file that the user has entered; NULL: the user has cancelled the dialog. */
+/* What a dialog saves. */
+typedef struct {
+    char *text;            /* text of the report */
+    char *filter;          /* display filter of the report; NULL: all packets */
+    smcr_series_t *choice; /* connections that get pictures in a page */
+} savable_t;
+
 static void
-save_as(char **answers, void *text)
+free_savable(void *data)
 {
-    if (answers && answers[0] && g_file_test(answers[0], G_FILE_TEST_EXISTS))
-        report_write_failure(answers[0], EEXIST);
-    else if (answers && answers[0] && !g_file_set_contents(answers[0], text, -1, NULL))
-        report_write_failure(answers[0], errno);
+    savable_t *savable = data;
+
+    g_free(savable->text);
+    g_free(savable->filter);
+    smcr_series_free(savable->choice);
+    g_free(savable);
+}
+
+/* Saves the report in a file: as a page if the name ends with ".html", else as text. Called when
+ * the user closes the dialog. `answers`: the name of the file that the user has entered; NULL: the
+ * user has cancelled the dialog. */
+static void
+save_as(char **answers, void *data)
+{
+    const savable_t *savable = data;
+    const char *path = answers && answers[0] && answers[0][0] ? answers[0] : NULL;
+
+    if (path && g_file_test(path, G_FILE_TEST_EXISTS))
+        report_write_failure(path, EEXIST);
+    else if (path && g_str_has_suffix(path, ".html"))
+        smcr_report_save_page(path, savable->filter, savable->choice);
+    else if (path && !g_file_set_contents(path, savable->text, -1, NULL))
+        report_write_failure(path, errno);
     g_strfreev(answers);
 }
 
-/* Opens a dialog that asks for the name of a file. The dialog owns a copy of the report's text. */
+/* Opens a dialog that asks for the name of a file. The dialog owns a copy of what it saves. */
 static compat_button_bool
 save(funnel_text_window_t *shown _U_, void *data)
 {
     const funnel_ops_t *ops = funnel_get_funnel_ops();
     char *path = g_build_filename(g_get_home_dir(), FILE_NAME, NULL);
-    const char *names[] = {"File", NULL}, *values[] = {path, NULL};
+    const char *names[] = {"File (.html: page with pictures)", NULL}, *values[] = {path, NULL};
+    const window_t *window = data;
+    savable_t *savable = g_new0(savable_t, 1);
 
-    ops->new_dialog(ops->ops_id, TITLE, names, values, save_as,
-                    g_strdup(((window_t *)data)->text->str), g_free);
+    savable->text = g_strdup(window->text->str);
+    savable->filter = g_strdup(window->filter);
+    savable->choice = smcr_series_new();
+    smcr_series_choose_same(savable->choice, window->choice);
+    ops->new_dialog(ops->ops_id, TITLE, names, values, save_as, savable, free_savable);
     g_free(path);
+    return TRUE;
+}
+
+static compat_button_bool
+open_as_page(funnel_text_window_t *shown _U_, void *data)
+{
+    const window_t *window = data;
+
+    smcr_report_open_page(window->filter, window->choice);
     return TRUE;
 }
 
@@ -239,6 +285,7 @@ add_buttons(const funnel_ops_t *ops, window_t *window)
                    {"Apply Filter", apply_filter},
                    {"Copy Filter", copy_filter},
                    {"Displayed Only", report_displayed},
+                   {"Open as Page", open_as_page},
                    {"Save As…", save}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(buttons); i++) {
@@ -261,6 +308,8 @@ closed(void *data)
         smcr_listeners_free(window->listeners);
     g_array_free(window->targets, TRUE);
     g_string_free(window->text, TRUE);
+    g_free(window->filter);
+    smcr_series_free(window->choice);
     g_free(window);
 }
 
@@ -277,6 +326,8 @@ open_window(const char *filter)
         return false;
     window_t *window = g_new0(window_t, 1);
     window->text = g_string_new(NULL);
+    window->filter = g_strdup(filter);
+    window->choice = smcr_series_new();
     window->targets = g_array_new(TRUE, FALSE, sizeof(finding_target_t));
     g_array_set_clear_func(window->targets, free_target);
     window->listeners = smcr_listeners_new(filter, draw, window, &error);
@@ -318,6 +369,27 @@ print_json(const smcr_entry_report_t *report, void *context _U_)
     smcr_json_write(stdout, report);
 }
 
+/* Chooses the connections of which the page has pictures, after the first pass. */
+static void
+choose_connections(const smcr_entry_report_t *report, void *series)
+{
+    smcr_html_choose(series, report);
+}
+
+/* Prints the page. Without stdout the page is lost, so the program ends with an error. */
+static void
+print_html(const smcr_entry_report_t *report, void *series)
+{
+    GString *html = g_string_new(NULL);
+
+    smcr_html_append(html, report, series);
+    if (fwrite(html->str, 1, html->len, stdout) != html->len || fflush(stdout)) {
+        fprintf(stderr, "Couldn't write the page: %s\n", g_strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+    g_string_free(html, TRUE);
+}
+
 /* Returns the display filter that `argument` has after `option` and a comma; NULL: no filter.
  * `argument`: the argument of -z. */
 static const char *
@@ -329,18 +401,18 @@ filter_of(const char *argument, const char *option)
 }
 
 /* Registers the listeners of a report on the command line. `print`: writes the report to stdout
- * when all packets have been read. Returns false, and prints an error, if the filter has a syntax
- * error. */
-static bool
-begin(const char *filter, const char *option, smcr_listeners_draw_t *print)
+ * when all packets have been read; `context`: its second argument. Returns NULL, and prints an
+ * error, if the filter has a syntax error. */
+static smcr_listeners_t *
+begin(const char *filter, const char *option, smcr_listeners_draw_t *print, void *context)
 {
     char *error = NULL;
+    smcr_listeners_t *listeners = smcr_listeners_new(filter, print, context, &error);
 
-    if (smcr_listeners_new(filter, print, NULL, &error))
-        return true;
-    fprintf(stderr, "Couldn't register %s: %s\n", option, error);
+    if (!listeners)
+        fprintf(stderr, "Couldn't register %s: %s\n", option, error);
     g_free(error);
-    return false;
+    return listeners;
 }
 
 /* Handles -z smcr,report: opens a window if the program has windows, else prints text. The
@@ -350,13 +422,30 @@ begin_text(const char *argument, void *data _U_)
 {
     const char *filter = filter_of(argument, TEXT_OPTION);
 
-    compat_end_stat_init(open_window(filter) || begin(filter, TEXT_OPTION, print_text));
+    compat_end_stat_init(open_window(filter) || begin(filter, TEXT_OPTION, print_text, NULL));
 }
 
 static compat_stat_result
 begin_json(const char *argument, void *data _U_)
 {
-    compat_end_stat_init(begin(filter_of(argument, JSON_OPTION), JSON_OPTION, print_json));
+    compat_end_stat_init(begin(filter_of(argument, JSON_OPTION), JSON_OPTION, print_json, NULL));
+}
+
+/* Handles -z smcr,html. The pictures exist until the program ends. */
+static compat_stat_result
+begin_html(const char *argument, void *data _U_)
+{
+    smcr_series_t *series = smcr_series_new();
+    smcr_listeners_t *listeners =
+        begin(filter_of(argument, HTML_OPTION), HTML_OPTION, print_html, series);
+
+    if (listeners) {
+        smcr_listeners_draw_series(listeners, series);
+        smcr_listeners_watch_first_pass(choose_connections, series);
+    } else {
+        smcr_series_free(series);
+    }
+    compat_end_stat_init(listeners);
 }
 
 static compat_stat_result
@@ -379,7 +468,8 @@ smcr_report_handoff(void)
     static stat_tap_ui reports[] = {
         {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, TEXT_OPTION, begin_text, 0, NULL},
         {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, JSON_OPTION, begin_json, 0, NULL},
-        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, SMCR_LINES_OPTION, begin_lines, 0, NULL}};
+        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, SMCR_LINES_OPTION, begin_lines, 0, NULL},
+        {REGISTER_PACKET_STAT_GROUP_UNSORTED, NULL, HTML_OPTION, begin_html, 0, NULL}};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(reports); i++)
         register_stat_tap_ui(&reports[i], NULL);

@@ -47,9 +47,10 @@ def name_of(value):
 every_run = pytest.mark.parametrize("name, run", RUNS, ids=name_of)
 
 
-def print_json(tshark, path, run=TWO, where=None, options=()):
+def print_json(tshark, path, run=TWO, where=None, options=(), tap="smcr,json"):
     """What tshark prints: bytes."""
-    tap = "smcr,json" if where is None else f"smcr,json,{where}"
+    if where is not None:
+        tap = f"{tap},{where}"
     arguments = [
         "-n",
         *PREFERENCES,

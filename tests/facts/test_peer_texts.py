@@ -20,6 +20,7 @@ import pytest
 import sharkd
 from bed import ALL, TOP, as_user
 from test_export import export
+from test_page import LIMITS, Page
 
 sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth import clc  # noqa: E402
@@ -304,6 +305,17 @@ def test_report_as_json(outputs, names):
         ]
         assert [read(each or "") for each in texts] == [name.rstrip(b" \0")] * 3
         assert not unfit("".join(strings(group)))
+
+
+def test_report_as_html(outputs, names):
+    """The page has the same elements as another one, and the texts of the JSON."""
+    page = Page(outputs.show("-q", "-z", "smcr,html"))
+    plain = Page(outputs.show("-q", "-z", "smcr,html,frame.number == 1"))
+    assert page.elements == plain.elements
+    groups = page.block("report")["link_groups"]
+    assert len(groups) == min(len(names), LIMITS["link_groups"])
+    for group, name in zip(groups, names):
+        assert read(group["eid"] or "") == name.rstrip(b" \0")
 
 
 TAPS = (

@@ -2,6 +2,7 @@
 AddressSanitizer and UBSan."""
 
 import json
+import re
 
 import alter
 import pytest
@@ -29,12 +30,20 @@ def check_text(printed):
     assert "\nFindings\n" in printed and max(map(len, lines)) <= 72 and len(lines) <= 60
 
 
+def check_page(printed):
+    blocks = re.findall(r'(?s)<script type="application/json" id="\w+">(.*?)</script>', printed)
+    report, rows, pictures = (json.loads(block, parse_constant=pytest.fail) for block in blocks)
+    assert report["capture"]["frames"] > 0 and printed.endswith("</html>\n")
+    assert len(pictures["connections"]) <= len(rows["rows"])
+
+
 @pytest.mark.parametrize(
     "arguments, check",
     [
         (("-q", "-z", "smcr,json"), check_json),
         (("-2", "-q", "-z", "smcr,json", *ALL_IN), check_json),
         (("-2", "-q", "-z", "smcr,report", *ALL_IN), check_text),
+        (("-2", "-q", "-z", "smcr,html", *ALL_IN, "-o", "smcr.anonymous:TRUE"), check_page),
     ],
 )
 def test_mutated(bed, scratch, arguments, check):

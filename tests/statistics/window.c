@@ -183,12 +183,14 @@ nanoseconds(const nstime_t *time)
     return time->secs * 1000000000LL + time->nsecs;
 }
 
+static bool quiet; /* statistics are drawn, and not printed: somebody else needs the packets */
+
 static void
 print_times(void *data)
 {
     const srt_data_t *tables = data;
 
-    for (unsigned i = 0; i < tables->srt_array->len; i++) {
+    for (unsigned i = 0; !quiet && i < tables->srt_array->len; i++) {
         const srt_stat_table *table = g_array_index(tables->srt_array, srt_stat_table *, i);
         for (int row = 0; row < table->num_procs; row++) {
             const srt_procedure_t *one = &table->procedures[row];
@@ -212,7 +214,8 @@ print_nodes(const stat_node *node, unsigned depth)
 static void
 print_tree(void *data)
 {
-    print_nodes(((stats_tree *)data)->root.children, 0);
+    if (!quiet)
+        print_nodes(((stats_tree *)data)->root.children, 0);
 }
 
 static void
@@ -327,7 +330,49 @@ refuse(const char *path _U_, int error)
     printf("pressed\trefused: %s\n", g_strerror(error));
 }
 
-/* Asked twice: the second time the file is there. */
+/* Draws all listeners, as a retap does some time later. */
+static void
+draw_once_more(void)
+{
+    quiet = true;
+    reset_tap_listeners();
+    pass(false);
+    draw_tap_listeners(TRUE);
+    quiet = false;
+}
+
+/* A page that was written. */
+static ws_bool
+browser_open_url(const char *url)
+{
+    char *path = g_filename_from_uri(url, NULL, NULL), *html = NULL;
+
+    require(path && g_file_get_contents(path, &html, NULL, NULL));
+    printf("pressed\topened %s\n", strstr(html, "id=\"pictures\"") ? "page" : "nothing");
+    require(remove(path) == 0);
+    g_free(path);
+    g_free(html);
+    return TRUE;
+}
+
+/* Saves the page, which is written when the listeners are drawn. */
+static void
+save_page(funnel_dlg_cb_t accept, void *data)
+{
+    char **answers = g_new0(char *, 2), *html = NULL;
+
+    answers[0] = g_build_filename(g_get_tmp_dir(), "window-saved.html", NULL);
+    char *path = g_strdup(answers[0]);
+    accept(answers, data);
+    draw_once_more();
+    require(g_file_get_contents(path, &html, NULL, NULL));
+    printf("pressed\tpage %s\n", strstr(html, "id=\"pictures\"") ? "saved" : "missing");
+    require(remove(path) == 0);
+    g_free(path);
+    g_free(html);
+}
+
+/* Asked twice: the second time the file is there. Then the page is saved. */
 static void
 new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **names _U_,
            const char **values, funnel_dlg_cb_t accept, void *data, funnel_dlg_cb_data_free_t done)
@@ -339,6 +384,7 @@ new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **nam
     char *path = g_strdup(answers[0]), *text = NULL, **again = g_strdupv(answers);
     accept(answers, data);
     accept(again, data);
+    save_page(accept, data);
     done(data);
     require(g_file_get_contents(path, &text, NULL, NULL));
     printf("pressed\tsaved %s", strchr(text, '\n') ? "text\n" : "nothing\n");
@@ -392,12 +438,14 @@ require_scrolled(const char *mark)
 static void
 press_buttons(void)
 {
-    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4, 5, 6};
+    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4, 5, 6, 7};
 
-    require(button_count == 7);
+    require(button_count == 8);
     for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
         funnel_bt_t *button = buttons[order[i]];
         button->func(button->tw, button->data);
+        if (order[i] == 6) /* Open as Page */
+            draw_once_more();
         const char *mark = strstr(page->str, "\n> ");
         if (mark)
             require_scrolled(mark);
@@ -462,6 +510,7 @@ start(void)
         .retap_packets = retap_packets,
         .copy_to_clipboard = copy_to_clipboard,
         .get_filter = get_filter,
+        .browser_open_url = browser_open_url,
     };
     static const struct report_message_routines messages = {.report_write_failure = refuse};
 

@@ -113,6 +113,9 @@ count_pause(smcr_collect_t *all, const packet_info *pinfo)
     if (!all->pauses)
         all->pauses = smcr_pauses_new(all->scope, smcr_preferences.link_speed);
     smcr_pauses_take(all->pauses, smcr_capture_when(pinfo), bytes.bytes, bytes.length);
+    if (all->series)
+        smcr_series_take_flow(all->series, NULL,
+                              &(smcr_series_packet_t){.when = smcr_capture_when(pinfo)});
     smcr_collect_notices_count(all, SMCR_PAUSE_FILTER, smcr_capture_when(pinfo), 1);
 }
 
@@ -180,6 +183,12 @@ smcr_collection_begin_letting_go(smcr_collection_t *collection)
 }
 
 void
+smcr_collection_draw(smcr_collection_t *collection, smcr_series_t *series)
+{
+    collection->series = series;
+}
+
+void
 smcr_collection_empty(smcr_collection_t *collection)
 {
     if (collection->scope) {
@@ -187,8 +196,11 @@ smcr_collection_empty(smcr_collection_t *collection)
         smcr_collect_tcp_flows_free(collection);
         wmem_destroy_allocator(collection->scope);
     }
+    if (collection->series)
+        smcr_series_empty(collection->series);
     *collection = (smcr_collection_t){.keeps_frames = collection->keeps_frames,
-                                      .lets_go = collection->lets_go};
+                                      .lets_go = collection->lets_go,
+                                      .series = collection->series};
 }
 
 void
@@ -318,6 +330,8 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
     if (packet->roce)
         smcr_collect_rdma_flows_take(all, when, packet);
     smcr_collect_connections_take(all, when, packet);
+    if (all->series && packet->roce)
+        smcr_series_take(all->series, &(smcr_series_packet_t){when, packet->record, packet->roce});
     smcr_collect_link_groups_take(all, pinfo, packet);
     smcr_collect_notices_set_subject(all, packet);
     if (packet->first_pass)

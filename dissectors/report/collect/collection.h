@@ -9,6 +9,7 @@
 
 #include "ended.h"
 #include "report/figures/figures.h"
+#include "report/series/series.h"
 #include "show/show.h"
 
 typedef struct smcr_collection smcr_collection_t;
@@ -21,6 +22,10 @@ void smcr_collection_free(smcr_collection_t *collection);
 
 /* Lets the collection let go of connections after their end. Called before the first frame. */
 void smcr_collection_begin_letting_go(smcr_collection_t *collection);
+
+/* Makes the collection take its packets into `series`, too, which is emptied with the collection.
+ * The caller frees `series` after the collection. */
+void smcr_collection_draw(smcr_collection_t *collection, smcr_series_t *series);
 
 /* Empties the collection. Called before the first frame of a new pass or of another file. */
 void smcr_collection_empty(smcr_collection_t *collection);

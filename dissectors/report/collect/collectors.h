@@ -14,9 +14,9 @@
 #include "report/classes/classes.h"
 #include "report/pause/pause.h"
 #include "report/recovery/recovery.h"
+#include "report/series/series.h"
 #include "show/show.h"
 #include "stream_bytes.h"
-#include "timeline/timeline.h"
 
 /* What has been counted of one capture, before a report is made of it. A map `X -> Y` has pointers
  * to an X of the state as keys, and pointers to a Y as values. Where the comment of a member names
@@ -75,6 +75,8 @@ typedef struct smcr_collection {
     smcr_pause_header_t header; /* Ethernet header of the current packet */
     bool has_header;            /* `header` is set: after the first PAUSE or PFC frame, and if the
                                    frame begins with an Ethernet header */
+
+    smcr_series_t *series; /* pictures over time; NULL: no page was asked for */
 
     bool keeps_frames; /* notices keep the frames that they count */
     bool lets_go;      /* connections that have ended are let go of: each has a memory pool of its
@@ -226,6 +228,12 @@ bool smcr_collect_times_find(const smcr_collect_times_t *times, int side,
  * up to the first packet of the connection. Frame 0: no host has reported that it was. */
 smcr_when_t smcr_collect_times_full_since(const smcr_collect_times_t *times,
                                           const smcr_conn_t *conn, int writer);
+
+/* Passes on the pieces of time whose sum smcr_collect_times_find() returns for the same arguments.
+ * Called only after that function has returned true. */
+void smcr_collect_times_each_piece(const smcr_collect_times_t *times, int side,
+                                   const smcr_collect_span_t *span,
+                                   const smcr_timeline_pieces_t *pieces);
 
 /* Returns the time of a direction, divided into the parts of the entry conn_time (entries.def). The
  * entry is allocated in `scope`. */
@@ -638,6 +646,8 @@ typedef struct smcr_collect_conn_stats {
     uint8_t version;                       /* SMC version of Accept or Confirm; 0: not known */
     bool is_smcd;                          /* Accept or Confirm agrees on SMC-D */
     bool on_roce;                          /* a RoCE packet of the connection was counted */
+    smcr_series_conn_t *pictures;          /* pictures over time; NULL: none; set when the report is
+                                              made */
     bool sides_swapped;                    /* value of `conn->sides_swapped` when `direction` and
                                               `times` were last changed */
 } smcr_collect_conn_stats_t;

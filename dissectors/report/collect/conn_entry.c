@@ -581,6 +581,17 @@ missing_of(const smcr_conn_t *conn, bool is_part)
     return missing;
 }
 
+/* Adds the pieces of time of the direction that `side` writes to its pictures. */
+static void
+draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span_t *span)
+{
+    smcr_series_direction_t *direction = &counted->pictures->direction[side];
+    const smcr_timeline_pieces_t pieces = {smcr_series_add_lane, direction};
+
+    direction->lane_count = 0;
+    smcr_collect_times_each_piece(&counted->times, side, span, &pieces);
+}
+
 /* Fills in how the time of both directions is divided. `is_part`: the last messages may be missing.
  * If packets are missing, the entry has lower and upper bounds. */
 static void
@@ -614,6 +625,8 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
             smcr_collect_times_entry(&counted->times, &span, &direction, scope);
         smcr_collect_times_add_waits(
             entry, smcr_figure_role(role), &direction, scope);
+        if (counted->pictures)
+            draw_lanes(counted, role ? !client : client, &span);
     }
 }
 
@@ -673,6 +686,7 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     const smcr_conn_t *conn = counted->conn;
 
     entry->stream = conn->index;
+    counted->pictures = collection->series ? smcr_series_conn(collection->series, conn) : NULL;
     fill_ends(entry, conn, tcp, collection, scope);
     if (conn->socket) {
         address addr;

@@ -287,6 +287,17 @@ smcr_collect_times_find(const smcr_collect_times_t *times, int side,
     return true;
 }
 
+void
+smcr_collect_times_each_piece(const smcr_collect_times_t *times, int side,
+                              const smcr_collect_span_t *span,
+                              const smcr_timeline_pieces_t *pieces)
+{
+    const smcr_timeline_question_t question = {span_of_data(times, span), span->full_since[side],
+                                               span->missing};
+
+    smcr_timeline_each_piece(&times->timeline, side, &question, pieces);
+}
+
 /* The parts add up to the time from the connection's first frame to its last one. If the capture
  * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
  * older than its first frame, and the time before `ready` counts as unknown. Unknown time may

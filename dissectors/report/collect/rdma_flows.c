@@ -543,6 +543,9 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
     if (collection->has_header)
         count_standstill(collection, flow, when);
     count_packet(collection, flow, when, packet);
+    if (collection->series)
+        smcr_series_take_flow(collection->series, flow,
+                              &(smcr_series_packet_t){when, record, packet->roce});
     if (record->order != SMCR_FLOW_IS_COPY)
         hear(collection, flow, peer_of(collection, flow), when, packet);
     smcr_collect_flow_times_take(&flow->times, collection->scope, when, packet);
@@ -753,6 +756,8 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
     entry->network = smcr_classes_network(flow->network, scope);
     report_ports(&flow->ports, &entry->udp_ports, scope);
     entry->index = flow->index = list->length - 1;
+    if (collection->series)
+        smcr_series_number_flow(collection->series, flow, flow->index);
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)
         count_cause(&entry->repeated_after, flow, &flow->steps[i]);
     if (!flow->to && !flow->foreign->traffic) /* datagrams have no PSN order, so a duplicate looks

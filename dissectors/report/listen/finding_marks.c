@@ -23,8 +23,41 @@ static struct {
     const char **texts;      /* sentences of the findings; index: number of the finding - 1 */
 } marks;
 
+/* Who gets the report of each first pass. */
+static struct {
+    void (*watch)(const smcr_entry_report_t *report, void *context); /* NULL: nobody */
+    void *context; /* second argument of `watch` */
+} watcher;
+
 /* What the first pass has collected; NULL: the first pass does not collect. */
 static smcr_collection_t *collected;
+
+/* Replaces what identifies hosts in the report, before findings are made of it. Returns a copy of
+ * the notices, in which it is replaced, too. */
+static const smcr_figure_notice_t *
+make_anonymous(smcr_entry_report_t *report, const smcr_figure_notice_t *notices, uint32_t count,
+               wmem_allocator_t *scope)
+{
+    smcr_figure_names_t *names = smcr_figure_names_new(scope);
+    smcr_figure_notice_t *copies = wmem_alloc_array(scope, smcr_figure_notice_t, count);
+
+    smcr_figure_names_apply(names, scope, report, &smcr_entry_report_description);
+    for (uint32_t i = 0; i < count; i++) {
+        smcr_figure_subject_t *subject = wmem_new0(scope, smcr_figure_subject_t);
+        copies[i] = notices[i];
+        if (copies[i].kind)
+            copies[i].kind = smcr_figure_names_replace(names, scope, copies[i].kind);
+        if (!copies[i].subject)
+            continue;
+        *subject = *copies[i].subject;
+        if (subject->src)
+            subject->src = smcr_figure_names_replace(names, scope, subject->src);
+        if (subject->dst)
+            subject->dst = smcr_figure_names_replace(names, scope, subject->dst);
+        copies[i].subject = subject;
+    }
+    return copies;
+}
 
 smcr_entry_report_t *
 smcr_listener_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope,
@@ -34,6 +67,8 @@ smcr_listener_report(smcr_collection_t *collection, const char *filter, wmem_all
     uint32_t count;
     const smcr_figure_notice_t *notices =
         smcr_collection_notices(collection, report, scope, &count);
+    if (smcr_preferences.anonymous)
+        notices = make_anonymous(report, notices, count, scope);
 
     *frames = smcr_findings_find(report, notices, count, scope);
     return report;
@@ -116,7 +151,7 @@ is_collected(const packet_info *pinfo)
 {
     if (pinfo->fd->visited)
         return false;
-    if (!collected && is_asked_for()) {
+    if (!collected && (watcher.watch || is_asked_for())) {
         collected = smcr_collection_new(true);
         smcr_collection_skip(collected, pinfo);
     }
@@ -188,7 +223,10 @@ end_pass(void)
         return;
     scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
     smcr_entry_report_t *report = smcr_listener_report(collected, NULL, scope, &frames);
-    smcr_listener_marks_set(report, frames);
+    if (is_asked_for())
+        smcr_listener_marks_set(report, frames);
+    if (watcher.watch)
+        watcher.watch(report, watcher.context);
     wmem_destroy_allocator(scope);
     forget_collected();
 }
@@ -199,6 +237,14 @@ end_file(void)
 {
     forget_collected();
     clear_marks();
+}
+
+void
+smcr_listener_marks_watch(void (*watch)(const smcr_entry_report_t *report, void *context),
+                          void *context)
+{
+    watcher.watch = watch;
+    watcher.context = context;
 }
 
 void

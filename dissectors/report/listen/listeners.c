@@ -208,6 +208,18 @@ smcr_listeners_new(const char *filter, smcr_listeners_draw_t *draw_entries, void
     return begin(filter, NULL, draw_entries, context, error);
 }
 
+void
+smcr_listeners_draw_series(smcr_listeners_t *listeners, smcr_series_t *series)
+{
+    smcr_collection_draw(listeners->collection, series);
+}
+
+void
+smcr_listeners_watch_first_pass(smcr_listeners_draw_t *watch, void *context)
+{
+    smcr_listener_marks_watch(watch, context);
+}
+
 smcr_listeners_t *
 smcr_listeners_of_frames(const char *filter, const smcr_listeners_writer_t *writer, void *context,
                          char **error)

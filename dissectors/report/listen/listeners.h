@@ -36,6 +36,10 @@ smcr_listeners_t *smcr_listeners_of_frames(const char *filter,
                                            const smcr_listeners_writer_t *writer, void *context,
                                            char **error);
 
+/* Makes the listeners take their packets into `series`, too, from which a page gets its pictures.
+ * The caller frees `series` after the listeners. */
+void smcr_listeners_draw_series(smcr_listeners_t *listeners, smcr_series_t *series);
+
 /* Registers listeners for a statistic whose own listener Wireshark registers. Wireshark gives the
  * user's filter only to that listener. So the listeners registered by this function get all frames,
  * and count the frames that smcr_listeners_select() selects. Wireshark draws these listeners before
@@ -44,6 +48,11 @@ smcr_listeners_t *smcr_listeners_of_selected(smcr_listeners_draw_t *draw, void *
 
 /* Selects this frame. Called by the listener of the statistic, which is on the tap `frame`. */
 void smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo);
+
+/* Makes a report of all packets of each first pass from now on, and passes it to `watch` after the
+ * last frame of the pass. In a file that is read in two passes this is before the first frame that
+ * the listeners get. Called by at most one caller. */
+void smcr_listeners_watch_first_pass(smcr_listeners_draw_t *watch, void *context);
 
 /* Registers the cleanup that runs when Wireshark closes a capture file. Called once at start. */
 void smcr_listeners_register(void);

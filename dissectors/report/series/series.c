@@ -27,9 +27,16 @@ void
 smcr_series_free(smcr_series_t *series)
 {
     smcr_series_empty(series);
+    smcr_series_choose_none(series);
+    g_free(series);
+}
+
+void
+smcr_series_choose_none(smcr_series_t *series)
+{
     if (series->chosen)
         g_hash_table_destroy(series->chosen);
-    g_free(series);
+    series->chosen = NULL;
 }
 
 void
@@ -38,6 +45,20 @@ smcr_series_choose(smcr_series_t *series, uint64_t stream)
     if (!series->chosen)
         series->chosen = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_hash_table_add(series->chosen, GUINT_TO_POINTER((unsigned)stream + 1));
+}
+
+void
+smcr_series_choose_same(smcr_series_t *series, const smcr_series_t *other)
+{
+    GHashTableIter at;
+    void *number;
+
+    smcr_series_choose_none(series);
+    if (!other->chosen)
+        return;
+    g_hash_table_iter_init(&at, other->chosen);
+    while (g_hash_table_iter_next(&at, &number, NULL))
+        smcr_series_choose(series, GPOINTER_TO_UINT(number) - 1);
 }
 
 /* Returns the memory pool of the pictures. */
@@ -120,18 +141,30 @@ add_mark(smcr_series_direction_t *direction, smcr_series_mark_id_t mark, smcr_wh
                          (smcr_series_point_t){when, written});
 }
 
-/* Adds the acknowledgements that packets of the direction have got: from the oldest packet to the
- * first one without acknowledgement. */
+/* Returns how many of the oldest waiting packets are acknowledged. An acknowledgement covers all
+ * earlier packets. So a packet without acknowledgement does not wait any more if a later packet has
+ * one: the acknowledgement belongs to another transmission of the packet. */
+static uint32_t
+count_acknowledged(const smcr_series_direction_t *direction)
+{
+    for (uint32_t count = direction->pending_count; count; count--) {
+        uint32_t last = (direction->pending_first + count - 1) % SMCR_SERIES_PENDING;
+        if (direction->pending[last].place->acked)
+            return count;
+    }
+    return 0;
+}
+
+/* Adds the acknowledgements that packets of the direction have got. */
 static void
 add_acknowledged(smcr_series_direction_t *direction)
 {
-    while (direction->pending_count) {
+    for (uint32_t count = count_acknowledged(direction); count; count--) {
         const smcr_series_pending_t *oldest = &direction->pending[direction->pending_first];
         const smcr_ack_t *ack = oldest->place->acked;
-        if (!ack)
-            return;
-        add_line(direction, SMCR_SERIES_acknowledged,
-                 (smcr_series_point_t){smcr_ack_when(ack), oldest->end});
+        if (ack)
+            add_line(direction, SMCR_SERIES_acknowledged,
+                     (smcr_series_point_t){smcr_ack_when(ack), oldest->end});
         direction->pending_first = (direction->pending_first + 1) % SMCR_SERIES_PENDING;
         direction->pending_count--;
     }

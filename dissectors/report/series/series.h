@@ -113,8 +113,14 @@ void smcr_series_free(smcr_series_t *series);
 /* Forgets all pictures. The choice of connections stays. */
 void smcr_series_empty(smcr_series_t *series);
 
+/* Forgets the choice of connections: the first ones get pictures. */
+void smcr_series_choose_none(smcr_series_t *series);
+
 /* Chooses the connection with this number: only chosen connections get pictures from now on. */
 void smcr_series_choose(smcr_series_t *series, uint64_t stream);
+
+/* Forgets the choice of connections, and chooses those that are chosen in `other`. */
+void smcr_series_choose_same(smcr_series_t *series, const smcr_series_t *other);
 
 /* A RoCE packet, as the pictures need it. */
 typedef struct {

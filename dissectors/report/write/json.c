@@ -15,6 +15,10 @@ typedef struct {
     json_dumper dumper;      /* Wireshark's writer of JSON */
     wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
     bool is_line;            /* leaves out what is not known, and lists without entries */
+    const smcr_json_choice_t *choice; /* chooses the entries of lists; NULL: all */
+    GHashTable *texts; /* texts of a table: text -> its index + 1; NULL: texts are written in
+                          place */
+    GPtrArray *text_list; /* the same texts, by index; set with `texts` */
 } writer_t;
 
 static void write_entry(writer_t *writer, const void *entry,
@@ -74,6 +78,8 @@ write_decimal(writer_t *writer, uint64_t time, const char *quote)
 {
     if (time == SMCR_FIGURE_UNKNOWN)
         write_null(writer);
+    else if (!time && writer->texts) /* most times of a table */
+        json_dumper_value_anyf(&writer->dumper, "0");
     else
         json_dumper_value_anyf(&writer->dumper, "%s%" PRIu64 ".%09" PRIu64 "%s", quote,
                                time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND, quote);
@@ -89,7 +95,7 @@ write_seconds(writer_t *writer, uint64_t time)
         write_decimal(writer, time, "");
         return;
     }
-    int length = g_snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
+    int length = snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
                             time % SMCR_TIME_SECOND);
     while (text[length - 1] == '0')
         length--;
@@ -97,23 +103,49 @@ write_seconds(writer_t *writer, uint64_t time)
     json_dumper_value_anyf(&writer->dumper, "%.*s", length, text);
 }
 
+/* Writes the index of a text among the texts of a table. */
+static void
+write_text_index(writer_t *writer, const char *text)
+{
+    unsigned index = GPOINTER_TO_UINT(g_hash_table_lookup(writer->texts, text));
+
+    if (!index) {
+        char *copy = g_strdup(text);
+        g_ptr_array_add(writer->text_list, copy);
+        index = writer->text_list->len;
+        g_hash_table_insert(writer->texts, copy, GUINT_TO_POINTER(index));
+    }
+    write_number(writer, index - 1);
+}
+
 static void
 write_text(writer_t *writer, const char *text)
 {
+    if (writer->texts && text) {
+        write_text_index(writer, text);
+        return;
+    }
     char *valid = text ? g_utf8_make_valid(text, -1) : NULL;
 
     json_dumper_value_string(&writer->dumper, valid);
     g_free(valid);
 }
 
-/* Writes the number of a frame (frame 0 as null), and the time of the frame as one more member. The
+/* Writes the number of a frame; frame 0 as null. */
+static void
+write_frame(writer_t *writer, uint32_t frame)
+{
+    write_number(writer, frame ? frame : SMCR_FIGURE_UNKNOWN);
+}
+
+/* Writes the number of a frame, and the time of the frame as one more member. The
  * name of this member is made of `name`: "frame" becomes "time", "xy_frame" becomes "xy_time". */
 static void
 write_when(writer_t *writer, const smcr_when_t *when, const char *name)
 {
     char time_name[32];
 
-    write_number(writer, when->frame ? when->frame : SMCR_FIGURE_UNKNOWN);
+    write_frame(writer, when->frame);
     snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")), name);
     write_name(writer, time_name);
     write_decimal(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
@@ -239,12 +271,16 @@ write_texts(writer_t *writer, const smcr_figure_texts_t *texts)
 }
 
 static void
-write_list(writer_t *writer, const smcr_figure_list_t *list,
-           const smcr_figure_description_t *description)
+write_list(writer_t *writer, const smcr_figure_member_t *member, const smcr_figure_list_t *list)
 {
+    const smcr_json_choice_t *choice = writer->choice;
+
     json_dumper_begin_array(&writer->dumper);
-    for (uint32_t i = 0; i < list->length; i++)
-        write_entry(writer, smcr_figure_list_entry(list, &list->entries[i]), description);
+    for (uint32_t i = 0; i < list->length; i++) {
+        const void *entry = smcr_figure_list_entry(list, &list->entries[i]);
+        if (!choice || choice->chooses(choice->data, member->name, entry, i))
+            write_entry(writer, entry, member->of);
+    }
     json_dumper_end_array(&writer->dumper);
 }
 
@@ -324,7 +360,7 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
             write_null(writer);
         break;
     case SMCR_FIGURE_KIND_LIST:
-        write_list(writer, value, member->of);
+        write_list(writer, member, value);
         break;
     default:
         write_plain(writer, member, value);
@@ -565,4 +601,105 @@ smcr_json_write_line(GString *text, const smcr_entry_line_t *line)
     write_entry(&writer, line, &smcr_entry_line_description);
     json_dumper_finish(&writer.dumper);
     wmem_destroy_allocator(writer.scope);
+}
+
+void
+smcr_json_append_chosen(GString *text, const smcr_entry_report_t *report,
+                        const smcr_json_choice_t *choice)
+{
+    writer_t writer = {
+        .dumper = {.output_string = text},
+        .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK),
+        .choice = choice,
+    };
+
+    write_entry(&writer, report, &smcr_entry_report_description);
+    json_dumper_finish(&writer.dumper);
+    wmem_destroy_allocator(writer.scope);
+}
+
+/* ---- tables ---- */
+
+/* Returns the member of the entry that has the first name of `path`, which ends at a dot; NULL:
+ * there is none. */
+static const smcr_figure_member_t *
+member_of(const smcr_figure_description_t *description, const char *path)
+{
+    size_t length = strcspn(path, ".");
+
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        if (strlen(member->name) == length && strncmp(member->name, path, length) == 0)
+            return member;
+    }
+    return NULL;
+}
+
+/* Writes the value of a figure. If an entry on the way to it does not exist, writes null. A frame
+ * is written without its time. */
+static void
+write_path(writer_t *writer, const void *entry, const smcr_figure_description_t *description,
+           const char *path)
+{
+    const smcr_figure_member_t *member = member_of(description, path);
+    const char *dot = strchr(path, '.');
+    const void *value = member ? (const uint8_t *)entry + member->offset : NULL;
+
+    if (member && member->kind == SMCR_FIGURE_KIND_MAYBE)
+        value = *(void *const *)value;
+    if (!value)
+        write_null(writer);
+    else if (dot)
+        write_path(writer, value, member->of, dot + 1);
+    else if (member->kind == SMCR_FIGURE_KIND_WHEN)
+        write_frame(writer, ((const smcr_when_t *)value)->frame);
+    else
+        write_member(writer, member, value);
+}
+
+/* Writes the rows of a table. */
+static void
+write_rows(writer_t *writer, const smcr_json_table_t *table)
+{
+    json_dumper_begin_array(&writer->dumper);
+    for (uint32_t i = 0; i < table->list->length; i++) {
+        const void *entry = smcr_figure_list_entry(table->list, &table->list->entries[i]);
+        json_dumper_begin_array(&writer->dumper);
+        for (unsigned path = 0; path < table->path_count; path++)
+            write_path(writer, entry, table->description, table->paths[path]);
+        json_dumper_end_array(&writer->dumper);
+    }
+    json_dumper_end_array(&writer->dumper);
+}
+
+/* Writes an array of texts. */
+static void
+write_text_array(writer_t *writer, const char *const *texts, unsigned count)
+{
+    json_dumper_begin_array(&writer->dumper);
+    for (unsigned i = 0; i < count; i++)
+        write_text(writer, texts[i]);
+    json_dumper_end_array(&writer->dumper);
+}
+
+void
+smcr_json_append_table(GString *text, const smcr_json_table_t *table)
+{
+    writer_t writer = {.dumper = {.output_string = text}};
+    GHashTable *texts = g_hash_table_new(g_str_hash, g_str_equal);
+
+    writer.text_list = g_ptr_array_new_with_free_func(g_free);
+    json_dumper_begin_object(&writer.dumper);
+    write_name(&writer, "columns");
+    write_text_array(&writer, table->paths, table->path_count);
+    write_name(&writer, "rows");
+    writer.texts = texts;
+    write_rows(&writer, table);
+    writer.texts = NULL;
+    write_name(&writer, "texts");
+    write_text_array(&writer, (const char *const *)writer.text_list->pdata, writer.text_list->len);
+    json_dumper_end_object(&writer.dumper);
+    json_dumper_finish(&writer.dumper);
+    g_hash_table_destroy(texts);
+    g_ptr_array_free(writer.text_list, TRUE);
 }

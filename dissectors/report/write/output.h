@@ -33,3 +33,29 @@ void smcr_json_write(FILE *file, const smcr_entry_report_t *report);
  * none before. Members that are not known are left out, and empty lists. Texts are made valid
  * UTF-8. */
 void smcr_json_write_line(GString *text, const smcr_entry_line_t *line);
+
+/* Chooses entries of the report's lists, and of lists within entries. */
+typedef struct {
+    /* returns whether the entry number `at` of the list `list` is chosen; `list` is the name of the
+     * list, as in JSON */
+    bool (*chooses)(const void *data, const char *list, const void *entry, uint32_t at);
+    const void *data; /* first argument of `chooses` */
+} smcr_json_choice_t;
+
+/* Appends the report as JSON in one line, with the chosen entries of its lists. Sums include all
+ * entries. */
+void smcr_json_append_chosen(GString *text, const smcr_entry_report_t *report,
+                             const smcr_json_choice_t *choice);
+
+/* A table of some figures of all entries of a list. */
+typedef struct {
+    const smcr_figure_list_t *list;               /* the entries */
+    const smcr_figure_description_t *description; /* description of the entries */
+    const char *const *paths; /* names of the figures, as in JSON: "client.addr" */
+    unsigned path_count;      /* number of `paths` */
+} smcr_json_table_t;
+
+/* Appends the table as JSON: {"columns": the paths, "rows": an array of values for each entry,
+ * "texts": all texts of the rows}. In a row a text is written as its index in `texts`, since few
+ * texts come often. The values are those of smcr_json_write(). */
+void smcr_json_append_table(GString *text, const smcr_json_table_t *table);

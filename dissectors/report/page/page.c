@@ -1,0 +1,349 @@
+/* Writes the page: the template, and in its middle three blocks of JSON. A block of data is no
+ * script, so the content security policy of the page, which allows only the page's own scripts,
+ * does not concern it. In a block, "<" is written as \u003c, so no text of the capture can end the
+ * block.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "page.h"
+
+#include "page_text.h" /* made of the files of this folder by make-page */
+#include "report/write/output.h"
+
+/* ---- which entries the page has ---- */
+
+/* Number of entries of a list that a page has at most. Figures of a connection beyond that are in
+ * its row only. Lists that are not named here are short. */
+static const struct {
+    const char *list; /* name of the list in JSON */
+    uint32_t most;    /* maximum number of entries */
+} limits[] = {
+    {"connections", 100}, {"link_groups", 60}, {"rdma_flows", 120}, {"tcp_flows", 120},
+    {"breaches", 500},    {"links", 200},      {"rmbs", 10}};
+
+/* Whether the page has pictures of the connection of this entry. */
+static bool
+is_drawn(const smcr_series_t *series, const smcr_entry_connection_t *entry)
+{
+    for (uint32_t i = 0; i < series->conn_count; i++)
+        if (series->conn[i]->conn->index == entry->stream ||
+            series->conn[i]->conn->index == entry->roce_stream)
+            return true;
+    return false;
+}
+
+static bool
+chooses(const void *data, const char *list, const void *entry, uint32_t at)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(limits); i++)
+        if (strcmp(limits[i].list, list) == 0 && at >= limits[i].most)
+            return i == 0 && is_drawn(data, entry);
+    return true;
+}
+
+/* Figures of all connections. */
+static const char *const columns[] = {
+    "stream",
+    "roce_stream",
+    "client.addr",
+    "client.port",
+    "server.addr",
+    "server.port",
+    "outcome",
+    "first_frame",
+    "client_to_server.bytes",
+    "server_to_client.bytes",
+    "client_to_server.repeated_packets",
+    "server_to_client.repeated_packets",
+    "client_to_server.time.buffer_full_s",
+    "server_to_client.time.buffer_full_s",
+    "close",
+};
+
+/* ---- choosing connections ---- */
+
+/* A connection that may get pictures. */
+typedef struct {
+    uint64_t stream; /* number of the connection on RoCE */
+    uint64_t lost;   /* time that it lost, nanoseconds: receive buffer full, or retransmission */
+    uint64_t bytes;  /* bytes that it carried */
+} candidate_t;
+
+/* Time that the writer of the direction lost, nanoseconds. */
+static uint64_t
+lost_in(const smcr_entry_conn_direction_t *direction)
+{
+    return direction->time ? direction->time->buffer_full_s + direction->time->retransmission_s
+                           : smcr_figure_or_zero(direction->repeated_packets);
+}
+
+static int
+by_lost(const void *one, const void *other)
+{
+    const candidate_t *a = one, *b = other;
+
+    return (a->lost < b->lost) - (a->lost > b->lost);
+}
+
+static int
+by_bytes(const void *one, const void *other)
+{
+    const candidate_t *a = one, *b = other;
+
+    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+void
+smcr_html_choose(smcr_series_t *series, const smcr_entry_report_t *report)
+{
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(candidate_t));
+
+    smcr_series_choose_none(series);
+    SMCR_FIGURE_EACH(connection, entry, report->connections) {
+        candidate_t candidate = {
+            entry->roce_stream == SMCR_FIGURE_UNKNOWN ? entry->stream : entry->roce_stream,
+            lost_in(&entry->client_to_server) + lost_in(&entry->server_to_client),
+            smcr_figure_or_zero(entry->client_to_server.bytes) +
+                smcr_figure_or_zero(entry->server_to_client.bytes)};
+        if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR)
+            g_array_append_val(all, candidate);
+    }
+    g_array_sort(all, by_lost);
+    for (unsigned i = 0; i < MIN(all->len, SMCR_SERIES_CONNS / 2); i++)
+        smcr_series_choose(series, g_array_index(all, candidate_t, i).stream);
+    g_array_remove_range(all, 0, MIN(all->len, SMCR_SERIES_CONNS / 2));
+    g_array_sort(all, by_bytes);
+    for (unsigned i = 0; i < MIN(all->len, SMCR_SERIES_CONNS / 2); i++)
+        smcr_series_choose(series, g_array_index(all, candidate_t, i).stream);
+    g_array_free(all, TRUE);
+}
+
+/* ---- pictures ---- */
+
+/* Names of lines, marks and parts, as the page's script knows them. */
+#define NAME(name) #name,
+static const char *const lines[] = {SMCR_SERIES_LINES(NAME)};
+static const char *const marks[] = {SMCR_SERIES_MARKS(NAME)};
+#undef NAME
+static const char *const parts[SMCR_INTERVAL_PARTS] = {
+    [SMCR_INTERVAL_IS_NOTHING] = "nothing_to_write",
+    [SMCR_INTERVAL_IS_ANSWER] = "answer",
+    [SMCR_INTERVAL_IS_TRANSFER] = "transfer",
+    [SMCR_INTERVAL_IS_MAYBE_TRANSFER] = "transfer", /* not used: it is another part in a report */
+    [SMCR_INTERVAL_IS_FULL_PATH] = "path",
+    [SMCR_INTERVAL_IS_FULL_READER] = "reader",
+    [SMCR_INTERVAL_IS_RETRANSMISSION] = "retransmission",
+    [SMCR_INTERVAL_IS_UNKNOWN] = "unknown",
+};
+
+/* A place to which numbers are written, each as the difference to the one before. */
+typedef struct {
+    GString *json;   /* text of the page's JSON */
+    uint64_t before; /* last number */
+    bool any;        /* at least one number was written */
+} numbers_t;
+
+static void
+append_number(numbers_t *numbers, uint64_t number)
+{
+    g_string_append_printf(numbers->json, "%s%" PRId64, numbers->any ? "," : "",
+                           (int64_t)(number - numbers->before));
+    numbers->before = number;
+    numbers->any = true;
+}
+
+/* Which number of a point is written. */
+typedef enum { OF_TIME, OF_VALUE, OF_FRAME } number_of_t;
+
+static void
+append_point(numbers_t *numbers, const smcr_series_point_t *point, number_of_t which)
+{
+    const uint64_t number[] = {point->when.time, point->value, point->when.frame};
+
+    append_number(numbers, number[which]);
+}
+
+/* Appends one number of all points of the line, in the order of their times. */
+static void
+append_numbers(GString *json, const smcr_series_line_t *line, number_of_t which, uint64_t begin)
+{
+    numbers_t numbers = {json, which == OF_TIME ? begin : 0, false};
+
+    g_string_append_c(json, '[');
+    for (uint32_t i = 0; i < line->length; i++) {
+        const smcr_series_bucket_t *bucket = &line->buckets[i];
+        bool is_falling = bucket->high.when.time < bucket->low.when.time;
+        append_point(&numbers, is_falling ? &bucket->high : &bucket->low, which);
+        if (bucket->count > 1)
+            append_point(&numbers, is_falling ? &bucket->low : &bucket->high, which);
+    }
+    g_string_append_c(json, ']');
+}
+
+/* Appends the lines, or the marks, of a direction: {name: {"n": number of points, "t": times, "v":
+ * values, "f": frames}}. */
+static void
+append_lines(GString *json, const smcr_series_line_t *all, const char *const *names, unsigned count,
+             uint64_t begin)
+{
+    const char *comma = "";
+
+    g_string_append_c(json, '{');
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t points = 0;
+        if (!all[i].length)
+            continue;
+        for (uint32_t at = 0; at < all[i].length; at++)
+            points += all[i].buckets[at].count;
+        g_string_append_printf(json, "%s\"%s\":{\"n\":%" PRIu64 ",\"t\":", comma, names[i], points);
+        append_numbers(json, &all[i], OF_TIME, begin);
+        g_string_append(json, ",\"v\":");
+        append_numbers(json, &all[i], OF_VALUE, begin);
+        g_string_append(json, ",\"f\":");
+        append_numbers(json, &all[i], OF_FRAME, begin);
+        g_string_append_c(json, '}');
+        comma = ",";
+    }
+    g_string_append_c(json, '}');
+}
+
+/* Appends the pieces of time of a direction: [begin, end, begin frame, end frame, {part: time}].
+ * Times are nanoseconds since `begin`. */
+static void
+append_lanes(GString *json, const smcr_series_direction_t *direction, uint64_t begin)
+{
+    g_string_append_c(json, '[');
+    for (uint32_t i = 0; i < direction->lane_count; i++) {
+        const smcr_interval_piece_t *piece = &direction->lanes[i];
+        const char *comma = "";
+        g_string_append_printf(json, "%s[%" PRId64 ",%" PRId64 ",%u,%u,{", i ? "," : "",
+                               (int64_t)(piece->interval.begin.time - begin),
+                               (int64_t)(piece->interval.end.time - begin),
+                               piece->interval.begin.frame, piece->interval.end.frame);
+        for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++) {
+            if (!piece->share[part])
+                continue;
+            g_string_append_printf(json, "%s\"%s\":%" PRIu64, comma, parts[part],
+                                   piece->share[part]);
+            comma = ",";
+        }
+        g_string_append(json, "}]");
+    }
+    g_string_append_c(json, ']');
+}
+
+static void
+append_direction(GString *json, const smcr_series_direction_t *direction, uint64_t begin)
+{
+    g_string_append(json, "{\"lines\":");
+    append_lines(json, direction->line, lines, SMCR_SERIES_LINE_COUNT, begin);
+    g_string_append(json, ",\"marks\":");
+    append_lines(json, direction->mark, marks, SMCR_SERIES_MARK_COUNT, begin);
+    g_string_append(json, ",\"lanes\":");
+    append_lanes(json, direction, begin);
+    g_string_append_c(json, '}');
+}
+
+/* Appends the pictures of a connection: the direction from its client first. */
+static void
+append_conn(GString *json, smcr_series_t *series, const smcr_conn_t *conn, uint64_t begin)
+{
+    const smcr_series_conn_t *pictures = smcr_series_conn(series, conn);
+    int client = smcr_lgr_client_side(conn->lgr);
+
+    g_string_append_printf(json, "{\"stream\":%u,\"directions\":[", conn->index);
+    append_direction(json, &pictures->direction[client], begin);
+    g_string_append_c(json, ',');
+    append_direction(json, &pictures->direction[!client], begin);
+    g_string_append(json, "]}");
+}
+
+/* Appends the rates of a flow: [bin, bytes, packets, retransmissions, CE, CNP] of each bin with
+ * packets. */
+static void
+append_flow(GString *json, const smcr_series_flow_t *flow)
+{
+    const char *comma = "";
+
+    if (flow->key)
+        g_string_append_printf(json, "{\"flow\":%" PRIu64 ",\"bins\":[", flow->number);
+    else
+        g_string_append(json, "{\"flow\":null,\"bins\":[");
+    for (unsigned at = 0; at < SMCR_SERIES_BINS; at++) {
+        const smcr_series_bin_t *bin = &flow->bin[at];
+        if (!bin->packets)
+            continue;
+        g_string_append_printf(json, "%s[%u,%" PRIu64 ",%u,%u,%u,%u]", comma, at, bin->bytes,
+                               bin->packets, bin->retransmissions, bin->ce, bin->cnp);
+        comma = ",";
+    }
+    g_string_append(json, "]}");
+}
+
+/* Appends all pictures. A flow that the report does not have is the same as another one of it. */
+static void
+append_pictures(GString *json, smcr_series_t *series, uint64_t begin)
+{
+    const char *comma = "";
+
+    g_string_append_printf(json, "{\"connections\":[");
+    for (uint32_t i = 0; i < series->conn_count; i++) {
+        if (series->conn[i]->conn->merged_into)
+            continue;
+        g_string_append(json, comma);
+        append_conn(json, series, series->conn[i]->conn, begin);
+        comma = ",";
+    }
+    comma = "";
+    g_string_append_printf(json, "],\"bins_begin\":%" PRId64 ",\"bin_width\":%" PRIu64
+                           ",\"flows\":[",
+                           series->width ? (int64_t)(series->begin - begin) : 0, series->width);
+    for (uint32_t i = 0; i < series->flow_count; i++) {
+        const smcr_series_flow_t *flow = series->flow[i];
+        if (flow->key && flow->number == UINT64_MAX)
+            continue;
+        g_string_append(json, comma);
+        append_flow(json, flow);
+        comma = ",";
+    }
+    g_string_append(json, "]}");
+}
+
+/* ---- the page ---- */
+
+/* Appends a block of data. */
+static void
+append_block(GString *html, const char *id, const GString *json)
+{
+    g_string_append_printf(html, "<script type=\"application/json\" id=\"%s\">", id);
+    for (const char *at = json->str, *end; *at; at = *end ? end + 1 : end) {
+        end = at + strcspn(at, "<");
+        g_string_append_len(html, at, end - at);
+        if (*end)
+            g_string_append(html, "\\u003c");
+    }
+    g_string_append(html, "</script>\n");
+}
+
+void
+smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t *series)
+{
+    const smcr_json_choice_t choice = {chooses, series};
+    const smcr_json_table_t table = {&report->connections, &smcr_entry_connection_description,
+                                     columns, G_N_ELEMENTS(columns)};
+    const uint64_t first = report->capture.first_time;
+    GString *json = g_string_new(NULL);
+
+    g_string_append_len(html, (const char *)page_begin, sizeof page_begin);
+    smcr_json_append_chosen(json, report, &choice);
+    append_block(html, "report", json);
+    g_string_truncate(json, 0);
+    smcr_json_append_table(json, &table);
+    append_block(html, "rows", json);
+    g_string_truncate(json, 0);
+    append_pictures(json, series, first == SMCR_FIGURE_UNKNOWN ? 0 : first);
+    append_block(html, "pictures", json);
+    g_string_append_len(html, (const char *)page_end, sizeof page_end);
+    g_string_free(json, TRUE);
+}

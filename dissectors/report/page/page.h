@@ -1,0 +1,18 @@
+/* Knows the page: a report as one HTML file that needs no network, with tables, and with pictures
+ * over time. Adds no figure: the page embeds the report's JSON, and the pictures. Called when
+ * tshark or the window writes a page.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "report/figures/figures.h"
+#include "report/series/series.h"
+
+/* Appends the page to `html`. */
+void smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t *series);
+
+/* Chooses the connections of which a page has pictures: half of them by the time that they lost,
+ * the others by the bytes that they carried. `report` is one of the first pass of the file. */
+void smcr_html_choose(smcr_series_t *series, const smcr_entry_report_t *report);

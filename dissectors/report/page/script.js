@@ -1,0 +1,865 @@
+/* The script of the page: shows what the blocks of JSON have, and computes no figure. Text of the
+ * capture goes into the page as text only (textContent).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+"use strict";
+
+(() => {
+
+// ---- data and small helpers ----
+
+const data = id => JSON.parse(document.getElementById(id).textContent);
+const report = data("report"), rows = data("rows"), pictures = data("pictures");
+const byId = id => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+const MOST_ROWS = 300; // rows that a table shows before the user asks for more
+
+/* Returns an element with a class and children, which are elements or texts. */
+function make(name, kind, ...children) {
+    const element = document.createElement(name);
+    if (kind)
+        element.className = kind;
+    for (const child of children)
+        element.append(child); // append() makes a text node of a text
+    return element;
+}
+
+/* Returns an element of SVG. */
+function draw(name, attributes, text) {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes))
+        element.setAttribute(key, value);
+    if (text !== undefined)
+        element.textContent = text;
+    return element;
+}
+
+const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const grouped = number => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+const known = value => value !== null && value !== undefined;
+
+/* Nanoseconds from the first frame of the capture to a time, which JSON has as a text. */
+function nanoseconds(text) {
+    const [seconds, rest] = text.split(".");
+    return BigInt(seconds) * 1000000000n + BigInt(rest);
+}
+const start = report.capture.first_time ? nanoseconds(report.capture.first_time) : 0n;
+const since = text => Number(nanoseconds(text) - start) / 1e9;
+const whole = report.capture.last_time ? since(report.capture.last_time) : 0;
+
+function duration(seconds) {
+    const size = Math.abs(seconds);
+    if (size === 0)
+        return "0 s";
+    if (size < 1e-3)
+        return `${+(seconds * 1e6).toPrecision(4)} µs`;
+    if (size < 1)
+        return `${+(seconds * 1e3).toPrecision(4)} ms`;
+    return `${+seconds.toFixed(size < 100 ? 4 : 1)} s`;
+}
+
+function bytes(number) {
+    for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]])
+        if (number >= 10 * size || number >= size && unit !== "KiB")
+            return `${+(number / size).toFixed(2)} ${unit}`;
+    return `${grouped(number)} B`;
+}
+
+/* Numbers of a picture are differences to the number before. */
+function added(differences, unit) {
+    let sum = 0;
+    return differences.map(each => (sum += each) / unit);
+}
+
+let forgetCopied;
+function copy(text) {
+    const done = () => {
+        byId("copied").textContent = `Copied: ${text}`;
+        clearTimeout(forgetCopied);
+        forgetCopied = setTimeout(() => byId("copied").textContent = "", 2500);
+    };
+    const byHand = () => {
+        const field = make("textarea");
+        field.value = text;
+        document.body.append(field);
+        field.select();
+        document.execCommand("copy");
+        field.remove();
+        done();
+    };
+    if (navigator.clipboard)
+        navigator.clipboard.writeText(text).then(done, byHand);
+    else
+        byHand();
+}
+const copyFrame = frame => frame && copy(`frame.number == ${frame}`);
+
+/* A button that copies a text. */
+function copier(label, text) {
+    const button = make("button", "", label);
+    button.type = "button";
+    button.className = label.startsWith("copy") ? "only-screen" : "";
+    button.title = `Copy: ${text}`;
+    button.addEventListener("click", event => {
+        event.stopPropagation();
+        copy(text);
+    });
+    return button;
+}
+
+function section(id, title) {
+    const part = make("section", "", make("h2", "", title));
+    part.id = id;
+    const link = make("a", "", title);
+    link.href = `#${id}`;
+    byId("sections").append(link);
+    byId("page").append(part);
+    return part;
+}
+
+// ---- the capture and the findings ----
+
+function showCapture() {
+    const capture = report.capture, when = capture.first_time;
+    const facts = [`${grouped(capture.frames)} frames`, bytes(capture.bytes)];
+    if (when) {
+        facts.push(new Date(Number(when.split(".")[0]) * 1000).toISOString().replace("T", " ").slice(0, 19) + " UTC");
+        facts.push(duration(whole));
+    }
+    facts.push(`Wireshark ${capture.wireshark}`, `plugin ${capture.plugin}`);
+    if (capture.filter)
+        facts.push(`only packets of the filter ${capture.filter}`);
+    byId("capture").textContent = facts.join(" · ");
+}
+
+function showFindings() {
+    const part = section("findings", "Findings");
+    const list = make("ol", "findings");
+    for (const finding of report.findings) {
+        const item = make("li", finding.severity, make("span", "severity", finding.severity), finding.text, " · ");
+        if (known(finding.frame))
+            item.append(copier(`frame ${finding.frame}`, `frame.number == ${finding.frame}`), " ");
+        if (finding.filter)
+            item.append(copier("copy filter", finding.filter), make("br"), make("code", "faint", finding.filter));
+        list.append(item);
+    }
+    part.append(report.findings.length ? list : make("p", "", report.connections.length || report.rdma_flows.length
+        ? "Nothing to report." : "The capture has no SMC-R, no RoCE and no TCP connection that offers SMC-R."));
+}
+
+// ---- tables ----
+
+const at = (entry, path) => path.split(".").reduce((value, name) => known(value) ? value[name] : null, entry);
+
+/* How a value is written, by the kind of the column. */
+const kinds = {
+    text: value => value,
+    number: value => grouped(value),
+    bytes: value => grouped(value),
+    seconds: value => duration(value),
+    frame: value => grouped(value),
+    list: value => value.join(", "),
+    truth: value => value ? "yes" : "no",
+};
+
+function cell(kind, value, path) {
+    const td = make("td", kind === "text" || kind === "list" ? "text" : "number");
+    td.dataset.path = path;
+    td.dataset.value = JSON.stringify(known(value) ? value : null);
+    if (!known(value)) {
+        td.textContent = "–";
+        td.title = "none, or not known";
+    } else if (kind === "frame")
+        td.append(copier(grouped(value), `frame.number == ${value}`));
+    else
+        td.textContent = kinds[kind](value);
+    return td;
+}
+
+function compare(one, other) {
+    if (!known(one) || !known(other))
+        return known(one) - known(other);
+    return typeof one === "string" ? one.localeCompare(String(other), "en", {numeric: true}) : one - other;
+}
+
+/* A table that its heads sort. `columns`: [head, path, kind]. `value`: returns the value of a row's
+ * column. `choose`: called when the user chooses a row. */
+function table(list, columns, value, choose) {
+    const head = make("tr"), body = make("tbody"), more = make("button", "only-screen", "Show all rows");
+    let order = [...list.keys()], sorted = null, most = MOST_ROWS, wanted = "";
+    const field = make("input", "only-screen");
+    field.type = "search";
+    field.placeholder = "Rows with this text";
+    field.setAttribute("aria-label", "Show only rows with this text");
+    const fits = row => !wanted || columns.some(([, path]) => String(value(row, path)).toLowerCase().includes(wanted));
+    function fill() {
+        const chosen = wanted ? order.filter(index => fits(list[index])) : order;
+        body.replaceChildren(...chosen.slice(0, most).map(index => {
+            const line = make("tr", "", ...columns.map(([, path, kind]) => cell(kind, value(list[index], path), path)));
+            if (choose)
+                line.addEventListener("click", () => choose(list[index]));
+            return line;
+        }));
+        more.hidden = chosen.length <= most;
+        more.textContent = `Show all ${grouped(chosen.length)} rows`;
+    }
+    for (const [index, [label, path]] of columns.entries()) {
+        const th = make("th", "", label);
+        th.tabIndex = 0;
+        th.scope = "col";
+        th.title = `${path} in the JSON`;
+        const sort = () => {
+            const sign = sorted === index && th.getAttribute("aria-sort") === "descending" ? 1 : -1;
+            for (const each of head.children)
+                each.removeAttribute("aria-sort");
+            th.setAttribute("aria-sort", sign < 0 ? "descending" : "ascending");
+            sorted = index;
+            order.sort((a, b) => sign * compare(value(list[a], path), value(list[b], path)) || a - b);
+            fill();
+        };
+        th.addEventListener("click", sort);
+        th.addEventListener("keydown", event => {
+            if (event.key === "Enter" || event.key === " ") {
+                event.preventDefault();
+                sort();
+            }
+        });
+        head.append(th);
+    }
+    field.addEventListener("input", () => {
+        wanted = field.value.toLowerCase();
+        fill();
+    });
+    more.type = "button";
+    more.addEventListener("click", () => {
+        most = Infinity;
+        fill();
+    });
+    fill();
+    const box = make("div", "", make("div", "scroll", make("table", "", make("thead", "", head), body)), more);
+    if (list.length > 10)
+        box.prepend(field);
+    return box;
+}
+
+/* All figures of an entry of the JSON. */
+function figures(entry) {
+    const list = make("dl", "figures");
+    for (const [name, value] of Object.entries(entry)) {
+        const inner = value !== null && typeof value === "object" && Object.keys(value).length;
+        list.append(make("dt", "", name), make("dd", "", inner ? figures(value) : typeof value === "object"
+            ? value === null ? "?" : "none" : String(value)));
+    }
+    return list;
+}
+
+/* A block that is filled when it is opened. */
+function folded(title, fill) {
+    const box = make("details", "only-screen", make("summary", "", title));
+    box.addEventListener("toggle", () => box.children.length > 1 || box.append(fill()));
+    return box;
+}
+
+// ---- time: one range for all pictures ----
+
+const LEFT = 88, RIGHT = 14; // places of the plots beside their axes, pixels
+const views = []; // pictures that exist: {range(), cursor(seconds), theme(), resize(width)}
+const range = {min: 0, max: Math.max(whole, 1e-6)};
+let full = {...range};
+
+function setRange(min, max) {
+    const least = 1e-7, width = Math.max(max - min, least);
+    range.min = Math.max(full.min - (full.max - full.min) * .02, min);
+    range.max = range.min + width;
+    for (const view of views)
+        view.range();
+}
+const zoom = (factor, about = (range.min + range.max) / 2) =>
+    setRange(about - (about - range.min) * factor, about + (range.max - about) * factor);
+const move = part => setRange(range.min + (range.max - range.min) * part, range.max + (range.max - range.min) * part);
+const showWhole = () => setRange(full.min, full.max);
+
+let cursorAt = null;
+function setCursor(seconds, from) {
+    if (seconds === cursorAt)
+        return;
+    cursorAt = seconds;
+    for (const view of views)
+        if (view !== from)
+            view.cursor(seconds);
+}
+
+const pictureWidth = () => Math.max(320, Math.min(byId("page").clientWidth, 1368));
+
+// ---- plots ----
+
+/* Steps of an axis of bytes. */
+const BYTE_STEPS = [1, 2 ** 10, 2 ** 20, 2 ** 30].flatMap(unit => [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map(step => step * unit));
+
+const LINES = {
+    written: "written", announced: "announced", acknowledged: "acknowledged", read: "reported as read",
+    edge: "end of the buffer",
+};
+const MARKS = {
+    retransmission: "retransmission", nak: "NAK on the link", rnr: "RNR NAK on the link", gap: "not captured on the link",
+    ce: "CE", cnp: "CNP on the link", urgent: "urgent data", failover: "failover",
+};
+
+/* The index of the last time at or before `seconds`; -1: none. */
+function lastBefore(times, seconds) {
+    let low = 0, high = times.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (times[middle] <= seconds)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - 1;
+}
+
+/* Of all points, the one that is nearest to `seconds`. */
+function nearest(all, seconds) {
+    let best = null;
+    for (const each of all)
+        for (const index of [lastBefore(each.t, seconds), lastBefore(each.t, seconds) + 1])
+            if (index >= 0 && index < each.t.length) {
+                const off = Math.abs(each.t[index] - seconds);
+                if (!best || off < best.off)
+                    best = {off, time: each.t[index], frame: each.f && each.f[index]};
+            }
+    return best;
+}
+
+/* The range of the values that the lines have in the visible time. The end of the buffer counts only if
+ * it is not far above the data: it would press small transfers flat. */
+function heights(all) {
+    let low = Infinity, high = -Infinity;
+    const take = each => {
+        for (let index = Math.max(lastBefore(each.t, range.min), 0); index < each.t.length && each.t[index] <= range.max; index++) {
+            low = Math.min(low, each.v[index]);
+            high = Math.max(high, each.v[index]);
+        }
+    };
+    all.filter(each => !each.axis && each.name !== "edge").forEach(take);
+    const data = {low, high};
+    all.filter(each => each.name === "edge").forEach(take);
+    if (data.high > 0 && high > data.high + 2 * (data.high - data.low))
+        high = data.high;
+    if (!(high >= low))
+        return [0, 1];
+    const margin = (high - low || high || 1) * .06;
+    return [low < margin * 2 ? -margin / 4 : low - margin, high + margin];
+}
+
+/* A plot of lines and marks over time. `all`: [{name, label, t, v, f, mark, axis}]. */
+function plot(title, all, format, steps) {
+    const box = make("div", "picture"), readout = make("p", "readout");
+    box.tabIndex = 0;
+    box.setAttribute("role", "img");
+    box.setAttribute("aria-label", title);
+    let quiet = false, drawn = null;
+    const axis = {stroke: () => colour("ink"), grid: {stroke: () => colour("rule"), width: 1}, ticks: {stroke: () => colour("rule"), width: 1}};
+    const options = {
+        title, width: pictureWidth(), height: 260, legend: {show: false}, padding: [8, RIGHT, 0, 0],
+        cursor: {drag: {x: true, y: false, setScale: false, dist: 4}, points: {show: false}, y: false},
+        scales: {x: {time: false, range: () => [range.min, range.max]}, y: {range: () => heights(all)},
+            count: {range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
+        axes: [{...axis, values: (_, splits) => splits.map(duration)}, {...axis, size: LEFT, incrs: steps, values: (_, splits) => splits.map(format)}],
+        series: [{}, ...all.map(each => ({
+            label: each.label, scale: each.axis || "y", stroke: () => colour(each.name), width: each.mark ? 0 : each.name === "edge" ? 1 : 1.6,
+            dash: each.name === "edge" ? [5, 4] : undefined, spanGaps: true,
+            paths: each.mark ? () => null : uPlot.paths.stepped({align: 1}),
+            points: {show: Boolean(each.mark), size: 7, width: 1.5, stroke: () => colour(each.name), fill: () => colour("paper"), filter: undefined},
+        }))],
+        hooks: {
+            setCursor: [u => {
+                if (quiet)
+                    return;
+                const seconds = u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null;
+                say(seconds);
+                setCursor(seconds, view);
+            }],
+            setSelect: [u => {
+                if (u.select.width > 4)
+                    setRange(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+                u.setSelect({left: 0, width: 0, top: 0, height: 0}, false);
+            }],
+        },
+    };
+    function say(seconds) {
+        readout.replaceChildren(make("span", "", seconds === null ? "" : `at ${duration(seconds)}`));
+        for (const each of all) {
+            const swatch = make("span", "swatch"), index = seconds === null ? -1 : lastBefore(each.t, seconds);
+            swatch.style.background = colour(each.name);
+            const isHere = each.axis && index >= 0 && seconds - each.t[index] < each.step;
+            const value = index < 0 || each.mark && !isHere ? "" : ` ${isHere ? `${each.v[index]} here` : format(each.v[index])}`;
+            const count = each.mark && each.n !== undefined ? ` (${grouped(each.n)})` : "";
+            const frame = index >= 0 && each.f ? `, frame ${each.f[index]}` : "";
+            readout.append(make("span", "", swatch, `${each.label}${count}${value}${frame}`));
+        }
+    }
+    const tables = all.map(each => [each.t, each.v]);
+    drawn = new uPlot(options, all.length ? uPlot.join(tables) : [[], []], box);
+    say(null);
+    const view = {
+        range: () => drawn.setScale("x", {min: range.min, max: range.max}),
+        cursor: seconds => {
+            quiet = true;
+            drawn.setCursor({left: seconds === null ? -10 : drawn.valToPos(seconds, "x"), top: 10});
+            quiet = false;
+            say(seconds);
+        },
+        theme: () => {
+            drawn.redraw(false, true);
+            say(cursorAt);
+        },
+        resize: width => drawn.setSize({width, height: 260}),
+    };
+    views.push(view);
+    const here = () => nearest(all, cursorAt === null ? range.min : cursorAt);
+    drawn.over.addEventListener("click", () => { // uPlot stops the click that ends a drag
+        const point = here();
+        if (point)
+            copyFrame(point.frame);
+    });
+    drawn.over.addEventListener("dblclick", showWhole);
+    drawn.over.addEventListener("wheel", event => {
+        if (!event.ctrlKey)
+            return;
+        event.preventDefault();
+        zoom(event.deltaY > 0 ? 1.25 : .8, drawn.posToVal(event.offsetX, "x"));
+    }, {passive: false});
+    drawn.over.addEventListener("mousedown", event => {
+        if (!event.shiftKey)
+            return;
+        event.stopImmediatePropagation();
+        let last = event.clientX;
+        const drag = moved => {
+            move((last - moved.clientX) / drawn.over.clientWidth);
+            last = moved.clientX;
+        };
+        addEventListener("mousemove", drag);
+        addEventListener("mouseup", () => removeEventListener("mousemove", drag), {once: true});
+    }, {capture: true});
+    box.addEventListener("keydown", event => {
+        if (event.key === "Enter" && here())
+            copyFrame(here().frame);
+        if (event.key !== "," && event.key !== ".")
+            return;
+        const times = [...new Set(all.flatMap(each => each.t))].sort((one, other) => one - other);
+        const index = lastBefore(times, cursorAt === null ? range.min : cursorAt);
+        const next = times[event.key === "." ? index + 1 : times[index] === cursorAt ? index - 1 : index];
+        if (next === undefined)
+            return;
+        if (next < range.min || next > range.max)
+            setRange(next - (range.max - range.min) / 2, next + (range.max - range.min) / 2);
+        setCursor(next, null);
+    });
+    box.append(readout);
+    return box;
+}
+
+// ---- lanes ----
+
+/* Bars over time. `lanes`: [{label, bars: [{begin, end, parts: [[name, share]], frame, text}]}]. */
+function bars(lanes, names) {
+    const HEIGHT = 22, svg = draw("svg", {class: "lanes", role: "img"}), box = make("div", "picture", svg);
+    const readout = make("p", "readout");
+    const view = {
+        range: () => {
+            const width = view.width, place = width - LEFT - RIGHT;
+            const x = seconds => LEFT + Math.max(-5, Math.min(1.05, (seconds - range.min) / (range.max - range.min))) * place;
+            svg.replaceChildren();
+            svg.setAttribute("viewBox", `0 0 ${width} ${lanes.length * HEIGHT + 4}`);
+            svg.setAttribute("height", lanes.length * HEIGHT + 4);
+            const clip = draw("svg", {x: LEFT, y: 0, width: place, height: lanes.length * HEIGHT});
+            for (const [index, lane] of lanes.entries()) {
+                const top = index * HEIGHT;
+                const label = draw("text", {x: LEFT - 4, y: top + 15, "text-anchor": "end"}, lane.label);
+                label.append(draw("title", {}, lane.title || lane.label));
+                svg.append(label);
+                for (const bar of lane.bars) {
+                    const left = x(bar.begin) - LEFT, right = x(bar.end) - LEFT;
+                    if (bar.end < range.min || bar.begin > range.max)
+                        continue;
+                    const sum = bar.parts.reduce((all, [, share]) => all + share, 0) || 1;
+                    let y = top + 2;
+                    for (const [name, share] of bar.parts) {
+                        const height = (HEIGHT - 4) * share / sum;
+                        const rect = draw("rect", {x: left, y, width: Math.max(right - left, .6), height, fill: colour(name)});
+                        rect.append(draw("title", {}, bar.text));
+                        rect.addEventListener("click", () => copyFrame(bar.frame));
+                        clip.append(rect);
+                        y += height;
+                    }
+                }
+            }
+            svg.append(clip);
+            view.line = draw("line", {class: "cursor", y1: 0, y2: lanes.length * HEIGHT, x1: -10, x2: -10});
+            svg.append(view.line);
+        },
+        cursor: seconds => {
+            const place = view.width - LEFT - RIGHT;
+            const left = seconds === null ? -10 : LEFT + (seconds - range.min) / (range.max - range.min) * place;
+            for (const end of ["x1", "x2"])
+                view.line.setAttribute(end, left < LEFT ? -10 : left);
+            readout.replaceChildren(...(seconds === null ? [] : lanes.flatMap(lane => lane.bars
+                .filter(bar => bar.begin <= seconds && seconds < bar.end)
+                .map(bar => make("span", "", `${lane.label}: ${bar.text}`)))));
+        },
+        theme: () => view.range(),
+        resize: width => {
+            view.width = width;
+            view.range();
+        },
+        width: pictureWidth(),
+    };
+    const legend = make("p", "legend");
+    for (const [name, label] of Object.entries(names)) {
+        const swatch = make("span", "swatch");
+        swatch.style.background = `var(--${name})`;
+        legend.append(make("span", "", swatch, label));
+    }
+    svg.addEventListener("mousemove", event => {
+        const inside = (event.offsetX - LEFT) / (view.width - LEFT - RIGHT);
+        setCursor(inside < 0 || inside > 1 ? null : range.min + inside * (range.max - range.min), null);
+    });
+    views.push(view);
+    view.range();
+    box.append(legend);
+    if (lanes.length <= 4)
+        box.append(readout);
+    return box;
+}
+
+// ---- connections ----
+
+const PARTS = {
+    nothing_to_write: "nothing to write", answer: "waits for the peer's answer", transfer: "data under way",
+    path: "buffer full: data or update under way", reader: "buffer full: the reader's program does not read",
+    retransmission: "waits for a retransmission", unknown: "not known: packets are missing",
+};
+const drawnOf = new Map(pictures.connections.map(each => [each.stream, each]));
+const entryOf = new Map(report.connections.flatMap(each => [[each.stream, each], [each.roce_stream, each]])
+    .filter(([stream]) => known(stream)).reverse());
+const end = point => known(point.addr) ? `${point.addr.includes(":") ? `[${point.addr}]` : point.addr}:${point.port}` : "?";
+const nameOf = entry => known(entry.client.addr) ? [end(entry.client), end(entry.server)]
+    : [entry.ends ? "first end" : "client", entry.ends ? "second end" : "server"];
+
+function lanesOf(direction, label) {
+    return {
+        label: label[0], title: label[1],
+        bars: direction.lanes.map(([begin, last, first, frame, shares]) => ({
+            begin: begin / 1e9, end: last / 1e9, frame: first || frame, parts: Object.entries(shares),
+            text: Object.entries(shares).map(([part, time]) => `${PARTS[part]} ${duration(time / 1e9)}`).join(", ")
+                + ` (frames ${first || "?"} to ${frame || "?"})`,
+        })),
+    };
+}
+
+/* The lines and marks of a direction. A line goes on to the end of the connection. */
+function pointsOf(direction, last) {
+    const made = [];
+    for (const [names, from, mark] of [[LINES, direction.lines, false], [MARKS, direction.marks, true]])
+        for (const [name, label] of Object.entries(names))
+            if (from[name])
+                made.push({name, label, mark, n: from[name].n, t: added(from[name].t, 1e9), v: added(from[name].v, 1), f: added(from[name].f, 1)});
+    for (const each of made.filter(one => !one.mark && one.t[one.t.length - 1] < last)) {
+        each.t.push(last);
+        each.v.push(each.v[each.v.length - 1]);
+        each.f.push(each.f[each.f.length - 1]);
+    }
+    return made;
+}
+
+function connectionPictures(drawn, entry) {
+    const [client, server] = nameOf(entry), box = make("div");
+    const names = [`${client} → ${server}`, `${server} → ${client}`];
+    const short = ["client writes", "server writes"];
+    for (const [index, direction] of drawn.directions.entries()) {
+        const all = pointsOf(direction, timeOf(entry)[1]);
+        if (all.length)
+            box.append(plot(`${names[index]}: bytes over time`, all, value => bytes(Math.round(value)), BYTE_STEPS));
+        else
+            box.append(make("p", "faint", `${names[index]}: no position in the byte stream is known.`));
+    }
+    const lanes = drawn.directions.map((direction, index) => lanesOf(direction, [short[index], names[index]]));
+    if (lanes.some(lane => lane.bars.length))
+        box.append(bars(lanes, PARTS));
+    else
+        box.append(make("p", "faint", "Where the time went is not known: packets are missing, or time stamps decrease."));
+    return box;
+}
+
+/* The time of a connection, from its first frame to its last. */
+const timeOf = entry => known(entry.first_time) && known(entry.last_time)
+    ? [since(entry.first_time), since(entry.last_time)] : [full.min, full.max];
+
+function connectionPart(drawn, entry, isOpen) {
+    const [client, server] = nameOf(entry);
+    const title = `Connection ${drawn.stream}: ${client} → ${server}`;
+    const box = make("details", "", make("summary", "", make("strong", "", title)));
+    const zoomIn = make("button", "", "Show its time");
+    zoomIn.type = "button";
+    zoomIn.addEventListener("click", () => {
+        const [begin, last] = timeOf(entry), margin = (last - begin) * .02 + 1e-6;
+        setRange(begin - margin, last + margin);
+    });
+    box.id = `connection-${drawn.stream}`;
+    box.addEventListener("toggle", () => {
+        if (!box.open || box.dataset.filled)
+            return;
+        box.dataset.filled = "yes";
+        box.append(make("p", "only-screen", zoomIn, " ", copier("copy filter", `smcr.stream == ${drawn.stream}`)),
+            connectionPictures(drawn, entry), folded("All figures of the connection", () => figures(entry)));
+    });
+    box.open = isOpen;
+    return box;
+}
+
+const CONNECTIONS = [
+    ["#", "stream", "number"], ["Client", "client.addr", "text"], ["Port", "client.port", "number"],
+    ["Server", "server.addr", "text"], ["Port", "server.port", "number"], ["Outcome", "outcome", "text"],
+    ["First frame", "first_frame", "frame"], ["Bytes →", "client_to_server.bytes", "bytes"],
+    ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
+    ["Retrans. ←", "server_to_client.repeated_packets", "number"],
+    ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
+    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Close", "close", "text"],
+];
+const TEXTS = new Set(["client.addr", "server.addr", "outcome", "close"]);
+
+function showConnections() {
+    const part = section("connections", "Connections");
+    const place = new Map(rows.columns.map((path, index) => [path, index]));
+    const value = (row, path) => {
+        const found = row[place.get(path)];
+        return TEXTS.has(path) && found !== null ? rows.texts[found] : found;
+    };
+    if (!rows.rows.length) {
+        part.append(make("p", "", "None."));
+        return;
+    }
+    part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. A row opens its pictures.`));
+    part.append(table(rows.rows, CONNECTIONS, value, row => {
+        const numbers = [value(row, "stream"), value(row, "roce_stream")];
+        const box = numbers.map(each => byId(`connection-${each}`)).find(Boolean);
+        if (!box)
+            return;
+        box.open = true;
+        box.scrollIntoView();
+    }));
+    const list = pictures.connections.filter(each => entryOf.has(each.stream))
+        .sort((one, other) => order(other) - order(one) || one.stream - other.stream);
+    if (list.length)
+        part.append(make("h3", "", "Over time"));
+    for (const [index, drawn] of list.entries())
+        part.append(connectionPart(drawn, entryOf.get(drawn.stream), index < 2));
+}
+
+/* Time that the writers of a connection lost, for the order of pictures. */
+function order(drawn) {
+    const entry = entryOf.get(drawn.stream);
+    return ["client_to_server", "server_to_client"].reduce((sum, name) => sum +
+        (at(entry, `${name}.time.buffer_full_s`) || 0) + (at(entry, `${name}.time.retransmission_s`) || 0), 0);
+}
+
+// ---- links ----
+
+const STATES = {unconfirmed: "unconfirmed", active: "active", lost: "lost", deleted: "deleted", rejected: "rejected"};
+
+function linkLanes() {
+    const lanes = [];
+    for (const group of report.link_groups)
+        for (const link of group.links) {
+            if (!link.states.length || lanes.length >= 64)
+                continue;
+            lanes.push({
+                label: `grp ${group.index} link ${known(link.number) ? link.number : "?"}`,
+                title: `link ${link.number} of link group ${group.index}: ${link.client.gid || "?"} ↔ ${link.server.gid || "?"}`,
+                bars: link.states.map(state => {
+                    const begin = state.begin_time ? since(state.begin_time) : full.min;
+                    const last = state.end_time ? since(state.end_time) : full.max;
+                    return {begin, end: last, parts: [[state.state, 1]], frame: state.begin_frame || state.end_frame,
+                        text: `${state.state}, frames ${state.begin_frame || "?"} to ${state.end_frame || "the last"}`};
+                }),
+            });
+        }
+    return lanes;
+}
+
+const SHORT = entries => entries.map(([label, path, kind = "number"]) => [label, path, kind]);
+const LINKS = SHORT([["Group", "group"], ["Link", "number"], ["State", "state", "text"], ["Client GID", "client.gid", "text"],
+    ["Server GID", "server.gid", "text"], ["Client QP", "client.qpn"], ["Server QP", "server.qpn"], ["MTU", "mtu_bytes", "bytes"],
+    ["Added", "added_frame", "frame"], ["Deleted", "deleted_frame", "frame"], ["Lost", "lost_frame", "frame"],
+    ["Moved from", "moved_from"], ["Moved to", "moved_to"]]);
+
+function showLinks() {
+    if (!report.link_groups.length)
+        return;
+    const part = section("links", "Links and link groups"), lanes = linkLanes();
+    if (lanes.length)
+        part.append(bars(lanes, STATES));
+    const links = report.link_groups.flatMap(group => group.links.map(link => ({group: group.index, ...link})));
+    part.append(table(links, LINKS, at), folded("All figures of the link groups", () => figures(report.link_groups)));
+}
+
+// ---- flows ----
+
+const FLOWS = SHORT([["Flow", "index"], ["Kind", "kind", "text"], ["From", "src", "text"], ["QP", "src_qpn"], ["To", "dst", "text"],
+    ["QP", "dst_qpn"], ["Packets", "packets"], ["Bytes", "bytes", "bytes"], ["Retrans.", "repeated"], ["Gaps", "gaps"],
+    ["RNR NAKs", "rnr_nak"], ["NAKs PSN", "nak.psn_sequence"], ["CE", "ecn.ce"], ["CNP", "cnp"], ["First frame", "first_frame", "frame"]]);
+
+function flowPlot(flow, entry) {
+    const seconds = pictures.bin_width / 1e9, begin = pictures.bins_begin / 1e9;
+    const time = bin => begin + bin * seconds;
+    const made = [], t = [], v = [];
+    let next = null;
+    for (const [bin, octets] of flow.bins) {
+        if (next !== null && bin > next) {
+            t.push(time(next));
+            v.push(0);
+        }
+        t.push(time(bin));
+        v.push(octets * 8 / seconds);
+        next = bin + 1;
+    }
+    if (next !== null) {
+        t.push(time(next));
+        v.push(0);
+    }
+    made.push({name: "written", label: `rate in steps of ${duration(seconds)}`, t, v});
+    for (const [name, label, column] of [["retransmission", "retransmissions", 3], ["ce", "CE", 4], ["cnp", "CNP", 5]]) {
+        const bins = flow.bins.filter(bin => bin[column]);
+        if (bins.length)
+            made.push({name, label, mark: true, axis: "count", step: seconds, n: bins.reduce((sum, bin) => sum + bin[column], 0),
+                t: bins.map(bin => time(bin[0])), v: bins.map(bin => bin[column])});
+    }
+    const paused = pictures.flows.find(each => each.flow === null);
+    if (paused)
+        made.push({name: "rnr", label: "PAUSE and PFC frames", mark: true, axis: "count", step: seconds,
+            n: paused.bins.reduce((sum, bin) => sum + bin[2], 0), t: paused.bins.map(bin => time(bin[0])), v: paused.bins.map(bin => bin[2])});
+    const rate = value => value >= 1e9 ? `${+(value / 1e9).toPrecision(3)} Gbit/s` : value >= 1e6 ? `${+(value / 1e6).toPrecision(3)} Mbit/s`
+        : `${+(value / 1e3).toPrecision(3)} kbit/s`;
+    return plot(`Flow ${entry.index}: ${entry.src || "?"} QP ${known(entry.src_qpn) ? entry.src_qpn : "?"} → ${entry.dst || "?"} QP ${entry.dst_qpn}`, made, rate);
+}
+
+function showFlows() {
+    if (!report.rdma_flows.length)
+        return;
+    const part = section("flows", "RDMA flows");
+    part.append(table(report.rdma_flows, FLOWS, at));
+    if (report.summary.rdma_flows.count > report.rdma_flows.length)
+        part.append(make("p", "faint", `The first ${report.rdma_flows.length} of ${grouped(report.summary.rdma_flows.count)} flows; the JSON report has all.`));
+    const entries = new Map(report.rdma_flows.map(entry => [entry.index, entry]));
+    const trouble = entry => entry.repeated + (entry.ecn.ce || 0) + entry.cnp;
+    const list = pictures.flows.filter(flow => entries.has(flow.flow)).map(flow => [flow, entries.get(flow.flow)])
+        .sort(([, one], [, other]) => trouble(other) - trouble(one) || other.bytes - one.bytes);
+    for (const [index, [flow, entry]] of list.entries()) {
+        const box = make("details", "", make("summary", "", `Flow ${entry.index}: ${entry.src || "?"} → ${entry.dst || "?"} over time`));
+        box.addEventListener("toggle", () => {
+            if (box.open && box.children.length === 1)
+                box.append(flowPlot(flow, entry), folded("All figures of the flow", () => figures(entry)));
+        });
+        box.open = index < 2;
+        part.append(box);
+    }
+}
+
+// ---- the other lists ----
+
+const OTHERS = [
+    ["fallbacks", "Fallbacks to TCP", SHORT([["Code", "code"], ["Reason", "reason", "text"], ["By", "by", "text"], ["Connections", "count"]])],
+    ["breaches", "Broken formats and rules", SHORT([["Severity", "severity", "text"], ["Kind", "kind", "text"], ["By", "by", "text"],
+        ["Count", "count"], ["First frame", "frame", "frame"]])],
+    ["pauses", "Pauses of Ethernet", SHORT([["Port", "port_mac", "text"], ["Kind", "kind", "text"], ["Class", "priority"], ["Frames", "frames"],
+        ["Paused", "paused_s", "seconds"], ["At most", "paused_most_s", "seconds"], ["First frame", "first_frame", "frame"]])],
+    ["tcp_flows", "TCP connections", SHORT([["From", "src", "text"], ["Port", "src_port"], ["To", "dst", "text"], ["Port", "dst_port"],
+        ["Bytes →", "up.acked_bytes", "bytes"], ["Bytes ←", "down.acked_bytes", "bytes"], ["Retrans. →", "up.repeated_segments"],
+        ["Retrans. ←", "down.repeated_segments"], ["CE →", "up.ce"], ["CE ←", "down.ce"], ["Last frame", "last_frame", "frame"]])],
+];
+
+function showOthers() {
+    for (const [name, title, columns] of OTHERS) {
+        const list = report[name];
+        if (!list.length)
+            continue;
+        const part = section(name, title), present = columns.filter(([, path]) => list.some(entry => at(entry, path) !== undefined));
+        part.append(table(list, present, at), folded("All figures", () => figures(list)));
+        const sum = report.summary[name];
+        if (sum && sum.count > list.length && !("count" in list[0]))
+            part.append(make("p", "faint", `The first ${list.length} of ${grouped(sum.count)}; the JSON report has all.`));
+    }
+}
+
+// ---- theme, keys, printing ----
+
+const root = document.documentElement;
+let theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+function setTheme(name) {
+    root.classList.toggle("dark", name === "dark");
+    for (const view of views)
+        view.theme();
+}
+function otherTheme() {
+    theme = theme === "dark" ? "light" : "dark";
+    setTheme(theme);
+}
+
+const KEYS = {
+    "+": () => zoom(.6), "=": () => zoom(.6), "-": () => zoom(1 / .6), "−": () => zoom(1 / .6), ArrowLeft: () => move(-.2),
+    ArrowRight: () => move(.2), "0": showWhole, t: otherTheme,
+};
+
+function listen() {
+    byId("theme").addEventListener("click", otherTheme);
+    byId("whole").addEventListener("click", showWhole);
+    byId("help").addEventListener("click", () => {
+        byId("keys").hidden = !byId("keys").hidden;
+        byId("help").setAttribute("aria-expanded", String(!byId("keys").hidden));
+    });
+    addEventListener("keydown", event => {
+        if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT" || !KEYS[event.key])
+            return;
+        event.preventDefault();
+        KEYS[event.key]();
+    });
+    addEventListener("resize", () => {
+        for (const view of views)
+            view.resize(pictureWidth());
+    });
+    addEventListener("beforeprint", () => {
+        setTheme("light");
+        for (const view of views)
+            view.resize(700);
+    });
+    addEventListener("afterprint", () => {
+        setTheme(theme);
+        for (const view of views)
+            view.resize(pictureWidth());
+    });
+}
+
+/* The time of the pictures, which may be a small part of the capture's time. */
+function chooseRange() {
+    const times = pictures.connections.map(each => entryOf.get(each.stream)).filter(Boolean).map(timeOf);
+    if (!times.length)
+        return;
+    const begin = Math.min(...times.map(each => each[0])), last = Math.max(...times.map(each => each[1]));
+    const margin = (last - begin) * .01 + 1e-6;
+    full = {min: begin - margin, max: last + margin};
+    Object.assign(range, full);
+}
+
+chooseRange();
+root.classList.toggle("dark", theme === "dark");
+showCapture();
+showFindings();
+showConnections();
+showLinks();
+showFlows();
+showOthers();
+listen();
+root.dataset.ready = "yes";
+
+})();

@@ -1,0 +1,449 @@
+"""
+The page (-z smcr,html): its numbers are those of the JSON, its pictures those of the cursors, and
+nothing of the capture is more than text in it. If Chromium is installed, it shows pages without an
+error.
+"""
+
+import base64
+import hashlib
+import html.parser
+import json
+import re
+import shutil
+import subprocess
+
+import cursors
+import pytest
+from bed import ALL as EVERYTHING
+from bed import TOP, captures
+from report_runs import MALFORMED, REAL, TWO, UNPACKED, copy_of, parse, print_json, report
+
+TAP = "smcr,html"
+SAMPLE = UNPACKED if EVERYTHING else [*REAL[::9], *MALFORMED[::6], "6.1-v1-n-lossy"]
+CLEAN = (
+    "6.1-v1-d-bulk-slow-reader",
+    "6.1-v1-c-three-conns",
+    "6.1-v2-e-urgent",
+    "6.1-v2-d-bulk-slow-reader",
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+IN_CHROMIUM = (
+    "6.1-v1-h1-two-links-second-fails",
+    "6.1-v1-n-lossy",
+    "6.1-v1-f3-plain-tcp-server",
+)
+LIMITS = {  # dissectors/report/page/page.c
+    "connections": 100,
+    "link_groups": 60,
+    "rdma_flows": 120,
+    "tcp_flows": 120,
+    "breaches": 500,
+}
+PARTS = {
+    "nothing_to_write": "nothing_to_write_s",
+    "answer": "answer_s",
+    "transfer": "transfer_s",
+    "reader": "reader_s",
+    "retransmission": "retransmission_s",
+}
+
+
+class Page(html.parser.HTMLParser):
+    """The page as a browser reads it: elements with their attributes, and the texts of scripts and
+    styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.texts, self.open = [], [], None
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self.open = tag if tag in ("script", "style") else None
+        if self.open:
+            self.texts.append((tag, dict(attributes), []))
+
+    def handle_endtag(self, tag):
+        self.open = None
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts[-1][2].append(data)
+
+    def contents(self, tag, kind=None):
+        return [
+            "".join(parts)
+            for name, attributes, parts in self.texts
+            if name == tag and attributes.get("type") == kind
+        ]
+
+    def block(self, name):
+        """A block of JSON."""
+        found = [
+            "".join(parts)
+            for _, attributes, parts in self.texts
+            if attributes == {"type": "application/json", "id": name}
+        ]
+        assert len(found) == 1
+        return parse(found[0].encode())
+
+    @property
+    def policy(self):
+        return next(
+            attributes["content"]
+            for tag, attributes in self.elements
+            if attributes.get("http-equiv") == "Content-Security-Policy"
+        )
+
+
+def page_of(tshark, name):
+    path = copy_of(tshark, name)
+    return tshark.bed.keep(("html", name), lambda: print_json(tshark, path, tap=TAP)).decode()
+
+
+def added(differences):
+    sums, total = [], 0
+    for each in differences:
+        total += each
+        sums.append(total)
+    return sums
+
+
+def points(line):
+    """[(frame, value)] of a line or of marks."""
+    assert len(line["t"]) == len(line["v"]) == len(line["f"]) > 0
+    assert added(line["t"]) == sorted(added(line["t"]))
+    return list(zip(added(line["f"]), added(line["v"]), strict=True))
+
+
+def at(entry, path):
+    for name in path.split("."):
+        entry = entry[name] if entry is not None else None
+    return entry
+
+
+def directions(entry):
+    return entry["client_to_server"], entry["server_to_client"]
+
+
+# ---- the blocks ----
+
+
+def check_report(block, whole):
+    """The lists have the first entries of the report's, and those with pictures. All else is
+    there."""
+    assert list(block) == list(whole)
+    for name, value in whole.items():
+        if name not in LIMITS:
+            assert block[name] == value, name
+            continue
+        assert len(block[name]) >= min(LIMITS[name], len(value)), name
+        assert all(each in value for each in block[name]), name
+
+
+def check_rows(table, connections):
+    assert len(table["rows"]) == len(connections)
+    for row, entry in zip(table["rows"], connections, strict=True):
+        for path, value in zip(table["columns"], row, strict=True):
+            expected = at(entry, path)
+            got = table["texts"][value] if isinstance(expected, str) else value
+            assert got == expected, (entry["stream"], path)
+
+
+def check_lanes(drawn, entry):
+    """The pieces follow each other, and their sum is the report's. Returns how many there were."""
+    for direction, whole in zip(drawn["directions"], directions(entry), strict=True):
+        sums = dict.fromkeys(PARTS, 0)
+        lanes = direction["lanes"]
+        assert all(one[1] == other[0] for one, other in zip(lanes, lanes[1:]))
+        for begin, end, _, _, shares in lanes:
+            assert sum(shares.values()) == end - begin > 0
+            for part, time in shares.items():
+                sums[part] = sums.get(part, 0) + time
+        if not lanes:
+            continue
+        for part, name in PARTS.items():
+            assert sums[part] == round(whole["time"][name] * 1e9), (entry["stream"], part)
+        full = sums.get("path", 0) + sums["reader"]
+        assert full == round(whole["time"]["buffer_full_s"] * 1e9)
+    return sum(len(direction["lanes"]) for direction in drawn["directions"])
+
+
+def check_marks(drawn, entry):
+    """Each retransmission of the connection has its mark."""
+    for direction, whole in zip(drawn["directions"], directions(entry), strict=True):
+        mark = direction["marks"].get("retransmission")
+        assert (mark["n"] if mark else 0) == (whole["repeated_packets"] or 0)
+
+
+def check_flows(pictures, flows):
+    """The bins of a flow have all of its packets."""
+    for drawn in pictures["flows"]:
+        if drawn["flow"] is None:
+            continue
+        entry, sums = flows[drawn["flow"]], [sum(column) for column in zip(*drawn["bins"])]
+        assert sums[1:4] == [entry["bytes"], entry["packets"], entry["repeated"]]
+        assert sums[5] == entry["cnp"] and (
+            entry["ecn"]["ce"] is None or sums[4] == entry["ecn"]["ce"]
+        )
+
+
+def test_numbers_are_those_of_the_json(tshark):
+    lanes = 0
+    for name in SAMPLE:
+        page, whole = Page(page_of(tshark, name)), report(tshark, name, TWO)
+        pictures = page.block("pictures")
+        check_report(page.block("report"), whole)
+        check_rows(page.block("rows"), whole["connections"])
+        check_flows(pictures, {flow["index"]: flow for flow in whole["rdma_flows"]})
+        entries = {
+            number: entry
+            for entry in whole["connections"]
+            for number in (entry["stream"], entry["roce_stream"])
+        }
+        for drawn in pictures["connections"]:
+            lanes += check_lanes(drawn, entries[drawn["stream"]])
+            check_marks(drawn, entries[drawn["stream"]])
+    assert lanes > 50
+
+
+def positions_of(tshark, name):
+    """What a reader of its own says, which adds up the cursors: {(connection, writer's side, line):
+    {frame: position}}."""
+    positions = {}
+    for sight in cursors.sights(tshark, name):
+        for writer, line, step in (
+            (sight.sender, "announced", sight.window.len),
+            (1 - sight.sender, "read", sight.window.read),
+        ):
+            seen = positions.setdefault((sight.stream, writer, line), {0: 0})
+            seen[sight.frame] = max(seen.values()) + step
+    return positions
+
+
+def check_lines(lines, announced, read, room):
+    """Returns the number of points."""
+    for line, seen in (("announced", announced), ("read", read)):
+        assert all(seen[frame] == value for frame, value in points(lines[line])), line
+    assert all(value == room + read.get(frame, 0) for frame, value in points(lines["edge"]))
+    for line in ("written", "acknowledged"):
+        assert line not in lines or points(lines[line])[-1][1] == max(announced.values())
+    return sum(len(line["t"]) for line in lines.values())
+
+
+def test_lines_are_those_of_the_cursors(tshark):
+    compared = 0
+    for name in CLEAN:
+        positions, sizes = positions_of(tshark, name), cursors.sizes(tshark, name)
+        for drawn in Page(page_of(tshark, name)).block("pictures")["connections"]:
+            for writer, direction in enumerate(drawn["directions"]):
+                number = drawn["stream"]
+                compared += check_lines(
+                    direction["lines"],
+                    positions[number, writer, "announced"],
+                    positions[number, writer, "read"],
+                    sizes[str(number), 1 - writer],
+                )
+    assert compared > 300
+
+
+LOSSY = ("6.1-v1-n-lossy", "6.1-v2-n-lossy", "s10c-slow-sub-late-late-netlink.pcapng")
+
+
+def test_acknowledgements_go_on_after_retransmissions(tshark):
+    """All data of these captures is acknowledged at last, whatever was retransmitted."""
+    compared = 0
+    for name in LOSSY:
+        path = captures("real", "stories")[name].relative_to(TOP)
+        text = print_json(tshark, tshark.bed.root / path, tap=TAP).decode()
+        for drawn in Page(text).block("pictures")["connections"]:
+            for lines in (direction["lines"] for direction in drawn["directions"]):
+                if "written" in lines and len(lines["written"]["t"]) > 10:
+                    assert points(lines["acknowledged"])[-1][1] == points(lines["written"])[-1][1]
+                    compared += 1
+    assert compared > 4
+
+
+# ---- safety ----
+
+
+def source(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def check_safe(text, frame):
+    """The page has the elements of `frame`, a page of another capture, and only its own scripts
+    run."""
+    page = Page(text)
+    assert page.elements == Page(frame).elements
+    scripts = page.contents("script")
+    assert len(scripts) == 2 and len(page.contents("script", "application/json")) == 3
+    assert not any("<" in block for block in page.contents("script", "application/json"))
+    assert page.policy.split("; ")[:3] == [
+        "default-src 'none'",
+        "script-src " + " ".join(map(source, scripts)),
+        f"style-src {source(page.contents('style')[0])}",
+    ]
+
+
+def test_only_its_own_scripts_run(tshark):
+    plain = page_of(tshark, REAL[0])
+    assert not re.search(r"(?:src|href|action)\s*=", "".join(map(str, Page(plain).elements)))
+    for name in SAMPLE:
+        check_safe(page_of(tshark, name), plain)
+
+
+def test_script_never_makes_elements_of_text():
+    script = (TOP / "dissectors/report/page/script.js").read_text(encoding="utf-8")
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|Function\(", script
+    )
+
+
+def test_library_is_the_one_of_npm():
+    """The checksums stand in the script that fetches the files."""
+    folder = TOP / "dissectors/report/page"
+    fetched = dict(
+        re.findall(
+            r'"(\S+)": "([0-9a-f]{64})"', (folder / "fetch-uplot").read_text(encoding="utf-8")
+        )
+    )
+    assert set(fetched) == {path.name for path in folder.glob("uPlot*")}
+    for name, checksum in fetched.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == checksum, name
+
+
+# ---- anonymous ----
+
+IDENTIFYING = {"addr", "src", "dst", "gid", "mac", "port_mac", "eid", "host_name", "peer_id"}
+ANONYMOUS = ("-o", "smcr.anonymous:TRUE")
+NAMED = ("6.1-v2-c-three-conns", "6.1-v1-b-first-contact-ipv6", "6.1-v1-n-lossy")
+
+
+def leaves(value, name=None):
+    """[(name of the member, value)], in order."""
+    if isinstance(value, dict):
+        return [leaf for key, each in value.items() for leaf in leaves(each, key)]
+    if isinstance(value, list):
+        return [leaf for each in value for leaf in leaves(each, name)]
+    return [(name, value)]
+
+
+def test_anonymous_reports_differ_in_names_only(tshark):
+    """Each name has one replacement, in page, report and JSON, and appears nowhere."""
+    for name in NAMED:
+        path, replaced = copy_of(tshark, name), {}
+        plain = leaves(report(tshark, name, TWO))
+        anonymous = leaves(parse(print_json(tshark, path, options=ANONYMOUS)))
+        assert len(plain) == len(anonymous)
+        for (member, value), (_, other) in zip(plain, anonymous, strict=True):
+            if member in IDENTIFYING and value is not None:
+                assert replaced.setdefault(value, other) == other != value
+            elif not isinstance(value, str):
+                assert value == other, member
+        assert len(set(replaced.values())) == len(replaced) > 3
+        for tap in ("smcr,json", "smcr,report", TAP, "smcr,links"):
+            text = print_json(tshark, path, options=ANONYMOUS, tap=tap).decode()
+            text = (
+                text if tap != TAP else json.dumps(list(map(Page(text).block, ("report", "rows"))))
+            )
+            found = [
+                each
+                for each in replaced
+                if re.search(rf"(?<![\w.:]){re.escape(each)}(?![\w.])", text)
+            ]
+            assert found == [], (name, tap)
+
+
+# ---- bad input ----
+
+
+def test_captures_without_connections(bed, tshark, scratch):
+    empty = scratch / "empty.pcap"
+    empty.write_bytes(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+    text = print_json(tshark, empty, tap=TAP).decode()
+    page = Page(text)
+    assert page.block("report")["connections"] == page.block("rows")["rows"] == []
+    check_safe(text, page_of(tshark, REAL[0]))
+
+
+@pytest.mark.parametrize(
+    "options, target, said",
+    [
+        (("-z", TAP), "/dev/full", "Couldn't write the page: No space left on device"),
+        (("-z", f"{TAP},no such filter"), "/dev/null", f"Couldn't register {TAP}: "),
+    ],
+)
+def test_failures_have_a_sentence_and_a_status(tshark, options, target, said):
+    with open(target, "wb") as file:
+        result = tshark.start(
+            "-2",
+            "-q",
+            "-r",
+            copy_of(tshark, REAL[0]),
+            *options,
+            stdout=file,
+            stderr=subprocess.PIPE,
+        )
+    assert result.returncode != 0 and result.stderr.count("\n") == 1
+    assert result.stderr.startswith(said)
+
+
+# ---- Chromium ----
+
+
+def in_chromium(path, home):
+    """The page as its script has made it, and what the browser reports."""
+    command = [
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        f"--user-data-dir={home}",
+        "--enable-logging=stderr",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+        path.as_uri(),
+    ]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return result.stdout, [line for line in result.stderr.splitlines() if "CONSOLE" in line]
+
+
+class Cells(html.parser.HTMLParser):
+    """[(path, value)] of the cells of all tables."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if "data-path" in attributes:
+            self.found.append((attributes["data-path"], json.loads(attributes["data-value"])))
+
+
+def expected_cells(whole):
+    """What the tables have to show: {path: values}, of the lists that have tables."""
+    return {
+        path: [at(entry, path) for entry in whole["connections"]]
+        for path in ("client_to_server.bytes", "server_to_client.repeated_packets", "close")
+    } | {
+        path: [at(entry, path) for entry in whole["rdma_flows"]]
+        for path in ("nak.psn_sequence", "ecn.ce", "dst_qpn")
+    }
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_chromium_shows_pages(tshark, scratch):
+    for name in IN_CHROMIUM:
+        path = scratch / f"{name}.html"
+        path.write_text(page_of(tshark, name), encoding="utf-8")
+        shown, errors = in_chromium(path, scratch / "chromium")
+        whole, cells = report(tshark, name, TWO), Cells(shown).found
+        assert errors == [] and 'data-ready="yes"' in shown, name
+        for path, values in expected_cells(whole).items():
+            assert [value for each, value in cells if each == path] == values, (name, path)
+        assert all(str(finding["frame"]) in shown for finding in whole["findings"])
