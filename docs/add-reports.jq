@@ -159,10 +159,10 @@ def rules: {
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
-        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "marked_share": "own", "udp_ports": "own", "pauses":
-        "own", "tcp_flows": "own"}
+        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "pauses": "own", "tcp_flows":
+        "own"}
 };
-def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "states", "stuck"];
+def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "marked_share", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.

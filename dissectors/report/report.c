@@ -1,8 +1,8 @@
 /* Two ways to ask for a report. On the command line: -z smcr,report, -z smcr,json and -z smcr,html,
- * each with an optional display filter after another comma; -z smcr,lines, with options (lines/). In
- * Wireshark: a window, which is drawn anew while packets come in. In the window one finding is
- * chosen, and has a mark. Buttons choose another finding, go to the frame of the chosen finding, and
- * apply or copy its display filter. So the page in the window does without the filters. Another
+ * each with an optional display filter after another comma; -z smcr,lines, with options (lines/).
+ * In Wireshark: a window, which is drawn anew while packets come in. In the window one finding is
+ * chosen, and has a mark. Buttons choose another finding, go to the frame of the chosen finding,
+ * and apply or copy its display filter. So the page in the window does without the filters. Another
  * button opens a report of the displayed packets.
  *
  * Wireshark may destroy a window before its buttons, and a dialog may exist longer than both. So
@@ -23,7 +23,6 @@
 
 #include "host/host.h"
 #include "lines/lines.h"
-#include "listen/listeners.h"
 #include "page/page.h"
 #include "save_page.h"
 #include "write/output.h"

@@ -328,15 +328,12 @@ write_member(writer_t *writer, const smcr_figure_member_t *member, const void *v
 {
     switch (member->kind) {
     case SMCR_FIGURE_KIND_SPREAD:
-        write_spread(writer, *(smcr_distribution_t *const *)value,
-                     (spread_form_t){SMCR_TIME_SECOND, false});
-        break;
     case SMCR_FIGURE_KIND_TIMES:
-        write_spread(writer, *(smcr_distribution_t *const *)value,
-                     (spread_form_t){SMCR_TIME_SECOND, true});
-        break;
     case SMCR_FIGURE_KIND_LENGTHS:
-        write_spread(writer, *(smcr_distribution_t *const *)value, (spread_form_t){1, false});
+        write_spread(writer, *(smcr_distribution_t *const *)value,
+                     (spread_form_t){
+                         member->kind == SMCR_FIGURE_KIND_LENGTHS ? 1 : SMCR_TIME_SECOND,
+                         member->kind == SMCR_FIGURE_KIND_TIMES});
         break;
     case SMCR_FIGURE_KIND_OPCODES:
         write_opcodes(writer, value);
