@@ -39,6 +39,7 @@ void smcr_fields_register(void);
     V(delete_reasons, SMCR_LLC_DELETE_REASONS) \
     V(no_eyecatcher, SMCR_LLC_NO_EYECATCHER) \
     V(causes, SMCR_CAUSES) \
+    V(verdicts, SMCR_VERDICTS) \
     V(nak_codes, SMCR_IB_NAK_CODES) \
     V(ecn_codepoints, SMCR_WIRE_ECN_CODEPOINTS) \
     V(grounds, SMCR_GROUNDS) \

@@ -91,8 +91,8 @@ def members($summary):
 # ---- rules: tests/figures-doc writes them ----
 def rules: {
     "capture": {"frames": "total", "bytes": "total", "first_time": "earliest", "last_time": "latest", "cut_frames":
-        "total", "roce_frames": "total", "passes": "same", "filter": "same", "wireshark": "same", "plugin": "same",
-        "smcr_roce": "same", "check_icrc": "same", "link_speed": "same"},
+        "total", "roce_frames": "total", "point_copies": "total", "passes": "same", "filter": "same", "wireshark":
+        "same", "plugin": "same", "smcr_roce": "same", "check_icrc": "same", "link_speed": "same"},
     "other_roce": {"packets": "total", "unread": "total", "queue_pairs": "same", "repeated": "total", "naks": "total",
         "rnr_naks": "total", "ce": "total", "cnp": "total", "first_frame": "null", "first_time": "earliest"},
     "number_pair": {"client": "first", "server": "first"},
@@ -154,15 +154,23 @@ def rules: {
     "pause": {"port_mac": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut":
         "total", "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null",
         "first_time": "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},
+    "way": {"from": "head", "to": "head", "from_interface": "head", "to_interface": "head", "src": "head", "dst":
+        "head", "packets": "total", "at_both": "total", "lost": "total", "lost_inferred": "total", "lost_after":
+        "total", "unanswered": "total", "not_captured_from": "total", "not_captured_to": "total", "reordered":
+        "total", "marked_ce": "total", "dscp_changed": "total", "delayed": "total", "undecided": "total",
+        "lost_frame": "null", "lost_time": "earliest", "lost_after_frame": "null", "lost_after_time": "earliest",
+        "not_captured_frame": "null", "not_captured_time": "earliest", "reordered_frame": "null", "reordered_time":
+        "earliest", "marked_frame": "null", "marked_time": "earliest", "clocks_agree": "first", "same_capture":
+        "first"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
-        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "pauses": "own", "tcp_flows":
-        "own"}
+        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "pauses": "own", "points": "own",
+        "tcp_flows": "own"}
 };
-def left_out: ["derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "marked_share", "states", "stuck"];
+def left_out: ["clock", "delay", "derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "marked_share", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.
@@ -479,6 +487,11 @@ def joined_pauses:
              has_flow: (map(.has_flow) | if any(.[]; . == true) then true
                                          elif any(.[]; . == null) then null else false end)});
 
+def joined_points:
+    [.[].points[]]
+    | group_by([.from, .to, .src, .dst])
+    | map(combined("way"));
+
 # A filter with a number that holds in its file only says nothing of the sum.
 def holds_in_one_file:
     test("\\b(frame\\.number|(tcp|udp|smcr)\\.stream|smcr\\.(lgr|link\\.index|rdma\\.(flow|peer)|cm\\.connection))"
@@ -523,6 +536,8 @@ def summary($of_first; $icrc):
                  else .udp_ports | {count: length} + members($of_first.udp_ports) end),
      pauses: (if .pauses == [] then $of_first.pauses
               else .pauses | {count: length} + members($of_first.pauses) end),
+     points: (if .points == [] then $of_first.points
+              else .points | {count: length} + members($of_first.points) end),
      tcp_flows: (if .tcp_flows == [] then $of_first.tcp_flows
                  else .tcp_flows | {count: length} + members($of_first.tcp_flows) end)};
 
@@ -557,6 +572,7 @@ def whole:
        fallbacks: joined_fallbacks, breaches: joined_breaches, findings: joined_findings,
        rdma_flows: [$flows | to_entries[] | .key as $number | .value | flow($number; $flow_numbers)],
        marked_share: null, udp_ports: joined_ports($flow_numbers), pauses: joined_pauses,
+       points: joined_points,
        tcp_flows: [$tcp | to_entries[] | .key as $number | .value | tcp_flow($number)]}
     | .summary = summary($of_first; $icrc);
 

@@ -90,6 +90,17 @@ typedef SMCR_WIRE_TYPEOF(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
 #define compat_tcpinfo_set_stream(tcpinfo, number) ((void)(number))
 #endif
 
+/* Name of an interface of the file; 4.2 also asks for the section of the file. NULL or "unknown":
+ * there is no such interface, or it has no name. */
+#ifdef COMPAT_HAS_INTERFACE_SECTION
+#define compat_interface_name(pinfo, number) \
+    epan_get_interface_name( \
+        (pinfo)->epan, number, \
+        (pinfo)->rec->presence_flags & WTAP_HAS_SECTION_NUMBER ? (pinfo)->rec->section_number : 0)
+#else
+#define compat_interface_name(pinfo, number) epan_get_interface_name((pinfo)->epan, number)
+#endif
+
 /* Whether it has been read what InfiniBand's dissector does besides showing a packet. In 4.0 it
  * keeps nothing of packets with data. */
 #define COMPAT_INFINIBAND_IS_KNOWN (!WS_AT_LEAST(4, 1))
@@ -118,17 +129,6 @@ typedef SMCR_WIRE_TYPEOF(((is_filter_valid_func)NULL)(NULL)) compat_filter_bool;
     register_conversation_filter(proto, name, valid, build)
 #define compat_conversation_filter_is_valid(filter, pinfo) ((filter)->is_filter_valid(pinfo))
 #define compat_conversation_filter_build(filter, pinfo) ((filter)->build_filter_string(pinfo))
-#endif
-
-/* The name of the interface that captured a frame. 4.2 also has sections of a file. */
-#ifdef COMPAT_HAS_INTERFACE_SECTION
-#define compat_interface_name(pinfo) \
-    epan_get_interface_name( \
-        (pinfo)->epan, (pinfo)->rec->rec_header.packet_header.interface_id, \
-        (pinfo)->rec->presence_flags & WTAP_HAS_SECTION_NUMBER ? (pinfo)->rec->section_number : 0)
-#else
-#define compat_interface_name(pinfo) \
-    epan_get_interface_name((pinfo)->epan, (pinfo)->rec->rec_header.packet_header.interface_id)
 #endif
 
 /* 4.6 wants to know whether a statistic of the command line could begin. Ends the function that

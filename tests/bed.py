@@ -157,8 +157,8 @@ class Bed:
     """
     Folders below `root`: home, config and extcap (all empty), plugins/BUILD for every build of the
     plugin and plugins/none without it, data (Wireshark's own files but UNREAD), captures,
-    docs/*.jq, docs/examples and plugin/monitor (copies), scratch for captures that tests make, kept
-    for what tests share.
+    docs/*.jq, docs/examples, plugin/monitor and plugin/compare (copies), scratch for captures that
+    tests make, kept for what tests share.
     """
 
     def __init__(self, root):
@@ -186,9 +186,10 @@ class Bed:
             shutil.copyfile(path, copy)
         for path in (TOP / "docs").glob("*.jq"):
             shutil.copyfile(path, self.root / "docs" / path.name)
+        shutil.copytree(TOP / "captures" / "points", self.root / "captures" / "points")
         shutil.copytree(TOP / "docs" / "examples", self.root / "docs" / "examples")
         (self.root / "plugin").mkdir()
-        for name in ("monitor", "probe"):
+        for name in ("monitor", "compare", "probe"):
             shutil.copy(TOP / "plugin" / name, self.root / "plugin" / name)
         started.build(self.root / "started.so")
 

@@ -52,6 +52,7 @@ TYPES = {
     "some": whole(minimum=1),
     "seconds": {"description": "A sum of seconds.", "type": "number"},
     "ratio": {"type": "number", "minimum": 0},
+    "offset": {"description": "A difference; it may be negative.", "type": "number"},
     "truth": {"type": "boolean"},
     "text": {"type": "string"},
     "sentence": {"type": "string", "minLength": 1},

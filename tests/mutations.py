@@ -29,6 +29,7 @@ OWNERS = "Nothing gets a wrong owner, whatever a capture lacks"
 LACKING = "Nobody is blamed for what a capture lacks"
 TRUTHS = "What is said of a part of a capture is true of all of it"
 OTHERS = "RoCE that is not analysed is counted as the bytes have it"
+POINTS = "What happened between capture points is what was done to the packets there"
 PAUSES = "Pauses of Ethernet and the flows that stand still are those of the bytes"
 RECOVERY = "Flows recover from loss and disorder as a reader of the bytes says"
 CLASSES = "VLANs and tunnels keep RDMA flows apart; classes and ports are those of the bytes"
@@ -431,6 +432,46 @@ EVERY = [
             "facts/test_classes.py::test_congestion_made_at_random[0]",
             "        *bytes += i == oldest ? 0 : reaction->bytes[i];",
             "        *bytes += reaction->bytes[i];",
+        ),
+        (
+            POINTS,
+            "lost-is-not-captured",
+            "dissectors/points/compare.c",
+            "unit/test_points.c",
+            "transmission->fate == SMCR_FATE_RECEIVED && is_decided)",
+            "transmission->fate == SMCR_FATE_LOST && is_decided)",
+        ),
+        (
+            POINTS,
+            "nak-of-a-discarded-packet",
+            "dissectors/points/fates.c",
+            "desk/test_compare.py::test_loss_after_both_points[A-part0-6]",
+            "slot->latest && slot->latest > before->latest ?",
+            "slot->latest ?",
+        ),
+        (
+            POINTS,
+            "clock-without-drift",
+            "dissectors/points/clocks.c",
+            "unit/test_clocks.c",
+            "bound - hull->sign * drift * hull->bounds[i].at;",
+            "bound - drift * hull->bounds[i].at;",
+        ),
+        (
+            POINTS,
+            "inferred-in-doubt",
+            "dissectors/points/compare.c",
+            "facts/test_points.py::test_made_points[6.1-v2-n-lossy]",
+            "if (lost >= PROVEN_LEAST && !not_captured)",
+            "if (lost >= PROVEN_LEAST)",
+        ),
+        (
+            POINTS,
+            "clock-of-the-other-way",
+            "dissectors/report/points/ways.c",
+            "facts/test_points.py::test_bounds_contain_the_truth[6.1-v1-n-lossy]",
+            "fill_clock(&entry->clock, is_back ? &back : line);",
+            "fill_clock(&entry->clock, line);",
         ),
         (
             FABRIC,

@@ -37,6 +37,10 @@ PROPERTIES = [
         "VLANs and tunnels keep RDMA flows apart; classes and ports are those of the bytes",
         ["facts/test_classes.py"],
     ),
+    (
+        "What happened between capture points is what was done to the packets there",
+        ["facts/test_points.py", "desk/test_compare.py"],
+    ),
     ("Messages are as many as the programs sent", ["facts/test_counts.py"]),
     ("A SEND on an unknown queue pair proves itself by its bytes", ["facts/test_reserved.py"]),
     (

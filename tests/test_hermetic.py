@@ -75,6 +75,7 @@ OTHERS = {
     ),
     "tests/wireshark-suite run_tests": "the same; the tests give each program a home",
     "tests/desk/test_monitor.py __init__": "the environment is that of a Tshark",
+    "tests/desk/test_compare.py run": "the environment is that of a Tshark",
     "tests/desk/test_neighbours.py run": "the environment is that of bed.user()",
     "tests/desk/test_neighbours.py test_packages_are_named_for_the_system": (
         "plugin/install-packages names packages"

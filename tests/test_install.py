@@ -139,7 +139,7 @@ def test_run_installs_shows_and_uninstalls(checkout):
     }
 
     programs = pathlib.Path(environment["HOME"]) / ".local"
-    for name in ("monitor", "capture"):
+    for name in ("monitor", "capture", "compare"):
         version = start_as_user(checkout, programs / "bin" / f"smcr-{name}", "--version")
         assert version.stdout.startswith(f"smcr-{name} "), version.stderr
         page = (programs / "share" / "man" / "man1" / f"smcr-{name}.1").read_text()

@@ -17,6 +17,7 @@ from rooms import DISSECTORS, FACE_HEADER, ROOMS, head, includes, room_of, sourc
 PLAIN = (
     "wire",
     "fabric",
+    "points",
     "fabric/peers",
     "state/model",
     "state/evidence",
@@ -33,6 +34,7 @@ PLAIN = (
     "report/others",
     "report/classes",
     "report/pause",
+    "report/points",
     "report/recovery",
     "report/words",
     "report/findings",

@@ -14,13 +14,14 @@ from test_modules import twice, types
 # the words of that room, too. "." is the top of dissectors/.
 WORDS = {
     "wire": (
-        "bsize cause cdc clc cursor gid ground ib llc mask mtu rc rd rtoken time told uc ud wire "
-        "xrc"
+        "bsize cause cdc clc cursor gid ground ib llc mask mtu rc rd rtoken time told uc ud "
+        "verdict wire xrc"
     ),
     "fabric": (
         "ack completion ecn flow icrc id psn range read response seen sent slab step traffic "
         "unacked when"
     ),
+    "points": "chain clock fate fates observed points transmission",
     "fabric/peers": "cm port_pair rdma",
     "state": "state sender",
     "state/model": (
@@ -52,6 +53,7 @@ WORDS = {
     "report/others": "others",
     "report/classes": "classes",
     "report/pause": "pause",
+    "report/points": "way ways",
     "report/recovery": "recovery",
     "report/write": "page json text",
     "report/lines": "lines",

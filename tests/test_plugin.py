@@ -130,6 +130,7 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
         "smcr,html",
         "smcr,json",
         "smcr,links",
+        "smcr,points",
         "smcr,report",
         "smcr,rmbs",
         "smcr,srt",

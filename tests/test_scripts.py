@@ -179,7 +179,7 @@ def later_than_36(code):
     return LATER.findall(ast.unparse(tree))
 
 
-@pytest.mark.parametrize("name", ["plugin/capture", "plugin/monitor"])
+@pytest.mark.parametrize("name", ["plugin/capture", "plugin/compare", "plugin/monitor"])
 def test_tools_need_python_36(name):
     """And an older Python stops at the line that says so: it is the first that it cannot read."""
     code = (TOP / name).read_text(encoding="utf-8")

@@ -30,6 +30,8 @@ typedef enum {
     SMCR_FLOW_IS_AFTER_GAP, /* a lower PSN is missing in the capture, and no acknowledgement has
                                covered the missing PSN */
     SMCR_FLOW_IS_COPY,   /* the packet is a duplicate of an earlier packet, made by the network */
+    SMCR_FLOW_IS_ELSEWHERE, /* the flow is judged at another capture point (points/); no verdict of
+                               fabric/ has this value */
 } smcr_flow_order_t;
 
 /* What the receiver does with a request, as far as the capture proves. */

@@ -30,6 +30,9 @@ static struct {
     bool is_read;        /* the first pass is complete: each frame has been dissected once */
     bool listens;        /* the tap listener is registered; it stays until the program ends */
     uint32_t last_frame; /* the highest frame number that the tap has got */
+    bool has_looked;     /* it has been looked whether the file has several interfaces */
+    uint32_t first_interface; /* interface of the first packet; set with `has_looked` */
+    const char *names[SMCR_POINTS_MOST]; /* names of the first interfaces; NULL: not known */
 } capture;
 
 const smcr_state_t *
@@ -38,17 +41,97 @@ smcr_capture_state(void)
     return capture.state;
 }
 
+uint32_t
+smcr_capture_interface(const packet_info *pinfo)
+{
+    bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
+
+    return named ? pinfo->rec->rec_header.packet_header.interface_id : 0;
+}
+
+/* ---- capture points ---- */
+
+const char *
+smcr_capture_interface_name(uint32_t interface)
+{
+    return interface < array_length(capture.names) ? capture.names[interface] : NULL;
+}
+
+/* Keeps the name of the packet's interface. */
+static void
+note_name(const packet_info *pinfo)
+{
+    uint32_t interface = smcr_capture_interface(pinfo);
+
+    if (interface >= array_length(capture.names) || capture.names[interface])
+        return;
+    const char *name = compat_interface_name(pinfo, interface);
+    if (name && strcmp(name, "unknown") != 0)
+        capture.names[interface] = wmem_strdup(wmem_file_scope(), name);
+}
+
+/* Reads the numbers in the preference `points`. Returns how many there are. */
+static uint32_t
+read_points(const char *text, uint32_t list[SMCR_POINTS_MOST])
+{
+    char **parts = g_strsplit(text, ",", -1);
+    uint32_t count = 0;
+
+    for (unsigned at = 0; parts[at] && count < SMCR_POINTS_MOST; at++) {
+        if (!ws_strtou32(g_strstrip(parts[at]), NULL, &list[count++])) {
+            report_warning("SMC-R: the preference smcr.points is not off, auto, or numbers of "
+                           "interfaces: %.100s", text);
+            count = 0;
+            break;
+        }
+    }
+    g_strfreev(parts);
+    return count;
+}
+
+/* Whether the file is known to have more than one interface. Its second interface mostly has a
+ * name, which the file has before the first packet. */
+static bool
+has_several_interfaces(const packet_info *pinfo)
+{
+    uint32_t interface = smcr_capture_interface(pinfo);
+
+    if (capture.has_looked)
+        return interface != capture.first_interface;
+    const char *second = compat_interface_name(pinfo, 1);
+    capture.first_interface = interface;
+    capture.has_looked = true;
+    return second && strcmp(second, "unknown") != 0;
+}
+
+/* Makes the capture points, in the first pass, as soon as the file is known to have more than one
+ * interface. */
+static void
+begin_points(const packet_info *pinfo)
+{
+    const char *wish = smcr_preferences.points ? smcr_preferences.points : "";
+    bool is_auto = !*wish || strcmp(wish, "auto") == 0;
+    uint32_t list[SMCR_POINTS_MOST];
+
+    if (strcmp(wish, "off") == 0 || !has_several_interfaces(pinfo))
+        return;
+    uint32_t count = is_auto ? 0 : read_points(wish, list);
+    smcr_state_set_points(capture.state, smcr_points_new(wmem_file_scope(), list, count));
+}
+
 smcr_state_t *
 smcr_capture_learn(const packet_info *pinfo)
 {
-    bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
 
     ws_assert(!pinfo->fd->visited);
     if (pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_NETLINK)
         return capture.state; /* a netlink message has no interface to note: it is not captured on a
                                  network interface */
-    smcr_state_set_interface(capture.state,
-                             named ? pinfo->rec->rec_header.packet_header.interface_id : 0);
+    smcr_state_set_interface(capture.state, smcr_capture_interface(pinfo));
+    if (!smcr_state_points(capture.state))
+        begin_points(pinfo);
+    if (smcr_state_points(capture.state))
+        note_name(pinfo);
     return capture.state;
 }
 
@@ -264,6 +347,8 @@ end_file(void)
     capture.state = NULL;
     capture.is_read = false;
     capture.last_frame = 0;
+    capture.has_looked = false;
+    memset(capture.names, 0, sizeof capture.names);
 }
 
 /* Called by Wireshark at the end of the first pass over the frames. */

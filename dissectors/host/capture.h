@@ -18,6 +18,13 @@ const smcr_state_t *smcr_capture_state(void);
  * the interface on which the frame was captured. */
 smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
 
+/* Returns the number of the interface on which the frame was captured; 0: the file does not name
+ * it, or it is the first one. */
+uint32_t smcr_capture_interface(const packet_info *pinfo);
+
+/* Returns the name of an interface with packets in the file; NULL: not known. */
+const char *smcr_capture_interface_name(uint32_t interface);
+
 /* Makes an empty smcr_state_t, and learns the sockets in the file that the preference `smcss`
  * names. Wireshark calls this function when it opens a file. Test harnesses call it for each
  * capture. */

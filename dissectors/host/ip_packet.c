@@ -15,11 +15,11 @@
 typedef struct {
     uint8_t version;
     uint8_t shortest; /* shortest length of a header, bytes */
-    uint8_t addresses, next;
+    uint8_t addresses, next, hop_limit;
     uint8_t icmp;     /* protocol number of ICMP for this version of IP */
 } kind_t;
 
-static const kind_t ipv4 = {4, 20, 12, 9, 1}, ipv6 = {6, 40, 8, 6, 58};
+static const kind_t ipv4 = {4, 20, 12, 9, 8, 1}, ipv6 = {6, 40, 8, 6, 7, 58};
 
 smcr_host_bytes_t
 smcr_host_bytes_of(tvbuff_t *tvb)
@@ -71,6 +71,7 @@ read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32
         .version = kind->version,
         .header_length = (uint8_t)length,
         .next = header[kind->next],
+        .hop_limit = header[kind->hop_limit],
         .id = -1,
     };
     if (kind == &ipv4) {

@@ -24,6 +24,7 @@ typedef struct {
                               extension headers of IPv6 */
     uint8_t next;          /* protocol number of the next header */
     uint8_t traffic_class; /* IPv4: type of service; the lower two bits are ECN */
+    uint8_t hop_limit;     /* IPv4: TTL */
     int32_t id;            /* identification of IPv4; negative: IPv6, which has none */
     bool is_fragment;      /* a fragment of IPv4; false: a whole packet, or IPv6 */
 } smcr_host_ip_packet_t;

@@ -17,6 +17,7 @@ smcr_preferences_t smcr_preferences = {
     .findings = false,
     .anonymous = false,
     .link_speed = 0,
+    .points = "auto",
 };
 
 static const enum_val_t heuristics[] = {
@@ -79,6 +80,11 @@ smcr_preferences_register(int proto)
         module, "link_speed", "Speed of the links (Gbit/s)",
         "Speed of the links on which the packets were captured, in Gbit/s: it decides how long the "
         "quanta of PAUSE and PFC frames last. 0: not known", 10, &smcr_preferences.link_speed);
+    prefs_register_string_preference(
+        module, "points", "Capture points",
+        "Which interfaces of a file show the same packets at several points of their path: auto "
+        "(found out from the packets), off, or the numbers of the interfaces, the preferred one "
+        "first, such as 0,2", &smcr_preferences.points);
     prefs_register_filename_preference(
         module, "smcss", "Output of smcss",
         "File with the output of \"smcss -a -d -R -W\" on a host: its tokens identify connections "

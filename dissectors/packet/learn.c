@@ -64,9 +64,6 @@ recognise_send(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *
 static bool
 recognise_packet(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
-    begin_arrival(pinfo, &packet->record, arrival);
-    arrival->roce = &packet->roce;
-    arrival->layer = packet->layer;
     if (smcr_state_packet(arrival))
         return true;
     if (packet->roce.has_bad_icrc) /* the ICRC is wrong: the bytes of a corrupt packet prove
@@ -195,23 +192,72 @@ is_intact_smcr(const smcr_record_t *record)
     return record->link && record->kind != SMCR_RECORD_CORRUPT;
 }
 
+/* Returns the number of the queue pair that sends the packet of this record; 0: not known. */
+static uint32_t
+sender_of(const smcr_record_t *record)
+{
+    if (record->link && record->sender >= 0)
+        return record->link->qp[record->sender].key.qpn;
+    return record->rdma && record->rdma->ground ? record->rdma->src_qpn : 0;
+}
+
+/* Whether the packet is a copy: it counts at another capture point. A packet with a wrong ICRC is
+ * not compared, since any byte of it may be wrong. */
+static bool
+is_copy(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
+{
+    smcr_points_packet_t at_point = {
+        .when = smcr_capture_when(pinfo),
+        .interface = smcr_capture_interface(pinfo),
+        .roce = &packet->roce,
+    };
+
+    return points && !packet->roce.has_bad_icrc && smcr_points_take(points, &at_point);
+}
+
+/* Learns the message that ends in the packet. A message with a truncated part cannot be decoded: it
+ * counts as missing. */
+static void
+learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arrival)
+{
+    tvbuff_t *message = find_message(pinfo, packet);
+
+    if (packet->record.has_part && is_cut(packet->payload))
+        smcr_evidence_pass_over(arrival);
+    if (message && is_intact_smcr(&packet->record))
+        learn_message(pinfo, message, arrival);
+}
+
+/* Learns from a packet that counts here. Returns whether it is recognised. */
+static bool
+learn_counting(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
+{
+    bool found = recognise_packet(pinfo, packet, arrival);
+
+    if (smcr_preferences.roce && !packet->record.link)
+        found |= learn_foreign(packet, arrival);
+    if (found)
+        learn_part(pinfo, packet, arrival);
+    return found;
+}
+
 /* First pass: makes the record of the packet. Returns false if the packet gets no record. */
 static bool
 learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 {
     smcr_arrival_t arrival;
-    bool found = recognise_packet(pinfo, packet, &arrival);
 
-    if (smcr_preferences.roce && !packet->record.link)
-        found |= learn_foreign(packet, &arrival);
+    begin_arrival(pinfo, &packet->record, &arrival);
+    arrival.roce = &packet->roce;
+    arrival.layer = packet->layer;
+    smcr_points_t *points = smcr_state_points(arrival.state);
+    bool found = is_copy(pinfo, packet, points) ? smcr_state_copy(&arrival)
+                                                : learn_counting(pinfo, packet, &arrival);
+
     if (!found)
         return false;
-    tvbuff_t *message = find_message(pinfo, packet);
-    /* a message with a truncated part cannot be decoded: the message counts as missing */
-    if (packet->record.has_part && is_cut(packet->payload))
-        smcr_evidence_pass_over(&arrival);
-    if (message && is_intact_smcr(&packet->record))
-        learn_message(pinfo, message, &arrival);
+    if (points && (packet->record.link || packet->record.rdma))
+        smcr_points_know(points, pinfo->num, sender_of(&packet->record));
     smcr_record_keep(&arrival, packet->layer);
     smcr_record_complete(arrival.state, &packet->record);
     return true;

@@ -158,6 +158,8 @@ tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *car
     if (carried && carried->kind == CDC_MESSAGE)
         tap.cdc = &carried->cdc;
     smcr_show_source_port(pinfo, &packet->record, &packet->roce);
+    if (packet->record.order == SMCR_FLOW_IS_ELSEWHERE) /* it is tapped at its capture point */
+        return;
     smcr_tap_packet(pinfo, &tap);
 }
 

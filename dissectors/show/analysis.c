@@ -372,6 +372,8 @@ smcr_analysis_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     if (record->write_location)
         add_write(&analysis, record);
     add_response(&analysis, record, roce);
-    if (roce)
+    if (roce) {
         add_congestion(&analysis, record, roce);
+        smcr_show_points(pinfo, tree);
+    }
 }

@@ -141,6 +141,12 @@ void smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce);
 void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
                       const smcr_ib_headers_t *roce);
 
+/* ---- other capture points ---- */
+
+/* Shows what other capture points show of the packet: their frames, the delay, the verdict. Known
+ * in the second pass only. Shows nothing if the file has one point. */
+void smcr_show_points(packet_info *pinfo, proto_tree *tree);
+
 /* ---- the queue pair that sends a RoCE packet ---- */
 
 /* The queue pair that sends a packet. RoCE headers name only the queue pair that receives. */

@@ -35,6 +35,18 @@ smcr_state_set_interface(smcr_state_t *state, uint32_t interface)
     state->interface = interface;
 }
 
+smcr_points_t *
+smcr_state_points(const smcr_state_t *state)
+{
+    return state->points;
+}
+
+void
+smcr_state_set_points(smcr_state_t *state, smcr_points_t *points)
+{
+    state->points = points;
+}
+
 /* ---- senders ---- */
 
 typedef struct {

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "points/points.h"
 #include "state/evidence/evidence.h"
 #include "state/flow/packet_flow.h"
 #include "state/model/record.h"
@@ -21,6 +22,12 @@ smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
  * If packets of several interfaces are in the file, their order may not be that in which they were
  * sent. */
 void smcr_state_set_interface(smcr_state_t *state, uint32_t interface);
+
+/* Returns the capture points of the file; NULL: the file has one interface. */
+smcr_points_t *smcr_state_points(const smcr_state_t *state);
+
+/* Sets the capture points of the file. */
+void smcr_state_set_points(smcr_state_t *state, smcr_points_t *points);
 
 /* ---- senders whose ICRCs mean something ----
  *

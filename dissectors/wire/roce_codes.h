@@ -275,6 +275,24 @@ enum smcr_cause {
     SMCR_CAUSES(SMCR_WIRE_ENUM_ROW)
 };
 
+/* What happened to a packet between capture points, or after the last one (points/). The plugin
+ * defines these codes. A packet "at all points" has no verdict. */
+#define SMCR_VERDICTS(ROW) \
+    ROW(SMCR_VERDICT_LOST, 1, "lost after this point, before the next") \
+    ROW(SMCR_VERDICT_LOST_AFTER, 2, "lost after the last point") \
+    ROW(SMCR_VERDICT_UNANSWERED, 3, "lost after the last point, or its acknowledgement was") \
+    ROW(SMCR_VERDICT_NOT_CAPTURED, 4, "not captured at another point") \
+    ROW(SMCR_VERDICT_REORDERED, 5, "out of order since the point before") \
+    ROW(SMCR_VERDICT_MARKED, 6, "marked CE since the point before") \
+    ROW(SMCR_VERDICT_DSCP_CHANGED, 7, "DSCP changed since the point before") \
+    ROW(SMCR_VERDICT_DELAYED, 8, "delayed since the point before") \
+    ROW(SMCR_VERDICT_UNDECIDED, 9, "undecided: lost or not captured")
+enum smcr_verdict {
+    SMCR_VERDICT_AT_ALL = 0,
+    SMCR_VERDICTS(SMCR_WIRE_ENUM_ROW)
+    SMCR_VERDICT_COUNT
+};
+
 /* The status of a packet's ICRC, with the values and words of Wireshark's checksums. "Unverified":
  * the ICRC cannot be checked, or the sender's ICRCs mean nothing (docs/fabric.md). */
 #define SMCR_IB_ICRC_STATUSES(ROW) \

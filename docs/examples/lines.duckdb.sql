@@ -201,8 +201,8 @@ CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),
         UBIGINT, "quanta" UBIGINT, "paused_s" DOUBLE, "paused_most_s" DOUBLE, "first_frame" UBIGINT, "first_time"
         DECIMAL(20, 9), "last_frame" UBIGINT, "last_time" DECIMAL(20, 9), "has_flow" BOOLEAN)',
     capture: 'STRUCT("frames" UBIGINT, "bytes" UBIGINT, "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9),
-        "cut_frames" UBIGINT, "roce_frames" UBIGINT, "passes" UBIGINT, "filter" VARCHAR, "wireshark" VARCHAR, "plugin"
-        VARCHAR, "smcr_roce" BOOLEAN, "check_icrc" BOOLEAN, "link_speed" UBIGINT)',
+        "cut_frames" UBIGINT, "roce_frames" UBIGINT, "point_copies" UBIGINT, "passes" UBIGINT, "filter" VARCHAR,
+        "wireshark" VARCHAR, "plugin" VARCHAR, "smcr_roce" BOOLEAN, "check_icrc" BOOLEAN, "link_speed" UBIGINT)',
     ip: 'STRUCT("packets" UBIGINT, "bytes" UBIGINT)',
     other_roce: 'STRUCT("packets" UBIGINT, "unread" UBIGINT, "queue_pairs" UBIGINT, "repeated" UBIGINT, "naks"
         UBIGINT, "rnr_naks" UBIGINT, "ce" UBIGINT, "cnp" UBIGINT, "first_frame" UBIGINT, "first_time" DECIMAL(20, 9))',

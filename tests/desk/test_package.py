@@ -19,7 +19,7 @@ from bed import TOP, as_user, path_of_builders, system_folder, wireshark_version
 
 NAME = "wireshark-smcr"
 PROFILE = sorted(path.name for path in (TOP / "plugin" / "profile").iterdir())
-PROGRAMS = ("monitor", "capture")
+PROGRAMS = ("monitor", "capture", "compare")
 CAPTURE = "6.1-v2-a-first-contact-ipv4"
 MACHINE = os.uname().machine
 needs_dpkg = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb")

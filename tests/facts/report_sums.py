@@ -15,6 +15,7 @@ LISTS = (
     "rdma_flows",
     "udp_ports",
     "pauses",
+    "points",
     "tcp_flows",
 )
 COUNTED = ("fallbacks", "breaches", "findings")  # their entries count themselves

@@ -402,6 +402,7 @@ def whole_file(start):
         "other_roce": entry("other_roce"),
         "udp_ports": [entry("udp_port", port=49152, flows=[0])],
         "pauses": [entry("pause")],
+        "points": [entry("way")],
         "tcp_flows": [entry("tcp", tcp_isn={"client": 5})],
     }
 

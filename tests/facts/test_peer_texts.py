@@ -327,6 +327,7 @@ TAPS = (
     "smcr,fallbacks",
     "smcr,fabric",
     "smcr,times",
+    "smcr,points",
     "smcr,srt",
     "smcr,tree",
     "expert",

@@ -52,6 +52,7 @@ MEMBERS = [
     "marked_share",
     "udp_ports",
     "pauses",
+    "points",
     "tcp_flows",
 ]
 TIME = re.compile(r"\d+\.\d{9}")

@@ -30,6 +30,7 @@ TITLES = {
     "fallbacks": "SMC-R Fallbacks",
     "fabric": "SMC-R Fabric",
     "times": "SMC-R Times",
+    "points": "SMC-R Capture Points",
     "breaches": "SMC-R Breaches",
 }
 
@@ -356,6 +357,27 @@ def times(report):
             "99 % (s)": seconds(histogram["p99"]),
             "99.9 % (s)": seconds(histogram["p999"]),
             "Max (s)": longest(both),
+        }
+
+
+def points(report):
+    for way in report["points"]:
+        yield {
+            "From": text(way["from"]),
+            "To": text(way["to"]),
+            "Source": text(way["src"]),
+            "Destination": text(way["dst"]),
+            "Packets": text(way["packets"]),
+            "At both": text(way["at_both"]),
+            "Lost between": text(way["lost"]),
+            "Lost after": text(way["lost_after"]),
+            "Unanswered": text(way["unanswered"]),
+            "Not captured": text(way["not_captured_from"] + way["not_captured_to"]),
+            "Undecided": text(way["undecided"]),
+            "Out of order": text(way["reordered"]),
+            "Marked CE": text(way["marked_ce"]),
+            "DSCP changed": text(way["dscp_changed"]),
+            "Delayed": text(way["delayed"]),
         }
 
 

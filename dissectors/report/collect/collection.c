@@ -250,7 +250,9 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo)
     if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
         smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
     all->capture.roce_frames += (layers & ROCE) != 0;
-    if (layers & ROCE)
+    bool is_copy = smcr_points_is_copy(smcr_state_points(smcr_capture_state()), pinfo->num);
+    all->capture.point_copies += (layers & ROCE) && is_copy;
+    if (layers & ROCE && !is_copy)
         count_others(all, pinfo);
     if ((layers & (IP | TCP | ROCE)) == IP)
         count_ip(all, pinfo, layers & ICMP);
@@ -344,7 +346,8 @@ static const char *
 interface_of(smcr_collect_t *all, const packet_info *pinfo)
 {
     const char *name = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID
-                           ? compat_interface_name(pinfo)
+                           ? compat_interface_name(
+                                 pinfo, pinfo->rec->rec_header.packet_header.interface_id)
                            : NULL;
 
     return name ? smcr_collect_text(all, name) : NULL;
@@ -443,6 +446,8 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     report->marked_share = smcr_classes_shares_report(collection->shares, scope);
     smcr_classes_ports(&report->rdma_flows, &report->udp_ports, scope);
     smcr_pauses_report(collection->pauses, &report->pauses, scope);
+    smcr_ways_report(smcr_state_points(smcr_capture_state()), smcr_capture_interface_name,
+                     &report->points, scope);
     smcr_collect_tcp_flows_report(collection, false, &report->tcp_flows, scope);
     return report;
 }

@@ -13,6 +13,7 @@
 #include "report/others/others.h"
 #include "report/classes/classes.h"
 #include "report/pause/pause.h"
+#include "report/points/ways.h"
 #include "report/recovery/recovery.h"
 #include "report/series/series.h"
 #include "show/show.h"

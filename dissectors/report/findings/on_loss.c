@@ -474,9 +474,172 @@ find_missing(smcr_finder_t *finder)
         smcr_finding_trouble_hosts(finder, &trouble), cause_of_missing(finder, &trouble));
 }
 
+/* ---- capture points: where packets are lost ---- */
+
+/* Display filters of the verdicts. */
+#define LOST_FILTER "smcr.point.verdict == 1"
+#define AFTER_FILTER "smcr.point.verdict == 2 || smcr.point.verdict == 3"
+#define NOT_CAPTURED_FILTER "smcr.point.verdict == 4"
+#define REORDERED_FILTER "smcr.point.verdict == 5"
+#define MARKED_FILTER "smcr.point.verdict == 6"
+
+/* Returns the hosts of the way: "10.0.0.1 → 10.0.0.2". */
+static const char *
+hosts_of(const smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    return smcr_words_hosts(finder->scope, way->src, way->dst);
+}
+
+/* Whether two ways are of the same path, in whatever direction. */
+static bool
+is_of_path(const smcr_entry_way_t *way, const smcr_entry_way_t *other)
+{
+    bool is_same = g_strcmp0(way->src, other->src) == 0 && g_strcmp0(way->dst, other->dst) == 0;
+
+    return is_same ||
+           (g_strcmp0(way->src, other->dst) == 0 && g_strcmp0(way->dst, other->src) == 0);
+}
+
+/* Returns the number of all lost packets of the path of which `way` is a part. */
+static uint64_t
+lost_on_path(const smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    uint64_t lost = 0;
+
+    SMCR_FIGURE_EACH(way, other, finder->report->points)
+        if (is_of_path(way, other))
+            lost += other->lost + other->lost_after + other->unanswered;
+    return lost;
+}
+
+/* Returns "17 of 41 lost packets vanish". */
+static const char *
+vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way, uint64_t lost)
+{
+    uint64_t all = lost_on_path(finder, way);
+
+    if (all == 1)
+        return "1 lost packet vanishes";
+    return wmem_strdup_printf(finder->scope, "%s of %s lost packets vanish",
+                              smcr_words_number(finder->scope, lost),
+                              smcr_words_number(finder->scope, all));
+}
+
+/* Finding: packets were lost between two capture points. */
+static void
+find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_LOST_BETWEEN,
+                                 .count = way->lost,
+                                 .when = way->lost_frame,
+                                 .filter = LOST_FILTER};
+
+    smcr_finder_add(finder, &facts, "%s between %s and %s, %s",
+                    vanishing(finder, way, way->lost), way->from, way->to, hosts_of(finder, way));
+}
+
+/* Finding: the last capture point has packets that their receiver does not get. */
+static void
+find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    uint64_t count = way->lost_after + way->unanswered;
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_LOST_AFTER,
+                                 .count = count,
+                                 .when = way->lost_after_frame,
+                                 .filter = AFTER_FILTER};
+    const char *answers = "";
+
+    if (way->unanswered)
+        answers = wmem_strdup_printf(finder->scope, ", of %s maybe the acknowledgement",
+                                     smcr_words_number(finder->scope, way->unanswered));
+    smcr_finder_add(finder, &facts, "%s after %s, which still has them, %s%s",
+                    vanishing(finder, way, count), way->to, hosts_of(finder, way), answers);
+}
+
+/* Finding: a capture point did not capture packets that passed it. */
+static void
+find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    bool is_from = way->not_captured_from > way->not_captured_to;
+    uint64_t count = is_from ? way->not_captured_from : way->not_captured_to;
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_POINT_MISSED,
+                                 .count = count,
+                                 .when = way->not_captured_frame,
+                                 .filter = NOT_CAPTURED_FILTER};
+
+    smcr_finder_add(finder, &facts, "%s did not capture %s of %s that passed it, %s",
+                    is_from ? way->from : way->to, smcr_words_number(finder->scope, count),
+                    smcr_words_things(finder->scope, way->packets, "packet"),
+                    hosts_of(finder, way));
+}
+
+/* Finding: packets come out of order from one point to the next. */
+static void
+find_reordered(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_REORDERED_BETWEEN,
+                                 .count = way->reordered,
+                                 .when = way->reordered_frame,
+                                 .filter = REORDERED_FILTER};
+
+    smcr_finder_add(finder, &facts, "%s of %s out of order between %s and %s, %s",
+                    smcr_words_number(finder->scope, way->reordered),
+                    smcr_words_things(finder->scope, way->packets, "packet"), way->from, way->to,
+                    hosts_of(finder, way));
+}
+
+/* Finding: the network between two points marks packets. */
+static void
+find_marked(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_MARKED_BETWEEN,
+                                 .count = way->marked_ce,
+                                 .when = way->marked_frame,
+                                 .filter = MARKED_FILTER};
+
+    smcr_finder_add(finder, &facts, "%s of %s marked CE between %s and %s, %s",
+                    smcr_words_number(finder->scope, way->marked_ce),
+                    smcr_words_things(finder->scope, way->packets, "packet"), way->from, way->to,
+                    hosts_of(finder, way));
+}
+
+/* Finding: what two points show does not fit together. It is added once for each segment, at the
+ * way whose first point has the lower number. */
+static void
+find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_POINTS_CONTRADICT,
+                                 .count = way->at_both};
+
+    if (way->from_interface > way->to_interface)
+        return;
+    if (way->same_capture == SMCR_FIGURE_YES)
+        smcr_finder_add(finder, &facts,
+                        "%s and %s have the same packets at the same times: is it one capture?",
+                        way->from, way->to);
+    else if (way->clocks_agree == SMCR_FIGURE_NO)
+        smcr_finder_add(finder, &facts,
+                        "The clocks of %s and %s contradict each other: one of them was set",
+                        way->from, way->to);
+}
+
+static void
+find_at_points(smcr_finder_t *finder)
+{
+    SMCR_FIGURE_EACH(way, way, finder->report->points) {
+        find_between(finder, way);
+        find_after(finder, way);
+        find_not_captured(finder, way);
+        find_reordered(finder, way);
+        find_marked(finder, way);
+        find_contradiction(finder, way);
+    }
+}
+
 void
 smcr_finding_on_loss(smcr_finder_t *finder)
 {
+    find_at_points(finder);
     find_lost(finder);
     find_missing(finder);
 }

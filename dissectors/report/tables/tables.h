@@ -76,6 +76,7 @@ typedef struct {
     TABLE(fallbacks)                                                                               \
     TABLE(fabric)                                                                                  \
     TABLE(times)                                                                                   \
+    TABLE(points) /* capture points */                                                             \
     TABLE(breaches)
 
 #define SMCR_TABLE_OF(name) extern const smcr_table_kind_t smcr_table_of_##name;

@@ -925,6 +925,27 @@ smcr_state_packet(smcr_arrival_t *arrival)
     return true;
 }
 
+bool
+smcr_state_copy(smcr_arrival_t *arrival)
+{
+    const smcr_state_t *state = arrival->state;
+    const smcr_ib_headers_t *roce = arrival->roce;
+    smcr_record_t *record = arrival->record;
+    smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->destination);
+    bool is_of_link = qp && !is_from_stranger(smcr_qp_peer(qp), roce);
+
+    smcr_state_learns(arrival->state, arrival->when.frame);
+    if (is_of_link)
+        smcr_record_set_link(record, qp->link, smcr_qp_peer(qp)->side);
+    else if (state->rdma)
+        record->rdma = smcr_rdma_find(state->rdma, roce);
+    record->order = SMCR_FLOW_IS_ELSEWHERE;
+    record->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
+    if (smcr_ib_is_response(roce->opcode))
+        record->kind = SMCR_RECORD_ACK;
+    return record->link || record->rdma;
+}
+
 /* ---- messages ---- */
 
 /* Whether the message has come before: the packet is a duplicate made by the network, or a

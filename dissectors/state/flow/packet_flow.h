@@ -28,6 +28,11 @@
  * Returns false if the queue pair is not known to carry SMC-R; the record is not changed then. */
 bool smcr_state_packet(smcr_arrival_t *arrival);
 
+/* Notes in `arrival->record` the link or the flow of a packet that is a copy: another capture point
+ * shows the same transmission, which is learned there. Changes nothing else. Needs the headers in
+ * `arrival->roce`. Returns false if neither is known. */
+bool smcr_state_copy(smcr_arrival_t *arrival);
+
 /* Learns the LLC message of a SEND, after smcr_state_packet(). The message is taken in now, or,
  * after a PSN gap, when the receiver acknowledges it. `llc`: as decoded; the caller keeps it. (RFC
  * 7609 3.5, A.3) */

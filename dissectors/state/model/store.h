@@ -64,6 +64,8 @@ struct smcr_state {
     wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets to unknown queue pairs */
     uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers of unknown queue pairs that
                                                                have received too many packets */
+    /* ../../points/ */
+    struct smcr_points *points; /* packets at several capture points; NULL: the file has one */
     /* ../state.c */
     wmem_map_t *senders;     /* GID of a sender -> results of ICRC checks of its packets; NULL: none
                                 was checked */

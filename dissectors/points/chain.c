@@ -1,0 +1,455 @@
+/* Makes the chain of a path: finds out which observations are of one transmission, in which order
+ * the transmissions pass the points, and how far the points' clocks are apart.
+ *
+ * The order of the points and the offsets of their clocks come from packets that each point has
+ * once. Equal packets that a point has more than once are told apart by time then.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "chain.h"
+
+#define ALIKE_MOST 64 /* equal packets of one path that are told apart by time */
+
+/* The observations of a path at its points, by identity. */
+typedef struct {
+    const smcr_points_t *points;
+    smcr_chain_t *chain;
+    uint32_t *numbers; /* numbers of observations, in the order of identity, point and file */
+    uint32_t count;
+    smcr_transmission_t *made; /* transmissions made so far */
+    uint32_t made_count;
+} grouping_t;
+
+/* Equal observations: a part of grouping_t.numbers. */
+typedef struct {
+    const uint32_t *numbers;
+    uint32_t count;
+    bool is_back;                    /* they are of way 1 */
+    uint32_t at[SMCR_POINTS_OF_PATH]; /* how many of them each point has */
+    uint32_t most;                   /* the highest number of `at` */
+} group_t;
+
+/* ---- time ---- */
+
+uint64_t
+smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time)
+{
+    for (; position; position--) {
+        const smcr_clock_line_t *line = &chain->clock[position];
+        uint64_t nearly = time - (uint64_t)smcr_clock_offset(line, time);
+        time -= (uint64_t)smcr_clock_offset(line, nearly);
+    }
+    return time;
+}
+
+static int
+compare_integers(const void *one, const void *other)
+{
+    const int64_t *a = one, *b = other;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Returns the value below which this part of the sorted values is. */
+static int64_t
+part_of(const GArray *values, double part)
+{
+    return g_array_index(values, int64_t, (unsigned)(part * (values->len - 1)));
+}
+
+/* ---- groups ---- */
+
+uint32_t
+smcr_chain_position(const smcr_chain_t *chain, uint32_t point)
+{
+    uint32_t position = 0;
+
+    while (position < chain->count && chain->point[position] != point)
+        position++;
+    return position;
+}
+
+/* Arranges observations by identity, then by place in the file. */
+static int
+compare_observed(const void *one, const void *other, void *observed)
+{
+    const uint32_t *a = one, *b = other;
+    const smcr_observed_t *all = observed;
+    uint64_t first = all[*a].identity, second = all[*b].identity;
+
+    if (first != second)
+        return first < second ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Collects the observations of the chain's path at its points. */
+static void
+begin_grouping(grouping_t *grouping, const smcr_points_t *points, smcr_chain_t *chain)
+{
+    *grouping = (grouping_t){.points = points, .chain = chain};
+    grouping->numbers = g_new(uint32_t, points->count + 1);
+    for (uint32_t i = 1; i <= points->count; i++) {
+        const smcr_observed_flow_t *flow = &points->flows[points->observed[i].flow];
+        if (flow->path == chain->path && flow->is_known &&
+            smcr_chain_position(chain, points->observed[i].point) < chain->count)
+            grouping->numbers[grouping->count++] = i;
+    }
+    g_qsort_with_data(grouping->numbers, (int)grouping->count, sizeof *grouping->numbers,
+                      compare_observed, points->observed);
+}
+
+/* Finds the group that begins with the `begin`-th observation. Returns false behind the last. */
+static bool
+find_group(const grouping_t *grouping, uint32_t begin, group_t *group)
+{
+    const smcr_observed_t *observed = grouping->points->observed;
+
+    *group = (group_t){.numbers = &grouping->numbers[begin]};
+    if (begin >= grouping->count)
+        return false;
+    uint64_t identity = observed[group->numbers[0]].identity;
+    while (begin + group->count < grouping->count &&
+           observed[group->numbers[group->count]].identity == identity) {
+        uint32_t point = observed[group->numbers[group->count++]].point;
+        uint32_t at = ++group->at[smcr_chain_position(grouping->chain, point)];
+        group->most = MAX(group->most, at);
+    }
+    group->is_back = smcr_observed_is_back(
+        grouping->points, &grouping->points->flows[observed[group->numbers[0]].flow]);
+    return true;
+}
+
+/* Returns the `nth` observation of the group at the position, from 0; NULL: there is none. */
+static const smcr_observed_t *
+nth_at(const grouping_t *grouping, const group_t *group, uint32_t position, uint32_t nth)
+{
+    for (uint32_t i = 0; i < group->count; i++) {
+        const smcr_observed_t *each = &grouping->points->observed[group->numbers[i]];
+        if (each->point == grouping->chain->point[position] && !nth--)
+            return each;
+    }
+    return NULL;
+}
+
+/* ---- the order of the points, and their clocks ---- */
+
+/* Samples of two points, of both ways. */
+typedef struct {
+    GArray *way[2];    /* element smcr_clock_sample_t */
+    int64_t hops[2];   /* packets whose hop limit is lower at the second point, less those whose hop
+                          limit is lower at the first; by way */
+} samples_t;
+
+/* Collects a sample of each group that both points have once. */
+static samples_t
+collect_samples(const grouping_t *grouping, uint32_t one, uint32_t other)
+{
+    samples_t samples = {.hops = {0, 0}};
+    group_t group;
+
+    for (unsigned way = 0; way < 2; way++)
+        samples.way[way] = g_array_new(FALSE, FALSE, sizeof(smcr_clock_sample_t));
+    for (uint32_t at = 0; find_group(grouping, at, &group); at += group.count) {
+        if (group.at[one] != 1 || group.at[other] != 1)
+            continue;
+        const smcr_observed_t *first = nth_at(grouping, &group, one, 0);
+        const smcr_observed_t *second = nth_at(grouping, &group, other, 0);
+        smcr_clock_sample_t sample = {first->time, (int64_t)(second->time - first->time)};
+        g_array_append_val(samples.way[group.is_back], sample);
+        samples.hops[group.is_back] += (second->hop_limit < first->hop_limit) -
+                                       (second->hop_limit > first->hop_limit);
+    }
+    return samples;
+}
+
+static void
+free_samples(samples_t *samples)
+{
+    for (unsigned way = 0; way < 2; way++)
+        g_array_free(samples->way[way], TRUE);
+}
+
+/* Returns the sorted distances of samples. */
+static GArray *
+distances_of(const GArray *samples)
+{
+    GArray *distances = g_array_sized_new(FALSE, FALSE, sizeof(int64_t), samples->len);
+
+    for (unsigned i = 0; i < samples->len; i++)
+        g_array_append_val(distances, g_array_index(samples, smcr_clock_sample_t, i).distance);
+    qsort(distances->data, distances->len, sizeof(int64_t), compare_integers);
+    return distances;
+}
+
+static int64_t
+median_distance(const GArray *samples)
+{
+    GArray *distances = distances_of(samples);
+    int64_t median = distances->len ? part_of(distances, 0.5) : 0;
+
+    g_array_free(distances, TRUE);
+    return median;
+}
+
+/* Returns a number above 0 if packets of way 0 pass the first point first, below 0 if they pass the
+ * second one first, 0 if that is not known. A packet that passes a router has a lower hop limit
+ * after it. Without routers between the points, the distances of both ways together show the order,
+ * however far the clocks are apart: they differ by the delays. */
+static int64_t
+order_of(const samples_t *samples)
+{
+    int64_t hops = samples->hops[0] - samples->hops[1];
+
+    if (hops)
+        return hops;
+    if (samples->way[0]->len && samples->way[1]->len)
+        return median_distance(samples->way[0]) - median_distance(samples->way[1]);
+    return 0;
+}
+
+/* Puts the points in the order in which way 0 passes them. */
+static void
+arrange_points(const grouping_t *grouping)
+{
+    smcr_chain_t *chain = grouping->chain;
+
+    chain->order_known = true;
+    for (uint32_t i = 1; i < chain->count; i++) {
+        for (uint32_t at = i; at; at--) {
+            samples_t samples = collect_samples(grouping, at - 1, at);
+            int64_t order = order_of(&samples);
+            free_samples(&samples);
+            chain->order_known &= order != 0;
+            if (order >= 0)
+                break;
+            uint8_t point = chain->point[at];
+            chain->point[at] = chain->point[at - 1];
+            chain->point[at - 1] = point;
+        }
+    }
+}
+
+/* Finds the offset of each point's clock from that of the point before, and the usual delay of the
+ * whole chain. */
+static void
+find_clocks(const grouping_t *grouping)
+{
+    smcr_chain_t *chain = grouping->chain;
+
+    for (uint32_t i = 1; i < chain->count; i++) {
+        samples_t samples = collect_samples(grouping, i - 1, i);
+        const GArray *forward = samples.way[0], *back = samples.way[1];
+        smcr_clock_line_t *line = &chain->clock[i];
+        chain->clock_agrees[i] = smcr_clock_line_find(
+            (smcr_clock_samples_t){(const void *)forward->data, forward->len},
+            (smcr_clock_samples_t){(const void *)back->data, back->len}, line);
+        if (!chain->clock_agrees[i])
+            line->offset = (median_distance(forward) + median_distance(back)) / 2;
+        chain->usual[0] += forward->len ? median_distance(forward) - line->offset : 0;
+        chain->usual[1] += back->len ? line->offset - median_distance(back) : 0;
+        free_samples(&samples);
+    }
+    for (unsigned way = 0; way < 2; way++)
+        chain->usual[way] = MAX(chain->usual[way], 0);
+}
+
+/* Finds the time in which all points of the chain were capturing. */
+static void
+find_span(const grouping_t *grouping)
+{
+    const smcr_points_t *points = grouping->points;
+    smcr_chain_t *chain = grouping->chain;
+    uint64_t first[SMCR_POINTS_OF_PATH], last[SMCR_POINTS_OF_PATH] = {0};
+
+    memset(first, 0xff, sizeof first);
+    for (uint32_t i = 1; i <= points->count; i++) {
+        uint32_t position = smcr_chain_position(chain, points->observed[i].point);
+        if (position == chain->count)
+            continue;
+        first[position] = MIN(first[position], points->observed[i].time);
+        last[position] = MAX(last[position], points->observed[i].time);
+    }
+    chain->end = UINT64_MAX;
+    for (uint32_t i = 0; i < chain->count; i++) {
+        chain->begin = MAX(chain->begin, smcr_chain_time(chain, i, first[i]));
+        chain->end = MIN(chain->end, smcr_chain_time(chain, i, last[i]));
+    }
+}
+
+/* ---- transmissions ---- */
+
+static smcr_transmission_t *
+add_transmission(grouping_t *grouping)
+{
+    smcr_transmission_t *made = &grouping->made[grouping->made_count++];
+
+    *made = (smcr_transmission_t){.time = UINT64_MAX};
+    return made;
+}
+
+/* Adds an observation to the transmission. */
+static void
+add_observed(const grouping_t *grouping, smcr_transmission_t *transmission,
+             const smcr_observed_t *observed)
+{
+    const smcr_chain_t *chain = grouping->chain;
+    uint32_t position = smcr_chain_position(chain, observed->point);
+    uint64_t time = smcr_chain_time(chain, position, observed->time);
+
+    transmission->at[position] = (uint32_t)(observed - grouping->points->observed);
+    transmission->any = transmission->any ? transmission->any : transmission->at[position];
+    transmission->flow = observed->flow;
+    transmission->time = MIN(transmission->time, time);
+}
+
+/* Returns how far apart the times of one transmission at two points may be: twice the usual delay,
+ * a millisecond, and what is not known of the clocks; nanoseconds. */
+static uint64_t
+widest(const smcr_chain_t *chain)
+{
+    int64_t widest = 2 * MAX(chain->usual[0], chain->usual[1]) + (int64_t)SMCR_TIME_MILLISECOND;
+
+    for (uint32_t i = 1; i < chain->count; i++)
+        widest += 2 * chain->clock[i].error;
+    return (uint64_t)widest;
+}
+
+/* Whether the observation may be of the transmission: the point does not have it yet, and the time
+ * fits. */
+static bool
+may_join(const grouping_t *grouping, const smcr_transmission_t *transmission,
+         const smcr_observed_t *observed)
+{
+    const smcr_chain_t *chain = grouping->chain;
+    uint32_t position = smcr_chain_position(chain, observed->point);
+    uint64_t time = smcr_chain_time(chain, position, observed->time);
+    uint64_t distance = time > transmission->time ? time - transmission->time
+                                                  : transmission->time - time;
+
+    return !transmission->at[position] && distance <= widest(chain);
+}
+
+/* Makes transmissions of a group that a point has more than once, by time. */
+static void
+make_by_time(grouping_t *grouping, const group_t *group)
+{
+    uint32_t begin = grouping->made_count;
+
+    for (uint32_t i = 0; i < group->count; i++) {
+        const smcr_observed_t *observed = &grouping->points->observed[group->numbers[i]];
+        smcr_transmission_t *joined = NULL;
+        uint32_t candidates = 0;
+        for (uint32_t k = begin; k < grouping->made_count; k++) {
+            if (!may_join(grouping, &grouping->made[k], observed))
+                continue;
+            joined = joined ? joined : &grouping->made[k];
+            candidates++;
+        }
+        if (!joined)
+            joined = add_transmission(grouping);
+        joined->is_ambiguous |= candidates > 1;
+        add_observed(grouping, joined, observed);
+    }
+}
+
+/* Makes transmissions of a group by counting: the n-th at one point is the n-th at the others. */
+static void
+make_by_number(grouping_t *grouping, const group_t *group, bool is_ambiguous)
+{
+    uint32_t begin = grouping->made_count;
+    uint32_t counted[SMCR_POINTS_OF_PATH] = {0};
+
+    for (uint32_t i = 0; i < group->most; i++)
+        add_transmission(grouping)->is_ambiguous = is_ambiguous;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const smcr_observed_t *observed = &grouping->points->observed[group->numbers[i]];
+        uint32_t nth = counted[smcr_chain_position(grouping->chain, observed->point)]++;
+        add_observed(grouping, &grouping->made[begin + nth], observed);
+    }
+}
+
+/* Returns the numbers of two transmissions at the first point that has both; if there is none, any
+ * of their numbers. */
+static void
+common_numbers(const smcr_transmission_t *one, const smcr_transmission_t *other,
+               uint32_t numbers[2])
+{
+    uint32_t at = 0;
+
+    while (at < SMCR_POINTS_OF_PATH && !(one->at[at] && other->at[at]))
+        at++;
+    bool is_found = at < SMCR_POINTS_OF_PATH;
+    numbers[0] = is_found ? one->at[at] : one->any;
+    numbers[1] = is_found ? other->at[at] : other->any;
+}
+
+/* Arranges transmissions by flow, then by time, then by place in the file. */
+static int
+compare_transmissions(const void *one, const void *other)
+{
+    const smcr_transmission_t *a = one, *b = other;
+    uint32_t number[2];
+
+    if (a->flow != b->flow)
+        return a->flow < b->flow ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    common_numbers(a, b, number);
+    return number[0] < number[1] ? -1 : number[0] > number[1];
+}
+
+/* Makes the transmissions of a path, and notes them in their observations. `observed`: those of the
+ * file. */
+static void
+make_transmissions(grouping_t *grouping, smcr_observed_t *observed, wmem_allocator_t *scope)
+{
+    smcr_chain_t *chain = grouping->chain;
+    group_t group;
+
+    grouping->made = wmem_alloc_array(scope, smcr_transmission_t, grouping->count + 1);
+    for (uint32_t at = 0; find_group(grouping, at, &group); at += group.count) {
+        if (group.most > 1 && group.count <= ALIKE_MOST)
+            make_by_time(grouping, &group);
+        else
+            make_by_number(grouping, &group, group.most > 1);
+    }
+    qsort(grouping->made, grouping->made_count, sizeof *grouping->made, compare_transmissions);
+    chain->transmissions = grouping->made;
+    chain->transmission_count = grouping->made_count;
+    for (uint32_t i = 0; i < chain->transmission_count; i++)
+        for (uint32_t k = 0; k < chain->count; k++)
+            if (grouping->made[i].at[k])
+                observed[grouping->made[i].at[k]].transmission = i + 1;
+}
+
+/* Finds the points of a path: those that share the traffic of the preferred one. */
+static void
+find_points(smcr_chain_t *chain)
+{
+    const smcr_points_t *points = chain->points;
+    const smcr_observed_path_t *path = &points->paths[chain->path];
+
+    chain->point[chain->count++] = path->preferred;
+    for (uint32_t i = 0; i < points->point_count && chain->count < SMCR_POINTS_OF_PATH; i++)
+        if (i != path->preferred && smcr_observed_share(path, path->preferred, i))
+            chain->point[chain->count++] = (uint8_t)i;
+}
+
+void
+smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
+                smcr_observed_t *observed)
+{
+    grouping_t grouping;
+
+    *chain = (smcr_chain_t){.points = points, .path = path};
+    find_points(chain);
+    if (chain->count < 2)
+        return;
+    begin_grouping(&grouping, points, chain);
+    arrange_points(&grouping);
+    find_clocks(&grouping);
+    find_span(&grouping);
+    make_transmissions(&grouping, observed, points->scope);
+    g_free(grouping.numbers);
+}

@@ -1,0 +1,504 @@
+/* Judges what happened to each transmission between the capture points of its path.
+ *
+ * A transmission that a point does not have was not captured there, if a later point has it or its
+ * receiver got it. It was lost before that point, if its receiver did not get it (fates.c).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fates.h"
+
+/* No answer may show whether a packet was lost or only not captured. If a point captured all
+ * packets that certainly passed, and this many were proven to be lost, it was lost, too. In the
+ * same way if none was lost, and this many were proven not to be captured. */
+#define PROVEN_LEAST 4
+
+#define DELAYED_LEAST SMCR_TIME_MILLISECOND /* a shorter delay than this above the shortest one is
+                                               none */
+#define DELAYED_TIMES 10 /* how many times as long as usual a packet that is delayed takes */
+
+/* What the comparison has found. */
+typedef struct smcr_compared {
+    wmem_array_t *segments; /* element smcr_points_segment_t */
+    wmem_array_t *chains;   /* element smcr_chain_t */
+    uint32_t *chain_of;     /* index by path: its number in `chains`, from 1; 0: none */
+} compared_t;
+
+static int
+compare_integers(const void *one, const void *other)
+{
+    const int64_t *a = one, *b = other;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Returns the value below which this part of the sorted values is. */
+static int64_t
+part_of(const GArray *values, double part)
+{
+    return g_array_index(values, int64_t, (unsigned)(part * (values->len - 1)));
+}
+
+/* ---- verdicts ---- */
+
+/* One way of a segment. */
+typedef struct {
+    const smcr_chain_t *chain;
+    smcr_points_segment_t *segment;
+    smcr_points_way_t *way;
+    bool is_back;
+    uint32_t from; /* position of the point that packets pass first */
+    uint32_t to;   /* position of the other one */
+    uint32_t end;  /* position of the last point of this way in the chain */
+} segment_way_t;
+
+/* Which points after and before a segment have the transmission. */
+typedef struct {
+    const smcr_observed_t *from, *to; /* observations at the two points; NULL: none */
+    bool before; /* a point before the segment has it */
+    bool after;  /* a point after the segment has it */
+} passage_t;
+
+static passage_t
+passage_of(const segment_way_t *way, const smcr_transmission_t *transmission)
+{
+    const smcr_chain_t *chain = way->chain;
+    passage_t passage = {smcr_chain_at(chain, transmission, way->from),
+                         smcr_chain_at(chain, transmission, way->to), false, false};
+
+    for (uint32_t i = 0; i < chain->count; i++) {
+        bool has = transmission->at[i] != 0;
+        passage.before |= has && (way->is_back ? i > way->from : i < way->from);
+        passage.after |= has && (way->is_back ? i < way->to : i > way->to);
+    }
+    return passage;
+}
+
+/* Counts a verdict; the first one that is worse than none is that of the transmission. */
+static void
+judge(const segment_way_t *way, smcr_transmission_t *transmission, enum smcr_verdict verdict)
+{
+    const smcr_observed_t *packet = &way->chain->points->observed[transmission->any];
+    smcr_when_t when = {packet->frame, packet->time};
+
+    way->way->verdicts[verdict]++;
+    if (!way->way->first[verdict].frame || when.frame < way->way->first[verdict].frame)
+        way->way->first[verdict] = when;
+    if (transmission->verdict == SMCR_VERDICT_AT_ALL)
+        transmission->verdict = verdict;
+}
+
+/* Notes that the point `at` of the segment has not captured the transmission: 0 the first, 1 the
+ * other one. */
+static void
+judge_not_captured(const segment_way_t *way, smcr_transmission_t *transmission, unsigned at)
+{
+    way->way->not_captured_at[at]++;
+    judge(way, transmission, SMCR_VERDICT_NOT_CAPTURED);
+}
+
+/* Judges a transmission that the second point of the segment does not have. */
+static void
+judge_missing(const segment_way_t *way, smcr_transmission_t *transmission, bool after)
+{
+    bool is_decided = !transmission->is_ambiguous;
+
+    if (after || (transmission->fate == SMCR_FATE_RECEIVED && is_decided))
+        judge_not_captured(way, transmission, 1);
+    else if (transmission->fate == SMCR_FATE_LOST && is_decided)
+        judge(way, transmission, SMCR_VERDICT_LOST);
+    else
+        judge(way, transmission, SMCR_VERDICT_UNDECIDED);
+}
+
+/* Judges what came after the last point. */
+static void
+judge_after(const segment_way_t *way, smcr_transmission_t *transmission)
+{
+    if (way->to != way->end || transmission->is_ambiguous)
+        return;
+    if (transmission->fate == SMCR_FATE_LOST)
+        judge(way, transmission, SMCR_VERDICT_LOST_AFTER);
+    else if (transmission->fate == SMCR_FATE_UNANSWERED)
+        judge(way, transmission, transmission->is_one_of_several ? SMCR_VERDICT_UNDECIDED
+                                                                 : SMCR_VERDICT_UNANSWERED);
+}
+
+/* Judges how the headers of a packet were changed between the two points. */
+static void
+judge_headers(const segment_way_t *way, smcr_transmission_t *transmission,
+              const passage_t *passage)
+{
+    uint8_t first = passage->from->traffic_class, second = passage->to->traffic_class;
+    bool was_marked = (first & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
+
+    if (!was_marked && (second & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE)
+        judge(way, transmission, SMCR_VERDICT_MARKED);
+    if ((first ^ second) & (uint8_t)~SMCR_MASK_ECN)
+        judge(way, transmission, SMCR_VERDICT_DSCP_CHANGED);
+}
+
+/* Returns how long the packet took between the points, nanoseconds. */
+static int64_t
+delay_of(const segment_way_t *way, const passage_t *passage)
+{
+    const smcr_chain_t *chain = way->chain;
+
+    return (int64_t)(smcr_chain_time(chain, way->to, passage->to->time) -
+                     smcr_chain_time(chain, way->from, passage->from->time));
+}
+
+/* Fills in the delays. `delays`: sorted. */
+static void
+fill_delay(smcr_points_delay_t *delay, const GArray *delays)
+{
+    delay->count = delays->len;
+    if (!delays->len)
+        return;
+    delay->least = part_of(delays, 0);
+    delay->median = part_of(delays, 0.5);
+    delay->nearly = part_of(delays, 0.99);
+}
+
+/* Whether a delay is far longer than usual, and one of the longest. */
+static bool
+is_delayed(const smcr_points_delay_t *usual, int64_t delay)
+{
+    int64_t excess = delay - usual->least, common = usual->median - usual->least;
+
+    return delay > usual->nearly && excess >= (int64_t)DELAYED_LEAST &&
+           excess >= DELAYED_TIMES * common;
+}
+
+/* Whether packets that came later to the first point came earlier to the second (RFC 4737, 3.3).
+ * `last`: number of the latest observation at the second point, of the packets that the first point
+ * has shown so far; 0: none. Keeps it. */
+static bool
+is_overtaken(const segment_way_t *way, const smcr_transmission_t *transmission, uint32_t *earliest)
+{
+    uint32_t number = transmission->at[way->to];
+    bool is = *earliest && number > *earliest;
+
+    if (!*earliest || number < *earliest)
+        *earliest = number;
+    return is;
+}
+
+/* Judges the order of the transmissions `begin` to `end`, which are of one flow and in the order of
+ * the first point. A packet is reordered if a packet after it came to the second point earlier: so
+ * the list is walked from its end. */
+static void
+judge_order(const segment_way_t *way, uint32_t begin, uint32_t end)
+{
+    uint32_t earliest = 0;
+
+    for (uint32_t i = end; i-- > begin;) {
+        smcr_transmission_t *transmission = &way->chain->transmissions[i];
+        if (transmission->at[way->from] && transmission->at[way->to] &&
+            !transmission->is_ambiguous && is_overtaken(way, transmission, &earliest))
+            judge(way, transmission, SMCR_VERDICT_REORDERED);
+    }
+}
+
+/* Judges a transmission that both points have. Adds its delay to `delays`. */
+static void
+judge_passed(const segment_way_t *way, smcr_transmission_t *transmission, const passage_t *passage,
+             GArray *delays)
+{
+    int64_t delay = delay_of(way, passage);
+
+    g_array_append_val(delays, delay);
+    way->way->packets++;
+    way->way->at_both++;
+    judge_headers(way, transmission, passage);
+    judge_after(way, transmission);
+}
+
+/* Whether the transmission came while all points of the path were capturing. */
+static bool
+is_in_span(const segment_way_t *way, const smcr_transmission_t *transmission)
+{
+    return transmission->time >= way->chain->begin && transmission->time <= way->chain->end;
+}
+
+/* Judges a transmission in the segment. Adds its delay to `delays`. */
+static void
+judge_transmission(const segment_way_t *way, smcr_transmission_t *transmission, GArray *delays)
+{
+    passage_t passage = passage_of(way, transmission);
+
+    if (passage.from && passage.to) {
+        judge_passed(way, transmission, &passage, delays);
+    } else if (is_in_span(way, transmission) && passage.from) {
+        way->way->packets++;
+        judge_missing(way, transmission, passage.after);
+    } else if (is_in_span(way, transmission) && passage.to) {
+        way->way->packets++;
+        judge_after(way, transmission);
+        judge_not_captured(way, transmission, 0);
+    }
+}
+
+/* Whether the flow of the transmission leads in the direction of the way. */
+static bool
+is_of_way(const segment_way_t *way, const smcr_transmission_t *transmission)
+{
+    const smcr_points_t *points = way->chain->points;
+
+    return smcr_observed_is_back(points, &points->flows[transmission->flow]) == way->is_back;
+}
+
+/* Judges which packets of a way took far longer than usual. */
+static void
+judge_delays(const segment_way_t *way)
+{
+    for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
+        smcr_transmission_t *transmission = &way->chain->transmissions[i];
+        passage_t passage = passage_of(way, transmission);
+        if (passage.from && passage.to && is_of_way(way, transmission) &&
+            is_delayed(&way->way->delay, delay_of(way, &passage)))
+            judge(way, transmission, SMCR_VERDICT_DELAYED);
+    }
+}
+
+/* Judges one way of a segment. */
+static void
+judge_way(const segment_way_t *way)
+{
+    const smcr_chain_t *chain = way->chain;
+    GArray *delays = g_array_new(FALSE, FALSE, sizeof(int64_t));
+
+    for (uint32_t begin = 0, end; begin < chain->transmission_count; begin = end) {
+        uint32_t flow = chain->transmissions[begin].flow;
+        bool is_here = is_of_way(way, &chain->transmissions[begin]);
+        for (end = begin;
+             end < chain->transmission_count && chain->transmissions[end].flow == flow; end++)
+            if (is_here)
+                judge_transmission(way, &chain->transmissions[end], delays);
+        if (is_here)
+            judge_order(way, begin, end);
+    }
+    qsort(delays->data, delays->len, sizeof(int64_t), compare_integers);
+    fill_delay(&way->way->delay, delays);
+    g_array_free(delays, TRUE);
+    judge_delays(way);
+}
+
+/* ---- what no answer proves ---- */
+
+/* Whether it is undecided what became of the transmission between the points of the segment. */
+static bool
+is_undecided(const segment_way_t *way, const smcr_transmission_t *transmission)
+{
+    bool is_missing = transmission->at[way->from] && !transmission->at[way->to];
+
+    return is_missing && transmission->verdict == SMCR_VERDICT_UNDECIDED &&
+           !transmission->is_ambiguous && is_of_way(way, transmission);
+}
+
+/* Replaces the verdict "undecided" of the transmissions of a way that the second point does not
+ * have. `is_lost`: they were lost; false: not captured. */
+static void
+replace_undecided(const segment_way_t *way, bool is_lost)
+{
+    for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
+        smcr_transmission_t *transmission = &way->chain->transmissions[i];
+        if (!is_undecided(way, transmission))
+            continue;
+        transmission->verdict = SMCR_VERDICT_AT_ALL;
+        way->way->verdicts[SMCR_VERDICT_UNDECIDED]--;
+        way->way->inferred += is_lost;
+        if (is_lost)
+            judge(way, transmission, SMCR_VERDICT_LOST);
+        else
+            judge_not_captured(way, transmission, 1);
+    }
+}
+
+/* Decides the undecided ones of a segment, if all that is proven of it is of one kind. */
+static void
+infer(const segment_way_t way[2])
+{
+    uint64_t lost = 0, not_captured = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        lost += way[i].way->verdicts[SMCR_VERDICT_LOST];
+        not_captured += way[i].way->not_captured_at[1] + way[i].way->not_captured_at[0];
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (lost >= PROVEN_LEAST && !not_captured)
+            replace_undecided(&way[i], true);
+        else if (not_captured >= PROVEN_LEAST && !lost)
+            replace_undecided(&way[i], false);
+    }
+}
+
+/* ---- paths ---- */
+
+/* Adds the segment between two neighbouring points. `position`: that of the second. */
+static void
+add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
+{
+    const smcr_points_t *points = chain->points;
+    const smcr_observed_path_t *path = &points->paths[chain->path];
+    smcr_points_segment_t segment = {
+        .interface = {points->interfaces[chain->point[position - 1]],
+                      points->interfaces[chain->point[position]]},
+        .order_known = chain->order_known,
+        .clock_agrees = chain->clock_agrees[position],
+        .clock = chain->clock[position],
+    };
+    memcpy(segment.gid, path->gid, sizeof segment.gid);
+    const segment_way_t ways[2] = {
+        {chain, &segment, &segment.way[0], false, position - 1, position, chain->count - 1},
+        {chain, &segment, &segment.way[1], true, position, position - 1, 0},
+    };
+    for (unsigned i = 0; i < 2; i++)
+        judge_way(&ways[i]);
+    infer(ways);
+    wmem_array_append_one(result->segments, segment);
+}
+
+static void
+compare_path(smcr_points_t *points, compared_t *result, uint32_t path)
+{
+    smcr_chain_t chain;
+
+    smcr_chain_make(&chain, points, path, points->observed);
+    if (chain.count < 2)
+        return;
+    smcr_fates_find(&chain);
+    for (uint32_t i = 1; i < chain.count; i++)
+        add_segment(result, &chain, i);
+    wmem_array_append_one(result->chains, chain);
+    result->chain_of[path] = wmem_array_get_count(result->chains);
+}
+
+/* Frees what an earlier comparison has found. */
+static void
+free_result(smcr_points_t *points)
+{
+    compared_t *result = points->result;
+
+    for (unsigned i = 0; i < wmem_array_get_count(result->chains); i++) {
+        smcr_chain_t *chain = wmem_array_index(result->chains, i);
+        wmem_free(points->scope, chain->transmissions);
+    }
+    wmem_destroy_array(result->chains);
+    wmem_destroy_array(result->segments);
+    wmem_free(points->scope, result->chain_of);
+    wmem_free(points->scope, result);
+}
+
+void
+smcr_points_compare(smcr_points_t *points)
+{
+    if (points->result && points->compared == points->count)
+        return;
+    if (points->result)
+        free_result(points);
+    compared_t *result = wmem_new0(points->scope, compared_t);
+    result->segments = wmem_array_new(points->scope, sizeof(smcr_points_segment_t));
+    result->chains = wmem_array_new(points->scope, sizeof(smcr_chain_t));
+    result->chain_of = wmem_alloc0_array(points->scope, uint32_t, points->path_count + 1);
+    points->result = result;
+    points->compared = points->count;
+    for (uint32_t i = 0; i < points->path_count; i++)
+        if (points->paths[i].is_known)
+            compare_path(points, result, i);
+}
+
+/* ---- what others ask ---- */
+
+const smcr_points_segment_t *
+smcr_points_segments(const smcr_points_t *points, uint32_t *count)
+{
+    const compared_t *result = points->result;
+
+    *count = result ? wmem_array_get_count(result->segments) : 0;
+    return *count ? wmem_array_get_raw(result->segments) : NULL;
+}
+
+/* Returns the observation of a frame; NULL: there is none. */
+static const smcr_observed_t *
+observed_in(const smcr_points_t *points, uint32_t frame)
+{
+    uint32_t low = 1, high = points->count + 1;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (points->observed[middle].frame < frame)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low <= points->count && points->observed[low].frame == frame ? &points->observed[low]
+                                                                        : NULL;
+}
+
+bool
+smcr_points_is_copy(const smcr_points_t *points, uint32_t frame)
+{
+    const smcr_observed_t *observed = points ? observed_in(points, frame) : NULL;
+
+    return observed && observed->is_copy;
+}
+
+/* Fills in the delay of an observation since the one before. */
+static void
+note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_observed_t *here,
+           smcr_points_note_t *note)
+{
+    uint32_t from = smcr_chain_position(chain, before->point);
+    uint32_t to = smcr_chain_position(chain, here->point);
+
+    note->has_delay = chain->clock_agrees[MAX(from, to)];
+    note->delay = (int64_t)(smcr_chain_time(chain, to, here->time) -
+                            smcr_chain_time(chain, from, before->time));
+}
+
+/* Fills in the copies, the verdict, and the delay since the point before that of `observed`. */
+static void
+fill_note(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
+          const smcr_observed_t *observed, smcr_points_note_t *note)
+{
+    const smcr_points_t *points = chain->points;
+    bool is_back = smcr_observed_is_back(points, &points->flows[observed->flow]);
+    const smcr_observed_t *seen[SMCR_POINTS_OF_PATH];
+    uint32_t count = 0, copies = 0;
+
+    for (uint32_t i = 0; i < chain->count; i++) {
+        seen[count] = smcr_chain_at(chain, transmission, is_back ? chain->count - 1 - i : i);
+        count += seen[count] != NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (seen[i] != observed)
+            note->copies[copies++] = seen[i]->frame;
+        else if (i)
+            note_delay(chain, seen[i - 1], observed, note);
+    }
+    note->verdict =
+        seen[count - 1] == observed ? transmission->verdict : SMCR_VERDICT_AT_ALL;
+    note->time =
+        smcr_chain_time(chain, smcr_chain_position(chain, observed->point), observed->time);
+    note->has_time = true;
+}
+
+bool
+smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note)
+{
+    const smcr_observed_t *observed = observed_in(points, frame);
+
+    if (!observed)
+        return false;
+    *note = (smcr_points_note_t){.interface = points->interfaces[observed->point]};
+    const compared_t *result = points->result;
+    uint32_t path = points->flows[observed->flow].path;
+    uint32_t number = result && observed->transmission ? result->chain_of[path] : 0;
+    if (!number)
+        return false;
+    const smcr_chain_t *chain = wmem_array_index(result->chains, number - 1);
+    const smcr_transmission_t *transmission = &chain->transmissions[observed->transmission - 1];
+    fill_note(chain, transmission, observed, note);
+    return true;
+}

@@ -1,0 +1,522 @@
+/* Finds out which transmissions have reached their receivers. What comes after the last capture
+ * point is known from answers only, so this file follows the receiver of each flow: it accepts the
+ * expected PSN and no other (InfiniBand Architecture Specification, volume 1, 9.7).
+ *
+ * - An acknowledgement proves that the receiver has all packets up to its PSN.
+ * - A NAK with a PSN sequence error proves that the receiver does not have the packet of its PSN,
+ *   and has all before it.
+ * - A retransmission without a NAK: nothing that the sender had got acknowledged the packet. If the
+ *   last point does not have the first transmission, it was lost. If it has, the packet or its
+ *   answer was lost after that point; of several packets, one or more of them.
+ * - An acknowledgement that covers a packet which the sender retransmits afterwards was lost.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fates.h"
+
+#define SLOTS 16384 /* PSNs that are kept: more than a sender may have under way; a power of two */
+
+/* An acknowledgement cannot stop a retransmission that its sender has begun. It had time to, if it
+ * came so long before, nanoseconds. */
+#define TIME_TO_REACT (5 * SMCR_TIME_MILLISECOND)
+
+#define ACKS_KEPT 256 /* latest acknowledgements that may have been lost */
+
+/* A request or response of a flow, at one point of the path. */
+typedef struct {
+    uint64_t time; /* when it passed or would have passed the point, by the first point's clock */
+    uint32_t order; /* number of an observation: equal times are in the order of the file */
+    smcr_transmission_t *transmission;
+    const smcr_observed_t *packet; /* one of its observations */
+    bool is_response;
+    bool is_seen;  /* the point has it */
+} event_t;
+
+/* What is known of a PSN. */
+typedef struct {
+    smcr_psn_t psn; /* unwrapped; 0: the slot is free */
+    smcr_transmission_t *latest;   /* the latest transmission with the PSN */
+    smcr_transmission_t *accepted; /* the one that the receiver accepted, as far as the last point
+                                      shows; NULL: none */
+    uint64_t time;                 /* when `latest` came */
+} slot_t;
+
+/* A receiver, as the packets at the last point show it. */
+typedef struct {
+    slot_t *slots;
+    smcr_psn_t expected;    /* PSN that it expects */
+    smcr_psn_t acked;       /* highest PSN that was acknowledged */
+    smcr_psn_t highest;     /* highest PSN that was sent */
+    smcr_psn_t last;        /* PSN of the last request */
+    smcr_psn_t resent;      /* highest PSN that was retransmitted in the last step back */
+    uint64_t resent_time;   /* when that was */
+    smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
+    bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
+    smcr_transmission_t *unanswered; /* the last one with the fate UNANSWERED; NULL: none */
+    uint64_t fastest;       /* shortest time from a request to its acknowledgement, nanoseconds */
+    GPtrArray *doubtful;    /* transmissions with the fate DOUBTFUL, by PSN */
+} follower_t;
+
+/* ---- PSNs ---- */
+
+static slot_t *
+slot_of(const follower_t *receiver, smcr_psn_t psn)
+{
+    slot_t *slot = &receiver->slots[psn & (SLOTS - 1)];
+
+    if (slot->psn != psn)
+        *slot = (slot_t){.psn = psn};
+    return slot;
+}
+
+/* Whether the receiver still counts as having accepted a packet with the PSN. */
+static bool
+has_accepted(const follower_t *receiver, const slot_t *slot)
+{
+    return slot->accepted && slot->psn < receiver->expected;
+}
+
+/* Whether the receiver counts as having accepted this transmission of the PSN. */
+static bool
+is_accepted(const follower_t *receiver, const slot_t *slot,
+            const smcr_transmission_t *transmission)
+{
+    return has_accepted(receiver, slot) && slot->accepted == transmission;
+}
+
+/* Whether the time since `then` is long enough for an answer of the receiver: half of the shortest
+ * time that an acknowledgement took. */
+static bool
+may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
+{
+    return now >= then &&
+           now - then >= (receiver->fastest == UINT64_MAX ? 0 : receiver->fastest / 2);
+}
+
+/* ---- requests ---- */
+
+/* Decides on the earlier transmission of a PSN that is retransmitted now. */
+static void
+settle_earlier(follower_t *receiver, slot_t *slot, bool was_seen)
+{
+    smcr_transmission_t *earlier = slot->latest;
+
+    if (slot->psn <= receiver->acked || earlier->fate == SMCR_FATE_LOST)
+        return;
+    bool is_doubtful = was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked;
+    if (is_doubtful) {
+        earlier->fate = SMCR_FATE_DOUBTFUL;
+        g_ptr_array_add(receiver->doubtful, slot);
+    } else if (earlier->fate == SMCR_FATE_PENDING) {
+        earlier->fate = SMCR_FATE_LOST;
+    } else {
+        earlier->fate = SMCR_FATE_DISCARDED;
+    }
+}
+
+/* Notes a retransmission of the PSN. The first one after a NAK, from the PSN of the NAK or an
+ * earlier one on, answers the NAK. */
+static void
+note_step(follower_t *receiver, smcr_psn_t psn, uint64_t now)
+{
+    bool begins = psn <= receiver->last;
+
+    if (begins) {
+        receiver->is_asked = receiver->refused >= psn;
+        receiver->refused = 0;
+        receiver->unanswered = NULL;
+    }
+    receiver->resent = begins ? psn : MAX(receiver->resent, psn);
+    receiver->resent_time = now;
+}
+
+static void
+take_request(follower_t *receiver, const event_t *event, uint32_t last)
+{
+    smcr_psn_t psn = smcr_psn_near(receiver->highest, event->packet->psn);
+    slot_t *slot = slot_of(receiver, psn);
+
+    if (slot->latest) {
+        note_step(receiver, psn, event->time);
+        settle_earlier(receiver, slot, slot->latest->at[last] != 0);
+    }
+    if (event->is_seen && psn == receiver->expected) {
+        slot->accepted = event->transmission;
+        receiver->expected++;
+    } else if (psn == receiver->expected) {
+        event->transmission->fate = SMCR_FATE_PENDING;
+    }
+    slot->latest = event->transmission;
+    slot->time = event->time;
+    receiver->last = psn;
+    receiver->highest = MAX(receiver->highest, psn);
+}
+
+/* ---- responses ---- */
+
+/* Decides on the transmissions of which it was doubtful whether they or their answers were lost.
+ * All of them are acknowledged now, after they were retransmitted. If it is only one, it was lost,
+ * or its answer was; if the answer came too soon after the retransmission, the answer was only
+ * late. Of several, one or more were lost, or the answer. */
+static void
+settle_doubtful(follower_t *receiver, uint64_t now)
+{
+    bool was_late = !may_answer(receiver, receiver->resent_time, now);
+    unsigned count = receiver->doubtful->len;
+
+    for (unsigned i = 0; i < count; i++) {
+        const slot_t *slot = g_ptr_array_index(receiver->doubtful, i);
+        if (!slot->accepted)
+            continue;
+        bool is_last = i + 1 == count && !was_late;
+        slot->accepted->fate = is_last ? SMCR_FATE_UNANSWERED : SMCR_FATE_RECEIVED;
+        slot->accepted->is_one_of_several = count > 1;
+        if (is_last)
+            receiver->unanswered = slot->accepted;
+    }
+    g_ptr_array_set_size(receiver->doubtful, 0);
+}
+
+/* A NAK shows that a packet before or among the doubtful ones was lost: they were discarded. */
+static void
+discard_doubtful(follower_t *receiver)
+{
+    for (unsigned i = 0; i < receiver->doubtful->len; i++) {
+        const slot_t *slot = g_ptr_array_index(receiver->doubtful, i);
+        if (slot->accepted)
+            slot->accepted->fate = SMCR_FATE_DISCARDED;
+    }
+    g_ptr_array_set_size(receiver->doubtful, 0);
+}
+
+/* Returns the highest PSN of which it is doubtful whether its packet was lost; 0: none. They are
+ * added in the order of a step back, in ascending order. */
+static smcr_psn_t
+highest_doubtful(const follower_t *receiver)
+{
+    const GPtrArray *doubtful = receiver->doubtful;
+
+    return doubtful->len
+               ? ((const slot_t *)g_ptr_array_index(doubtful, doubtful->len - 1))->psn : 0;
+}
+
+/* Decides on the transmissions of a PSN that is acknowledged at `now`. */
+static void
+settle_acked(follower_t *receiver, slot_t *slot, smcr_psn_t acked, uint64_t now)
+{
+    smcr_transmission_t *received = has_accepted(receiver, slot) ? slot->accepted : slot->latest;
+
+    if (!received || received->fate == SMCR_FATE_DOUBTFUL || received->fate == SMCR_FATE_LOST)
+        return;
+    received->fate = SMCR_FATE_RECEIVED;
+    if (slot->psn == acked && received == slot->latest && now > slot->time)
+        receiver->fastest = MIN(receiver->fastest, now - slot->time);
+}
+
+/* Takes an acknowledgement of all PSNs up to `psn`. If it covers more than was retransmitted, all
+ * first transmissions have come. Receivers acknowledge each transmission: if a second
+ * acknowledgement follows the retransmission, the first transmission has come, too. */
+static void
+take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
+{
+    psn = MIN(psn, receiver->highest);
+    if (psn == receiver->acked && receiver->unanswered)
+        receiver->unanswered->fate = SMCR_FATE_RECEIVED;
+    receiver->unanswered = NULL;
+    if (psn <= receiver->acked)
+        return;
+    smcr_psn_t first = MAX(receiver->acked + 1, psn >= SLOTS ? psn - SLOTS + 1 : 0);
+    for (smcr_psn_t each = first; each <= psn; each++)
+        settle_acked(receiver, slot_of(receiver, each), psn, now);
+    receiver->acked = psn;
+    receiver->expected = MAX(receiver->expected, psn + 1);
+    if (psn > receiver->resent)
+        receiver->resent_time = now;
+    if (psn >= highest_doubtful(receiver))
+        settle_doubtful(receiver, now);
+}
+
+/* Returns the transmission that a NAK for the PSN proves to be lost: the latest one. NULL: none is
+ * proven. A transmission that was sent before the packets of lower PSNs may have been discarded,
+ * since the receiver expected these; then the one that was lost is not in the capture. */
+static smcr_transmission_t *
+refused_transmission(const follower_t *receiver, const slot_t *slot)
+{
+    const slot_t *before = slot_of(receiver, slot->psn - 1);
+
+    return slot->latest && slot->latest > before->latest ? slot->latest : NULL;
+}
+
+/* Takes a NAK: the receiver does not have the packet with the PSN. `is_lost`: it has not come;
+ * false: the receiver was not ready for it. */
+static void
+take_nak(follower_t *receiver, smcr_psn_t psn, uint64_t now, bool is_lost)
+{
+    const slot_t *slot = slot_of(receiver, psn);
+    smcr_transmission_t *refused = refused_transmission(receiver, slot);
+
+    if (slot->latest && !may_answer(receiver, slot->time, now))
+        return; /* the packet has come since the NAK was sent */
+    if (refused && is_lost && psn > receiver->acked)
+        refused->fate = SMCR_FATE_LOST;
+    receiver->expected = MIN(receiver->expected, psn);
+    receiver->refused = psn;
+}
+
+static void
+take_response(follower_t *receiver, const event_t *event)
+{
+    smcr_psn_t psn = smcr_psn_near(receiver->highest, event->packet->psn);
+    uint8_t syndrome = event->packet->syndrome;
+    int kind = smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    if (!event->packet->has_aeth || psn > receiver->highest)
+        return;
+    if (kind == SMCR_IB_SYNDROME_ACK) {
+        take_ack(receiver, psn, event->time);
+        return;
+    }
+    discard_doubtful(receiver);
+    take_ack(receiver, psn - 1, event->time);
+    if (kind == SMCR_IB_SYNDROME_RNR_NAK || code == SMCR_IB_NAK_PSN_SEQUENCE)
+        take_nak(receiver, psn, event->time, kind == SMCR_IB_SYNDROME_NAK);
+}
+
+/* ---- the sender of requests: which acknowledgements it has not got ---- */
+
+/* An acknowledgement on its way to the sender of the requests. */
+typedef struct {
+    smcr_transmission_t *transmission;
+    smcr_psn_t psn; /* it covers all PSNs up to this */
+    uint64_t time;
+    bool is_nak;
+} ack_t;
+
+typedef struct {
+    follower_t sent;       /* the PSNs that were sent; the receiver is not followed */
+    ack_t acks[ACKS_KEPT]; /* the latest ones, a circular list */
+    uint32_t ack_count;    /* number of all acknowledgements so far */
+} requester_t;
+
+/* The sender has gone back to a PSN without a NAK: it has got no acknowledgement of the PSN since
+ * the last transmission at `sent`. */
+static void
+settle_acks(requester_t *sender, smcr_psn_t psn, uint64_t sent, uint64_t now)
+{
+    uint32_t kept = MIN(sender->ack_count, ACKS_KEPT);
+
+    for (uint32_t i = 1; i <= kept; i++) {
+        ack_t *ack = &sender->acks[(sender->ack_count - i) % ACKS_KEPT];
+        if (ack->time < sent)
+            return;
+        if (ack->psn >= psn && now - ack->time >= TIME_TO_REACT)
+            ack->transmission->fate = SMCR_FATE_LOST;
+    }
+}
+
+static void
+note_sent(requester_t *sender, const event_t *event)
+{
+    follower_t *sent = &sender->sent;
+    smcr_psn_t psn = smcr_psn_near(sent->highest, event->packet->psn);
+    slot_t *slot = slot_of(sent, psn);
+    const ack_t *newest =
+        sender->ack_count ? &sender->acks[(sender->ack_count - 1) % ACKS_KEPT] : NULL;
+
+    if (slot->latest && psn <= sent->last && newest && !newest->is_nak)
+        settle_acks(sender, psn, slot->time, event->time);
+    slot->latest = event->transmission;
+    slot->time = event->time;
+    sent->last = psn;
+    sent->highest = MAX(sent->highest, psn);
+}
+
+static void
+note_response(requester_t *sender, const event_t *event)
+{
+    int kind = smcr_wire_bits(event->packet->syndrome, SMCR_MASK_SYNDROME_KIND);
+    bool is_nak = kind != SMCR_IB_SYNDROME_ACK;
+    smcr_psn_t psn = smcr_psn_near(sender->sent.highest, event->packet->psn);
+
+    if (event->packet->has_aeth)
+        sender->acks[sender->ack_count++ % ACKS_KEPT] =
+            (ack_t){event->transmission, psn - is_nak, event->time, is_nak};
+}
+
+/* ---- events ---- */
+
+static int
+compare_events(const void *one, const void *other)
+{
+    const event_t *a = one, *b = other;
+
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Returns when the transmission passed the point at `position`, or would have passed it if that
+ * point does not have it: as long after the nearest point that has it as usual. `is_back`: it is of
+ * way 1. */
+static uint64_t
+passing_time(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
+             uint32_t position, bool is_back)
+{
+    const smcr_observed_t *here = smcr_chain_at(chain, transmission, position);
+    uint32_t end = is_back ? 0 : chain->count - 1;
+
+    if (here)
+        return smcr_chain_time(chain, position, here->time);
+    return transmission->time + (position == end ? (uint64_t)chain->usual[is_back] : 0);
+}
+
+/* Returns the index of the flow's first transmission. */
+static uint32_t
+first_of_flow(const smcr_chain_t *chain, uint32_t flow)
+{
+    uint32_t low = 0, high = chain->transmission_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (chain->transmissions[middle].flow < flow)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Adds the transmissions of a flow: its responses, or all others. What the point does not have goes
+ * before all that was sent later. */
+static void
+add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool responses,
+           uint32_t position)
+{
+    const smcr_points_t *points = chain->points;
+    bool is_back = smcr_observed_is_back(points, &points->flows[flow]);
+
+    uint64_t soonest = UINT64_MAX; /* when the first of all that was sent later passed the point */
+    uint32_t begin = first_of_flow(chain, flow);
+
+    for (uint32_t i = first_of_flow(chain, flow + 1); i-- > begin;) {
+        smcr_transmission_t *transmission = &chain->transmissions[i];
+        const smcr_observed_t *packet = &points->observed[transmission->any];
+        uint32_t here = transmission->at[position];
+        uint64_t time = passing_time(chain, transmission, position, is_back);
+        if (here)
+            soonest = MIN(soonest, time);
+        if (packet->opcode >= SMCR_RC_OPCODES ||
+            smcr_ib_is_response(packet->opcode) != responses)
+            continue;
+        event_t event = {MIN(time, soonest), here ? here : transmission->any, transmission, packet,
+                         responses, here != 0};
+        event.time = here ? time : event.time;
+        g_array_append_val(events, event);
+    }
+}
+
+/* Returns the index of the flow with the answers; `flow_count`: it is not known. */
+static uint32_t
+answers_of(const smcr_points_t *points, const smcr_observed_flow_t *flow)
+{
+    uint32_t i = 0;
+
+    for (; i < points->flow_count; i++) {
+        const smcr_observed_flow_t *other = &points->flows[i];
+        if (other->destination.qpn == flow->source_qpn && other->path == flow->path &&
+            smcr_gid_is_same(other->source, flow->destination.gid))
+            break;
+    }
+    return i;
+}
+
+/* Fills `events` with the requests of the flow and their answers, as they pass the point at
+ * `position`. Returns the first request; NULL: there is none. */
+static const event_t *
+collect_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, uint32_t position)
+{
+    uint32_t answers = answers_of(chain->points, &chain->points->flows[flow]);
+
+    g_array_set_size(events, 0);
+    add_events(events, chain, flow, false, position);
+    if (answers < chain->points->flow_count)
+        add_events(events, chain, answers, true, position);
+    qsort(events->data, events->len, sizeof(event_t), compare_events);
+    for (unsigned i = 0; i < events->len; i++)
+        if (!g_array_index(events, event_t, i).is_response)
+            return &g_array_index(events, event_t, i);
+    return NULL;
+}
+
+/* Follows the receiver of a flow, at the last point of the flow. */
+static void
+follow_receiver(const smcr_chain_t *chain, uint32_t flow, GArray *events, slot_t *slots)
+{
+    bool is_back = smcr_observed_is_back(chain->points, &chain->points->flows[flow]);
+    uint32_t last = is_back ? 0 : chain->count - 1;
+    const event_t *first = collect_events(events, chain, flow, last);
+
+    if (!first)
+        return;
+    memset(slots, 0, SLOTS * sizeof *slots);
+    follower_t receiver = {
+        .slots = slots,
+        .expected = smcr_psn_begin(first->packet->psn),
+        .highest = smcr_psn_begin(first->packet->psn) - 1,
+        .fastest = UINT64_MAX,
+        .doubtful = g_ptr_array_new(),
+    };
+    receiver.acked = receiver.last = receiver.highest;
+    for (unsigned i = 0; i < events->len; i++) {
+        const event_t *event = &g_array_index(events, event_t, i);
+        if (event->is_response)
+            take_response(&receiver, event);
+        else
+            take_request(&receiver, event, last);
+    }
+    g_ptr_array_free(receiver.doubtful, TRUE);
+}
+
+/* Follows the sender of a flow, at the first point of the flow. */
+static void
+follow_sender(const smcr_chain_t *chain, uint32_t flow, GArray *events, slot_t *slots)
+{
+    bool is_back = smcr_observed_is_back(chain->points, &chain->points->flows[flow]);
+    const event_t *first =
+        collect_events(events, chain, flow, is_back ? chain->count - 1 : 0);
+
+    if (!first)
+        return;
+    memset(slots, 0, SLOTS * sizeof *slots);
+    requester_t *sender = g_new0(requester_t, 1);
+    sender->sent = (follower_t){.slots = slots,
+                                .highest = smcr_psn_begin(first->packet->psn) - 1};
+    for (unsigned i = 0; i < events->len; i++) {
+        const event_t *event = &g_array_index(events, event_t, i);
+        if (event->is_response)
+            note_response(sender, event);
+        else
+            note_sent(sender, event);
+    }
+    g_free(sender);
+}
+
+void
+smcr_fates_find(smcr_chain_t *chain)
+{
+    const smcr_points_t *points = chain->points;
+    GArray *events = g_array_new(FALSE, FALSE, sizeof(event_t));
+    slot_t *slots = g_new(slot_t, SLOTS);
+
+    for (uint32_t i = 0; i < points->flow_count; i++) {
+        const smcr_observed_flow_t *flow = &points->flows[i];
+        if (flow->path != chain->path || !flow->source_qpn || flow->fetches)
+            continue;
+        follow_receiver(chain, i, events, slots);
+        follow_sender(chain, i, events, slots);
+    }
+    g_free(slots);
+    g_array_free(events, TRUE);
+}

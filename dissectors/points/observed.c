@@ -1,0 +1,352 @@
+/* Takes packets while the file is read, and finds out which are copies.
+ *
+ * The n-th of equal packets at one point is the n-th at another. Two points are points of the same
+ * path if they have enough packets in common; after that the analysis of the path runs on the point
+ * that showed the path first, and each packet of another point is a copy, even where the first one
+ * does not have it. Before that, the point that shows a transmission first counts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "observed.h"
+
+#define FIRST_ROOM 1024 /* observations */
+#define SHARED_LEAST 4  /* copies that two points need in common */
+#define SHARED_PART 4   /* at least one in so many packets of the point with fewer */
+
+#define IN_VAIN 262144  /* observations after which common traffic should have been found */
+
+/* Without IPv4 identifications that change, a retransmission over another interface looks like a
+ * copy. It comes no sooner than this after the first transmission, nanoseconds. */
+#define COPY_DISTANCE (2 * SMCR_TIME_MILLISECOND)
+
+smcr_points_t *
+smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count)
+{
+    smcr_points_t *points = wmem_new0(scope, smcr_points_t);
+
+    points->scope = scope;
+    points->list_length = MIN(count, SMCR_POINTS_MOST);
+    for (uint32_t i = 0; i < points->list_length; i++)
+        points->list[i] = points->interfaces[i] = list[i];
+    points->point_count = points->list_length;
+    points->flow_numbers = smcr_slab_table(scope, g_int64_hash, g_int64_equal);
+    points->path_numbers = smcr_slab_table(scope, g_int64_hash, g_int64_equal);
+    return points;
+}
+
+/* ---- identities ---- */
+
+/* Mixes a value into a hash (the finalizer of MurmurHash3, by A. Appleby). */
+static uint64_t
+mix(uint64_t hash, uint64_t value)
+{
+    hash ^= value;
+    hash ^= hash >> 33;
+    hash *= UINT64_C(0xff51afd7ed558ccd);
+    hash ^= hash >> 33;
+    hash *= UINT64_C(0xc4ceb9fe1a85ec53);
+    return hash ^ hash >> 33;
+}
+
+static uint64_t
+mix_gid(uint64_t hash, const uint8_t *gid)
+{
+    uint64_t half[2];
+
+    memcpy(half, gid, sizeof half);
+    return mix(mix(hash, half[0]), half[1]);
+}
+
+/* Returns the hash of all that no router changes in the packet's headers. `flow`: index of its
+ * flow, which stands for addresses and queue pair. */
+static uint64_t
+identity_of(const smcr_ib_headers_t *roce, uint32_t flow)
+{
+    uint64_t hash = mix(flow, (uint64_t)roce->opcode << 32 | roce->psn);
+
+    hash = mix(hash, (uint64_t)(uint32_t)roce->ip_id << 32 | roce->udp_port);
+    hash = mix(hash, (uint64_t)roce->length << 32 | (uint32_t)roce->payload_length);
+    if (roce->has_reth)
+        hash = mix(mix(hash, roce->virtual_address), (uint64_t)roce->rkey << 32 | roce->dma_length);
+    if (roce->has_aeth)
+        hash = mix(hash, roce->syndrome);
+    return roce->has_immediate ? mix(hash, roce->immediate) : hash;
+}
+
+/* ---- flows and paths ---- */
+
+/* Returns the number that the table has for the key, a hash; else adds `next`. */
+static uint32_t
+number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t next)
+{
+    uint32_t found = GPOINTER_TO_UINT(g_hash_table_lookup(table, &key));
+
+    if (found)
+        return found;
+    g_hash_table_insert(table, wmem_memdup(scope, &key, sizeof key), GUINT_TO_POINTER(next));
+    return next;
+}
+
+/* Returns a larger array; its new part is all zeros. */
+static void *
+grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
+{
+    uint32_t more = *room ? *room * 2 : 16;
+
+    array = wmem_realloc(scope, array, more * size);
+    memset((uint8_t *)array + *room * size, 0, (more - *room) * size);
+    *room = more;
+    return array;
+}
+
+static uint32_t
+path_of(smcr_points_t *points, const smcr_ib_headers_t *roce)
+{
+    bool back = memcmp(roce->source, roce->destination.gid, SMCR_GID_LENGTH) > 0;
+    const uint8_t *lower = back ? roce->destination.gid : roce->source;
+    const uint8_t *higher = back ? roce->source : roce->destination.gid;
+    uint32_t number = number_of(points->path_numbers, points->scope,
+                                mix_gid(mix_gid(0, lower), higher), points->path_count + 1);
+
+    if (number > points->path_count) {
+        if (points->path_count == points->path_room)
+            points->paths = grow(points->scope, points->paths, &points->path_room,
+                                 sizeof *points->paths);
+        smcr_observed_path_t *path = &points->paths[points->path_count++];
+        memcpy(path->gid[0], lower, SMCR_GID_LENGTH);
+        memcpy(path->gid[1], higher, SMCR_GID_LENGTH);
+        path->preferred = SMCR_POINTS_MOST;
+    }
+    return number - 1;
+}
+
+static uint32_t
+flow_of(smcr_points_t *points, const smcr_ib_headers_t *roce)
+{
+    uint64_t key = mix(mix_gid(mix_gid(1, roce->source), roce->destination.gid),
+                       roce->destination.qpn);
+    uint32_t number = number_of(points->flow_numbers, points->scope, key, points->flow_count + 1);
+
+    if (number > points->flow_count) {
+        if (points->flow_count == points->flow_room)
+            points->flows = grow(points->scope, points->flows, &points->flow_room,
+                                 sizeof *points->flows);
+        smcr_observed_flow_t *flow = &points->flows[points->flow_count++];
+        flow->destination = roce->destination;
+        memcpy(flow->source, roce->source, SMCR_GID_LENGTH);
+        flow->path = path_of(points, roce);
+    }
+    return number - 1;
+}
+
+bool
+smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow_t *flow)
+{
+    return !smcr_gid_is_same(flow->source, points->paths[flow->path].gid[0]);
+}
+
+/* Returns the index of the point; SMCR_POINTS_MOST: the interface is none. */
+static uint32_t
+point_of(smcr_points_t *points, uint32_t interface)
+{
+    for (uint32_t i = 0; i < points->point_count; i++)
+        if (points->interfaces[i] == interface)
+            return i;
+    if (points->list_length || points->point_count == SMCR_POINTS_MOST)
+        return SMCR_POINTS_MOST;
+    points->interfaces[points->point_count] = interface;
+    return points->point_count++;
+}
+
+/* ---- copies ---- */
+
+bool
+smcr_observed_share(const smcr_observed_path_t *path, uint32_t one, uint32_t other)
+{
+    uint64_t shared = path->shared[MIN(one, other)][MAX(one, other)];
+    uint64_t fewer = MIN(path->seen[one], path->seen[other]);
+
+    return shared >= SHARED_LEAST && shared * SHARED_PART >= fewer;
+}
+
+/* Returns the bucket of the identity in the hash table. */
+static uint32_t *
+bucket_of(const smcr_points_t *points, uint64_t identity)
+{
+    return &points->heads[identity >> (64 - points->head_bits)];
+}
+
+/* Enlarges the table and puts all observations into it. */
+static void
+rehash(smcr_points_t *points)
+{
+    points->head_bits = points->head_bits ? points->head_bits + 1 : 10;
+    wmem_free(points->scope, points->heads);
+    points->heads = wmem_alloc0_array(points->scope, uint32_t, (size_t)1 << points->head_bits);
+    for (uint32_t i = 1; i <= points->count; i++) {
+        uint32_t *bucket = bucket_of(points, points->observed[i].identity);
+        points->observed[i].previous = *bucket;
+        *bucket = i;
+    }
+}
+
+#define ALIKE_MOST 256 /* observations of a bucket that are looked at: the newest ones */
+
+/* Counts of the observations with one identity. */
+typedef struct {
+    uint32_t at[SMCR_POINTS_MOST]; /* number of observations at each point */
+    uint32_t counting;             /* number of those that are no copies */
+    uint64_t last_time;            /* time of the last one at another point, nanoseconds */
+} alike_t;
+
+static alike_t
+count_alike(const smcr_points_t *points, uint64_t identity, uint32_t point)
+{
+    alike_t alike = {.counting = 0};
+    uint32_t left = ALIKE_MOST;
+
+    for (uint32_t i = *bucket_of(points, identity); i && left--;
+         i = points->observed[i].previous) {
+        const smcr_observed_t *observed = &points->observed[i];
+        if (observed->identity != identity)
+            continue;
+        alike.at[observed->point]++;
+        alike.counting += !observed->is_copy;
+        if (observed->point != point && !alike.last_time)
+            alike.last_time = observed->time;
+    }
+    return alike;
+}
+
+/* Notes for each other point that it has the transmission, too. */
+static void
+note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point)
+{
+    for (uint32_t other = 0; other < SMCR_POINTS_MOST; other++)
+        if (other != point && alike->at[other] > alike->at[point])
+            path->shared[MIN(point, other)][MAX(point, other)]++;
+}
+
+/* Whether a packet that looks like the copy of an earlier one at another point is one. The
+ * identification 0 stands in all packets of some adapters, so that it distinguishes nothing. */
+static bool
+is_plausible_copy(const smcr_points_packet_t *packet, const alike_t *alike, bool is_path)
+{
+    uint64_t now = packet->when.time, then = alike->last_time;
+    uint64_t distance = now > then ? now - then : then - now;
+
+    return is_path || packet->roce->ip_id > 0 || distance <= COPY_DISTANCE;
+}
+
+/* Whether the list of points is set, and has `one` before `other`. */
+static bool
+is_preferred(const smcr_points_t *points, uint32_t one, uint32_t other)
+{
+    return points->list_length && one < other;
+}
+
+/* Whether the packet at `point` is a copy. `alike`: earlier packets with its identity. */
+static bool
+is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const alike_t *alike,
+        const smcr_observed_path_t *path, uint32_t point)
+{
+    bool is_path = points->list_length || smcr_observed_share(path, path->preferred, point);
+
+    if (path->preferred != point && is_path)
+        return true;
+    return alike->counting > alike->at[point] && is_plausible_copy(packet, alike, is_path);
+}
+
+/* Whether no two points have shown common traffic, although many packets have come: the interfaces
+ * are no points of a path, and nothing more is kept. */
+static bool
+is_in_vain(smcr_points_t *points)
+{
+    if (points->list_length)
+        return false;
+    for (uint32_t i = 0; i < points->path_count; i++)
+        for (uint32_t k = 0; k < points->point_count; k++)
+            if (k != points->paths[i].preferred &&
+                smcr_observed_share(&points->paths[i], points->paths[i].preferred, k))
+                return false;
+    return true;
+}
+
+/* Whether the packet is kept: its interface is a capture point, the frame has no earlier packet,
+ * and the points may have common traffic. */
+static bool
+is_kept(smcr_points_t *points, const smcr_points_packet_t *packet, uint32_t point)
+{
+    if (point == SMCR_POINTS_MOST ||
+        (points->count && points->observed[points->count].frame == packet->when.frame))
+        return false;
+    if (points->count == IN_VAIN)
+        points->is_in_vain |= is_in_vain(points);
+    return !points->is_in_vain;
+}
+
+/* Appends an observation of which only the packet is known, and returns it. */
+static smcr_observed_t *
+append(smcr_points_t *points, const smcr_points_packet_t *packet)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+
+    if (points->count + 1 >= points->room) {
+        points->room = points->room ? points->room * 2 : FIRST_ROOM;
+        points->observed = wmem_realloc(points->scope, points->observed,
+                                        points->room * sizeof *points->observed);
+        rehash(points);
+    }
+    smcr_observed_t *observed = &points->observed[++points->count];
+    *observed = (smcr_observed_t){
+        .time = packet->when.time,
+        .frame = packet->when.frame,
+        .psn = roce->psn,
+        .opcode = roce->opcode,
+        .syndrome = roce->syndrome,
+        .traffic_class = roce->traffic_class,
+        .hop_limit = roce->hop_limit,
+        .has_aeth = roce->has_aeth,
+    };
+    return observed;
+}
+
+bool
+smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
+{
+    uint32_t point = point_of(points, packet->interface);
+
+    if (!is_kept(points, packet, point))
+        return false;
+    uint32_t flow = flow_of(points, packet->roce);
+    smcr_observed_path_t *path = &points->paths[points->flows[flow].path];
+    smcr_observed_t *observed = append(points, packet);
+    observed->flow = flow;
+    observed->point = (uint8_t)point;
+    observed->identity = identity_of(packet->roce, flow);
+    alike_t alike = count_alike(points, observed->identity, point);
+    if (path->preferred == SMCR_POINTS_MOST || is_preferred(points, point, path->preferred))
+        path->preferred = (uint8_t)point;
+    path->seen[point]++;
+    note_shared(path, &alike, point);
+    points->flows[flow].fetches |= smcr_ib_fetches_data(packet->roce->opcode);
+    observed->is_copy = is_copy(points, packet, &alike, path, point);
+    uint32_t *bucket = bucket_of(points, observed->identity);
+    observed->previous = *bucket;
+    *bucket = points->count;
+    return observed->is_copy;
+}
+
+void
+smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source)
+{
+    if (!points->count || points->observed[points->count].frame != frame)
+        return;
+    smcr_observed_flow_t *flow = &points->flows[points->observed[points->count].flow];
+
+    flow->is_known = true;
+    points->paths[flow->path].is_known = true;
+    if (source)
+        flow->source_qpn = source;
+}

@@ -1,0 +1,166 @@
+/* Makes the entries of capture points.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "ways.h"
+
+#define RESOLUTION 1000 /* coarsest unit of time stamps, nanoseconds */
+
+static double
+seconds(int64_t nanoseconds)
+{
+    return (double)nanoseconds / (double)SMCR_TIME_SECOND;
+}
+
+/* Returns the name of a point. Interfaces of the same name are distinguished by their numbers. */
+static const char *
+point_name(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
+           wmem_allocator_t *scope)
+{
+    const char *own = name(segment->interface[at]), *other = name(segment->interface[!at]);
+
+    if (!own)
+        return wmem_strdup_printf(scope, "interface %" PRIu32, segment->interface[at]);
+    if (g_strcmp0(own, other) == 0)
+        return wmem_strdup_printf(scope, "%s (%" PRIu32 ")", own, segment->interface[at]);
+    return wmem_strdup(scope, own);
+}
+
+/* Returns the line of the other clock: the offset of the first one from the second. */
+static smcr_clock_line_t
+reversed(const smcr_clock_line_t *line)
+{
+    return (smcr_clock_line_t){
+        .is_bounded = line->is_bounded,
+        .offset = -line->offset,
+        .lowest = -line->highest,
+        .highest = -line->lowest,
+        .drift_lowest = -line->drift_highest,
+        .drift_highest = -line->drift_lowest,
+    };
+}
+
+/* Fills in the offset of the clock of the point that the way passes last. */
+static void
+fill_clock(smcr_entry_way_clock_t *entry, const smcr_clock_line_t *line)
+{
+    const double million = 1e6;
+
+    *entry = (smcr_entry_way_clock_t){
+        .offset_s = seconds(line->offset),
+        .offset_least_s = seconds(line->lowest),
+        .offset_most_s = seconds(line->highest),
+        .drift_least_ppm = line->drift_lowest * million,
+        .drift_most_ppm = line->drift_highest * million,
+    };
+}
+
+/* Fills in the delays of the way. */
+static void
+fill_delay(smcr_entry_way_delay_t *entry, const smcr_points_delay_t *delay, int64_t error)
+{
+    *entry = (smcr_entry_way_delay_t){
+        .min_s = seconds(delay->least),
+        .median_s = seconds(delay->median),
+        .p99_s = seconds(delay->nearly),
+        .error_s = seconds(error),
+    };
+}
+
+/* Fills in clock and delays of the way, which are known if the offset of the clocks has bounds.
+ * `is_back`: the way passes the points of the segment in the other order. */
+static void
+fill_times(smcr_entry_way_t *entry, const smcr_points_segment_t *segment, bool is_back)
+{
+    const smcr_clock_line_t *line = &segment->clock, back = reversed(line);
+
+    entry->clocks_agree = smcr_figure_truth(segment->clock_agrees);
+    if (!segment->clock_agrees || !line->is_bounded)
+        return;
+    fill_clock(&entry->clock, is_back ? &back : line);
+    if (segment->way[is_back].delay.count)
+        fill_delay(&entry->delay, &segment->way[is_back].delay, line->error);
+}
+
+/* Fills in the counts of the way. */
+static void
+fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
+{
+    entry->packets = way->packets;
+    entry->at_both = way->at_both;
+    entry->lost = way->verdicts[SMCR_VERDICT_LOST];
+    entry->lost_inferred = way->inferred;
+    entry->lost_after = way->verdicts[SMCR_VERDICT_LOST_AFTER];
+    entry->unanswered = way->verdicts[SMCR_VERDICT_UNANSWERED];
+    entry->not_captured_from = way->not_captured_at[0];
+    entry->not_captured_to = way->not_captured_at[1];
+    entry->reordered = way->verdicts[SMCR_VERDICT_REORDERED];
+    entry->marked_ce = way->verdicts[SMCR_VERDICT_MARKED];
+    entry->dscp_changed = way->verdicts[SMCR_VERDICT_DSCP_CHANGED];
+    entry->delayed = way->verdicts[SMCR_VERDICT_DELAYED];
+    entry->undecided = way->verdicts[SMCR_VERDICT_UNDECIDED];
+    entry->lost_frame = way->first[SMCR_VERDICT_LOST];
+    entry->lost_after_frame = way->first[SMCR_VERDICT_LOST_AFTER].frame
+                                  ? way->first[SMCR_VERDICT_LOST_AFTER]
+                                  : way->first[SMCR_VERDICT_UNANSWERED];
+    entry->not_captured_frame = way->first[SMCR_VERDICT_NOT_CAPTURED];
+    entry->reordered_frame = way->first[SMCR_VERDICT_REORDERED];
+    entry->marked_frame = way->first[SMCR_VERDICT_MARKED];
+}
+
+/* Whether the time is 0, but for the resolution of time stamps. */
+static bool
+is_nothing(int64_t time)
+{
+    return time >= -RESOLUTION && time <= RESOLUTION;
+}
+
+/* Whether both points show all packets at the same times: they have the same capture. */
+static bool
+is_same_capture(const smcr_points_segment_t *segment)
+{
+    bool is_same = is_nothing(segment->clock.offset) && !segment->order_known;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const smcr_points_way_t *way = &segment->way[i];
+        is_same &= way->packets == way->at_both && is_nothing(way->delay.least) &&
+                   is_nothing(way->delay.nearly);
+    }
+    return is_same;
+}
+
+/* Adds the entry of one way of a segment; `at`: 0 the way of the segment's order, 1 the other. */
+static void
+add_way(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
+        smcr_figure_list_t *list, wmem_allocator_t *scope)
+{
+    const smcr_points_way_t *way = &segment->way[at];
+    smcr_entry_way_t *entry = SMCR_FIGURE_ADD(way, list, scope);
+
+    entry->from = point_name(segment, at, name, scope);
+    entry->to = point_name(segment, !at, name, scope);
+    entry->from_interface = segment->interface[at];
+    entry->to_interface = segment->interface[!at];
+    entry->src = smcr_figure_gid_text(scope, segment->gid[at]);
+    entry->dst = smcr_figure_gid_text(scope, segment->gid[!at]);
+    entry->same_capture = smcr_figure_truth(is_same_capture(segment));
+    fill_counts(entry, way);
+    fill_times(entry, segment, at);
+}
+
+void
+smcr_ways_report(smcr_points_t *points, smcr_way_name_t *name, smcr_figure_list_t *list,
+                 wmem_allocator_t *scope)
+{
+    uint32_t count = 0;
+
+    if (!points)
+        return;
+    smcr_points_compare(points);
+    const smcr_points_segment_t *segments = smcr_points_segments(points, &count);
+    for (uint32_t i = 0; i < count; i++)
+        for (unsigned at = 0; at < 2; at++)
+            if (segments[i].way[at].packets)
+                add_way(&segments[i], at, name, list, scope);
+}

@@ -1,0 +1,71 @@
+/* A row for each direction between two neighbouring capture points.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "report/words/words.h"
+#include "tables.h"
+
+/* Returns seconds as nanoseconds, for a cell. A delay below 0 is within its error, and becomes
+ * 0. */
+static uint64_t
+nanoseconds(double value)
+{
+    if (value != value) /* not a number: not known */
+        return SMCR_FIGURE_UNKNOWN;
+    return value > 0 ? (uint64_t)(value * (double)SMCR_TIME_SECOND + 0.5) : 0;
+}
+
+#define WAY(X)                                                                                     \
+    X(TEXT, NULL, "from → to", 0, smcr_words_hosts(taker->scope, way->from, way->to))              \
+    X(COUNT, NULL, "packets", 0, way->packets)                                                     \
+    X(COUNT, NULL, "lost", 0, way->lost)                                                           \
+    X(COUNT, NULL, "after", 0, way->lost_after + way->unanswered)                                  \
+    X(COUNT, NULL, "undec.", 0, way->undecided)                                                    \
+    X(SECONDS, NULL, "delay", 0, nanoseconds(way->delay.median_s))                                 \
+    X(TEXT, "From", NULL, 8, way->from)                                                            \
+    X(TEXT, "To", NULL, 8, way->to)                                                                \
+    X(TEXT, "Source", NULL, 15, way->src)                                                          \
+    X(TEXT, "Destination", NULL, 15, way->dst)                                                     \
+    X(COUNT, "Packets", NULL, 8, way->packets)                                                     \
+    X(COUNT, "At both", NULL, 8, way->at_both)                                                     \
+    X(COUNT, "Lost between", NULL, 0, way->lost)                                                   \
+    X(COUNT, "Lost after", NULL, 0, way->lost_after)                                               \
+    X(COUNT, "Unanswered", NULL, 0, way->unanswered)                                               \
+    X(COUNT, "Not captured", NULL, 0, way->not_captured_from + way->not_captured_to)               \
+    X(COUNT, "Undecided", NULL, 0, way->undecided)                                                 \
+    X(COUNT, "Out of order", NULL, 0, way->reordered)                                              \
+    X(COUNT, "Marked CE", NULL, 0, way->marked_ce)                                                 \
+    X(COUNT, "DSCP changed", NULL, 0, way->dscp_changed)                                           \
+    X(COUNT, "Delayed", NULL, 0, way->delayed)                                                     \
+    X(SECONDS, "Delay min (s)", NULL, 0, nanoseconds(way->delay.min_s))                            \
+    X(SECONDS, "Delay median (s)", NULL, 0, nanoseconds(way->delay.median_s))                      \
+    X(SECONDS, "Delay p99 (s)", NULL, 0, nanoseconds(way->delay.p99_s))                            \
+    X(SECONDS, "Delay ± (s)", NULL, 0, nanoseconds(way->delay.error_s))
+
+static void
+fill_points(const smcr_table_row_sink_t *taker)
+{
+    SMCR_FIGURE_EACH(way, way, taker->report->points)
+        SMCR_TABLE_ROW(taker, WAY, way->packets, way->lost + way->lost_after);
+}
+
+/* Returns the heading, with the offset of the clocks of the first two points. */
+static const char *
+heading_of_points(const smcr_table_row_sink_t *taker)
+{
+    const smcr_figure_list_t *ways = &taker->report->points;
+
+    if (!ways->length)
+        return NULL;
+    const smcr_entry_way_t *way = ways->entries[0];
+    if (way->clock.offset_s != way->clock.offset_s) /* not a number: not known */
+        return "Capture points: the offset of their clocks is not known";
+    return wmem_strdup_printf(
+        taker->scope,
+        "Capture points: clock of %s %.6f to %.6f s ahead of %s, drift %.1f to %.1f ppm",
+        way->to, way->clock.offset_least_s, way->clock.offset_most_s, way->from,
+        way->clock.drift_least_ppm, way->clock.drift_most_ppm);
+}
+
+SMCR_TABLE(points, "SMC-R Capture Points", WAY, heading_of_points);

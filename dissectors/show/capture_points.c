@@ -1,0 +1,55 @@
+/* Shows what other capture points show of a packet.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "show.h"
+
+#include "generated.h"
+
+/* Returns what is known of the frame's packet at the points of the file; false: nothing is. */
+static bool
+find_note(const packet_info *pinfo, smcr_points_note_t *note)
+{
+    smcr_points_t *points = smcr_state_points(smcr_capture_state());
+
+    if (!points || !smcr_capture_is_read())
+        return false;
+    smcr_points_compare(points);
+    return smcr_points_note(points, pinfo->num, note);
+}
+
+/* Shows a duration that may be negative: the clocks are not known better. */
+static void
+show_delay(proto_tree *tree, int64_t delay)
+{
+    bool is_negative = delay < 0;
+    nstime_t time = smcr_capture_nstime((uint64_t)(is_negative ? -delay : delay));
+
+    if (is_negative) {
+        time.secs = -time.secs;
+        time.nsecs = -time.nsecs;
+    }
+    proto_item_set_generated(proto_tree_add_time(tree, hf_smcr_point_delay, NULL, 0, 0, &time));
+}
+
+void
+smcr_show_points(packet_info *pinfo, proto_tree *tree)
+{
+    smcr_points_note_t note;
+
+    if (!find_note(pinfo, &note))
+        return;
+    proto_tree *below = smcr_generated_tree(tree, hf_smcr_point, ett_smcr_point, NULL);
+    for (unsigned i = 0; i < array_length(note.copies) && note.copies[i]; i++)
+        smcr_generated_uint(below, hf_smcr_point_other, note.copies[i]);
+    if (note.has_delay)
+        show_delay(below, note.delay);
+    if (note.verdict != SMCR_VERDICT_AT_ALL)
+        smcr_generated_uint(below, hf_smcr_point_verdict, note.verdict);
+    if (!note.has_time)
+        return;
+    nstime_t time = smcr_capture_nstime(note.time);
+    proto_item_set_generated(
+        proto_tree_add_time(below, hf_smcr_point_time, NULL, 0, 0, &time));
+}

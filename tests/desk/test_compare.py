@@ -1,0 +1,219 @@
+"""plugin/compare (smcr-compare): captures of two hosts, whose clocks are apart; the log of the
+switch between them says which frames it lost or held back."""
+
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from bed import TOP, as_user
+
+sys.path[:0] = [str(TOP / "tests" / "facts")]
+from points_reader import Packet, one_hop_further, read, roce, write  # noqa: E402
+
+TIME_LIMIT = 60
+LOST, LOST_AFTER, UNANSWERED, REORDERED, UNDECIDED = 1, 2, 3, 5, 9
+SHOWN = re.compile(r"clock (-?[\d.]+) to (-?[\d.]+) s ahead of (\S+)'s, (\d+) packets in common")
+HOSTS = {"A": "10.0.0.1", "B": "10.0.0.2"}
+
+
+@pytest.fixture(scope="module")
+def program(bed):
+    copy = bed.scratch / f"compare-{os.getpid()}" / "smcr-compare"
+    copy.parent.mkdir()
+    shutil.copy(TOP / "plugin" / "compare", copy)
+    copy.chmod(0o755)
+    return copy
+
+
+@pytest.fixture
+def compare(program, tshark, scratch):
+    """Runs the command; returns its result. Nothing that it makes stays."""
+    temporary = scratch / "tmp"
+    temporary.mkdir()
+    temporary.chmod(0o777)
+
+    def run(*arguments):
+        result = subprocess.run(
+            [program, *map(str, arguments)],
+            env=tshark.environment | {"TMPDIR": temporary},
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            **as_user(),
+        )
+        assert list(temporary.iterdir()) == []
+        return result
+
+    return run
+
+
+@pytest.fixture
+def files(scratch):
+    """Captures of both hosts, as files that everybody may read."""
+
+    def unpack(name, part=slice(None)):
+        made = []
+        for host in "AB":
+            packets = read(TOP / "captures" / "points" / f"{name}-{host}.pcapng.gz")[part]
+            names = ("eth0", "eth1")
+            made.append(write(scratch / f"{name}-{host}.pcapng", packets, names))
+        return made
+
+    return unpack
+
+
+def did(name):
+    """{(address of the sender, opcode, PSN): how often the switch did something to such a frame}"""
+    text = (TOP / "captures" / "points" / f"{name}.log").read_text(encoding="utf-8")
+    found = re.findall(r"^[\d.]+ \d (\w) .* op=(\d+) .* psn=(\d+)$", text, re.MULTILINE)
+    return collections.Counter((HOSTS[host], int(opcode), int(psn)) for host, opcode, psn in found)
+
+
+def verdicts(tshark, path):
+    """{verdict: {(sender, opcode, PSN): number of frames}}"""
+    fields = ("smcr.point.verdict", "ip.src", "infiniband.bth.opcode", "infiniband.bth.psn")
+    printed = tshark.run(
+        *("-2", "-r", path, "-Y", "smcr.point.verdict", "-T", "fields"),
+        *(each for field in fields for each in ("-e", field)),
+    )
+    found = collections.defaultdict(collections.Counter)
+    for verdict, source, opcode, psn in map(str.split, printed.splitlines()):
+        found[int(verdict)][source, int(opcode), int(psn)] += 1
+    return found
+
+
+def test_loss_on_the_path(compare, tshark, files, scratch):
+    """The switch lost 48 frames; each one is found, with its place."""
+    first, second = files("path")
+    kept = scratch / "out" / "merged.pcapng"
+    kept.parent.mkdir()
+    kept.parent.chmod(0o777)
+    result = compare("-w", kept, first, second)
+    assert (result.returncode, result.stderr) == (0, "")
+    low, high, reference, common = SHOWN.search(result.stdout).groups()
+    assert 137.24 < float(low) <= float(high) < 137.26 and reference == first.name
+    assert int(common) == 4125
+    text = " ".join(result.stdout.split())
+    for host, other, count in (("A", "B", 11), ("B", "A", 37)):
+        assert (
+            f"{count} of 48 lost packets vanish between eth0@path-{host} and "
+            f"eth0@path-{other}, {HOSTS[host]} → {HOSTS[other]}"
+        ) in text
+    found = verdicts(tshark, kept)
+    assert found[LOST] == did("path")
+    assert not found[UNDECIDED] and not found[LOST_AFTER] and not found[UNANSWERED]
+
+
+def test_frames_held_back(compare, tshark, files, scratch):
+    """The switch held 8 frames back and lost none. The order of the files does not matter."""
+    first, second = files("reorder")
+    kept = scratch / "out" / "merged.pcapng"
+    kept.parent.mkdir()
+    kept.parent.chmod(0o777)
+    result = compare("-j", "-w", kept, second, first)
+    assert result.returncode == 0
+    ways = json.loads(result.stdout)["points"]
+    assert {way["src"]: way["reordered"] for way in ways} == {"10.0.0.1": 8, "10.0.0.2": 0}
+    assert [way["from"].split("-")[-1] for way in ways if way["src"] == HOSTS["A"]] == ["A"]
+    assert not any(way["lost"] + way["lost_after"] + way["undecided"] for way in ways)
+    assert verdicts(tshark, kept)[REORDERED] == did("reorder")
+
+
+def mirrored(path, host, scratch, routed=True):
+    """A second point between a host and the switch, 20 us away and, if routed, one router
+    further."""
+    packets, address = read(path), bytes(map(int, HOSTS[host].split(".")))
+    made = []
+    for number, packet in enumerate(packets):
+        headers = roce(packet.data)
+        delay = 20_000 + number * 7919 % 500
+        delay = delay if packet.data[26:30] == address else -delay
+        data = packet.data
+        if headers and routed and delay > 0:
+            data = one_hop_further(data)
+        made.append(Packet(packet.time + delay, 0, data, packet.length))
+    return write(scratch / f"mirror-{host}.pcapng", made, ["eth0"])
+
+
+@pytest.mark.parametrize(
+    "host, part, least", [("A", slice(2700, None), 6), ("B", slice(0, 1800), 13)]
+)
+def test_loss_after_both_points(compare, tshark, files, scratch, host, part, least):
+    """Both points lie between a host and the switch: what the switch loses of its frames is lost
+    after both. An acknowledgement that a later one replaces, and a packet that was discarded
+    anyway, show in no answer; all that is said is true."""
+    pair = files("path", part)
+    path = pair["AB".index(host)]
+    kept = scratch / "out" / "merged.pcapng"
+    kept.parent.mkdir()
+    kept.parent.chmod(0o777)
+    assert compare("-w", kept, path, mirrored(path, host, scratch)).returncode == 0
+    truth = {each: count for each, count in did("path").items() if each[0] == HOSTS[host]}
+    all_lost = {each[2] for each in did("path")}
+    found = verdicts(tshark, kept)
+    assert not found[LOST]
+    assert all(each in truth for each in found[LOST_AFTER])
+    assert all(each[2] in all_lost for each in found[UNANSWERED])
+    assert sum((found[LOST_AFTER] + found[UNANSWERED]).values()) >= least
+
+
+def test_three_points_and_other_traffic(compare, files, scratch):
+    """A third point on the way is put in its place; a file with other traffic is named."""
+    first, second = files("path", slice(2700, None))
+    other = files("reorder", slice(0, 200))[0]
+    middle = mirrored(first, "A", scratch, routed=False)
+    result = compare("-j", first, middle, second, other)
+    assert result.returncode == 0
+    assert "reorder-A.pcapng: no packets in common with the others; not analysed" in result.stderr
+    ways = json.loads(result.stdout)["points"]
+    names = [
+        (way["from"].split("@")[1], way["to"].split("@")[1], way["lost"])
+        for way in ways
+        if way["src"] == HOSTS["A"]
+    ]
+    assert names == [("path-A", "mirror-A", 0), ("mirror-A", "path-B", 10)]
+
+
+def test_tcp_at_one_host_only(compare, files, scratch):
+    """One host has TCP and RoCE, the other one RoCE only."""
+    first, second = files("path", slice(0, 1200))
+    packets = [each for each in read(second) if roce(each.data)]
+    bare = write(scratch / "bare.pcapng", packets, ["rdma0"])
+    result = compare("-j", first, bare)
+    report = json.loads(result.stdout)
+    assert sum(way["lost"] for way in report["points"]) > 10
+    assert len(report["connections"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence, status",
+    [
+        (["path-A"], "two files or more are needed; see smcr-compare -h", 2),
+        (["path-A", "path-A"], "{0} and {0} are the same file", 2),
+        (["path-A", "reorder-B"], "the captures have no packets in common", 1),
+        (["path-A", "nosuch"], "{1}: there is no such file", 2),
+    ],
+)
+def test_what_cannot_be_compared(compare, files, scratch, arguments, sentence, status):
+    for name in ("path", "reorder"):
+        files(name, slice(0, 100))
+    paths = [scratch / f"{name}.pcapng" for name in arguments]
+    result = compare(*paths)
+    assert (result.stdout, result.returncode) == ("", status)
+    assert result.stderr == f"smcr-compare: {sentence.format(*paths)}\n"
+
+
+def test_same_capture_under_two_names(compare, files, scratch):
+    first, _ = files("reorder", slice(0, 300))
+    double = scratch / "double.pcapng"
+    shutil.copy(first, double)
+    result = compare(first, double)
+    text = " ".join(result.stdout.split())
+    assert "have the same packets at the same times: is it one capture?" in text

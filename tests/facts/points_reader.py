@@ -1,0 +1,126 @@
+"""
+Captures at several points, made and read: pcapng with one interface for each point, and what a
+reader of the bytes says of the packets that one point has and another one has not. Shares no code
+with the plugin.
+"""
+
+import collections
+import gzip
+import struct
+
+SECTION, INTERFACE, ENHANCED = 0x0A0D0D0A, 1, 6
+ETHERNET, IPV4, UDP, ROCE_PORT = 1, 0x0800, 17, 4791
+ACKNOWLEDGE, RESPONSES = 17, range(13, 19)
+
+Packet = collections.namedtuple("Packet", "time interface data length")  # time in nanoseconds
+
+
+# ---- files ----
+
+
+def blocks(path):
+    """(type, body) of each block of a little-endian pcapng file."""
+    opened = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at + 12 <= len(data):
+        kind, length = struct.unpack_from("<II", data, at)
+        yield kind, data[at + 8 : at + length - 4]
+        at += length
+
+
+def options(data):
+    found = {}
+    while len(data) >= 4:
+        code, length = struct.unpack_from("<HH", data)
+        found[code] = data[4 : 4 + length]
+        data = data[4 + length + -length % 4 :]
+    return found
+
+
+def read(path):
+    """[Packet] of a file; times count from 1970."""
+    packets, units = [], []
+    for kind, body in blocks(path):
+        if kind == INTERFACE:
+            unit = options(body[8:]).get(9, b"\x06")[0]
+            units.append(10 ** (9 - unit))
+        elif kind == ENHANCED:
+            interface, high, low, captured, length = struct.unpack_from("<IIIII", body)
+            time = (high << 32 | low) * units[interface]
+            packets.append(Packet(time, interface, body[20 : 20 + captured], length))
+    return packets
+
+
+def block(kind, body):
+    body += bytes(-len(body) % 4)
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length
+
+
+def option(code, data):
+    return struct.pack("<HH", code, len(data)) + data + bytes(-len(data) % 4)
+
+
+def write(path, packets, names):
+    """Writes packets, in the order of their times, on interfaces of these names; nanoseconds."""
+    with open(path, "wb") as file:
+        file.write(block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
+        for name in names:
+            described = option(2, name.encode()) + option(9, b"\x09") + option(0, b"")
+            file.write(block(INTERFACE, struct.pack("<HHI", ETHERNET, 0, 0) + described))
+        for each in sorted(packets, key=lambda packet: packet.time):
+            head = struct.pack(
+                "<IIIII",
+                each.interface,
+                each.time >> 32,
+                each.time & 0xFFFFFFFF,
+                len(each.data),
+                each.length,
+            )
+            file.write(block(ENHANCED, head + each.data))
+    path.chmod(0o644)
+    return path
+
+
+# ---- RoCE over IPv4 ----
+
+Roce = collections.namedtuple("Roce", "source target qpn opcode psn ip_id syndrome")
+
+
+def roce(data):
+    """The headers of a RoCE packet over IPv4; None: it is none."""
+    if len(data) < 54 or struct.unpack_from(">H", data, 12)[0] != IPV4 or data[23] != UDP:
+        return None
+    udp = 14 + 4 * (data[14] & 15)
+    if struct.unpack_from(">H", data, udp + 2)[0] != ROCE_PORT or len(data) < udp + 20:
+        return None
+    bth = udp + 8
+    opcode = data[bth]
+    syndrome = data[bth + 12] if opcode in RESPONSES and len(data) > bth + 12 else None
+    return Roce(
+        data[26:30],
+        data[30:34],
+        int.from_bytes(data[bth + 5 : bth + 8], "big"),
+        opcode,
+        int.from_bytes(data[bth + 9 : bth + 12], "big"),
+        struct.unpack_from(">H", data, 18)[0],
+        syndrome,
+    )
+
+
+def one_hop_further(data):
+    """The frame after one router: the TTL one less, with other MAC addresses."""
+    ttl = data[22] - 1
+    checksum = struct.unpack_from(">H", data, 24)[0] + 0x100
+    checksum = (checksum & 0xFFFF) + (checksum >> 16)
+    macs = bytes.fromhex("02000000000a02000000000b")
+    return (
+        macs
+        + data[12:22]
+        + bytes([ttl & 255])
+        + data[23:24]
+        + struct.pack(">H", checksum)
+        + data[26:]
+    )

@@ -1,0 +1,159 @@
+"""
+Two capture points that are made of one capture: the second one is shifted, drifts, lies one router
+further, and both miss packets. What the plugin says of each packet is held against what was done to
+it; bounds of offset, drift and delay contain what is true.
+"""
+
+import json
+import random
+
+import pytest
+from bed import ALL, TOP
+from points_reader import Packet, one_hop_further, read, roce, write
+
+CAPTURES = (
+    "6.1-v1-j-http11",
+    "6.1-v2-d-bulk-slow-reader",
+    "6.1-v1-n-lossy",
+    "6.1-v2-c-three-conns",
+    "6.1-v2-n-lossy",
+    "6.1-v2-q-forty-conns",
+    "6.1-v2-h1-two-links-second-fails",
+    "nak-loss-smc",
+    "nvme-rdma",
+    "nocm-perftest",
+)
+LOST, LOST_AFTER, UNANSWERED, NOT_CAPTURED, REORDERED = 1, 2, 3, 4, 5
+MARKED, DSCP, DELAYED, UNDECIDED = 6, 7, 8, 9
+DELAY, JITTER, HELD = 40_000, 20_000, 4_000_000  # nanoseconds
+OFFSET, PPM = 2_500_000, 100
+
+
+def clock(time, begin):
+    """The second point's clock: ahead of the first one's by OFFSET, and 100 ppm faster."""
+    return time + OFFSET + (time - begin) * PPM // 1_000_000
+
+
+def key(data):
+    """What is the same at both points, for a packet that is there once."""
+    return roce(data)
+
+
+class Pair:
+    """Both points, and what was done to each packet: {key: what}."""
+
+    def __init__(self, packets, seed, thin=0.02, held=0.01):
+        chance = random.Random(seed)
+        self.packets, self.done = [], {}
+        begin = packets[0].time
+        seen = [key(each.data) for each in packets]
+        self.again = (
+            {each for each in seen if each and seen.count(each) > 1} if len(seen) < 3000 else set()
+        )
+        for packet in packets:
+            headers = key(packet.data)
+            forward = not headers or headers.source < headers.target
+            late = DELAY + chance.randrange(JITTER)
+            what = chance.random()
+            unique = headers and headers not in self.again
+            if unique and what < held:
+                self.done[headers] = "held"
+                late += HELD
+            times = (packet.time, packet.time + late)
+            at = times if forward else times[::-1]
+            data = (packet.data, one_hop_further(packet.data) if headers else packet.data)
+            data = data if forward else data[::-1]
+            missing = None
+            if unique and held <= what < held + 2 * thin:
+                missing = int(what < held + thin)
+                self.done[headers] = "first" if missing == (not forward) else "second"
+            for point in (0, 1):
+                if point != missing:
+                    time = clock(at[1], begin) if point else at[0]
+                    self.packets.append(Packet(time, point, data[point], packet.length))
+        self.at_rim = {key(each.data) for each in (*packets[:4], *packets[-4:])}
+
+
+def may_be_lost(headers, packets):
+    """Whether what follows looks as if the packet was lost: its PSN is sent once more, or it is an
+    acknowledgement."""
+    psns = [each for each in packets if each and each[:3] == headers[:3]]
+    return sum(each.psn == headers.psn for each in psns) > 1
+
+
+@pytest.fixture
+def pair(scratch):
+    def make(packets, seed, **changes):
+        made = Pair(packets, seed, **changes)
+        made.path = write(scratch / f"pair-{seed}.pcapng", made.packets, ["one", "two"])
+        return made
+
+    return make
+
+
+def verdicts(tshark, path):
+    """{frame: verdict}"""
+    printed = tshark.run(
+        *("-2", "-r", path, "-o", "smcr.roce:TRUE", "-Y", "smcr.point.verdict"),
+        *("-T", "fields", "-e", "frame.number", "-e", "smcr.point.verdict"),
+    )
+    return {int(a): int(b) for a, b in map(str.split, printed.splitlines())}
+
+
+def points(tshark, path):
+    printed = tshark.run("-2", "-q", "-r", path, "-o", "smcr.roce:TRUE", "-z", "smcr,json")
+    return json.loads(printed)["points"]
+
+
+def is_right(what, verdict, lost):
+    if what in ("first", "second"):
+        allowed = {NOT_CAPTURED, UNDECIDED} | ({LOST, LOST_AFTER, UNANSWERED} if lost else set())
+        return verdict in allowed
+    if what == "held":
+        return verdict in (REORDERED, DELAYED, LOST_AFTER, UNANSWERED, None)
+    return verdict in (LOST_AFTER, UNANSWERED, REORDERED, DELAYED, None)
+
+
+@pytest.mark.parametrize("name", CAPTURES if ALL else CAPTURES[:4])
+def test_made_points(tshark, pair, name):
+    packets = read(next((TOP / "captures").glob(f"*/{name}.pcapng*")))
+    made = pair(packets, len(packets))
+    told = verdicts(tshark, made.path)
+    in_order = sorted(made.packets, key=lambda packet: packet.time)
+    headers = [key(each.data) for each in in_order]
+    found = {}
+    for frame, verdict in told.items():
+        found[headers[frame - 1]] = verdict
+    everything = [key(each.data) for each in packets]
+    wrong = [
+        (made.done.get(each), found.get(each), each)
+        for each in set(everything)
+        if each
+        and each not in made.again | made.at_rim
+        and not is_right(made.done.get(each), found.get(each), may_be_lost(each, everything))
+    ]
+    assert wrong == []
+    undecided = sum(verdict == UNDECIDED for verdict in told.values())
+    assert undecided <= 0.01 * len(packets) + 1, (undecided, len(packets))
+
+
+@pytest.mark.parametrize("name", CAPTURES if ALL else CAPTURES[:4])
+def test_bounds_contain_the_truth(tshark, pair, name):
+    packets = read(next((TOP / "captures").glob(f"*/{name}.pcapng*")))
+    made = pair(packets, len(packets), thin=0, held=0)
+    ways = points(tshark, made.path)
+    assert ways
+    for way in ways:
+        if way["clock"]["offset_s"] is None:
+            continue
+        assert way["packets"] == way["at_both"] and way["clocks_agree"]
+        sign = 1 if way["from"] == "one" else -1
+        drift = sorted((way["clock"]["drift_least_ppm"], way["clock"]["drift_most_ppm"]))
+        assert drift[0] <= sign * PPM <= drift[1] + 0.02
+        error = way["delay"]["error_s"]
+        for member in ("min_s", "median_s", "p99_s"):
+            wrong = abs(way["delay"][member] - (DELAY + JITTER / 2) / 1e9)
+            assert wrong <= error + JITTER / 2e9 + 1e-6
+        least, most = way["clock"]["offset_least_s"], way["clock"]["offset_most_s"]
+        assert least <= most
+        assert least <= sign * OFFSET / 1e9 + 1e-3 and most >= sign * OFFSET / 1e9 - 1e-3

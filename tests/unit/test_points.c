@@ -1,0 +1,325 @@
+/* Packets at several capture points: which are copies, what happened to each between the points and
+ * after the last one.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "points/points.h"
+
+#define MS UINT64_C(1000000) /* nanoseconds */
+#define BEGIN UINT64_C(1700000000000000000)
+#define DELAY (MS / 10) /* from point A to point B */
+#define WARM 20         /* packets before those of a case, each acknowledged */
+#define MAX_STEPS 16
+#define ACK_SYNDROME 0x1f
+#define NAK_SYNDROME 0x60
+#define CE 3
+
+/* Rows name only what is not zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+/* What is sent. SEND is a request from A's side to B's, ACK and NAK come back. */
+typedef enum { END, SEND, ACK, NAK } what_t;
+
+/* Which points have it. */
+typedef enum { BOTH, ONLY_A, ONLY_B } where_t;
+
+typedef struct {
+    what_t what;
+    int32_t psn;    /* counted from the first one after the warming up */
+    where_t where;
+    enum smcr_verdict verdict;
+    unsigned after; /* milliseconds since the step before; 0: 1 */
+    unsigned late;  /* further delay between the points, milliseconds */
+    bool marked;    /* point B has it with CE */
+    bool same_id;   /* its IPv4 identification is that of the step before */
+} step_t;
+
+typedef struct {
+    const char *name;
+    step_t steps[MAX_STEPS];
+} points_case_t;
+
+static const points_case_t cases[] = {
+    {"all at both points", {{SEND, 0}, {SEND, 1}, {ACK, 1}}},
+    {"lost between, NAK",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 1}, {NAK, 0, .after = 3},
+      {SEND, 0, .after = 2}, {SEND, 1}, {ACK, 1, .after = 3}}},
+    {"lost between, timeout",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 0, .after = 300}, {ACK, 0, .after = 3}}},
+    {"lost after, NAK",
+     {{SEND, 0, .verdict = SMCR_VERDICT_LOST_AFTER}, {SEND, 1}, {NAK, 0, .after = 3},
+      {SEND, 0, .after = 2}, {SEND, 1}, {ACK, 1, .after = 3}}},
+    {"lost after, timeout",
+     {{SEND, 0, .verdict = SMCR_VERDICT_UNANSWERED}, {SEND, 0, .after = 300},
+      {ACK, 0, .after = 3}}},
+    {"one of two lost after, timeout",
+     {{SEND, 0}, {SEND, 1, .verdict = SMCR_VERDICT_UNDECIDED}, {SEND, 0, .after = 300},
+      {SEND, 1}, {ACK, 1, .after = 3}}},
+    {"two acknowledgements after a timeout",
+     {{SEND, 0}, {SEND, 0, .after = 300}, {ACK, 0, .after = 3}, {ACK, 0}}},
+    {"acknowledgement late, after a timeout",
+     {{SEND, 0}, {SEND, 0, .after = 300}, {ACK, 0, .after = 1}}},
+    {"second retransmission lost after",
+     {{SEND, 0, .verdict = SMCR_VERDICT_LOST_AFTER}, {SEND, 1}, {NAK, 0, .after = 3},
+      {SEND, 0, .verdict = SMCR_VERDICT_UNANSWERED, .after = 2}, {SEND, 0, .after = 300},
+      {ACK, 0, .after = 3}}},
+    {"not captured at B", {{SEND, 0, ONLY_A, SMCR_VERDICT_NOT_CAPTURED}, {ACK, 0, .after = 3}}},
+    {"not captured at A", {{SEND, 0, ONLY_B, SMCR_VERDICT_NOT_CAPTURED}, {ACK, 0, .after = 3}}},
+    {"nothing shows what became of it",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_UNDECIDED}, {ACK, -1, .after = 3}}},
+    {"acknowledgement lost between",
+     {{SEND, 0}, {ACK, 0, ONLY_B, SMCR_VERDICT_LOST, .after = 3}, {SEND, 0, .after = 300},
+      {ACK, 0, .after = 3}}},
+    {"acknowledgement lost after",
+     {{SEND, 0}, {ACK, 0, .verdict = SMCR_VERDICT_LOST_AFTER, .after = 3},
+      {SEND, 0, .after = 300}, {ACK, 0, .after = 3}}},
+    {"acknowledgement replaced by a later one",
+     {{SEND, 0}, {SEND, 1}, {ACK, 0, ONLY_B, SMCR_VERDICT_UNDECIDED, .after = 3}, {ACK, 1}}},
+    {"held back",
+     {{SEND, 0, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 1}, {ACK, 1, .after = 9}}},
+    {"marked", {{SEND, 0, .marked = true, .verdict = SMCR_VERDICT_MARKED}, {ACK, 0, .after = 3}}},
+    {"equal identifications",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 0, .after = 300, .same_id = true},
+      {ACK, 0, .after = 3}}},
+};
+
+/* A packet that one of the points has. */
+typedef struct {
+    uint64_t time;
+    uint32_t interface;
+    smcr_ib_headers_t roce;
+    unsigned step; /* number of the step, from 0 */
+} packet_t;
+
+typedef struct {
+    smcr_points_t *points;
+    wmem_allocator_t *scope;
+    packet_t packets[2 * (2 * WARM + MAX_STEPS)];
+    unsigned count;
+    uint16_t id;
+} scene_t;
+
+static const uint8_t gids[2][SMCR_GID_LENGTH] = {{[10] = 0xff, 0xff, 10, 0, 0, 1},
+                                                 {[10] = 0xff, 0xff, 10, 0, 0, 2}};
+
+/* Returns the headers of a step. PSNs begin right before the wrap. */
+static smcr_ib_headers_t
+headers_of(scene_t *scene, const step_t *step)
+{
+    bool back = step->what != SEND;
+    smcr_ib_headers_t roce = {
+        .opcode = back ? SMCR_RC_ACK : SMCR_RC_SEND_ONLY,
+        .psn = (0xfffff0 + WARM + (uint32_t)step->psn) & 0xffffff,
+        .ip_id = step->same_id ? scene->id : ++scene->id,
+        .has_aeth = back,
+        .syndrome = step->what == NAK ? NAK_SYNDROME : ACK_SYNDROME,
+        .traffic_class = 2,
+    };
+
+    memcpy(roce.source, gids[back], sizeof roce.source);
+    memcpy(roce.destination.gid, gids[!back], sizeof roce.destination.gid);
+    roce.destination.qpn = back ? 17 : 1235;
+    return roce;
+}
+
+/* Adds a step, sent at `time`, at the points that have it. */
+static void
+add_step(scene_t *scene, const step_t *step, uint64_t time, unsigned number)
+{
+    smcr_ib_headers_t roce = headers_of(scene, step);
+    bool back = step->what != SEND;
+
+    for (unsigned point = 0; point < 2; point++) {
+        bool is_far = point != back;
+        if (step->where == (point ? ONLY_A : ONLY_B))
+            continue;
+        packet_t *packet = &scene->packets[scene->count++];
+        *packet = (packet_t){time, point, roce, number};
+        packet->time += is_far ? DELAY + step->late * MS : 0;
+        packet->time += (scene->count * 37 % 11) * 1000; /* some jitter */
+        packet->roce.traffic_class = is_far && step->marked ? CE : 2;
+    }
+}
+
+static int
+compare_packets(const void *one, const void *other)
+{
+    const packet_t *a = one, *b = other;
+
+    return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* Has the points take all packets in the order of time. */
+static void
+take_all(scene_t *scene)
+{
+    qsort(scene->packets, scene->count, sizeof *scene->packets, compare_packets);
+    for (unsigned i = 0; i < scene->count; i++) {
+        smcr_points_packet_t packet = {{i + 1, scene->packets[i].time},
+                                       scene->packets[i].interface, &scene->packets[i].roce};
+        smcr_points_take(scene->points, &packet);
+        smcr_points_know(scene->points, i + 1,
+                         scene->packets[i].roce.destination.qpn == 17 ? 1235 : 17);
+    }
+}
+
+static void
+begin(scene_t *scene, const uint32_t *list, uint32_t count)
+{
+    *scene = (scene_t){.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE)};
+    scene->points = smcr_points_new(scene->scope, list, count);
+}
+
+static void
+end(scene_t *scene)
+{
+    wmem_destroy_allocator(scene->scope);
+}
+
+/* Adds WARM packets, each with an acknowledgement 3 ms later. Returns the time after them. */
+static uint64_t
+warm_up(scene_t *scene)
+{
+    uint64_t time = BEGIN;
+
+    for (unsigned i = 0; i < WARM; i++) {
+        add_step(scene, &(step_t){SEND, (int)i - WARM}, time += MS, UINT_MAX);
+        add_step(scene, &(step_t){ACK, (int)i - WARM}, time += 3 * MS, UINT_MAX);
+    }
+    return time;
+}
+
+static void
+test_verdicts(const void *data)
+{
+    const points_case_t *row = data;
+    scene_t scene;
+
+    begin(&scene, NULL, 0);
+    uint64_t time = warm_up(&scene);
+    for (unsigned i = 0; row->steps[i].what; i++) {
+        time += (row->steps[i].after ? row->steps[i].after : 1) * MS;
+        add_step(&scene, &row->steps[i], time, i);
+    }
+    add_step(&scene, &(step_t){SEND, 100}, time + 900 * MS, UINT_MAX); /* both still capture */
+    add_step(&scene, &(step_t){ACK, -1}, time + 902 * MS, UINT_MAX);
+    take_all(&scene);
+    smcr_points_compare(scene.points);
+    enum smcr_verdict found[MAX_STEPS] = {0};
+    for (unsigned i = 0; i < scene.count; i++) {
+        smcr_points_note_t note;
+        g_assert_true(smcr_points_note(scene.points, i + 1, &note));
+        if (scene.packets[i].step != UINT_MAX)
+            found[scene.packets[i].step] = MAX(found[scene.packets[i].step], note.verdict);
+    }
+    for (unsigned i = 0; row->steps[i].what; i++)
+        g_assert_cmpint(found[i], ==, row->steps[i].verdict);
+    end(&scene);
+}
+
+/* The figures of a segment: its points in the order of way 0, its clock, its delays. */
+static void
+test_segment(void)
+{
+    scene_t scene;
+    uint32_t count;
+
+    begin(&scene, NULL, 0);
+    warm_up(&scene);
+    take_all(&scene);
+    smcr_points_compare(scene.points);
+    const smcr_points_segment_t *segment = smcr_points_segments(scene.points, &count);
+    g_assert_cmpuint(count, ==, 1);
+    g_assert_cmpuint(segment->interface[0], ==, 0);
+    g_assert_cmpuint(segment->interface[1], ==, 1);
+    g_assert_true(segment->order_known && segment->clock_agrees && segment->clock.is_bounded);
+    g_assert_cmpint(segment->clock.lowest, <=, 0);
+    g_assert_cmpint(segment->clock.highest, >=, 0);
+    for (unsigned way = 0; way < 2; way++) {
+        int64_t wrong = segment->way[way].delay.median - (int64_t)DELAY;
+        g_assert_cmpuint(segment->way[way].packets, ==, WARM);
+        g_assert_cmpuint(segment->way[way].at_both, ==, WARM);
+        g_assert_cmpint(ABS(wrong), <=, segment->clock.error + 11000);
+    }
+    end(&scene);
+}
+
+/* Each transmission counts at one point; with a list, at the first point of the list. */
+static void
+test_copies(void)
+{
+    static const uint32_t lists[][2] = {{0, 1}, {1, 0}};
+
+    for (unsigned i = 0; i < 3; i++) {
+        scene_t scene;
+        unsigned counted[2] = {0, 0};
+        begin(&scene, i ? lists[i - 1] : NULL, i ? 2 : 0);
+        warm_up(&scene);
+        take_all(&scene);
+        for (unsigned k = 0; k < scene.count; k++)
+            counted[scene.packets[k].interface] += !smcr_points_is_copy(scene.points, k + 1);
+        g_assert_cmpuint(counted[0] + counted[1], ==, 2 * WARM);
+        if (i) /* the first packet may come before the preferred point has shown the path */
+            g_assert_cmpuint(counted[lists[i - 1][0]], >=, 2 * WARM - 1);
+        end(&scene);
+    }
+}
+
+/* Interfaces that share no packet are no points of a path: all packets count. */
+static void
+test_other_traffic(void)
+{
+    scene_t scene;
+    uint32_t count;
+
+    begin(&scene, NULL, 0);
+    for (int i = 0; i < 2 * WARM; i++)
+        add_step(&scene, &(step_t){SEND, i - WARM, i % 2 ? ONLY_A : ONLY_B},
+                 BEGIN + (unsigned)i * MS, 0);
+    take_all(&scene);
+    for (unsigned i = 0; i < scene.count; i++)
+        g_assert_false(smcr_points_is_copy(scene.points, i + 1));
+    smcr_points_compare(scene.points);
+    smcr_points_segments(scene.points, &count);
+    g_assert_cmpuint(count, ==, 0);
+    end(&scene);
+}
+
+/* Many equal packets do not make the search slow, and none is lost. */
+static void
+test_many_equal(void)
+{
+    scene_t scene;
+    uint32_t count;
+    smcr_ib_headers_t roce;
+
+    begin(&scene, NULL, 0);
+    roce = headers_of(&scene, &(step_t){SEND});
+    for (uint32_t i = 0; i < 100000; i++) {
+        smcr_points_packet_t packet = {{i + 1, BEGIN + i * 1000}, i % 2, &roce};
+        smcr_points_take(scene.points, &packet);
+        smcr_points_know(scene.points, i + 1, 17);
+    }
+    smcr_points_compare(scene.points);
+    const smcr_points_segment_t *segment = smcr_points_segments(scene.points, &count);
+    g_assert_cmpuint(count, <=, 1);
+    if (count)
+        g_assert_cmpuint(segment->way[0].verdicts[SMCR_VERDICT_LOST], ==, 0);
+    end(&scene);
+}
+
+int
+main(int argc, char **argv)
+{
+    g_test_init(&argc, &argv, NULL);
+    g_test_add_func("/points/segment", test_segment);
+    g_test_add_func("/points/copies", test_copies);
+    g_test_add_func("/points/other traffic", test_other_traffic);
+    g_test_add_func("/points/many equal", test_many_equal);
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        char *path = g_strdup_printf("/points/%s", cases[i].name);
+        g_test_add_data_func(path, &cases[i], test_verdicts);
+        g_free(path);
+    }
+    return g_test_run();
+}
