@@ -226,13 +226,15 @@ find_slow_cnps(smcr_finder_t *finder)
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
-/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. */
+/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. Retransmissions in a
+ * silence of the peer do not count: a dead path or host loses packets without congestion. */
 static void
 add_not_ect(const smcr_finder_t *finder _U_, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_packet_class_t *data = flow->classes.data;
-    uint64_t lost = smcr_figure_or_zero(flow->repeated_after.nak) +
-                    smcr_figure_or_zero(flow->repeated_after.timeout);
+    uint64_t late = smcr_figure_or_zero(flow->repeated_after.timeout);
+    uint64_t lost = smcr_figure_or_zero(flow->repeated_after.nak) + late -
+                    MIN(late, smcr_figure_or_zero(flow->silent_repeated));
 
     if (!data || !lost || !data->by_dscp.length || data->ecn.not_ect < data->packets)
         return;

@@ -155,9 +155,10 @@ const at = (entry, path) => path.split(".").reduce((value, name) => known(value)
 const kinds = {
     text: value => value,
     number: value => grouped(value),
+    identifier: value => String(value),
     bytes: value => grouped(value),
     seconds: value => duration(value),
-    frame: value => grouped(value),
+    frame: value => String(value),
     list: value => value.join(", "),
     truth: value => value ? "yes" : "no",
 };
@@ -170,7 +171,7 @@ function cell(kind, value, path) {
         td.textContent = "–";
         td.title = "none, or not known";
     } else if (kind === "frame")
-        td.append(copier(grouped(value), `frame.number == ${value}`));
+        td.append(copier(String(value), `frame.number == ${value}`));
     else
         td.textContent = kinds[kind](value);
     return td;
@@ -619,8 +620,8 @@ function connectionPart(drawn, entry, isOpen) {
 }
 
 const CONNECTIONS = [
-    ["#", "stream", "number"], ["Client", "client.addr", "text"], ["Port", "client.port", "number"],
-    ["Server", "server.addr", "text"], ["Port", "server.port", "number"], ["Outcome", "outcome", "text"],
+    ["#", "stream", "identifier"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
+    ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
     ["First frame", "first_frame", "frame"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
@@ -690,7 +691,7 @@ function linkLanes() {
 
 const SHORT = entries => entries.map(([label, path, kind = "number"]) => [label, path, kind]);
 const LINKS = SHORT([["Group", "group"], ["Link", "number"], ["State", "state", "text"], ["Client GID", "client.gid", "text"],
-    ["Server GID", "server.gid", "text"], ["Client QP", "client.qpn"], ["Server QP", "server.qpn"], ["MTU", "mtu_bytes", "bytes"],
+    ["Server GID", "server.gid", "text"], ["Client QP", "client.qpn", "identifier"], ["Server QP", "server.qpn", "identifier"], ["MTU", "mtu_bytes", "bytes"],
     ["Added", "added_frame", "frame"], ["Deleted", "deleted_frame", "frame"], ["Lost", "lost_frame", "frame"],
     ["Moved from", "moved_from"], ["Moved to", "moved_to"]]);
 
@@ -706,8 +707,8 @@ function showLinks() {
 
 // ---- flows ----
 
-const FLOWS = SHORT([["Flow", "index"], ["Kind", "kind", "text"], ["From", "src", "text"], ["QP", "src_qpn"], ["To", "dst", "text"],
-    ["QP", "dst_qpn"], ["Packets", "packets"], ["Bytes", "bytes", "bytes"], ["Retrans.", "repeated"], ["Gaps", "gaps"],
+const FLOWS = SHORT([["Flow", "index", "identifier"], ["Kind", "kind", "text"], ["From", "src", "text"], ["QP", "src_qpn", "identifier"], ["To", "dst", "text"],
+    ["QP", "dst_qpn", "identifier"], ["Packets", "packets"], ["Bytes", "bytes", "bytes"], ["Retrans.", "repeated"], ["Gaps", "gaps"],
     ["RNR NAKs", "rnr_nak"], ["NAKs PSN", "nak.psn_sequence"], ["CE", "ecn.ce"], ["CNP", "cnp"], ["First frame", "first_frame", "frame"]]);
 
 function flowPlot(flow, entry) {
@@ -774,7 +775,7 @@ const OTHERS = [
         ["Count", "count"], ["First frame", "frame", "frame"]])],
     ["pauses", "Pauses of Ethernet", SHORT([["Port", "port_mac", "text"], ["Kind", "kind", "text"], ["Class", "priority"], ["Frames", "frames"],
         ["Paused", "paused_s", "seconds"], ["At most", "paused_most_s", "seconds"], ["First frame", "first_frame", "frame"]])],
-    ["tcp_flows", "TCP connections", SHORT([["From", "src", "text"], ["Port", "src_port"], ["To", "dst", "text"], ["Port", "dst_port"],
+    ["tcp_flows", "TCP connections", SHORT([["From", "src", "text"], ["Port", "src_port", "identifier"], ["To", "dst", "text"], ["Port", "dst_port", "identifier"],
         ["Bytes →", "up.acked_bytes", "bytes"], ["Bytes ←", "down.acked_bytes", "bytes"], ["Retrans. →", "up.repeated_segments"],
         ["Retrans. ←", "down.repeated_segments"], ["CE →", "up.ce"], ["CE ←", "down.ce"], ["Last frame", "last_frame", "frame"]])],
 ];
