@@ -169,10 +169,6 @@ UNITS = {
     "cut_frames": A_FRAME,
     "other_roce": A_FRAME,
     "pause": A_FRAME,
-    "class_of_data": A_FRAME,
-    "class_of_acks": A_FRAME,
-    "class_of_cnps": A_FRAME,
-    "not_ect": A_FRAME,
     "lost_between": A_FRAME,
     "lost_after": A_FRAME,
     "reordered_between": A_FRAME,
@@ -219,7 +215,8 @@ UNITS = {
     "not_heard": Something(),
     "retries_used_up": Something(),
 }
-WITHOUT_FILTER = {"one_sided"}  # of a queue pair that is not known
+# Of a queue pair that is not known; of the packets in one class of some flows
+WITHOUT_FILTER = {"one_sided", "class_of_data", "class_of_acks", "class_of_cnps", "not_ect"}
 
 
 def unit_of(finding):

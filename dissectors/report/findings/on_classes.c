@@ -221,20 +221,20 @@ find_slow_cnps(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: CNPs in the class of data, %s: they wait in the queues of the data "
-                        "that they are to slow down",
+                        "%s%s: CNPs in the class of data, %s: they wait in the same queues",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
-/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. Retransmissions in a
- * silence of the peer do not count: a dead path or host loses packets without congestion. */
+/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. Only NAKs prove a loss,
+ * if none of them was for a packet that came late: after a timeout only the acknowledgement may be
+ * missing, and a dead path or host loses packets without congestion. */
 static void
 add_not_ect(const smcr_finder_t *finder _U_, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_packet_class_t *data = flow->classes.data;
-    uint64_t late = smcr_figure_or_zero(flow->repeated_after.timeout);
-    uint64_t lost = smcr_figure_or_zero(flow->repeated_after.nak) + late -
-                    MIN(late, smcr_figure_or_zero(flow->silent_repeated));
+    uint64_t lost = smcr_figure_or_zero(flow->late_naks)
+                        ? 0
+                        : smcr_figure_or_zero(flow->repeated_after.nak);
 
     if (!data || !lost || !data->by_dscp.length || data->ecn.not_ect < data->packets)
         return;
@@ -257,8 +257,7 @@ find_not_ect(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: data that was lost is Not-ECT: no switch can mark it, so ECN cannot "
-                        "work",
+                        "%s%s: lost data was Not-ECT: no switch can mark it, so ECN cannot work",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
 }
 

@@ -102,7 +102,8 @@ smcr_words_size(wmem_allocator_t *scope, uint64_t bytes)
 
 /* ---- time ---- */
 
-/* Returns a duration of two minutes or more: "10 min 30 s"; from one hour on "2 h 5 min". */
+/* Returns a duration of two minutes or more: "10 min 30 s"; from one hour on "2 h 5 min"; from 100
+ * hours on "3,120 h". */
 static const char *
 long_duration(wmem_allocator_t *scope, uint64_t time)
 {
@@ -111,6 +112,8 @@ long_duration(wmem_allocator_t *scope, uint64_t time)
     if (time < HOUR)
         return wmem_strdup_printf(scope, "%" PRIu64 " min %" PRIu64 " s", seconds / 60,
                                   seconds % 60);
+    if (time >= 100 * HOUR)
+        return wmem_strdup_printf(scope, "%s h", smcr_words_number(scope, time / HOUR));
     return wmem_strdup_printf(scope, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600,
                               seconds / 60 % 60);
 }

@@ -464,7 +464,19 @@ measure(columns_t *table, const char *(*lines)[ROWS_COLUMNS])
     table->widths[0] = MIN(table->widths[0], MAX(left, width(lines[0][0])));
 }
 
-/* Writes the names of the columns, then the chosen rows. */
+/* Whether a line with all columns fits into the page. */
+static bool
+fits(const columns_t *table)
+{
+    glong length = INDENT + table->widths[0];
+
+    for (unsigned i = 1; i < table->count; i++)
+        length += BETWEEN + table->widths[i];
+    return length <= SMCR_PAGE_WIDTH;
+}
+
+/* Writes the names of the columns, then the chosen rows. The last columns are left out if the
+ * columns do not fit into the page: times of many hours are that long. */
 static void
 write_rows(columns_t *table)
 {
@@ -476,6 +488,8 @@ write_rows(columns_t *table)
             lines[1 + row][i] = text_of(table, i, &table->chosen[row]->cells[i]);
     }
     measure(table, lines);
+    for (; !fits(table) && table->count > 2; measure(table, lines))
+        table->count--;
     for (unsigned line = 0; line <= table->chosen_count; line++)
         write_cells(table, lines[line]);
 }
