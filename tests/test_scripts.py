@@ -279,6 +279,7 @@ VERSIONED = (
     "meson.build",
     "plugin/monitor",
     "plugin/capture",
+    "plugin/compare",
     "plugin/debian/changelog",
     "plugin/rpm/wireshark-smcr.spec",
     "plugin/arch/PKGBUILD",
