@@ -129,6 +129,7 @@ def test_statistics_differ_in_own_lines_only(tshark, tshark_without):
         "smcr,fallbacks",
         "smcr,html",
         "smcr,json",
+        "smcr,lines",
         "smcr,links",
         "smcr,points",
         "smcr,report",
