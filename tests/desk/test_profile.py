@@ -327,8 +327,8 @@ def test_newer_files_take_the_place_of_older_ones(place):
 
 
 def test_where_it_is_after_each_way_to_install():
-    """As docs/building.md says: plugin/run and the archive ask plugin/place; the package has a
-    folder of its own."""
+    """As docs/building.md says: plugin/run and the archive ask plugin/place; the package has the
+    folder of meson install, which is that of the system."""
     text = (TOP / "docs" / "building.md").read_text(encoding="utf-8")
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
@@ -348,7 +348,9 @@ def test_where_it_is_after_each_way_to_install():
             ["sh", "-c", script], capture_output=True, text=True, check=True
         ).stdout.split("/")[2]
 
-    package = (TOP / "plugin" / "package").read_text(encoding="utf-8")
+    rules = (TOP / "plugin" / "debian" / "rules").read_text(encoding="utf-8")
+    parts = (TOP / "plugin" / "meson.build").read_text(encoding="utf-8")
+    system = "== 'auto' ? system / 'share/wireshark/profiles/SMC-R'" in parts
     assert all(
         "place_profile " in (TOP / "plugin" / name).read_text(encoding="utf-8")
         for name in ("run", "archive/install")
@@ -357,7 +359,7 @@ def test_where_it_is_after_each_way_to_install():
         "`plugin/run`": folder(1000),
         "`plugin/run` as root": folder(0),
         "archive, `./install`": folder(1000),
-        "package": "system" if '"$root/usr/share/wireshark/profiles/SMC-R"' in package else "user",
+        "package": "system" if system and "-Dprofile" not in rules else "user",
     }
     assert said == {way: (where, where == "user") for way, where in place.items()}
 
