@@ -145,6 +145,8 @@ def test_run_installs_shows_and_uninstalls(checkout):
         page = (programs / "share" / "man" / "man1" / f"smcr-{name}.1").read_text()
         assert f'"wireshark-smcr {version.stdout.split()[1]}"' in page
         assert (programs / "share" / "bash-completion" / "completions" / f"smcr-{name}").is_file()
+    help_text = start_as_user(checkout, programs / "bin" / "smcr-probe", "-h")
+    assert "smcr-probe -i INTERFACE" in help_text.stdout, help_text.stderr
 
     again = run_as_user(
         checkout, copy / "captures" / "real" / "6.1-v2-a3-server-speaks-first.pcapng"
