@@ -179,18 +179,18 @@ def later_than_36(code):
     return LATER.findall(ast.unparse(tree))
 
 
-@pytest.mark.parametrize("name", ["plugin/capture", "plugin/compare", "plugin/monitor"])
+@pytest.mark.parametrize("name", ["capture", "compare", "monitor", "probe"])
 def test_tools_need_python_36(name):
     """And an older Python stops at the line that says so: it is the first that it cannot read."""
-    code = (TOP / name).read_text(encoding="utf-8")
+    code = (TOP / "plugin" / name).read_text(encoding="utf-8")
     assert later_than_36(code) == []
     assert later_than_36(code + "\n(found := 1)\n") != []
     assert later_than_36(code + "\nx.removeprefix('a')\n") == [".removeprefix"]
     assert 'f"Python 3.6 or later' in next(
         line for line in code.splitlines() if re.search(r"\bf[\"']|[(=]f[\"']", line)
     )
-    version = run(name, "--version")
-    assert re.fullmatch(r"smcr-\w+ \S+ \(Python 3\.6 or later is needed\)\n", version.stdout)
+    version = run(f"plugin/{name}", "--version")
+    assert re.fullmatch(rf"smcr-{name} \S+ \(Python 3\.6 or later is needed\)\n", version.stdout)
 
 
 @pytest.mark.parametrize(
@@ -253,8 +253,8 @@ def test_in_tree_makes_links_and_takes_them_away(scratch):
 
 
 def test_completion(scratch):
-    """Words of both programs: options, classes, interfaces; files are left to bash."""
-    for name in ("monitor", "capture"):
+    """Words of the programs: options, classes, interfaces, folders; files are left to bash."""
+    for name in ("monitor", "capture", "probe"):
         (scratch / f"smcr-{name}").symlink_to(TOP / "plugin" / name)
 
     def words(*line):
@@ -273,6 +273,11 @@ def test_completion(scratch):
     assert "lo" in words("smcr-capture", "-i", "l")
     assert words("smcr-capture", "-n", "") == []
     assert {"all", "own"} <= set(words("smcr-capture", "--netns", ""))
+    assert {"-i", "-d", "--version"} <= set(words("smcr-probe", ""))
+    assert words("smcr-probe", "-d", f"{TOP}/plug") == [f"{TOP}/plugin"]
+    assert words("smcr-probe", "-d", f"{TOP}/READ") == []
+    assert words("smcr-probe", "-o", f"{TOP}/READ") == [f"{TOP}/README.md"]
+    assert words("smcr-probe", "-O", "") == words("smcr-probe", "-T", "") == []
 
 
 VERSIONED = (
@@ -280,6 +285,7 @@ VERSIONED = (
     "plugin/monitor",
     "plugin/capture",
     "plugin/compare",
+    "plugin/probe",
     "plugin/debian/changelog",
     "plugin/rpm/wireshark-smcr.spec",
     "plugin/arch/PKGBUILD",

@@ -19,8 +19,7 @@ from bed import TOP, as_user, path_of_builders, system_folder, wireshark_version
 
 NAME = "wireshark-smcr"
 PROFILE = sorted(path.name for path in (TOP / "plugin" / "profile").iterdir())
-PROGRAMS = ("monitor", "capture", "compare")
-TOOLS = (*PROGRAMS, "probe")  # the last has neither --version nor words to complete
+PROGRAMS = ("monitor", "capture", "compare", "probe")
 CAPTURE = "6.1-v2-a-first-contact-ipv4"
 MACHINE = os.uname().machine
 needs_dpkg = pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="no dpkg-deb")
@@ -91,10 +90,10 @@ def test_files_of_the_package(packages, root):
     }
     expected = {
         plugin,
-        *(f"usr/bin/smcr-{name}" for name in TOOLS),
+        *(f"usr/bin/smcr-{name}" for name in PROGRAMS),
         extcap,
         f"{doc}/examples/smcr-probe.service",
-        *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in TOOLS),
+        *(f"usr/share/man/man1/smcr-{name}.1.gz" for name in PROGRAMS),
         *(f"{profile}/{name}" for name in PROFILE),
         *(f"{share}/bash-completion/completions/smcr-{name}" for name in PROGRAMS),
         f"{share}/metainfo/org.wireshark.wireshark.plugin.smcr.metainfo.xml",
@@ -106,7 +105,7 @@ def test_files_of_the_package(packages, root):
     assert files(root) == expected | {"DEBIAN/control", "DEBIAN/md5sums"}
     owners = {line.split()[1] for line in output("dpkg-deb", "-c", packages["deb"]).splitlines()}
     assert owners == {"root/root"}
-    for name in TOOLS:
+    for name in PROGRAMS:
         assert (root / "usr" / "bin" / f"smcr-{name}").read_bytes() == (
             TOP / "plugin" / name
         ).read_bytes()
@@ -226,7 +225,7 @@ def test_version_is_one(packages, tshark, scratch):
         f"wireshark: {wireshark_version()}",
         f"machine: {MACHINE}",
     ]
-    for name in TOOLS:
+    for name in PROGRAMS:
         assert (folder / "share" / "man" / "man1" / f"smcr-{name}.1").read_text().splitlines()[
             0
         ].split('"')[3] == f"{NAME} {version}"
@@ -322,16 +321,20 @@ def test_archive_is_installed_used_and_uninstalled(bed, user):
     )
     assert added == {
         plugin,
-        *(f".local/bin/smcr-{name}" for name in TOOLS),
+        *(f".local/bin/smcr-{name}" for name in PROGRAMS),
         *extcap,
-        *(f".local/share/man/man1/smcr-{name}.1" for name in TOOLS),
+        *(f".local/share/man/man1/smcr-{name}.1" for name in PROGRAMS),
         *(f".local/share/bash-completion/completions/smcr-{name}" for name in PROGRAMS),
         ".config/wireshark/profiles/SMC-R/.installed",
         *(f".config/wireshark/profiles/SMC-R/{name}" for name in PROFILE),
     }
     programs = {path.name for path in user.folder.glob("bin/*")}
     spec = (TOP / "plugin" / "rpm" / f"{NAME}.spec").read_text()
-    for kind, ending in (("bindir}", ""), ("mandir}/man1", ".1*")):
+    for kind, ending in (
+        ("bindir}", ""),
+        ("mandir}/man1", ".1*"),
+        ("datadir}/bash-completion/completions", ""),
+    ):
         listed = re.findall(rf"^%{{_{re.escape(kind)}/(.*){re.escape(ending)}$", spec, re.M)
         assert set(listed) == programs, kind
 
