@@ -24,7 +24,7 @@ def rows():
     found = {}
     for line in csv.reader(line for line in lines if not line.startswith("#")):
         on, name, where, color, style, axis, field, average, factor = line
-        first = re.fullmatch("(Data|RTT) ... (once|max µs)|Data TCP", name)
+        first = re.fullmatch("Data ... once|Data TCP", name)  # one axis has one unit
         assert on == ("Enabled" if first else "Disabled") and len(name) <= 15
         assert re.fullmatch("#[0-9a-f]{6}", color) and style in (
             "Line",

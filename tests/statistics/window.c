@@ -341,6 +341,8 @@ draw_once_more(void)
     quiet = false;
 }
 
+static char *folder; /* of what is saved: other runs save at the same time */
+
 /* A page that was written. */
 static ws_bool
 browser_open_url(const char *url)
@@ -361,7 +363,7 @@ save_page(funnel_dlg_cb_t accept, void *data)
 {
     char **answers = g_new0(char *, 2), *html = NULL;
 
-    answers[0] = g_build_filename(g_get_tmp_dir(), "window-saved.html", NULL);
+    answers[0] = g_build_filename(folder, "saved.html", NULL);
     char *path = g_strdup(answers[0]);
     accept(answers, data);
     draw_once_more();
@@ -380,7 +382,7 @@ new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **nam
     char **answers = g_new0(char *, 2);
 
     require(g_str_has_suffix(values[0], ".txt"));
-    answers[0] = g_build_filename(g_get_tmp_dir(), "window-saved.txt", NULL);
+    answers[0] = g_build_filename(folder, "saved.txt", NULL);
     char *path = g_strdup(answers[0]), *text = NULL, **again = g_strdupv(answers);
     accept(answers, data);
     accept(again, data);
@@ -540,6 +542,8 @@ main(int argc, char **argv)
     require(argc > 2);
     const char *filter = argv[1][0] ? argv[1] : NULL;
 
+    folder = g_dir_make_tmp("window-XXXXXX", NULL);
+    require(folder);
     start();
     open_windows(filter);
     for (int i = 2; i < argc; i++) {
@@ -561,5 +565,7 @@ main(int argc, char **argv)
     close_windows();
     epan_cleanup();
     wtap_cleanup();
+    require(remove(folder) == 0);
+    g_free(folder);
     return 0;
 }
