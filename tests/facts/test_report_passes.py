@@ -46,23 +46,27 @@ EARLY = "|".join(
         "rule-cdc-after-end",
     ]
 )
+# What counts the packets of a flow.
 FLOW = (
-    r"acked_longest|packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect"
+    r"acked_longest|packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect|"
+    r"udp_ports\[\]\.packets|classes\.data\.(packets|by_dscp\.0|ecn\.not_ect)"
 )
+# Packets of a flow that is not known to be SMC-R.
+OTHERS = r"udp_ports\[\]\.packets|other_roce(\.\w+)?"
 MAY_DIFFER = [
     (".*", r"capture\.passes", "the number of passes"),
     (
         EARLY,
         (
             r"(summary\.connections|connections\[\])\.\w+_to_\w+\."
-            r"((lacks_)?bytes|(unasked_)?writes|ack_time_s\.\w+)"
+            r"((lacks_)?bytes|(unasked_)?writes|ack_time_s\..*)"
         ),
         "an RDMA WRITE comes before what tells its connection",
     ),
     (
         f"{EARLY}|.*lossy.*",
         r"(summary\.connections|connections\[\])\.\w+_to_\w+\."
-        r"(time|(reader|drain|answer)_time_s)\.\w+|"
+        r"(time\.\w+|(reader|drain|answer)_time_s\..*)|"
         r"(summary\.connections|connections\[\])\.\w+_to_\w+\.slow_answers(_s)?|"
         r"connections\[\]\.(longest_waits|end).*",
         "the same, or it comes after a gap",
@@ -91,8 +95,13 @@ MAY_DIFFER = [
     (LATE, r"(link_groups|rdma_flows)\[\]\.first_(frame|time)", "the same"),
     (
         LATE,
-        rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})",
+        rf"(summary\.rdma_flows|rdma_flows\[\])\.({FLOW})|summary\.udp_ports\.packets",
         "the same, and its flow is not known as SMC-R",
+    ),
+    (
+        LATE,
+        OTHERS,
+        "the same: it counts as RoCE that is not known to be SMC-R",
     ),
 ]
 # What may differ besides where a capture lacks frames, or has them in another order; its findings
@@ -102,17 +111,19 @@ OF_ALTERED = "|".join(
         r"capture\.passes|(summary|findings)\b.*",
         # RDMA WRITEs behind what is absent, or before what tells their connection
         (
-            r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\.\w+|"
+            r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\..*|"
             r"repeated_(packets|bytes)|blocked_count)"
         ),
         r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
         # that a packet of the reader is absent shows later
-        r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\.\w+)",
+        r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\..*)",
         r"connections\[\]\.longest_waits.*",
         # LLC on a link that nothing has named yet
         r"connections\[\]\.setup(_s|\.llc_s|_longest)",
-        # packets before the first sign of SMC-R
+        # packets before the first sign of SMC-R: one pass counts them as RoCE that is not known to
+        # be SMC-R
         rf"(link_groups|rdma_flows)\[\]\.first_(frame|time)|rdma_flows\[\]\.({FLOW}|opcodes\.\w+)",
+        OTHERS,
     ]
 )
 # And of a late one, where what names a flow's sender comes behind its first packets: those are a
