@@ -943,6 +943,14 @@ EVERY = [
         ),
         (
             FIGURES,
+            "the-last-message-of-a-link-is-captured",
+            "dissectors/timeline/writer.c",
+            "unit/test_timeline.c",
+            "view->announced <= writer->written_on_left;",
+            "view->announced < writer->written_on_left;",
+        ),
+        (
+            FIGURES,
             "what-is-read-is-under-way",
             "dissectors/timeline/writer.c",
             "unit/test_timeline.c",

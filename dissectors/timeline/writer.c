@@ -784,6 +784,8 @@ look_for_gaps(const step_t *step)
         bool has_gap = !is_other_link && timeline->gaps[side] != step->packet->gap_count[side];
         if (has_gap || step->packet->may_miss_last)
             take_gap(step, side);
+        if (is_other_link)
+            timeline->writer[side].written_on_left = timeline->writer[side].written;
         timeline->gaps[side] = step->packet->gap_count[side];
         timeline->link[side] = link;
     }
@@ -848,6 +850,7 @@ take_written(const step_t *step, in_flight_t sent, bool is_in_order)
         take_new_data(step, side, sent.end);
     take_answer(step, side);
     writer->unannounced += record->write_location->length;
+    writer->written = MAX(writer->written, sent.end);
     writer->misses_first |= !writer->has_written && !(begins && !range.position);
     writer->has_written = true;
     writer->last_write = step->packet->when;
@@ -989,6 +992,16 @@ take_known_message(const step_t *step, int side, const smcr_record_cdc_t *view)
     take_reading(step, !side, view);
 }
 
+/* Whether the data that the message announces may have been announced before: 1. it is not known
+ * how many bytes the message announces; or 2. all of them were written on a link that the connection
+ * has left. A message on that link may have announced them: if it was the last one there, nothing
+ * shows that it is missing. `view`: what the message means. */
+static bool
+may_repeat_announcement(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
+{
+    return !view->has_announced_bytes || view->announced <= writer->written_on_left;
+}
+
 /* Takes in a CDC message. `sent`: its packet, to be kept in flight. */
 static void
 take_cdc(const step_t *step, in_flight_t sent)
@@ -1013,7 +1026,7 @@ take_cdc(const step_t *step, in_flight_t sent)
     sent.view = view;
     sent.end = view && view->has_announced ? view->announced : 0;
     sent.is_data = view && view->announced_bytes;
-    sent.may_be_no_data = sent.is_data && !view->has_announced_bytes;
+    sent.may_be_no_data = sent.is_data && may_repeat_announcement(writer, view);
     add_sent(step, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (view)

@@ -133,6 +133,8 @@ typedef struct {
                                  are missing; frame 0: none */
     smcr_timeline_gap_t gap;  /* current gap of the writer */
     uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
+    uint64_t written;         /* position after all data that the writer has written so far */
+    uint64_t written_on_left; /* `written`, when the connection last moved to another link */
     smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
                                  0: none */
     smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer: from
