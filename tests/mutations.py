@@ -635,6 +635,14 @@ EVERY = [
         ),
         (
             WINDOWS,
+            "waits-end-before-space-is-freed",
+            "dissectors/state/flow/window.c",
+            "facts/test_window.py::test_waits_are_the_part_of_the_report",
+            "stream->written > stream->consumed + room;",
+            "stream->written > stream->consumed + 2 * room;",
+        ),
+        (
+            WINDOWS,
             "urgent-data-are-read-in-passing",
             "dissectors/state/flow/window.c",
             "facts/test_window.py::test_small_windows",

@@ -992,10 +992,10 @@ take_known_message(const step_t *step, int side, const smcr_record_cdc_t *view)
     take_reading(step, !side, view);
 }
 
-/* Whether the data that the message announces may have been announced before: 1. it is not known
- * how many bytes the message announces; or 2. all of them were written on a link that the connection
- * has left. A message on that link may have announced them: if it was the last one there, nothing
- * shows that it is missing. `view`: what the message means. */
+/* Whether the data that the message announces may have been announced before. Either it is not
+ * known how many bytes the message announces. Or all of them were written on a link that the
+ * connection has left. A message on that link may have announced them: if it was the last one
+ * there, nothing shows that it is missing. `view`: what the message means. */
 static bool
 may_repeat_announcement(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
 {

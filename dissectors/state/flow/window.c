@@ -97,8 +97,19 @@ begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         now->wait_at[1] = smcr_point_now(smcr_qp_peer(arrival->qp));
 }
 
-/* Notes that the writer continues with this packet: its wait ends. If packets of the writer may be
- * missing since the wait began, the time since which it waits is set to not known. */
+/* Whether the writer has written more than the element holds: the update that freed the space is
+ * missing; or the capture is out of order, and the update comes later. */
+static bool
+finds_no_space(const smcr_stream_t *stream)
+{
+    uint32_t room = smcr_ring_room(&stream->ring);
+
+    return room && !stream->may_rewrite && stream->written > stream->consumed + room;
+}
+
+/* Notes that the writer continues with this packet: its wait ends. The time since which it waits is
+ * set to not known in two cases: 1. packets of the writer may be missing since the wait began;
+ * 2. it is not known when the reader freed space. */
 static void
 go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -107,7 +118,7 @@ go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     if (!now || !now->wait || now->wait->continues.frame)
         return;
     now->wait->continues = smcr_evidence_sent(arrival);
-    if (!now->wait->continues.frame ||
+    if (!now->wait->continues.frame || finds_no_space(stream) ||
         smcr_evidence_absent(&now->wait_at[0], arrival->qp, arrival->psn))
         now->wait->waits_since.frame = 0;
 }
