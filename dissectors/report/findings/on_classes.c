@@ -225,16 +225,25 @@ find_slow_cnps(smcr_finder_t *finder)
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
-/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. Only NAKs prove a loss,
- * if none of them was for a packet that came late: after a timeout only the acknowledgement may be
- * missing, and a dead path or host loses packets without congestion. */
+/* Number of packets of the flow that were certainly lost. Only NAKs prove a loss, if none of them
+ * was for a packet that came late: after a timeout only the acknowledgement may be missing, and a
+ * dead path or host loses packets without congestion. If the capture does not have all packets of
+ * the flow, packets that came late may be among the missing ones. */
+static uint64_t
+certainly_lost(const smcr_entry_rdma_t *flow)
+{
+    bool may_be_late =
+        smcr_figure_or_zero(flow->late_naks) || smcr_figure_or_zero(flow->not_captured);
+
+    return may_be_late ? 0 : smcr_figure_or_zero(flow->repeated_after.nak);
+}
+
+/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. */
 static void
 add_not_ect(const smcr_finder_t *finder _U_, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_packet_class_t *data = flow->classes.data;
-    uint64_t lost = smcr_figure_or_zero(flow->late_naks)
-                        ? 0
-                        : smcr_figure_or_zero(flow->repeated_after.nak);
+    uint64_t lost = certainly_lost(flow);
 
     if (!data || !lost || !data->by_dscp.length || data->ecn.not_ect < data->packets)
         return;
