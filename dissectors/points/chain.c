@@ -51,9 +51,14 @@ compare_integers(const void *one, const void *other)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Returns the value below which this part of the sorted values is. */
-static int64_t
-part_of(const GArray *values, double part)
+void
+smcr_chain_sort(GArray *values)
+{
+    qsort(values->data, values->len, sizeof(int64_t), compare_integers);
+}
+
+int64_t
+smcr_chain_quantile(const GArray *values, double part)
 {
     return g_array_index(values, int64_t, (unsigned)(part * (values->len - 1)));
 }
@@ -178,7 +183,7 @@ distances_of(const GArray *samples)
 
     for (unsigned i = 0; i < samples->len; i++)
         g_array_append_val(distances, g_array_index(samples, smcr_clock_sample_t, i).distance);
-    qsort(distances->data, distances->len, sizeof(int64_t), compare_integers);
+    smcr_chain_sort(distances);
     return distances;
 }
 
@@ -186,7 +191,7 @@ static int64_t
 median_distance(const GArray *samples)
 {
     GArray *distances = distances_of(samples);
-    int64_t median = distances->len ? part_of(distances, 0.5) : 0;
+    int64_t median = distances->len ? smcr_chain_quantile(distances, 0.5) : 0;
 
     g_array_free(distances, TRUE);
     return median;

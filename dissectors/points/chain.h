@@ -51,6 +51,13 @@ typedef struct {
     uint32_t transmission_count;
 } smcr_chain_t;
 
+/* Sorts int64_t values, the smallest first. */
+void smcr_chain_sort(GArray *values);
+
+/* Returns the value below which the part `part` (0 to 1) of sorted int64_t values lies. `values`
+ * has at least one value. */
+int64_t smcr_chain_quantile(const GArray *values, double part);
+
 /* Returns a time of the `position`-th point by the clock of the first one. */
 uint64_t smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time);
 

@@ -24,21 +24,6 @@ typedef struct smcr_compared {
     uint32_t *chain_of;     /* index by path: its number in `chains`, from 1; 0: none */
 } compared_t;
 
-static int
-compare_integers(const void *one, const void *other)
-{
-    const int64_t *a = one, *b = other;
-
-    return *a < *b ? -1 : *a > *b;
-}
-
-/* Returns the value below which this part of the sorted values is. */
-static int64_t
-part_of(const GArray *values, double part)
-{
-    return g_array_index(values, int64_t, (unsigned)(part * (values->len - 1)));
-}
-
 /* ---- verdicts ---- */
 
 /* One way of a segment. */
@@ -155,9 +140,9 @@ fill_delay(smcr_points_delay_t *delay, const GArray *delays)
     delay->count = delays->len;
     if (!delays->len)
         return;
-    delay->least = part_of(delays, 0);
-    delay->median = part_of(delays, 0.5);
-    delay->nearly = part_of(delays, 0.99);
+    delay->least = smcr_chain_quantile(delays, 0);
+    delay->median = smcr_chain_quantile(delays, 0.5);
+    delay->nearly = smcr_chain_quantile(delays, 0.99);
 }
 
 /* Whether a delay is far longer than usual, and one of the longest. */
@@ -278,7 +263,7 @@ judge_way(const segment_way_t *way)
         if (is_here)
             judge_order(way, begin, end);
     }
-    qsort(delays->data, delays->len, sizeof(int64_t), compare_integers);
+    smcr_chain_sort(delays);
     fill_delay(&way->way->delay, delays);
     g_array_free(delays, TRUE);
     judge_delays(way);
