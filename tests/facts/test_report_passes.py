@@ -44,12 +44,13 @@ EARLY = "|".join(
         "cdc-contradictions",
         "peer-exit",
         "rule-cdc-after-end",
+        "rule-write-after-end",
     ]
 )
 # What counts the packets of a flow.
 FLOW = (
     r"acked_longest|packets|bytes|payload_bytes|goodput_bytes|opcodes\.RC_WRITE_ONLY|ecn\.not_ect|"
-    r"udp_ports\[\]\.packets|classes\.data\.(packets|by_dscp\.0|ecn\.not_ect)"
+    r"udp_ports\[\]\.packets|classes\.data\.(packets|by_(dscp|priority)\.0|ecn\.not_ect)"
 )
 # Packets of a flow that is not known to be SMC-R.
 OTHERS = r"udp_ports\[\]\.packets|other_roce(\.\w+)?"
@@ -79,11 +80,11 @@ MAY_DIFFER = [
     (
         "rule-cdc-(close|number|urgent)",
         r"(summary\.connections|connections\[\])\.\w+_to_\w+\."
-        r"(time\.\w+|read_reported_s\.\w+|urgent_count)",
+        r"(time\.\w+|read_reported_s\..*|urgent_count)",
         "a CDC message comes after a gap: what it means is known when its receiver has it",
     ),
     (
-        "rule-cdc-after-end",
+        "rule-cdc-after-end|peer-exit",
         r"connections\[\]\.setup_longest",
         "the first data comes before what tells its connection",
     ),
@@ -114,7 +115,11 @@ OF_ALTERED = "|".join(
             r"connections\[\]\.\w+_to_\w+\.((lacks_)?bytes|writes|ack_time_s\..*|"
             r"repeated_(packets|bytes)|blocked_count)"
         ),
-        r"connections\[\]\.(links\[\]\.from|first)_(frame|time)",
+        r"connections\[\]\.((links\[\]\.from|first)_(frame|time)|end\.idle_(frame|time))",
+        # and the answers to them, and whether they are answers
+        r"connections\[\]\.\w+_to_\w+\.(answer_time_s\..*|unasked_writes)",
+        # CDC messages after a gap: what they mean is known when their receiver has them
+        r"connections\[\]\.\w+_to_\w+\.(read_reported_s\..*|urgent_count)",
         # that a packet of the reader is absent shows later
         r"connections\[\]\.\w+_to_\w+\.(window_full_count|time(\.\w+)?|(reader|drain)_time_s\..*)",
         r"connections\[\]\.longest_waits.*",
@@ -128,7 +133,11 @@ OF_ALTERED = "|".join(
 )
 # And of a late one, where what names a flow's sender comes behind its first packets: those are a
 # flow of their own.
-OF_LATE = OF_ALTERED + r"|rdma_flows\[\]\..*|link_groups\[\]\.links\[\]\.(flows\[\]|moved_to)"
+OF_LATE = (
+    OF_ALTERED
+    + r"|rdma_flows\[\]\..*|udp_ports\[\]\.flows\[\]|"
+    + r"link_groups\[\]\.links\[\]\.(flows\[\]|moved_to)"
+)
 ALTERED = {
     "5 %": lambda frames: alterations.left_out_at_random(frames, 0.05, 0),
     "30 %": lambda frames: alterations.left_out_at_random(frames, 0.3, 0),
