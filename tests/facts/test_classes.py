@@ -414,7 +414,7 @@ def test_lost_data_that_no_switch_could_mark(tshark, scratch, traffic_class, can
     assert ("not_ect" in found) == cannot
     if cannot:
         assert found["not_ect"]["count"] == found["loss"]["count"] == 4
-        assert "ECN cannot work" in found["not_ect"]["text"]
+        assert "no switch can mark it" in found["not_ect"]["text"]
 
 
 def test_texts(tshark, scratch):

@@ -225,17 +225,19 @@ find_slow_cnps(smcr_finder_t *finder)
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
-/* Number of packets of the flow that were certainly lost. Only NAKs prove a loss, if none of them
- * was for a packet that came late: after a timeout only the acknowledgement may be missing, and a
- * dead path or host loses packets without congestion. If the capture does not have all packets of
- * the flow, packets that came late may be among the missing ones. */
+/* Number of packets of the flow that were certainly discarded on the path. Only NAKs prove that, if
+ * none of them was for a packet that came late: after a timeout only the acknowledgement may be
+ * missing, and a dead path or host loses packets without congestion. If the capture does not have
+ * all packets of the flow, packets that came late may be among the missing ones. A flow with a
+ * wrong ICRC has damaged packets, which the receiver discards. */
 static uint64_t
 certainly_lost(const smcr_entry_rdma_t *flow)
 {
     bool may_be_late =
         smcr_figure_or_zero(flow->late_naks) || smcr_figure_or_zero(flow->not_captured);
+    bool is_damaged = flow->icrc && flow->icrc->bad;
 
-    return may_be_late ? 0 : smcr_figure_or_zero(flow->repeated_after.nak);
+    return may_be_late || is_damaged ? 0 : smcr_figure_or_zero(flow->repeated_after.nak);
 }
 
 /* Adds a flow whose data was lost, and whose data packets are all Not-ECT. */
@@ -266,7 +268,7 @@ find_not_ect(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: lost data was Not-ECT: no switch can mark it, so ECN cannot work",
+                        "%s%s: data retransmitted after NAKs was Not-ECT: no switch can mark it",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
 }
 
