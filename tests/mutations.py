@@ -359,7 +359,7 @@ EVERY = [
             "dissectors/report/recovery/recovery.c",
             "facts/test_recovery.py::test_recovery_is_that_of_the_bytes[6.1-v2-n-lossy]",
             "    if (is_retransmission) {",
-            "    if (late->step) {",
+            "    if (is_retransmission || late->step) {",
         ),
         (
             RECOVERY,
@@ -447,7 +447,7 @@ EVERY = [
             "dissectors/points/fates.c",
             "desk/test_compare.py::test_loss_after_both_points[A-part0-6]",
             "slot->latest && slot->latest > before->latest ?",
-            "slot->latest ?",
+            "slot->latest && slot->latest != before->latest ?",
         ),
         (
             POINTS,
@@ -469,9 +469,9 @@ EVERY = [
             POINTS,
             "clock-of-the-other-way",
             "dissectors/report/points/ways.c",
-            "facts/test_points.py::test_bounds_contain_the_truth[6.1-v1-n-lossy]",
+            "facts/test_points.py::test_bounds_contain_the_truth[6.1-v2-c-three-conns]",
             "fill_clock(&entry->clock, is_back ? &back : line);",
-            "fill_clock(&entry->clock, line);",
+            "fill_clock(&entry->clock, is_back ? line : &back);",
         ),
         (
             FABRIC,
