@@ -414,7 +414,7 @@ EVERY = [
             "mark-of-a-tunnel-is-no-mark",
             "dissectors/wire/messages.h",
             "facts/test_classes.py::test_marks_of_a_tunnel_get_cnps",
-            "           (is_marked_outside && roce->ecn != SMCR_WIRE_ECN_NOT_ECT);",
+            "           (smcr_ib_has_outer_mark(roce) && roce->ecn != SMCR_WIRE_ECN_NOT_ECT);",
             "           (is_marked_outside && false);",
         ),
         (

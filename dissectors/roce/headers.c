@@ -191,7 +191,6 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *
     roce->ip_id = ip.id;
     roce->has_ecn = true;
     roce->ecn = ip.traffic_class & SMCR_MASK_ECN;
-    roce->dscp = (uint8_t)(ip.traffic_class >> 2);
     read_outer(tvb_get_ds_tvb(tvb), ip.offset, pinfo, roce);
     roce->traffic_class = ip.traffic_class;
     roce->hop_limit = ip.hop_limit;

@@ -71,7 +71,6 @@ typedef struct {
     bool has_ecn;        /* `ecn` is set */
     uint8_t ecn;         /* ECN codepoint of the IP header or GRH, enum smcr_wire_ecn; set with
                             `has_ecn` */
-    uint8_t dscp;        /* DSCP of the IP header, 6 bits; set with `has_ecn` */
     smcr_ib_outer_t outer; /* VLANs and tunnels of the packet */
     uint8_t icrc;        /* 0: the ICRC was not checked; otherwise 1 plus the value of
                             smcr_ib_icrc_status_t */
@@ -83,16 +82,21 @@ typedef struct {
                             payload */
 } smcr_ib_headers_t;
 
+/* Whether the IP header of the tunnel that the packet is in has the mark CE. */
+static inline bool
+smcr_ib_has_outer_mark(const smcr_ib_headers_t *roce)
+{
+    return roce->outer.has_ecn && roce->outer.ecn == SMCR_WIRE_ECN_CE;
+}
+
 /* Whether the packet arrives with the mark CE. A mark on the IP header of a tunnel becomes a mark
  * of the packet at the end of the tunnel (RFC 6040, 4.2), unless the packet is Not-ECT: then the
  * end of the tunnel discards it. */
 static inline bool
 smcr_ib_has_mark(const smcr_ib_headers_t *roce)
 {
-    bool is_marked_outside = roce->outer.has_ecn && roce->outer.ecn == SMCR_WIRE_ECN_CE;
-
     return roce->ecn == SMCR_WIRE_ECN_CE ||
-           (is_marked_outside && roce->ecn != SMCR_WIRE_ECN_NOT_ECT);
+           (smcr_ib_has_outer_mark(roce) && roce->ecn != SMCR_WIRE_ECN_NOT_ECT);
 }
 
 /* ---- CLC (RFC 7609 A.2, net/smc/smc_clc.h) ---- */

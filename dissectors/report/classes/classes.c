@@ -23,20 +23,6 @@ counts_of(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, uint8_t o
     return *kind;
 }
 
-/* Counts an ECN codepoint. */
-static void
-count_codepoint(smcr_entry_codepoints_t *codepoints, uint8_t ecn)
-{
-    uint64_t *const counts[] = {
-        [SMCR_WIRE_ECN_NOT_ECT] = &codepoints->not_ect,
-        [SMCR_WIRE_ECN_ECT_1] = &codepoints->ect1,
-        [SMCR_WIRE_ECN_ECT_0] = &codepoints->ect0,
-        [SMCR_WIRE_ECN_CE] = &codepoints->ce,
-    };
-
-    (*counts[ecn & SMCR_MASK_ECN])++;
-}
-
 void
 smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, smcr_when_t when,
                    const smcr_ib_headers_t *roce)
@@ -46,8 +32,8 @@ smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, 
 
     counts->packets++;
     if (roce->has_ecn) {
-        smcr_figure_tally_count(&counts->by_dscp, scope, roce->dscp, when);
-        count_codepoint(&counts->ecn, roce->ecn);
+        smcr_figure_tally_count(&counts->by_dscp, scope, (roce->traffic_class >> 2), when);
+        smcr_figure_codepoints_count(&counts->ecn, roce->ecn);
     }
     if (outer->has_priority)
         smcr_figure_tally_count(&counts->by_priority, scope, outer->priority, when);
@@ -57,7 +43,7 @@ smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, 
         counts->outer_ecn = wmem_new(scope, smcr_entry_codepoints_t);
         smcr_entry_clear(counts->outer_ecn, &smcr_entry_codepoints_description);
     }
-    count_codepoint(counts->outer_ecn, outer->ecn);
+    smcr_figure_codepoints_count(counts->outer_ecn, outer->ecn);
 }
 
 /* ---- networks ---- */

@@ -327,10 +327,10 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
                               when);
     if (all->pauses)
         read_header(all, pinfo);
-    if (packet->roce)
+    if (packet->roce) {
         all->roce_frame = when.frame;
-    if (packet->roce)
         smcr_collect_rdma_flows_take(all, when, packet);
+    }
     smcr_collect_connections_take(all, when, packet);
     if (all->series && packet->roce)
         smcr_series_take(all->series, &(smcr_series_packet_t){when, packet->record, packet->roce});

@@ -123,22 +123,13 @@ static void
 count_ecn(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
           const smcr_ib_headers_t *roce)
 {
-    smcr_entry_codepoints_t *ecn = &flow->figures.ecn;
-    uint64_t *const counts[] = {
-        [SMCR_WIRE_ECN_NOT_ECT] = &ecn->not_ect,
-        [SMCR_WIRE_ECN_ECT_1] = &ecn->ect1,
-        [SMCR_WIRE_ECN_ECT_0] = &ecn->ect0,
-        [SMCR_WIRE_ECN_CE] = &ecn->ce,
-    };
-
     flow->lacks_ecn |= !roce->has_ecn;
     if (!roce->has_ecn)
         return;
-    (*counts[roce->ecn & SMCR_MASK_ECN])++;
+    smcr_figure_codepoints_count(&flow->figures.ecn, roce->ecn);
     if (roce->ecn == SMCR_WIRE_ECN_CE)
         smcr_collect_notices_count(collection, "smcr.ecn == 3", when, 1);
-    bool is_marked_outside = roce->outer.has_ecn && roce->outer.ecn == SMCR_WIRE_ECN_CE;
-    if (!is_marked_outside || roce->ecn == SMCR_WIRE_ECN_CE)
+    if (!smcr_ib_has_outer_mark(roce) || roce->ecn == SMCR_WIRE_ECN_CE)
         return;
     flow->figures.outer_ce++;
     smcr_collect_notices_count(collection, "smcr.ecn.outer == 3", when, 1);

@@ -392,6 +392,19 @@ smcr_figure_flow_owners(const smcr_entry_report_t *report, wmem_allocator_t *sco
     return owners;
 }
 
+void
+smcr_figure_codepoints_count(smcr_entry_codepoints_t *codepoints, uint8_t ecn)
+{
+    uint64_t *const counts[] = {
+        [SMCR_WIRE_ECN_NOT_ECT] = &codepoints->not_ect,
+        [SMCR_WIRE_ECN_ECT_1] = &codepoints->ect1,
+        [SMCR_WIRE_ECN_ECT_0] = &codepoints->ect0,
+        [SMCR_WIRE_ECN_CE] = &codepoints->ce,
+    };
+
+    (*counts[ecn & SMCR_MASK_ECN])++;
+}
+
 uint64_t
 smcr_figure_naks_count(const smcr_entry_naks_t *naks)
 {

@@ -347,6 +347,9 @@ smcr_figure_or_zero(uint64_t count)
     return count == SMCR_FIGURE_UNKNOWN ? 0 : count;
 }
 
+/* Counts a packet with the ECN codepoint `ecn`, of which only the lowest two bits count. */
+void smcr_figure_codepoints_count(smcr_entry_codepoints_t *codepoints, uint8_t ecn);
+
 /* Returns the number of NAKs of all codes, without RNR NAKs. */
 uint64_t smcr_figure_naks_count(const smcr_entry_naks_t *naks);
 

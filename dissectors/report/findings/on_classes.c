@@ -89,6 +89,23 @@ add_odd(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *
     odd->data = wmem_strdup_printf(finder->scope, "%s %" PRIu32, field, packets[1]->value);
 }
 
+/* Adds the packets that go in another class than most of the flow's data. `apart`: those with
+ * another DSCP and those with another priority, NULL: none. The DSCP counts first. */
+static void
+add_apart(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow,
+          const smcr_figure_value_count_t *const apart[2])
+{
+    const smcr_entry_packet_class_t *data = flow->classes.data;
+
+    if (apart[0])
+        add_odd(finder, odd, flow, "DSCP",
+                (const smcr_figure_value_count_t *[]){apart[0], most_frequent(&data->by_dscp)});
+    else if (apart[1])
+        add_odd(finder, odd, flow, "priority",
+                (const smcr_figure_value_count_t *[]){apart[1],
+                                                      most_frequent(&data->by_priority)});
+}
+
 /* Adds the data packets of the flow that go in another class than most of them. Datagrams may go in
  * several classes: each has its own. */
 static void
@@ -101,12 +118,7 @@ add_mixed_data(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_r
         return;
     const smcr_figure_value_count_t *dscp = rare_value(&data->by_dscp);
     const smcr_figure_value_count_t *priority = rare_value(&data->by_priority);
-    if (dscp)
-        add_odd(finder, odd, flow, "DSCP",
-                (const smcr_figure_value_count_t *[]){dscp, most_frequent(&data->by_dscp)});
-    else if (priority)
-        add_odd(finder, odd, flow, "priority",
-                (const smcr_figure_value_count_t *[]){priority, most_frequent(&data->by_priority)});
+    add_apart(finder, odd, flow, (const smcr_figure_value_count_t *[]){dscp, priority});
 }
 
 /* Adds the acknowledgements of the flow's data that go in another class than the data. */
@@ -121,12 +133,7 @@ add_other_acks(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_r
         return;
     const smcr_figure_value_count_t *dscp = other_value(&acks->by_dscp, &data->by_dscp);
     const smcr_figure_value_count_t *priority = other_value(&acks->by_priority, &data->by_priority);
-    if (dscp)
-        add_odd(finder, odd, flow, "DSCP",
-                (const smcr_figure_value_count_t *[]){dscp, most_frequent(&data->by_dscp)});
-    else if (priority)
-        add_odd(finder, odd, flow, "priority",
-                (const smcr_figure_value_count_t *[]){priority, most_frequent(&data->by_priority)});
+    add_apart(finder, odd, flow, (const smcr_figure_value_count_t *[]){dscp, priority});
 }
 
 /* Whether some of `these` packets are in a class in which none of `those` is. */

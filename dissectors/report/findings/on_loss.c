@@ -573,6 +573,18 @@ find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
                     hosts_of(finder, way));
 }
 
+/* Adds a finding about packets that change between two points: "3 of 120 packets marked CE between
+ * eth1@A and eth0@B". `what`: how they change. */
+static void
+add_between(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const smcr_entry_way_t *way,
+            const char *what)
+{
+    smcr_finder_add(finder, facts, "%s of %s %s between %s and %s, %s",
+                    smcr_words_number(finder->scope, facts->count),
+                    smcr_words_things(finder->scope, way->packets, "packet"), what, way->from,
+                    way->to, hosts_of(finder, way));
+}
+
 /* Finding: packets come out of order from one point to the next. */
 static void
 find_reordered(smcr_finder_t *finder, const smcr_entry_way_t *way)
@@ -582,10 +594,7 @@ find_reordered(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                  .when = way->reordered_frame,
                                  .filter = REORDERED_FILTER};
 
-    smcr_finder_add(finder, &facts, "%s of %s out of order between %s and %s, %s",
-                    smcr_words_number(finder->scope, way->reordered),
-                    smcr_words_things(finder->scope, way->packets, "packet"), way->from, way->to,
-                    hosts_of(finder, way));
+    add_between(finder, &facts, way, "out of order");
 }
 
 /* Finding: the network between two points marks packets. */
@@ -597,10 +606,7 @@ find_marked(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                  .when = way->marked_frame,
                                  .filter = MARKED_FILTER};
 
-    smcr_finder_add(finder, &facts, "%s of %s marked CE between %s and %s, %s",
-                    smcr_words_number(finder->scope, way->marked_ce),
-                    smcr_words_things(finder->scope, way->packets, "packet"), way->from, way->to,
-                    hosts_of(finder, way));
+    add_between(finder, &facts, way, "marked CE");
 }
 
 /* Finding: what two points show does not fit together. It is added once for each segment, at the

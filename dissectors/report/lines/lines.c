@@ -209,6 +209,17 @@ flow_name(const smcr_entry_rdma_t *flow, wmem_allocator_t *scope)
                               flow->first_frame.frame);
 }
 
+/* Forgets the figures at the end of the last interval. */
+static void
+forget_flows(line_writer_t *writer)
+{
+    if (!writer->before)
+        return;
+    g_hash_table_destroy(writer->before);
+    wmem_destroy_allocator(writer->flow_scope);
+    writer->before = NULL;
+}
+
 /* Writes the lines of an interval: what the flows have carried since the interval before. */
 static void
 write_flows(const batch_t *batch)
@@ -241,10 +252,7 @@ write_flows(const batch_t *batch)
         line.group_uid = group_uid(batch, owners[flow->index].group, &is_partial);
         write_line(batch, &line);
     }
-    if (writer->before) {
-        g_hash_table_destroy(writer->before);
-        wmem_destroy_allocator(writer->flow_scope);
-    }
+    forget_flows(writer);
     writer->before = now;
     writer->flow_scope = scope;
     writer->begun = writer->time;
@@ -328,11 +336,7 @@ write_others(const batch_t *batch)
 static void
 forget(line_writer_t *writer)
 {
-    if (writer->before) {
-        g_hash_table_destroy(writer->before);
-        wmem_destroy_allocator(writer->flow_scope);
-    }
-    writer->before = NULL;
+    forget_flows(writer);
     g_hash_table_remove_all(writer->written);
     writer->time = writer->looked = writer->begun = writer->found = SMCR_FIGURE_UNKNOWN;
 }

@@ -54,7 +54,7 @@ smcr_others_new(wmem_allocator_t *scope)
 static uint32_t
 psn_of(const uint8_t *bth)
 {
-    return (uint32_t)bth[9] << 16 | (uint32_t)bth[10] << 8 | bth[11];
+    return (uint32_t)smcr_wire_number(bth + 9, 3);
 }
 
 /* Notes the PSN of a request. Returns whether the PSN is not after the highest one before. */
