@@ -415,7 +415,7 @@ EVERY = [
             "dissectors/wire/messages.h",
             "facts/test_classes.py::test_marks_of_a_tunnel_get_cnps",
             "           (smcr_ib_has_outer_mark(roce) && roce->ecn != SMCR_WIRE_ECN_NOT_ECT);",
-            "           (is_marked_outside && false);",
+            "           (smcr_ib_has_outer_mark(roce) && false);",
         ),
         (
             CLASSES,
