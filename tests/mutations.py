@@ -143,13 +143,13 @@ EVERY = [
         (
             TRUTHS,
             "writes-are-whole",
-            "dissectors/state/evidence/absent.c",
+            "dissectors/state/evidence/cursors.c",
             (
                 "facts/test_truths.py::test_what_was_once_said[WRITEs that a lost CDC message "
                 "has announced]"
             ),
-            "whole = gap == 0 &&",
-            "whole = gap != 1 &&",
+            "is_whole = message.gap == 0 &&",
+            "is_whole = message.gap != 1 &&",
         ),
         (
             TRUTHS,
@@ -225,7 +225,7 @@ EVERY = [
         (
             OWNERS,
             "any-gap-keeps-the-owner",
-            "dissectors/state/evidence/absent.c",
+            "dissectors/state/evidence/cursors.c",
             "unit/test_attribution.c",
             "return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader)",
             "return !smcr_conn_side_has_ended(reader)",
@@ -259,10 +259,10 @@ EVERY = [
         (
             LACKING,
             "late-packets-prove",
-            "dissectors/state/evidence/evidence.c",
+            "dissectors/state/evidence/doubt.c",
             "unit/test_evidence.c",
-            "qp->last_late_psn <= psn && smcr_flow_has_last(flow)",
-            "smcr_flow_has_last(flow)",
+            "if (!is_whole_at_start(flow, psn) || qp->last_late_psn > psn)",
+            "if (!is_whole_at_start(flow, psn))",
         ),
         (
             LACKING,
@@ -646,16 +646,16 @@ EVERY = [
             "urgent-data-are-read-in-passing",
             "dissectors/state/flow/window.c",
             "facts/test_window.py::test_small_windows",
-            "now.urgent <= stream->consumed + 1;",
-            "now.urgent > stream->consumed + 1;",
+            "now->urgent <= stream->consumed + 1);",
+            "now->urgent > stream->consumed + 1);",
         ),
         (
             WINDOWS,
             "small-writes-at-once",
             "dissectors/state/flow/window.c",
             "facts/test_window.py::test_small_windows",
-            "if (small && stream->was_full_small)",
-            "if (small)",
+            "if (fills_small && stream->was_full_small)",
+            "if (fills_small)",
         ),
         (
             PASSES,

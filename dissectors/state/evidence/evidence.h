@@ -10,46 +10,64 @@
 #include "state/model/record.h"
 #include "wire/wire.h"
 
-/* What the capture has to prove before the plugin reports a breach or a number. Each row is one
+/* What the capture has to prove before the plugin reports a breach or a number. Each entry is one
  * condition. The comment of a function that checks a condition begins with the word of the
- * condition and a colon. "now": the first pass knows the result when the packet comes. "later":
- * only a second pass or a report knows the result. A point (smcr_point_t) is a PSN in the flow to a
- * queue pair.
+ * condition and a colon. A point (smcr_point_t) is a PSN in the flow to a queue pair.
  *
- * word     proven if                              not proven if                         known
- * message  the receiver took in the packet when   the packet is after a gap, is a       now it
- * came, and its ICRC is not wrong     retransmission, or is truncated since    "message", and no
- * packet of the flow   the point is not set, or is in the    now is missing after a point of the
- * flow   flow of another link link     "message", and no packet of either     nothing announced the
- * first PSN of a  now direction of the link is missing       queue pair group    "link" for each
- * link of the group,     the capture starts later, a link has  now and its first contact is
- * captured      no packet, or a link is forgotten conn     "group", and Accept and Confirm of
- * Accept or Confirm is missing          now the connection are captured clc      SYN, SYN-ACK, and
- * all CLC bytes that   sequence numbers of TCP have a gap,   now the sender has sent or received
- * are    or are not known captured place    TCP and RoCE come from one interface,  several
- * interfaces, or a request      now and the capture is in order            came after its
- * acknowledgement seen     the sender had seen a message of the   the message was acknowledged less
- * now peer: it was acknowledged long enough  than a millisecond or round trip ago, before
- * or the capture is out of order later    a message that would make the packet   the flows of the
- * sender end, or       later right has not come, and the flows of   continue after a gap its sender
- * continue without a gap until    such a message has not come when its   the capture ends before
- * that time     later time is over
+ * message  Proven: the receiver took in the packet when it came, and its ICRC is not wrong.
+ *          Not proven: the packet is after a gap, is a retransmission, or is truncated.
+ *
+ * since    Proven: "message", and no packet of the flow is missing after a point of the flow.
+ *          Not proven: the point is not set, or is in the flow of another link.
+ *
+ * link     Proven: "message", and no packet of either direction of the link is missing.
+ *          Not proven: no message announced the first PSN of a queue pair.
+ *
+ * group    Proven: "link" for each link of the group, and its first contact is captured.
+ *          Not proven: the capture starts later, a link has no packet, or a link is forgotten.
+ *
+ * conn     Proven: "group", and Accept and Confirm of the connection are captured.
+ *          Not proven: Accept or Confirm is missing.
+ *
+ * clc      Proven: SYN, SYN-ACK, and all CLC bytes that the sender has sent or received are
+ *          captured. Not proven: sequence numbers of TCP have a gap, or are not known.
+ *
+ * place    Proven: TCP and RoCE come from one interface, and the capture is in order.
+ *          Not proven: several interfaces, or a request came after its acknowledgement.
+ *
+ * seen     Proven: the sender had seen a message of the peer: it was acknowledged long enough
+ *          before. Not proven: the message was acknowledged less than a millisecond or round trip
+ *          ago, or the capture is out of order.
+ *
+ * later    Proven: a message that would make the packet right has not come, and the flows of the
+ *          sender continue without a gap. Not proven: the flows of the sender end, or continue
+ *          after a gap.
+ *
+ * until    Proven: such a message has not come when its time is over.
+ *          Not proven: the capture ends before that time.
+ *
+ * The first pass knows the result when the packet comes; of "later" and "until" only a second pass
+ * or a report knows it.
  *
  * A number is known if no missing frame can change it. These functions say whether a number is
  * known:
  *
- * free space, announced, unread bytes         smcr_evidence_is_current(),
- * smcr_evidence_knows_reader() bytes and WRITEs that a message announces,
- * smcr_evidence_of_cursors(): `follows`, `placed` bytes that a message reports as read connection
- * and position of a WRITE          smcr_evidence_owns(), smcr_evidence_unseen_bytes() how long a
- * writer was blocked               smcr_evidence_absent(), since the block began how a connection
- * ends                       smcr_evidence_has_end() response, response time, no response
- * smcr_evidence_is_first_answer(), smcr_evidence_is_unanswered() which TCP peer is the client
- * smcr_evidence_tcp_knows_client(), smcr_evidence_clc_knows_client() which side of a group is the
- * server         smcr_evidence_knows_server() fallback: which bytes TCP carries, and when
- * smcr_evidence_of_clc() packets and ECN marks of one direction      smcr_evidence_has_packets_to()
- * states of links, the type of a group        smcr_evidence_knows_link() the end of a group
- * smcr_doubt_link(), smcr_doubt_group() */
+ * - free space, announced bytes, unread bytes: smcr_evidence_is_current(),
+ *   smcr_evidence_knows_reader()
+ * - bytes and WRITEs that a message announces, bytes that a message reports as read:
+ *   smcr_evidence_of_cursors(), members `follows` and `placed`
+ * - connection and position of a WRITE: smcr_evidence_owns(), smcr_evidence_unseen_bytes()
+ * - how long a writer was blocked: smcr_evidence_absent(), since the block began
+ * - how a connection ends: smcr_evidence_has_end()
+ * - response, response time, no response: smcr_evidence_is_first_answer(),
+ *   smcr_evidence_is_unanswered()
+ * - which TCP peer is the client: smcr_evidence_tcp_knows_client(),
+ *   smcr_evidence_clc_knows_client()
+ * - which side of a group is the server: smcr_evidence_knows_server()
+ * - fallback: which bytes TCP carries, and when: smcr_evidence_of_clc()
+ * - packets and ECN marks of one direction: smcr_evidence_has_packets_to()
+ * - states of links, the type of a group: smcr_evidence_knows_link()
+ * - the end of a group: smcr_doubt_link(), smcr_doubt_group() */
 
 /* The reason for which the capture does not prove that a condition is met. */
 typedef enum {

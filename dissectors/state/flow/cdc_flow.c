@@ -10,6 +10,7 @@
  */
 
 #include "cdc_flow.h"
+#include "cost.h"
 #include "exchange.h"
 #include "orphan.h"
 #include "told_flow.h"

@@ -9,8 +9,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "llc_flow.h"
+#include "cost.h"
 #include "exchange.h"
-#include "window.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 

@@ -8,10 +8,10 @@
 #pragma once
 
 #include "clc_flow.h"
+#include "cost.h"
 #include "orphan.h"
 #include "outcome.h"
 #include "told_flow.h"
-#include "window.h"
 
 /* ---- packets of SMC-R, and their messages ----
  *

@@ -1,10 +1,8 @@
 /* Keeps the bytes of a stream that are under way: written and not announced, or announced and not
- * read. A connection that ends abnormally loses these bytes. Also finds waits of writer and reader.
+ * read. Finds the waits of writer and reader.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
-
-#include <stdio.h>
 
 #include "window.h"
 #include "state/model/store.h"
@@ -76,21 +74,31 @@ is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
            (wait->space_freed && *wait->space_freed && (*wait->space_freed)->frame < frame);
 }
 
+/* When the writer's wait begins that the arriving CDC message shows. Frame 0: not known, in two
+ * cases: 1. an earlier message, which is missing, may have begun the wait; 2. the message is a
+ * retransmission. */
+static smcr_when_t
+wait_begin(const smcr_arrival_t *arrival)
+{
+    bool is_new = arrival->first_sent.frame == arrival->when.frame;
+
+    if (!arrival->record->cdc_analysis->has_announced_bytes || !is_new)
+        return (smcr_when_t){0};
+    return smcr_evidence_sent(arrival);
+}
+
 /* Notes that the writer waits for free space from this CDC message on. Nothing changes if the
- * writer waits already. The time since which it waits stays unset in two cases: 1. an earlier
- * message, which is missing, may have begun the wait; 2. the message is a retransmission. */
+ * writer waits already. */
 static void
 begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
-    smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     smcr_stream_stalls_t *now = stalls(arrival->state, stream);
     smcr_record_cdc_rare_t *before = now->wait;
 
     if (before && !is_over(before, arrival->when.frame))
         return;
-    now->wait = smcr_record_cdc_make_rare(arrival->state, view);
-    if (view->has_announced_bytes && arrival->first_sent.frame == arrival->when.frame)
-        now->wait->waits_since = smcr_evidence_sent(arrival);
+    now->wait = smcr_record_cdc_make_rare(arrival->state, arrival->record->cdc_analysis);
+    now->wait->waits_since = wait_begin(arrival);
     now->wait->previous_wait = before && !before->space_freed ? before : NULL;
     now->wait_at[0] = smcr_point_at(arrival->qp, arrival->psn);
     if (!now->wait->previous_wait)
@@ -141,35 +149,112 @@ free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     }
 }
 
-void
-smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
+/* Bytes of the reader's element that are full after the packet at `place`; 0: not known, since
+ * messages of the reader may be missing (`is_current` false), or the bytes may have been written
+ * before. */
+static uint32_t
+element_fill(const smcr_stream_t *stream, bool is_current)
 {
-    smcr_conn_t *conn = arrival->record->conn;
-    bool current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
+    if (!is_current || stream->may_rewrite || stream->written <= stream->consumed)
+        return 0;
+    return (uint32_t)(stream->written - stream->consumed);
+}
 
-    if (current)
-        smcr_rules_check_write(SMCR_RULES_LEARNED, arrival,
-                               &(smcr_rules_write_t){.conn = conn, .place = place});
-    if (smcr_place_range(place).rewritten < place->length) {
-        go_on(arrival, stream);
-        if (stream->stalls)
-            stream->stalls->is_blocked = false;
-    }
-    if (arrival->record->write_location == place) /* the packet arrives now, not a kept one */
-        place->element_fill = current && !stream->may_rewrite && stream->written > stream->consumed
-                          ? (uint32_t)(stream->written - stream->consumed) : 0;
-    const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].last_cdc_received : NULL;
-    if (heard && heard->qp == arrival->qp && arrival->psn < heard->psn)
-        return; /* the bytes were announced already: the packet is out of order */
-    if (arrival->record->order == SMCR_FLOW_IS_LATE)
-        smcr_place_make_rare(arrival->state, place)->fills_gap = true;
+/* Adds the packet to the end of the stream's list of packets that no message has announced so far:
+ * a circular list, whose last entry points to the first one. */
+static void
+await_announcement(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
+{
     smcr_place_t *last = smcr_slab_entry(&arrival->state->entries, stream->unannounced);
     uint32_t number = smcr_slab_number(place);
+
     place->is_unannounced = true;
     place->next = last ? last->next : number;
     if (last)
         last->next = number;
     stream->unannounced = number;
+}
+
+/* Whether a later message of the writer on the same link has already come: it has announced the
+ * bytes of the arriving packet, which is out of order. */
+static bool
+is_announced_already(const smcr_arrival_t *arrival)
+{
+    const smcr_conn_t *conn = arrival->record->conn;
+    const smcr_point_t *heard = conn ? &conn->side[arrival->qp->side].last_cdc_received : NULL;
+
+    return heard && heard->qp == arrival->qp && arrival->psn < heard->psn;
+}
+
+void
+smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
+{
+    smcr_conn_t *conn = arrival->record->conn;
+    bool is_current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
+    bool has_new_bytes = smcr_place_range(place).rewritten < place->length;
+    bool arrives_now = arrival->record->write_location == place; /* else: was kept until now */
+
+    if (is_current)
+        smcr_rules_check_write(SMCR_RULES_LEARNED, arrival,
+                               &(smcr_rules_write_t){.conn = conn, .place = place});
+    if (has_new_bytes) {
+        go_on(arrival, stream);
+        if (stream->stalls)
+            stream->stalls->is_blocked = false;
+    }
+    if (arrives_now)
+        place->element_fill = element_fill(stream, is_current);
+    if (is_announced_already(arrival))
+        return;
+    if (arrival->record->order == SMCR_FLOW_IS_LATE)
+        smcr_place_make_rare(arrival->state, place)->fills_gap = true;
+    await_announcement(arrival, stream, place);
+}
+
+/* The oldest packet that no message has announced so far. Called only if there is one. */
+static smcr_place_t *
+oldest_unannounced(const smcr_slab_t *entries, const smcr_stream_t *stream)
+{
+    const smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
+
+    return smcr_slab_entry(entries, last->next);
+}
+
+/* Removes the oldest packet from the list of packets that no message has announced so far. */
+static void
+remove_oldest_unannounced(const smcr_slab_t *entries, smcr_stream_t *stream, smcr_place_t *oldest)
+{
+    smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
+
+    last->next = oldest->next;
+    if (oldest == last)
+        stream->unannounced = 0;
+    oldest->is_unannounced = false;
+}
+
+/* Whether an earlier message, whose announced bytes were not known, has announced the packet: its
+ * bytes end before the bytes that the message `view` announces. */
+static bool
+is_announced_before(const smcr_place_t *place, const smcr_stream_t *stream,
+                    const smcr_record_cdc_t *view)
+{
+    const smcr_place_rare_t *more = smcr_place_rare(place);
+    uint64_t end = place->position + place->length;
+
+    if (!view->has_announced_bytes || (more && more->rewritten))
+        return false;
+    return end + view->announced_bytes <= stream->announced;
+}
+
+/* Whether a missing message may have announced the packet: packets are missing before the frame
+ * `since`, and the packet came before it, fills a gap, or was sent after the message in `frame`. */
+static bool
+may_be_announced_by_missing(const smcr_place_t *place, uint32_t since, uint32_t frame)
+{
+    const smcr_place_rare_t *more = smcr_place_rare(place);
+    bool fills_gap = more && more->fills_gap;
+
+    return since && (place->frame < since || fills_gap || place->frame > frame);
 }
 
 /* Connects a CDC message with the WRITE packets that the message announces: each packet gets the
@@ -185,37 +270,41 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
               const smcr_evidence_cursors_t *known)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
+    uint32_t frame = arrival->when.frame;
 
     while (stream->unannounced) {
-        smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
-        smcr_place_t *place = smcr_slab_entry(entries, last->next);
-        uint64_t end = place->position + place->length;
-        bool ahead = end > stream->announced;
+        smcr_place_t *place = oldest_unannounced(entries, stream);
+        bool is_beyond = place->position + place->length > stream->announced;
 
-        if (ahead && place->frame >= known->left)
+        if (is_beyond && place->frame >= known->left)
             return;
-        last->next = place->next;
-        if (place == last)
-            stream->unannounced = 0;
-        place->is_unannounced = false;
-        const smcr_place_rare_t *more = smcr_place_rare(place);
-        /* an earlier message, whose announced bytes were not known, has announced the packet */
-        bool earlier = view->has_announced_bytes &&
-                       end + view->announced_bytes <= stream->announced &&
-                       !(more && more->rewritten);
-        bool before = known->since && (place->frame < known->since || (more && more->fills_gap) ||
-                                       place->frame > arrival->when.frame); /* sent later */
-        place->announced_in = before || earlier || ahead ? 0 : arrival->when.frame;
-        if (earlier || ahead)
+        remove_oldest_unannounced(entries, stream, place);
+        place->announced_in = 0;
+        if (is_beyond || is_announced_before(place, stream, view))
             continue;
+        if (!may_be_announced_by_missing(place, known->since, frame))
+            place->announced_in = frame;
         if (!view->writes++)
             view->first_write = place->frame;
         view->last_write = place->frame;
     }
 }
 
-/* Reports a message after which the element is full, and the silly window syndrome (4.5.1): the
- * element was full, the reader freed a little space, and the message fills it. This may happen
+/* Reports a message after which the element is full. */
+static void
+report_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    smcr_stream_stalls_t *now = stalls(arrival->state, stream);
+
+    now->is_full = true;
+    now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
+    /* otherwise an earlier message, which is missing, may have filled the element */
+    if (arrival->first_sent.frame && arrival->record->cdc_analysis->has_announced_bytes)
+        smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
+}
+
+/* Takes in whether the message fills the element, and reports the silly window syndrome (4.5.1):
+ * the element was full, the reader freed a little space, and the message fills it. This may happen
  * once, if a data message of the reader carries the cursor update. Only if it happens twice in a
  * row, it is reported. */
 static void
@@ -223,21 +312,31 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     bool filled = fills(view, stream);
+    bool small = view->has_announced_bytes && is_small(stream, view->announced_bytes);
+    bool fills_small = filled && stream->was_full && small;
 
-    if (filled) {
-        smcr_stream_stalls_t *now = stalls(arrival->state, stream);
-        now->is_full = true;
-        now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-        /* otherwise an earlier message, which is missing, may have filled the element */
-        if (arrival->first_sent.frame && view->has_announced_bytes)
-            smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
-    }
-    bool small = filled && view->has_announced_bytes && stream->was_full &&
-                 is_small(stream, view->announced_bytes);
-    if (small && stream->was_full_small)
+    if (filled)
+        report_full(arrival, stream);
+    if (fills_small && stream->was_full_small)
         smcr_event_add(arrival, SMCR_EVENT_window_small_write, NULL);
-    stream->was_full_small = small;
+    stream->was_full_small = fills_small;
     stream->was_full = filled;
+}
+
+/* Takes in that the writer reports for the first time that it is blocked. */
+static void
+begin_block(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+{
+    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
+    bool has_room = smcr_ring_room(&stream->ring) != 0;
+    bool may_fill = has_room && !view->has_unread_bytes;
+
+    /* otherwise a missing message may have reported the block before */
+    stream->stalls->blocked =
+        view->has_announced_bytes ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
+    /* take_in_full() reports a message that fills the element */
+    if (!may_fill && !fills(view, stream))
+        smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
 }
 
 /* Takes in whether the writer reports that it is blocked (`blocked`), or has filled the element:
@@ -251,18 +350,36 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
         begin_wait(arrival, stream);
     else if (before)
         go_on(arrival, stream);
-    if (blocked != before)
-        stalls(arrival->state, stream)->is_blocked = blocked;
-    if (blocked && !before) {
-        /* otherwise a missing message may have reported the block before */
-        bool known = arrival->record->cdc_analysis->has_announced_bytes;
-        stream->stalls->blocked = known ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
-        bool may_fill =
-            smcr_ring_room(&stream->ring) && !arrival->record->cdc_analysis->has_unread_bytes;
-        /* take_in_full() reports a message that fills the element */
-        if (!may_fill && !fills(arrival->record->cdc_analysis, stream))
-            smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
-    }
+    if (blocked == before)
+        return;
+    stalls(arrival->state, stream)->is_blocked = blocked;
+    if (blocked)
+        begin_block(arrival, stream);
+}
+
+/* Keeps that the message has announced bytes, until they are read. */
+static void
+keep_announcement(const smcr_arrival_t *arrival, smcr_stream_t *stream,
+                  const smcr_evidence_cursors_t *known)
+{
+    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
+    /* the message is the first one that announces its last bytes, if the last of its WRITEs came
+     * after the last sequence gap */
+    bool is_first = known->since ? view->last_write >= known->since : view->has_announced_bytes;
+    smcr_stream_announcement_t *last = stream->unread;
+    smcr_stream_announcement_t *announcement =
+        wmem_new(arrival->state->scope, smcr_stream_announcement_t);
+
+    *announcement = (smcr_stream_announcement_t){
+        .next = last ? last->next : announcement,
+        .end = stream->announced,
+        .begin = known->since ? UINT64_MAX : stream->announced - view->announced_bytes,
+    };
+    if (is_first)
+        announcement->when = smcr_evidence_sent(arrival);
+    if (last)
+        last->next = announcement;
+    stream->unread = announcement;
 }
 
 void
@@ -282,22 +399,22 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         stalls(arrival->state, stream)->urgent = stream->announced;
     take_in_full(arrival, stream);
-    /* the message is the first one that announces its last bytes, if the last of its WRITEs came
-     * after the last sequence gap */
-    bool first = known->since ? view->last_write >= known->since : view->has_announced_bytes;
-    smcr_stream_announcement_t *last = stream->unread;
-    smcr_stream_announcement_t *announcement =
-        wmem_new(arrival->state->scope, smcr_stream_announcement_t);
-    *announcement = (smcr_stream_announcement_t){
-        last ? last->next : announcement, stream->announced,
-        first ? smcr_evidence_sent(arrival) : (smcr_when_t){0},
-        known->since ? UINT64_MAX : stream->announced - view->announced_bytes};
-    if (last)
-        last->next = announcement;
-    stream->unread = announcement;
+    keep_announcement(arrival, stream, known);
 }
 
 /* ---- the reader ---- */
+
+/* Removes the oldest announcement from the list. */
+static void
+remove_oldest_announcement(smcr_state_t *state, smcr_stream_t *stream)
+{
+    smcr_stream_announcement_t *newest = stream->unread, *oldest = newest->next;
+
+    newest->next = oldest->next;
+    if (oldest == newest)
+        stream->unread = NULL;
+    wmem_free(state->scope, oldest);
+}
 
 /* Removes the announcements whose bytes have all been read. Returns when the latest one of them was
  * sent. Frame 0 in two cases: none was removed, or a later announcement that is missing may have
@@ -312,19 +429,28 @@ take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
     uint64_t end = 0;
 
     while (stream->unread) {
-        smcr_stream_announcement_t *newest = stream->unread, *announcement = newest->next;
+        const smcr_stream_announcement_t *announcement = stream->unread->next;
 
         if (announcement->end > stream->consumed)
             break;
         last = announcement->when;
         end = announcement->end;
-        newest->next = announcement->next;
-        if (announcement == newest)
-            stream->unread = NULL;
-        wmem_free(state->scope, announcement);
+        remove_oldest_announcement(state, stream);
     }
-    bool next = current && stream->unread && stream->unread->next->begin == end;
-    return end != stream->consumed && !next ? (smcr_when_t){0} : last;
+    bool ends_there = end == stream->consumed;
+    bool next_begins_there = current && stream->unread && stream->unread->next->begin == end;
+    return ends_there || next_begins_there ? last : (smcr_when_t){0};
+}
+
+/* Whether the update may report urgent data as read, which must be sent at once. */
+static bool
+may_read_urgent(const smcr_stream_stalls_t *now, const smcr_stream_t *stream,
+                const smcr_window_reading_t *reading)
+{
+    uint64_t before = reading->consumed_before;
+
+    return now->urgent_uncertain > before ||
+           (now->urgent > before && now->urgent <= stream->consumed + 1);
 }
 
 /* Reports a consumer cursor update that was not worth a message of its own. Two kinds are reported
@@ -333,24 +459,22 @@ take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
  * - The update frees less than a tenth of the element.
  * - Half of the element was free before, and the writer is not blocked.
  *
- * Not reported: an update that may report urgent data as read, which must be sent at once. */
+ * Not reported: an update that may report urgent data as read. */
 static void
-tell_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
-                  const smcr_window_reading_t *reading)
+report_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
+                    const smcr_window_reading_t *reading)
 {
     smcr_stream_stalls_t now = stalls_of(stream);
-    bool urgent = now.urgent > reading->consumed_before && now.urgent <= stream->consumed + 1;
+    bool had_half = reading->free_before * 2 >= smcr_ring_room(&stream->ring);
 
-    if (urgent || now.urgent_uncertain > reading->consumed_before)
+    if (may_read_urgent(&now, stream, reading))
         return;
-    if (!is_small(stream, stream->consumed - reading->consumed_before)) {
-        if (!now.is_blocked && reading->free_before * 2 >= smcr_ring_room(&stream->ring))
-            smcr_event_add(arrival, SMCR_EVENT_window_needless_update, NULL);
-        return;
-    }
-    smcr_event_add(arrival, SMCR_EVENT_window_small_update,
-                   now.is_blocked ? "The update frees less than a tenth, and the writer is "
-                                    "blocked" : NULL);
+    if (is_small(stream, stream->consumed - reading->consumed_before))
+        smcr_event_add(arrival, SMCR_EVENT_window_small_update,
+                       now.is_blocked ? "The update frees less than a tenth, and the writer is "
+                                        "blocked" : NULL);
+    else if (had_half && !now.is_blocked)
+        smcr_event_add(arrival, SMCR_EVENT_window_needless_update, NULL);
 }
 
 /* Reports that the reader has freed space in a full element, and whether this came late: the writer
@@ -371,100 +495,34 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_event_add(arrival, SMCR_EVENT_window_late_update, NULL);
 }
 
+/* Notes how long the bytes waited that the message reports as read, if this is known. */
+static void
+take_in_read_time(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool is_complete)
+{
+    smcr_record_cdc_t *view = arrival->record->cdc_analysis;
+    smcr_when_t announced = take_in_reads(arrival->state, stream, is_complete);
+    smcr_record_wait_t wait = waited(announced, smcr_evidence_sent(arrival));
+
+    if (!view || !view->has_announced_bytes || arrival->state->is_out_of_order)
+        return;
+    if (wait.frame) {
+        view->read_announced_frame = wait.frame;
+        view->read_time = wait.time;
+    }
+}
+
 void
 smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                      const smcr_window_reading_t *reading)
 {
-    smcr_record_cdc_t *view = arrival->record->cdc_analysis;
-    smcr_when_t announced = take_in_reads(arrival->state, stream, reading->writer_is_complete);
-    smcr_record_wait_t read = waited(announced, smcr_evidence_sent(arrival));
+    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
+    bool frees_first = reading->free_before == 0 && smcr_stream_free(stream) > 0;
 
-    if (view && view->has_announced_bytes && read.frame && !arrival->state->is_out_of_order) {
-        view->read_announced_frame = read.frame;
-        view->read_time = read.time;
-    }
+    take_in_read_time(arrival, stream, reading->writer_is_complete);
     if (reading->is_mere_update)
-        tell_small_update(arrival, stream, reading);
+        report_small_update(arrival, stream, reading);
     if (view && view->read_bytes)
         free_space(arrival, stream);
-    if (reading->free_before == 0 && smcr_stream_free(stream) > 0 && stalls_of(stream).is_full)
+    if (frees_first && stalls_of(stream).is_full)
         take_in_opened(arrival, stream);
-}
-
-/* ---- the cost of an end ---- */
-
-smcr_cost_t
-smcr_cost_of_direction(const smcr_conn_t *conn, int side)
-{
-    const smcr_stream_t *in = &conn->side[side].in;
-
-    return (smcr_cost_t){
-        .known = in->positions_known && smcr_evidence_is_current(conn, side),
-        .reader_known = smcr_evidence_is_current(conn, !side),
-        .unread = in->announced > in->consumed ? in->announced - in->consumed : 0,
-        .unannounced = in->written > in->announced ? in->written - in->announced : 0,
-    };
-}
-
-/* Adds the bytes of `cost` to the sum. The sum is known only if both are known. */
-static void
-add_cost(smcr_cost_t *sum, smcr_cost_t cost)
-{
-    sum->known &= cost.known;
-    sum->unread += cost.unread;
-    sum->unannounced += cost.unannounced;
-}
-
-smcr_cost_t
-smcr_cost_of_conn(const smcr_conn_t *conn)
-{
-    smcr_cost_t sum = {.known = true};
-
-    sum.open_conns = !smcr_conn_side_has_ended(&conn->side[0]) &&
-               !smcr_conn_side_has_ended(&conn->side[1]);
-    for (int side = 0; side < 2; side++)
-        add_cost(&sum, smcr_cost_of_direction(conn, side));
-    return sum;
-}
-
-smcr_cost_t
-smcr_cost_of_group(smcr_lgr_t *lgr)
-{
-    smcr_cost_t sum = {.known = true};
-    smcr_conn_t *conn = smcr_conn_first_open(&lgr->newest_open_conn);
-
-    for (; conn; conn = smcr_conn_first_open(&conn->older_open)) {
-        smcr_cost_t cost = smcr_cost_of_conn(conn);
-        if (conn->lgr != lgr || !cost.open_conns)
-            continue;
-        sum.open_conns++;
-        add_cost(&sum, cost);
-    }
-    return sum;
-}
-
-smcr_event_t *
-smcr_cost_report(const smcr_arrival_t *arrival, smcr_event_id_t event, const char *what,
-                 const smcr_cost_t *cost)
-{
-    if (!smcr_cost_is_loss(cost))
-        return smcr_event_add(arrival, event, "%s", what);
-    return smcr_event_add(arrival, event,
-                          "%s: %" G_GUINT64_FORMAT
-                          " bytes announced and not reported as read so far, "
-                          "%" G_GUINT64_FORMAT " written and not announced",
-                          what, cost->unread, cost->unannounced);
-}
-
-void
-smcr_cost_report_group_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
-{
-    smcr_cost_t cost = smcr_cost_of_group(lgr);
-    char what[64];
-
-    if (!cost.open_conns)
-        return;
-    snprintf(what, sizeof what, "The link group ends with %u open connection%s", cost.open_conns,
-               cost.open_conns == 1 ? "" : "s");
-    smcr_cost_report(arrival, SMCR_EVENT_lgr_lost, what, &cost);
 }

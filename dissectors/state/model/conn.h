@@ -367,6 +367,14 @@ smcr_conn_side_seq_step(const smcr_conn_side_t *sender, uint16_t seq)
     return goes_on ? 1 : (int16_t)(uint16_t)(seq - sender->cdc_seq_expected);
 }
 
+/* Whether the side has moved to another link after its last CDC message. Until its next new message
+ * it may send earlier messages once more: the failover of section 4.6.1. */
+static inline bool
+smcr_conn_side_has_moved(const smcr_conn_side_t *side)
+{
+    return side->moved_frame > side->last_cdc_frame;
+}
+
 /* Whether the last CDC message of the side has an impossible cursor. */
 static inline bool
 smcr_conn_side_has_invalid_cursor(const smcr_conn_side_t *side)

@@ -640,7 +640,7 @@ smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr
 
     if (when == SMCR_RULES_PLACED) {
         message.seq_step = smcr_conn_side_seq_step(sender, cdc->seq);
-        message.may_be_replayed = sender->moved_frame > sender->last_cdc_frame;
+        message.may_be_replayed = smcr_conn_side_has_moved(sender);
         message.next_doubt = doubt_next(arrival, conn);
         kind = kind_of_placed(&message);
     }

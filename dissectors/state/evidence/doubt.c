@@ -17,6 +17,19 @@ doubt_unless(bool certain, smcr_doubt_kind_t kind)
 
 /* ---- one flow ---- */
 
+/* Whether no request between `psn` and the first captured request of the flow can be missing: the
+ * first captured request is at or before `psn`, or it comes right after `psn` and is known to be
+ * the first one of the flow. `psn` 0: before all requests. */
+static bool
+is_whole_at_start(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    bool comes_next = !psn || psn + 1 == flow->first;
+
+    if (!flow->first)
+        return false;
+    return psn >= flow->first || (flow->first_announced && comes_next);
+}
+
 /* Whether the capture has all requests to `qp` after `psn`, and the receiver took in each of them
  * when it came. Acknowledged PSNs without a captured packet count as missing, too. `psn` 0: before
  * all requests of the flow. */
@@ -24,12 +37,10 @@ static bool
 is_whole(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     const smcr_flow_t *flow = &qp->traffic.flow;
-    /* the first request of the flow is captured, or is at or before `psn`, so that no request
-     * between `psn` and the first captured one can be missing */
-    bool begins = flow->first && (psn >= flow->first ||
-                                  (flow->first_announced && (!psn || psn + 1 == flow->first)));
 
-    return begins && qp->last_late_psn <= psn && smcr_flow_has_last(flow) &&
+    if (!is_whole_at_start(flow, psn) || qp->last_late_psn > psn)
+        return false;
+    return smcr_flow_has_last(flow) &&
            smcr_ranges_count(&flow->gaps, psn + 1, flow->highest + 1) == 0;
 }
 
@@ -47,8 +58,11 @@ has_all(const smcr_qp_t *qp)
 smcr_doubt_t
 smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second)
 {
-    return (smcr_doubt_t){first.kind ? first.kind : second.kind,
-                          first.claim ? first.claim : second.claim};
+    if (!first.kind)
+        first.kind = second.kind;
+    if (!first.claim)
+        first.claim = second.claim;
+    return first;
 }
 
 smcr_doubt_t
@@ -168,8 +182,10 @@ has_lost_link(const smcr_conn_t *conn, int side)
 bool
 smcr_doubt_conn_is_open(const smcr_conn_t *conn, int side)
 {
-    return conn->accept_frame && conn->confirm_frame && !conn->decline_frame &&
-           !conn->fallback.kind && !smcr_conn_has_closed(conn) && !has_lost_link(conn, side);
+    bool has_begun = conn->accept_frame && conn->confirm_frame;
+    bool uses_tcp = conn->decline_frame || conn->fallback.kind;
+
+    return has_begun && !uses_tcp && !smcr_conn_has_closed(conn) && !has_lost_link(conn, side);
 }
 
 smcr_doubt_t
@@ -199,20 +215,38 @@ keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t
     return kept;
 }
 
-/* Adds the claim to `doubt`. The claim holds only if the flows of the group continue. `sides`: bit
- * 0: the flows to side 0; bit 1: the flows to side 1. `but`: link whose flows do not matter; NULL:
- * none. If packets are missing already, the claim depends on no flow. */
-static smcr_doubt_t
-claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_lgr_t *lgr, unsigned sides,
-            const smcr_link_t *but, smcr_doubt_proof_t claim)
+/* Flows of a link group that have to continue if a claim holds. */
+typedef struct {
+    smcr_lgr_t *lgr;
+    bool to[2];             /* by side: whether the flows to this side have to continue */
+    const smcr_link_t *but; /* link whose flows do not matter; NULL: none */
+} needed_flows_t;
+
+/* Adds the last packet of each needed flow of the link to the claim. */
+static void
+add_points(smcr_doubt_proof_t *claim, smcr_link_t *link, const needed_flows_t *needed)
 {
+    if (link == needed->but || link->state == SMCR_LINK_REJECTED)
+        return;
+    for (int side = 0; side < 2; side++)
+        if (needed->to[side])
+            claim->points[claim->count++] = smcr_point_now(&link->qp[side]);
+}
+
+/* Adds the claim to `doubt`. The claim holds only if the needed flows continue. If packets are
+ * missing already, the claim depends on no flow. */
+static smcr_doubt_t
+claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, const needed_flows_t *needed,
+            smcr_doubt_proof_t claim)
+{
+    smcr_lgr_t *lgr = needed->lgr;
     smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 2 * lgr->link_count);
 
     doubt.claim = kept;
-    for (smcr_link_t *link = lgr->newest_link; link && !doubt.kind; link = smcr_link_older(link))
-        for (unsigned side = 0; side < 2 && link != but; side++)
-            if (link->state != SMCR_LINK_REJECTED && sides & 1u << side)
-                kept->points[kept->count++] = smcr_point_now(&link->qp[side]);
+    if (doubt.kind)
+        return doubt;
+    for (smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
+        add_points(kept, link, needed);
     return doubt;
 }
 
@@ -220,21 +254,27 @@ smcr_doubt_t
 smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                  smcr_doubt_proof_t claim)
 {
-    return claim_flows(arrival, smcr_doubt_group(arrival, lgr), lgr, 1u << !sender, NULL, claim);
+    const needed_flows_t needed = {.lgr = lgr, .to = {sender == 1, sender == 0}};
+
+    return claim_flows(arrival, smcr_doubt_group(arrival, lgr), &needed, claim);
 }
 
 smcr_doubt_t
 smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *but,
                          smcr_doubt_proof_t claim)
 {
-    return claim_flows(arrival, smcr_doubt_group(arrival, lgr), lgr, 3, but, claim);
+    const needed_flows_t needed = {.lgr = lgr, .to = {true, true}, .but = but};
+
+    return claim_flows(arrival, smcr_doubt_group(arrival, lgr), &needed, claim);
 }
 
 smcr_doubt_t
 smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added,
                 smcr_doubt_proof_t claim)
 {
-    return claim_flows(arrival, doubt_links(arrival, lgr, added), lgr, 3, added, claim);
+    const needed_flows_t needed = {.lgr = lgr, .to = {true, true}, .but = added};
+
+    return claim_flows(arrival, doubt_links(arrival, lgr, added), &needed, claim);
 }
 
 smcr_doubt_t
@@ -325,11 +365,15 @@ smcr_doubt_heard(const smcr_arrival_t *arrival)
 static bool
 goes_on(const smcr_point_t *point, bool all_of_it)
 {
-    const smcr_flow_t *flow = &point->qp->traffic.flow;
+    const smcr_qp_t *qp = point->qp;
+    const smcr_flow_t *flow = &qp->traffic.flow;
+    smcr_psn_t next = point->psn + 1;
 
-    return flow->highest > point->psn && point->qp->last_late_psn <= point->psn &&
-           !smcr_ranges_find(&flow->gaps, point->psn + 1, point->psn + 2) &&
-           (!all_of_it || is_whole(point->qp, point->psn));
+    if (flow->highest <= point->psn || qp->last_late_psn > point->psn)
+        return false;
+    if (all_of_it)
+        return is_whole(qp, point->psn);
+    return !smcr_ranges_find(&flow->gaps, next, next + 1);
 }
 
 bool

@@ -1,0 +1,372 @@
+/* What the capture proves about the cursors of a CDC message, and about the place of a WRITE.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "flows.h"
+
+/* First frame after the last gap between the point and `psn` in the flow to `qp`. A request whose
+ * content is not known (`last_late_psn`) counts as a gap. 0: no gap. UINT32_MAX: the point is in
+ * another flow, and a request may be missing there. If the point is not set: the last gap before
+ * `psn`. */
+static uint32_t
+last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    const smcr_ranges_t *gaps = &qp->traffic.flow.gaps;
+    smcr_psn_t from = point->qp == qp ? point->psn + 1 : 0;
+    const smcr_range_t *gap;
+    uint32_t frame = 0;
+
+    if (point->qp && point->qp != qp && !smcr_evidence_holds(point))
+        return UINT32_MAX;
+    if (qp->last_late_frame && qp->last_late_psn >= from)
+        frame = qp->last_late_frame + 1;
+    for (; (gap = smcr_ranges_find(gaps, from, psn)) != NULL; from = gap->to)
+        frame = MAX(frame, gap->frame_after);
+    return frame;
+}
+
+bool
+smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side];
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[qp->side]);
+    bool is_first = !sender->last_cdc_frame;
+
+    if (smcr_conn_side_has_moved(sender) || (is_first && !sender->announced_at.qp))
+        return false;
+    if (last->qp == qp)
+        return smcr_evidence_absent(last, qp, arrival->psn) == 0;
+    return is_first && smcr_evidence_joins(last, qp);
+}
+
+/* ---- what lies between two CDC messages of a side ---- */
+
+/* The arriving CDC message of a connection, compared with the last message of its sender: the
+ * sender's last captured CDC message of this connection before this one. */
+typedef struct {
+    const smcr_arrival_t *arrival;
+    const smcr_conn_t *conn;
+    const smcr_cdc_t *cdc;            /* the arriving message */
+    const smcr_conn_side_t *sender;   /* side of the connection that sends the message */
+    const smcr_conn_side_t *receiver; /* the other side */
+    const smcr_point_t *last; /* point of the last message; before the first message: the point at
+                                 which the connection began */
+    bool is_next;  /* no packet is missing after the last message: smcr_evidence_is_next() */
+    bool is_first; /* the sequence number is 1, and the elements of both sides are announced: the
+                      sender has sent no message before */
+    bool is_odd;   /* the last message has an impossible cursor */
+    bool has_moved; /* the sender has moved to another link after the last message */
+    int step; /* growth of the sequence number since the last message; if there is no last message:
+                 1 if `is_first`, else 0 */
+    uint32_t gap;   /* first frame after the last gap between the two messages: last_gap(). If a
+                       missing message may have been on another link: a frame before which this
+                       message was sent */
+    bool is_placed; /* the positions of all captured WRITEs after the last message are known */
+    bool is_whole;  /* no packet is missing after the last message */
+} succession_t;
+
+/* The member `gap` of the succession, whose other members up to `step` are set. */
+static uint32_t
+gap_of(const succession_t *message)
+{
+    const smcr_qp_t *qp = message->arrival->qp;
+    const smcr_conn_side_t *sender = message->sender;
+    uint32_t gap = last_gap(message->last, qp, message->arrival->psn);
+    uint32_t now = message->arrival->when.frame;
+
+    if (!sender->last_cdc_frame) {
+        bool began_elsewhere = sender->announced_at.qp && sender->announced_at.qp->link != qp->link;
+        return began_elsewhere && !message->is_first ? now : gap;
+    }
+    bool has_missing = message->step > 1 && message->last->qp;
+    if (has_missing && message->has_moved)
+        return now;
+    return has_missing && message->last->qp != qp ? MAX(gap, sender->moved_frame) : gap;
+}
+
+/* The member `is_placed` of the succession, whose other members up to `step` are set. */
+static bool
+has_placed_writes(const succession_t *message)
+{
+    const smcr_qp_t *qp = message->arrival->qp;
+
+    if (message->last->qp == qp)
+        return qp->unpositioned_psn <= message->last->psn;
+    return message->is_first && smcr_evidence_joins(message->last, qp) && !qp->unpositioned_psn;
+}
+
+/* Compares the arriving message with the sender's last message. */
+static succession_t
+succession_of(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side], *receiver = &conn->side[qp->side];
+    succession_t message = {
+        .arrival = arrival,
+        .conn = conn,
+        .cdc = cdc,
+        .sender = sender,
+        .receiver = receiver,
+        .last = smcr_evidence_last_to(receiver),
+        .is_next = smcr_evidence_is_next(arrival, conn),
+        .is_first = cdc->seq == 1 && receiver->valid_from.qp && sender->announced_at.qp,
+        .is_odd = smcr_conn_side_has_invalid_cursor(sender),
+        .has_moved = smcr_conn_side_has_moved(sender),
+    };
+
+    message.step =
+        sender->last_cdc_frame ? smcr_conn_side_seq_step(sender, cdc->seq) : message.is_first;
+    message.gap = gap_of(&message);
+    message.is_placed = has_placed_writes(&message);
+    bool has_late = message.last->qp == qp && qp->last_late_psn > message.last->psn;
+    message.is_whole = message.gap == 0 && !message.is_odd && !has_late;
+    return message;
+}
+
+/* ---- cursors of a CDC message ---- */
+
+/* A cursor of the arriving message, and the sender's earlier cursors of the same kind. */
+typedef struct {
+    int owner;            /* side in whose element the cursor points */
+    smcr_cursor_t before; /* the sender's last possible cursor */
+    smcr_cursor_t said;   /* cursor of the sender's last impossible message, possible or not */
+    smcr_cursor_t now;    /* cursor of the arriving message */
+} cursors_t;
+
+/* The ring of the element in which the cursor points. */
+static smcr_ring_t
+ring_of(const smcr_conn_t *conn, int owner)
+{
+    const smcr_conn_side_t *reader = &conn->side[owner];
+
+    if (reader->in.positions_known)
+        return reader->in.ring;
+    return (smcr_ring_t){reader->size, conn->lgr->base[owner]};
+}
+
+/* Why the cursor is impossible. After a move to another link the sender may send earlier cursors
+ * once more, so a cursor that goes back is no fault. Neither is one that advances by more than the
+ * element, if packets are missing or the last cursor was impossible itself. */
+static smcr_ring_fault_t
+fault_of(const succession_t *message, const cursors_t *cursors, const smcr_ring_t *ring)
+{
+    bool has_no_last = !message->sender->last_cdc_frame && !message->is_next;
+    bool may_go_back = message->has_moved || has_no_last;
+    smcr_ring_fault_t fault =
+        smcr_ring_fault(ring, may_go_back ? cursors->now : cursors->before, cursors->now);
+    bool may_skip = !message->is_next || message->is_odd || message->conn->lgr->immediate;
+
+    return fault == SMCR_RING_FAULT_ROUND && may_skip ? SMCR_RING_FAULT_NONE : fault;
+}
+
+/* Whether the sender's earlier cursor in the stream is proven by other messages or by WRITEs. */
+static bool
+is_proven(const smcr_conn_side_t *sender, const smcr_stream_t *stream)
+{
+    bool is_announced = sender->announced_at.qp != NULL;
+    bool is_written = stream->positions_known && stream->announced <= stream->written;
+
+    return !sender->unverified && stream->consumed <= stream->announced &&
+           (is_announced || is_written);
+}
+
+/* Whether the cursor may be right although it is impossible after the earlier cursor: the earlier
+ * cursor may be the wrong one. `agrees`: the sender has sent two messages with such cursors, and
+ * they agree with each other. */
+static bool
+may_be_right(smcr_ring_fault_t fault, bool agrees, const smcr_conn_side_t *sender, bool proven)
+{
+    switch (fault) {
+    case SMCR_RING_FAULT_BACK:
+        return agrees || !proven;
+    case SMCR_RING_FAULT_ROUND:
+        return agrees || sender->unverified;
+    default:
+        return agrees;
+    }
+}
+
+/* Judges a cursor of the arriving message. Sets `fault`, `believed`, `told` and `known` of the
+ * result. */
+static smcr_evidence_cursor_t
+judge_cursor(const succession_t *message, const cursors_t *cursors)
+{
+    const smcr_stream_t *stream = &message->conn->side[cursors->owner].in;
+    const smcr_ring_t ring = ring_of(message->conn, cursors->owner);
+    bool agrees = message->is_odd &&
+                  smcr_ring_fault(&ring, cursors->said, cursors->now) == SMCR_RING_FAULT_NONE;
+    bool proven = is_proven(message->sender, stream);
+    bool replaces = agrees && !proven && !stream->positions_known;
+    smcr_evidence_cursor_t cursor = {.fault = fault_of(message, cursors, &ring)};
+
+    cursor.told = may_be_right(cursor.fault, agrees, message->sender, proven);
+    cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE || replaces;
+    cursor.known = cursor.believed && stream->positions_known &&
+                   smcr_conn_owns_element(message->conn, cursors->owner);
+    return cursor;
+}
+
+/* A place in a stream. */
+typedef struct {
+    const smcr_ring_t *ring;
+    uint64_t position; /* position in the stream, bytes */
+    smcr_cursor_t at;  /* cursor of this position */
+    uint64_t bound;    /* position that a later cursor must not exceed, bytes */
+} mark_t;
+
+/* Sets `end` and `over` of a cursor, and clears `known` if the size of the element is not known and
+ * the cursor has another wrap. `earlier`: place of the earlier cursor. `now`: the cursor. */
+static void
+place_cursor(smcr_evidence_cursor_t *cursor, const mark_t *earlier, smcr_cursor_t now)
+{
+    int64_t step = smcr_ring_distance(earlier->ring, earlier->at, now);
+
+    cursor->known &= smcr_ring_room(earlier->ring) || earlier->at.wrap == now.wrap;
+    cursor->end = earlier->position + (uint64_t)MAX(step, 0);
+    /* only a cursor that is after the earlier cursor can exceed the bound for the first time */
+    bool moves = cursor->known && cursor->end > earlier->position;
+    cursor->over = moves && cursor->end > earlier->bound ? cursor->end - earlier->bound : 0;
+}
+
+/* Whether missing WRITEs may explain a producer cursor that is after all written bytes. */
+static bool
+may_miss_written(const succession_t *message)
+{
+    const smcr_conn_side_t *receiver = message->receiver;
+    const smcr_arrival_t *arrival = message->arrival;
+
+    if (receiver->in.may_rewrite || !message->is_whole || !message->is_placed)
+        return true;
+    return smcr_evidence_unseen_bytes(&receiver->last_positioned_write, arrival->qp,
+                                      arrival->psn) != 0;
+}
+
+/* The producer cursor, which points in the receiver's element. */
+static smcr_evidence_cursor_t
+judge_prod(const succession_t *message)
+{
+    const smcr_conn_side_t *sender = message->sender;
+    const smcr_stream_t *out = &message->receiver->in;
+    const cursors_t cursors = {message->arrival->qp->side, sender->prod, sender->raw_prod,
+                               message->cdc->prod};
+    const mark_t earlier = {&out->ring, out->announced, out->prod, out->written};
+    smcr_evidence_cursor_t prod = judge_cursor(message, &cursors);
+
+    place_cursor(&prod, &earlier, message->cdc->prod);
+    prod.believed &= !prod.over || may_miss_written(message);
+    return prod;
+}
+
+/* The consumer cursor, which points in the sender's element. `is_current`: no CDC message from the
+ * receiver to the sender is missing. */
+static smcr_evidence_cursor_t
+judge_cons(const succession_t *message, bool is_current)
+{
+    const smcr_conn_side_t *sender = message->sender;
+    const smcr_stream_t *in = &sender->in;
+    const cursors_t cursors = {!message->arrival->qp->side, sender->cons, sender->raw_cons,
+                               message->cdc->cons};
+    const mark_t earlier = {&in->ring, in->consumed, in->cons, in->announced};
+    smcr_evidence_cursor_t cons = judge_cursor(message, &cursors);
+
+    place_cursor(&cons, &earlier, message->cdc->cons);
+    cons.believed &= !cons.over || !is_current;
+    return cons;
+}
+
+/* The sequence number that the message must have; if not known, the message's own number. */
+static uint16_t
+expected_seq(const succession_t *message)
+{
+    const smcr_conn_side_t *sender = message->sender;
+
+    if (!message->is_next || sender->unverified)
+        return message->cdc->seq;
+    if (!sender->last_cdc_frame && smcr_doubt_group(message->arrival, message->conn->lgr).kind)
+        return message->cdc->seq;
+    return (uint16_t)(sender->cdc_seq_expected + 1);
+}
+
+/* The member `since` of smcr_evidence_cursors_t. */
+static uint32_t
+uncertain_since(const succession_t *message)
+{
+    if (message->is_odd)
+        return MAX(message->sender->invalid_cursor_frame, message->gap);
+    return message->step == 1 && !message->has_moved ? 0 : message->gap;
+}
+
+smcr_evidence_cursors_t
+smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                         const smcr_cdc_t *cdc)
+{
+    const succession_t message = succession_of(arrival, conn, cdc);
+    const smcr_conn_side_t *sender = message.sender;
+    bool current = smcr_evidence_is_current(conn, !arrival->qp->side);
+
+    return (smcr_evidence_cursors_t){
+        .follows = message.step == 1 && !message.is_odd,
+        .prod = judge_prod(&message),
+        .cons = judge_cons(&message, current),
+        .seq = expected_seq(&message),
+        .same = smcr_conn_side_has_read_to(sender, cdc->cons),
+        .since = uncertain_since(&message),
+        .left = message.has_moved ? sender->moved_frame : 0,
+        .current = current,
+        .placed = message.is_placed,
+        .whole = message.is_whole,
+    };
+}
+
+/* ---- places of WRITEs ---- */
+
+bool
+smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t skipped,
+                        uint64_t unseen)
+{
+    int side = arrival->qp->side;
+    bool knows_base = conn->accept_frame && conn->confirm_frame && conn->lgr->base_known[side];
+
+    if (skipped <= unseen || smcr_conn_side_has_moved(&conn->side[!side]))
+        return false;
+    if (!conn->socket && !knows_base)
+        return false;
+    return !smcr_doubt_since(arrival, &conn->side[side].last_positioned_write).kind;
+}
+
+/* Whether a WRITE at `offset` in the RMB can continue the stream into the reader's element, after
+ * at most `absent` missing packets to `qp`. A WRITE at the start of the element may be the first
+ * one of another connection, so it does not count. */
+static bool
+continues_stream(const smcr_conn_side_t *reader, uint32_t offset, uint64_t absent,
+                 const smcr_qp_t *qp)
+{
+    const smcr_stream_t *in = &reader->in;
+
+    if (!in->positions_known || offset <= in->ring.base)
+        return false;
+    uint64_t position = smcr_ring_next_position(&in->ring, in->positioned_end, offset);
+    return position - in->positioned_end <= absent * smcr_qp_mtu(qp);
+}
+
+bool
+smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t offset)
+{
+    enum { ABSENT_MAX = 2 };
+    const smcr_conn_side_t *reader = &conn->side[qp->side];
+    const smcr_conn_side_t *writer = &conn->side[!qp->side];
+    const smcr_point_t *used = &reader->last_confirmed_use;
+    uint64_t absent = smcr_evidence_absent(used, qp, psn);
+
+    /* a writer that has sent no CDC message yet may choose any link of the group */
+    if (!writer->last_cdc_frame && used->qp != qp)
+        return smcr_evidence_joins(used, qp);
+    if (psn <= used->psn) /* an earlier PSN */
+        return used->qp == qp && smcr_point_is_before(&reader->valid_from, qp, psn);
+    if (absent == 0)
+        return true;
+    return absent <= ABSENT_MAX && !smcr_conn_side_has_ended(reader) &&
+           continues_stream(reader, offset, absent, qp);
+}

@@ -1,0 +1,145 @@
+/* Requests that may be missing in the flow to a queue pair, or in the flows of a link group.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "flows.h"
+
+#include "state/model/store.h"
+
+/* ---- flows ---- */
+
+uint64_t
+smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    if (!point->qp || point->qp != qp)
+        return UINT64_MAX;
+    /* the point is before the first captured packet, and the first PSN is not known */
+    if (!point->psn && !qp->traffic.flow.first_announced)
+        return UINT64_MAX;
+    return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn) +
+           (qp->last_late_psn > point->psn && qp->last_late_psn < psn);
+}
+
+smcr_rmb_t *
+smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
+{
+    int owner = !arrival->qp->side;
+
+    return smcr_evidence_absent(&lgr->last_confirm_rkey_at[owner], arrival->qp, arrival->psn)
+               ? NULL : lgr->last_confirmed_rmb[owner];
+}
+
+bool
+smcr_evidence_holds(const smcr_point_t *point)
+{
+    return point->qp &&
+           smcr_evidence_absent(point, point->qp, point->qp->traffic.flow.highest) == 0;
+}
+
+bool
+smcr_evidence_joins(const smcr_point_t *point, const smcr_qp_t *qp)
+{
+    return smcr_evidence_holds(point) &&
+           point->qp->traffic.flow.acked_psn <= point->qp->traffic.flow.highest &&
+           qp->traffic.flow.first_announced && qp->traffic.flow.gaps.count == 0;
+}
+
+uint64_t
+smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
+{
+    uint64_t absent = smcr_evidence_absent(point, qp, psn);
+
+    if (point->qp != qp && smcr_evidence_joins(point, qp))
+        return 0;
+    if (absent == UINT64_MAX)
+        return absent;
+    uint64_t unplaced = (qp->unpositioned - point->unpositioned) & SMCR_POINT_UNPLACED_MASK;
+    return (absent + unplaced) * smcr_qp_mtu(qp);
+}
+
+smcr_when_t
+smcr_evidence_sent(const smcr_arrival_t *arrival)
+{
+    bool fills = arrival->record->order == SMCR_FLOW_IS_LATE &&
+                 arrival->first_sent.frame == arrival->when.frame;
+
+    return fills ? (smcr_when_t){0} : arrival->first_sent;
+}
+
+void
+smcr_evidence_pass_over(const smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+
+    if (!arrival->roce || !smcr_ib_is_write(arrival->roce->opcode))
+        qp->last_late_frame = arrival->when.frame;
+    qp->last_late_psn = MAX(qp->last_late_psn, arrival->psn);
+}
+
+/* Whether one of the ranges was missing at a time between the frames `from` and `to`: the range
+ * begins before `to` and ends after `from`. */
+static bool
+lie_between(const smcr_ranges_t *ranges, uint32_t from, uint32_t to)
+{
+    for (unsigned i = 0; i < ranges->count; i++)
+        if (ranges->list[i].frame_after > from && ranges->list[i].frame_before < to)
+            return true;
+    return false;
+}
+
+bool
+smcr_evidence_flow_misses(const smcr_flow_t *flow, uint32_t from, uint32_t to)
+{
+    bool has_acked_more = flow->acked_psn > flow->highest;
+    bool waits = flow->psn_history.used && flow->expected_psn <= flow->highest;
+
+    if (lie_between(&flow->gaps, from, to))
+        return true;
+    return (has_acked_more && flow->highest_frame < to) || (waits && to == UINT32_MAX);
+}
+
+bool
+smcr_evidence_flow_missed(const smcr_flow_t *flow, uint32_t from, uint32_t to)
+{
+    return smcr_evidence_flow_misses(flow, from, to) || lie_between(&flow->filled_gaps, from, to);
+}
+
+bool
+smcr_evidence_links_missed(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to)
+{
+    const smcr_link_t *link = lgr->newest_link;
+
+    while (link && !smcr_evidence_flow_missed(&link->qp[side].traffic.flow, from, to))
+        link = smcr_link_older(link);
+    return link != NULL;
+}
+
+bool
+smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame)
+{
+    return lgr->state->is_out_of_order || smcr_evidence_links_missed(lgr, 0, 0, frame) ||
+           smcr_evidence_links_missed(lgr, 1, 0, frame);
+}
+
+/* ---- answers ---- */
+
+bool
+smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t *asked)
+{
+    const smcr_qp_t *qp = arrival->qp;
+
+    if (asked->qp != qp)
+        return smcr_evidence_joins(asked, qp);
+    return arrival->psn > asked->psn && smcr_evidence_absent(asked, qp, arrival->psn) == 0;
+}
+
+bool
+smcr_evidence_is_unanswered(const smcr_state_t *state, const smcr_exchange_t *exchange)
+{
+    const uint64_t wait = UINT64_C(5000000000); /* longest wait of Linux, ns (smc_llc.h) */
+
+    return !exchange->response_frame && !exchange->response_unknowable && !exchange->is_optional &&
+           state->last_time > exchange->request_time + wait;
+}
+

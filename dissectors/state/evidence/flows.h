@@ -1,0 +1,27 @@
+/* Requests that may be missing in the flows of a link group, between two frames or after a point.
+ * Only the modules of this room include it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "evidence.h"
+
+/* Whether no request is missing after the point, which is in the flow of another link, and none is
+ * missing in the flow to `qp`. So no packet is missing between the point and the newest packet of
+ * `qp`. */
+bool smcr_evidence_joins(const smcr_point_t *point, const smcr_qp_t *qp);
+
+/* Whether a request of the flow is missing between the frames `from` and `to`. A request that is
+ * acknowledged but not captured counts, if it may be before `to`. So does a request that the
+ * receiver waits for, if `to` is UINT32_MAX: the end of the capture. */
+bool smcr_evidence_flow_misses(const smcr_flow_t *flow, uint32_t from, uint32_t to);
+
+/* Whether a request of the flow was missing at some time between the frames `from` and `to`, even
+ * if the request came later. */
+bool smcr_evidence_flow_missed(const smcr_flow_t *flow, uint32_t from, uint32_t to);
+
+/* Whether a request to the side was missing at some time between the frames `from` and `to` on any
+ * link of the group. Requests that came later count, too. */
+bool smcr_evidence_links_missed(const smcr_lgr_t *lgr, int side, uint32_t from, uint32_t to);

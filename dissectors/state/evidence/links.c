@@ -1,0 +1,171 @@
+/* What the capture proves about links: whether a link may be unknown, and whether its state is
+ * certain.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "flows.h"
+
+#include "state/model/store.h"
+
+/* A time in the capture: from one frame to another. */
+typedef struct {
+    uint32_t from; /* first frame */
+    uint32_t to;   /* frame after the last one; UINT32_MAX: to the end of the capture */
+} period_t;
+
+/* Whether a packet to the queue pair may be missing in the period. A packet whose content is not
+ * known, since it came late or is truncated, counts as missing. */
+static bool
+may_miss(const smcr_qp_t *qp, period_t period)
+{
+    bool has_unknown = qp->last_late_frame && qp->last_late_frame >= period.from;
+
+    return has_unknown ||
+           smcr_evidence_flow_misses(&qp->traffic.flow, period.from, period.to);
+}
+
+/* Whether packets may be missing before the first captured request of the flow: no message has
+ * announced its first PSN. */
+static bool
+may_have_begun_before(const smcr_flow_t *flow)
+{
+    return flow->first && !flow->first_announced;
+}
+
+/* Whether the hosts have agreed on the link, and the capture has none of its packets. */
+static bool
+is_never_seen(const smcr_link_t *link)
+{
+    bool has_qps = link->qp[0].number_known && link->qp[1].number_known;
+
+    return link->state == SMCR_LINK_ANNOUNCED && has_qps && !link->packet_count;
+}
+
+/* Whether a packet to the side of the group may be missing in the period. `first`: a packet before
+ * the first captured request of a flow counts, too. true also if no packet to the side is
+ * captured. */
+static bool
+side_may_miss(const smcr_lgr_t *lgr, int side, period_t period, bool first)
+{
+    bool seen = false;
+
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link)) {
+        const smcr_qp_t *qp = &link->qp[side];
+        if (is_never_seen(link) || may_miss(qp, period))
+            return true;
+        if (first && may_have_begun_before(&qp->traffic.flow))
+            return true;
+        seen |= smcr_evidence_has_packets_to(qp);
+    }
+    return !seen;
+}
+
+bool
+smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
+{
+    const period_t always = {0, UINT32_MAX};
+
+    if (lgr->link_never_confirmed)
+        return false;
+    return !lgr->first_contact_captured || (side_may_miss(lgr, 0, always, false) &&
+                                            side_may_miss(lgr, 1, always, false));
+}
+
+/* Whether the response to CONFIRM LINK may be missing: the receiver of CONFIRM LINK has
+ * acknowledged this request, and no later request of the receiver on the link is captured. */
+static bool
+may_be_confirmed(const smcr_link_t *link)
+{
+    const smcr_flow_t *flow = &link->qp[0].traffic.flow, *other = &link->qp[1].traffic.flow;
+    const smcr_flow_t *asked = flow->highest_frame > other->highest_frame ? flow : other;
+
+    return asked->highest_frame >= link->confirm_frame && asked->acked_psn >= asked->highest &&
+           MIN(flow->highest_frame, other->highest_frame) < link->confirm_frame;
+}
+
+/* Whether a DELETE LINK after `frame` may name this link, although its own link is not known to
+ * belong to the same group. The link number decides. If the number of this link is not known, any
+ * number may name this link. */
+static bool
+may_be_deleted(const smcr_link_t *link, uint32_t frame)
+{
+    const uint32_t *deletions = link->lgr->state->uncertain_deletions;
+    unsigned number = link->number;
+
+    while (!link->has_number && ++number < 256 && deletions[number] <= frame)
+        continue;
+    return (deletions[0] > frame || (number < 256 && deletions[number] > frame)) &&
+           smcr_evidence_may_lack_link(link->lgr);
+}
+
+/* Whether a message that ends the active link may be missing. `used`: last frame in which both
+ * sides had used the link. */
+static bool
+may_have_ended(const smcr_link_t *link, uint32_t used)
+{
+    return link->possible_end_frame >= MAX(used, 1) || may_be_deleted(link, used);
+}
+
+/* Whether the link may be the first one of its group, and its group began before the capture. CLC
+ * confirms the first link, and CLC came after the link's first packets then. */
+static bool
+may_be_first(const smcr_link_t *link)
+{
+    const smcr_lgr_t *lgr = link->lgr;
+    bool can_be_first = link->index == lgr->first_link_index || !link->has_number;
+
+    return can_be_first && !lgr->first_contact_captured;
+}
+
+/* Whether a message to one of both sides of the link's group may be missing, from the frame `from`
+ * to the link's last change of state. `first`: as for side_may_miss(). */
+static bool
+may_miss_change(const smcr_link_t *link, uint32_t from, bool first)
+{
+    const period_t period = {from, link->state_frame ? link->state_frame : UINT32_MAX};
+
+    return side_may_miss(link->lgr, 0, period, first) || side_may_miss(link->lgr, 1, period, first);
+}
+
+/* Whether the state of the link is certain, although no message has confirmed it since the link was
+ * added: no message that confirms or rejects the link can be missing. */
+static bool
+knows_unconfirmed(const smcr_link_t *link)
+{
+    const smcr_lgr_t *lgr = link->lgr;
+    bool is_announced = link->state == SMCR_LINK_ANNOUNCED;
+
+    if (may_be_first(link))
+        return false;
+    if (lgr->link_never_confirmed)
+        return true;
+    if (is_announced && may_be_confirmed(link))
+        return false;
+    return !lgr->state->is_out_of_order && !may_miss_change(link, link->added_frame, true);
+}
+
+bool
+smcr_evidence_knows_link(const smcr_link_t *link)
+{
+    const smcr_flow_t *flow = &link->qp[0].traffic.flow, *other = &link->qp[1].traffic.flow;
+    bool is_active = link->state == SMCR_LINK_ACTIVE;
+    uint32_t used = MIN(flow->highest_frame, other->highest_frame);
+
+    if (is_active && may_have_ended(link, used))
+        return false;
+    if (link->state_uncertain || link->state == SMCR_LINK_ANNOUNCED)
+        return knows_unconfirmed(link);
+    return !is_active || !may_miss_change(link, used, false);
+}
+
+bool
+smcr_evidence_knows_links(const smcr_lgr_t *lgr)
+{
+    const smcr_link_t *link = lgr->newest_link;
+
+    while (link && smcr_evidence_knows_link(link))
+        link = smcr_link_older(link);
+    return !link && !smcr_evidence_may_lack_link(lgr);
+}
+

@@ -1,0 +1,286 @@
+/* What the capture proves about the two sides of a connection: which CDC messages may be missing,
+ * and whether the connection has ended.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "flows.h"
+
+/* Whether the capture has all packets of the link to the side after the frame `since`. true also if
+ * the link has no packets at all. */
+static bool
+has_all_of_link(const smcr_link_t *link, int side, uint32_t since)
+{
+    const smcr_qp_t *qp = &link->qp[side];
+
+    if (!link->packet_count)
+        return true;
+    return qp->number_known && !smcr_evidence_flow_misses(&qp->traffic.flow, since, UINT32_MAX);
+}
+
+/* Whether the first CDC message to the side may be missing. Called if no CDC message to the side is
+ * captured: the peer may choose any link of the group for its first message. true if a request to
+ * the side is missing on a link, or if the first contact of the group is not captured. */
+static bool
+may_miss_first_message(const smcr_conn_t *conn, int side)
+{
+    const smcr_link_t *link = conn->lgr->newest_link;
+
+    while (link && has_all_of_link(link, side, conn->accept_frame))
+        link = smcr_link_older(link);
+    return link || !conn->lgr->first_contact_captured;
+}
+
+/* The frame after which neither side sends a packet of the connection: both have closed it, and the
+ * closing messages of both are acknowledged. UINT32_MAX: this is not known to have happened. */
+static uint32_t
+end_frame(const smcr_conn_t *conn)
+{
+    uint32_t frame = 0;
+
+    for (int side = 0; side < 2; side++) {
+        const smcr_ack_t *const *acked = conn->side[side].close_acked;
+        frame = MAX(frame, acked && *acked ? (*acked)->frame : UINT32_MAX);
+    }
+    return frame;
+}
+
+/* Whether packets of a connection may be missing after its last CDC message to one side, `last`: a
+ * gap begins before the frame `end`, after which the connection has no packets. */
+static bool
+lacks_up_to(const smcr_point_t *last, uint32_t end)
+{
+    const smcr_qp_t *qp = last->qp;
+    const smcr_flow_t *flow = &qp->traffic.flow;
+    const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, last->psn + 1, UINT64_MAX);
+
+    if (gap && gap->frame_before <= end)
+        return true;
+    if (!gap && !smcr_flow_has_last(flow) && flow->highest_frame <= end)
+        return true;
+    return qp->last_late_psn > last->psn && qp->last_late_frame <= end;
+}
+
+/* Whether the capture has all packets of the connection to `side` after the last CDC message to
+ * that side. After a close only packets that come soon can be the connection's. If both sides have
+ * closed, only data that a side has still to send are left: their WRITE shows that they exist. */
+static bool
+has_last_to(const smcr_conn_t *conn, int side)
+{
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
+    const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
+    smcr_psn_t after_close = last->psn + SMCR_EVIDENCE_AFTER_CLOSE;
+    const smcr_conn_side_t *sender = &conn->side[!side];
+    uint32_t end = end_frame(conn);
+
+    if (!flow)
+        return false;
+    if (end != UINT32_MAX && !sender->wrote_after_end && !lacks_up_to(last, end))
+        return true;
+    if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
+        return smcr_evidence_absent(last, last->qp, after_close) == 0;
+    /* Packets that are acknowledged but not captured are missing, too. So are packets for which the
+     * receiver waits after a gap. */
+    return smcr_evidence_holds(last) && smcr_flow_has_last(flow) &&
+           last->qp->last_late_psn <= last->psn;
+}
+
+/* Whether the other side may have sent CDC messages to `side` on another link than that of the
+ * message at `last`, and these messages are missing. */
+static bool
+may_miss_on_other_links(const smcr_conn_t *conn, int side, const smcr_point_t *last)
+{
+    uint32_t last_frame = conn->side[!side].last_cdc_frame;
+    bool has_moved = last->qp->link->state == SMCR_LINK_DELETED;
+
+    if (!last_frame && may_miss_first_message(conn, side))
+        return true;
+    return has_moved && smcr_evidence_links_missed(conn->lgr, side, last_frame, UINT32_MAX);
+}
+
+/* Whether the cursors of CDC messages to `side` say what the sender has written and read: they are
+ * possible, no immediate data replace them, and the token names this connection alone. */
+static bool
+has_usable_cursors(const smcr_conn_t *conn, int side)
+{
+    return !smcr_conn_side_has_invalid_cursor(&conn->side[!side]) && !conn->lgr->immediate &&
+           !conn->side[side].token_shared;
+}
+
+bool
+smcr_evidence_is_current(const smcr_conn_t *conn, int side)
+{
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
+
+    if (!last->qp || may_miss_on_other_links(conn, side, last))
+        return false;
+    if (!has_usable_cursors(conn, side) || conn->side[!side].last_cdc_missing)
+        return false;
+    return smcr_evidence_has_packets_to(last->qp) && has_last_to(conn, side);
+}
+
+/* Whether no request to the queue pair is missing after its first captured request, and the
+ * receiver took in each request when it came. */
+static bool
+is_seamless(const smcr_qp_t *qp)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+
+    return flow->packet_count > 0 && !flow->gaps.count && smcr_flow_has_last(flow) &&
+           !qp->last_late_psn;
+}
+
+/* Whether all links of the group that have packets are seamless in both directions. */
+static bool
+has_seamless_links(const smcr_lgr_t *lgr)
+{
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link)) {
+        bool is_whole = is_seamless(&link->qp[0]) && is_seamless(&link->qp[1]);
+        if (link->packet_count && !is_whole)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the group has a closed connection of which only the direction to the side is known. */
+static bool
+has_ended_half(const smcr_lgr_t *lgr, int side)
+{
+    SMCR_LIST_EACH(const smcr_conn_t *, half, lgr->one_direction_conns) {
+        if (half->side[side].has_token && smcr_conn_side_has_closed(&half->side[!side]))
+            return true;
+    }
+    return false;
+}
+
+bool
+smcr_evidence_has_end(const smcr_conn_t *conn, int side)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    if (conn->side[side].closed_frame || smcr_evidence_is_current(conn, !side))
+        return true;
+    if (!lgr || conn->side[!side].has_token)
+        return false;
+    /* the messages of the side may be listed as another connection of the group */
+    bool may_be_other = lgr->one_direction_conns_forgotten || has_ended_half(lgr, !side);
+    return !may_be_other && has_seamless_links(lgr);
+}
+
+/* Whether the requests to `side` of the link have got no answer since some time, and the side has
+ * sent nothing since then. */
+static bool
+is_silent_side(const smcr_link_t *link, int side)
+{
+    const smcr_flow_t *requests = &link->qp[side].traffic.flow;
+
+    return requests->reverse_count_at_silence == link->qp[!side].traffic.flow.packet_count;
+}
+
+bool
+smcr_evidence_is_silent(const smcr_link_t *link)
+{
+    return link && (is_silent_side(link, 0) || is_silent_side(link, 1));
+}
+
+bool
+smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
+{
+    const smcr_conn_side_t *reader = &conn->side[side];
+    const smcr_link_t *link = reader->link;
+
+    if (!conn->side[0].has_token || !conn->side[1].has_token)
+        return false;
+    /* after an impossible cursor it is not known what the side has read */
+    if (!reader->in.positions_known || smcr_conn_side_has_invalid_cursor(reader))
+        return false;
+    if (!smcr_evidence_is_current(conn, side))
+        return false;
+    return smcr_conn_has_closed(conn) || !link || smcr_evidence_knows_link(link);
+}
+
+/* Whether the PSN of the arriving message disproves that its sequence number belongs to the
+ * connection. `step`: growth of the sequence number since the last message of the sender. `heard`:
+ * point of that message. The number did not grow, or grew by more messages than packets. */
+static bool
+has_foreign_number(const smcr_arrival_t *arrival, const smcr_point_t *heard, int16_t step)
+{
+    if (step <= 0)
+        return true;
+    return heard->qp == arrival->qp && (uint64_t)step > arrival->psn - heard->psn;
+}
+
+/* Whether CLC proves that no other connection of the group has the token of this connection. */
+static bool
+has_unique_token(const smcr_conn_t *conn)
+{
+    return conn->accept_frame && conn->confirm_frame && conn->lgr->unfinished_clc_conns == 0;
+}
+
+bool
+smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_side_t *sender = &conn->side[!qp->side];
+    const smcr_point_t *heard = &conn->side[qp->side].last_cdc_received;
+    bool is_replay = smcr_conn_side_has_moved(sender) || cdc->flags & SMCR_CDC_FLAG_FAILOVER;
+    bool is_final = (cdc->state & (SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT)) != 0;
+    int16_t step = smcr_conn_side_seq_step(sender, cdc->seq);
+    uint64_t absent = smcr_evidence_absent(heard, qp, arrival->psn);
+
+    if (!sender->last_cdc_frame || is_replay)
+        return false;
+    bool is_next = !absent && step == 1;
+    if (smcr_conn_side_has_closed(sender) && !is_final && !is_next)
+        return true;
+    return absent && !has_unique_token(conn) && has_foreign_number(arrival, heard, step);
+}
+
+/* Whether no request of the flow was missing between the frames `since` and `frame`, and no
+ * captured packet of the flow was lost after the capture point in these frames. */
+static bool
+is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
+{
+    return !smcr_evidence_flow_missed(flow, since, frame) &&
+           !smcr_ranges_count(&flow->lost_later, since, frame + 1);
+}
+
+/* Whether the record is a retransmission in `frame` that was lost itself after the capture point. */
+static bool
+is_lost_retransmission(const smcr_record_t *record, uint32_t frame)
+{
+    const smcr_flow_t *flow = &record->link->qp[!record->sender].traffic.flow;
+
+    return record->order == SMCR_FLOW_IS_RETRANSMISSION &&
+           smcr_ranges_count(&flow->lost_later, frame, frame + 1);
+}
+
+/* Whether all packets of the reader that may be on its own link in `frame` are heard. `writer`: side
+ * that has sent the record. `since`: frame in which the record was sent for the first time. */
+static bool
+is_reader_heard(const smcr_record_t *record, int writer, uint32_t since, uint32_t frame)
+{
+    const smcr_conn_side_t *reader = &record->conn->side[!writer];
+    const smcr_link_t *link = reader->link ? reader->link : record->link;
+    bool may_use_any_link = reader->moved_frame != 0;
+
+    if (may_use_any_link && smcr_evidence_links_missed(record->link->lgr, writer, frame, frame))
+        return false;
+    return is_heard(&link->qp[writer].traffic.flow, since, frame);
+}
+
+bool
+smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
+{
+    const smcr_link_t *link = record->link;
+    int writer = record->sender;
+
+    if (!link || writer < 0)
+        return true;
+    bool is_retransmission = record->order == SMCR_FLOW_IS_RETRANSMISSION;
+    uint32_t since = is_retransmission ? record->first_frame : frame;
+    if (is_lost_retransmission(record, frame))
+        return false;
+    return is_heard(&link->qp[writer].traffic.flow, since, frame) &&
+           (!record->conn || is_reader_heard(record, writer, since, frame));
+}
