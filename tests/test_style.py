@@ -24,8 +24,7 @@ TOP_LEVEL = {
 LONGEST_FUNCTION = 40  # lines
 LONGEST_LINE = 100
 
-# Of tests/density. Files that are about to be replaced are left aside.
-LEFT_ASIDE = re.compile(r"dissectors/report/collect/conn_entry\.c")
+# Of tests/density.
 DENSE_SHARE = 0.04  # of functions that may have more than 6 conditions
 MOST_CONDITIONS = 12
 MOST_WITH_FOUR_OPERATORS = 10  # statements; none has more than four
@@ -174,15 +173,9 @@ def test_length_of_lines_of_python():
 
 
 def density(*places):
-    """What tests/density says of files, without those that are left aside."""
+    """What tests/density says of files."""
     command = [sys.executable, TOP / "tests" / "density", "--json", *places]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    return {
-        key: [each for each in value if not LEFT_ASIDE.fullmatch(each[1])]
-        if isinstance(value, list)
-        else value
-        for key, value in found.items()
-    }
+    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def too_dense(found):
@@ -247,7 +240,6 @@ def test_what_is_dense_is_found(limit, tmp_path):
 def test_length_of_functions():
     found = functions(SOURCES)
     assert len(found) > len(SOURCES)
-    found = [each for each in found if not LEFT_ASIDE.fullmatch(each[0])]
     assert [each for each in found if each[2] > LONGEST_FUNCTION] == []
 
 

@@ -72,6 +72,16 @@ token_text(const smcr_conn_side_t *side, wmem_allocator_t *scope)
     return side->has_token ? smcr_figure_hex_text(scope, side->token, 4) : NULL;
 }
 
+/* Whether it is known which end is the client: TCP or CLC shows it; without a TCP connection, the
+ * roles of the link group show it. */
+static bool
+knows_roles(const smcr_conn_t *conn)
+{
+    if (conn->conversation)
+        return !conn->roles_unknown;
+    return smcr_evidence_knows_server(conn->lgr);
+}
+
 static void
 fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
           const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
@@ -81,7 +91,7 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
     fill_endpoint(&entry->client, conn, 0, collection);
     fill_endpoint(&entry->server, conn, 1, collection);
-    if (conn->conversation ? conn->roles_unknown : !smcr_evidence_knows_server(conn->lgr)) {
+    if (!knows_roles(conn)) {
         smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
         const char **name = conn->conversation ? ends.name : ends.address;
         entry->ends = smcr_figure_ends(scope, name[0], name[1]);
@@ -137,6 +147,29 @@ syn_sign_of(const smcr_fallback_t *fallback, const smcr_collect_tcp_facts_t *tcp
     return !of_answer && is_fast ? SMCR_FIGURE_SIGN_FAST_OPEN : of_answer;
 }
 
+/* Whether the reason code of the fallback is known: a complete Decline or the host's kernel reports
+ * it. */
+static bool
+has_code(const smcr_fallback_t *fallback)
+{
+    bool is_declined = fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->code_cut;
+
+    return is_declined || fallback->kind == SMCR_FALLBACK_TOLD;
+}
+
+/* The Decline of the other side, if both sides have sent one; frame 0: they have not, or it is not
+ * known which side caused the fallback (`by`). */
+static smcr_when_t
+crossed_decline(const smcr_collect_conn_stats_t *counted, smcr_figure_role_t by)
+{
+    bool crossed = counted->decline[0].frame && counted->decline[1].frame;
+
+    if (!crossed || !by)
+        return (smcr_when_t){0};
+    return counted->decline[by == SMCR_FIGURE_ROLE_CLIENT];
+}
+
+/* Fills in why the connection fell back to TCP, if it did so. `tcp` may be NULL. */
 static void
 fill_fallback(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
               const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
@@ -145,27 +178,41 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
     const smcr_conn_t *conn = counted->conn;
     const smcr_fallback_t *fallback = &conn->fallback;
     /* without a TCP handshake, Proposal, Accept and Confirm, either side may have sent a Decline */
-    bool knows_roles = smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
+    bool knows_client = smcr_evidence_clc_knows_client(conn) || (tcp && tcp->client_known);
 
     if (!fallback->kind || is_guess(fallback) || entry->handshake_end)
         return;
-    entry->fallback = wmem_new(scope, smcr_entry_conn_fallback_t);
-    smcr_entry_clear(entry->fallback, &smcr_entry_conn_fallback_description);
-    entry->fallback->reason = smcr_show_fallback_reason(scope, fallback);
-    if (fallback->kind == SMCR_FALLBACK_TOLD ||
-        (fallback->kind == SMCR_FALLBACK_DECLINED && !fallback->code_cut))
-        entry->fallback->code = fallback->code;
-    if (knows_roles && !fallback->clc_may_be_missing)
-        entry->fallback->by = fallback_by(fallback);
-    entry->fallback->frame = fallback->kind == SMCR_FALLBACK_TOLD
-                                 ? entry->named_frame
-                                 : smcr_collect_when(collection, fallback->frame);
-    entry->fallback->offered_eids = counted->offered_eids;
+    smcr_entry_conn_fallback_t *filled = wmem_new(scope, smcr_entry_conn_fallback_t);
+    smcr_entry_clear(filled, &smcr_entry_conn_fallback_description);
+    filled->reason = smcr_show_fallback_reason(scope, fallback);
+    if (has_code(fallback))
+        filled->code = fallback->code;
+    if (knows_client && !fallback->clc_may_be_missing)
+        filled->by = fallback_by(fallback);
+    filled->frame = fallback->kind == SMCR_FALLBACK_TOLD
+                        ? entry->named_frame : smcr_collect_when(collection, fallback->frame);
+    filled->offered_eids = counted->offered_eids;
     if (tcp)
-        entry->fallback->syn_sign = syn_sign_of(fallback, tcp);
-    if (counted->decline[0].frame && counted->decline[1].frame && entry->fallback->by)
-        entry->fallback->crossed_frame =
-            counted->decline[entry->fallback->by == SMCR_FIGURE_ROLE_CLIENT];
+        filled->syn_sign = syn_sign_of(fallback, tcp);
+    filled->crossed_frame = crossed_decline(counted, filled->by);
+    entry->fallback = filled;
+}
+
+/* Whether a CLC message of the connection is captured, or a part of one. */
+static bool
+has_clc(const smcr_conn_t *conn)
+{
+    return smcr_evidence_clc_knows_client(conn) || conn->decline_frame || conn->partial_clc[0] ||
+           conn->partial_clc[1];
+}
+
+/* Whether TCP has carried no data but CLC, in both directions. */
+static bool
+has_carried_nothing(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
+{
+    uint64_t clc_bytes = counted->clc_bytes[0] + counted->clc_bytes[1];
+
+    return !tcp->may_lack_bytes && tcp->payload[0] + tcp->payload[1] <= clc_bytes;
 }
 
 /* Whether the connection has certainly stayed on TCP: CLC has not begun, and cannot begin any more.
@@ -173,16 +220,12 @@ fill_fallback(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
 static bool
 stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
-    const smcr_conn_t *conn = counted->conn;
-    bool clc = smcr_evidence_clc_knows_client(conn) || conn->decline_frame ||
-               conn->partial_clc[0] || conn->partial_clc[1];
-
-    if (clc || counted->on_roce || !tcp || !tcp->syn.frame)
+    if (!tcp || !tcp->syn.frame)
         return false;
-    bool over = tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame);
-    const uint64_t *all = tcp->payload, *clc_bytes = counted->clc_bytes;
-    return !conn->option_syn ||
-           (over && !tcp->may_lack_bytes && all[0] + all[1] <= clc_bytes[0] + clc_bytes[1]);
+    if (counted->on_roce || has_clc(counted->conn))
+        return false;
+    return !counted->conn->option_syn ||
+           (smcr_collect_tcp_flows_has_closed(tcp) && has_carried_nothing(counted, tcp));
 }
 
 /* Whether the capture ends before it is certain that the first contact succeeds: CONFIRM LINK has
@@ -200,8 +243,36 @@ may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect
 
     if (!conn->first_contact || last_time == SMCR_FIGURE_UNKNOWN || is_confirmed)
         return false;
-    bool is_over = tcp && (tcp->reset.frame || (tcp->fin[0].frame && tcp->fin[1].frame));
+    bool is_over = tcp && smcr_collect_tcp_flows_has_closed(tcp);
     return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
+}
+
+/* Whether the TCP handshake has not succeeded: a RST answers the SYN, or the SYN is retransmitted
+ * at least twice and gets no answer. */
+static bool
+never_connected(const smcr_collect_tcp_facts_t *tcp)
+{
+    const unsigned syns_at_least = tcp->reset.frame ? 1 : 3;
+
+    return !tcp->is_connected && tcp->syns >= syns_at_least;
+}
+
+/* The outcome of a connection that has not fallen back to TCP, as far as captured. `last_time`: as
+ * for may_yet_be_declined(). */
+static smcr_figure_outcome_t
+outcome_without_fallback(const smcr_collect_conn_stats_t *counted,
+                         const smcr_collect_tcp_facts_t *tcp, uint64_t last_time)
+{
+    if (counted->is_smcd)
+        return SMCR_FIGURE_OUTCOME_SMCD;
+    if (counted->on_roce)
+        return SMCR_FIGURE_OUTCOME_SMCR;
+    if (counted->conn->confirm_frame) {
+        bool may_miss_decline = tcp && tcp->may_lack_bytes;
+        return may_miss_decline || may_yet_be_declined(counted, tcp, last_time)
+                   ? SMCR_FIGURE_OUTCOME_UNKNOWN : SMCR_FIGURE_OUTCOME_SMCR;
+    }
+    return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
 /* The outcome of the connection. If CLC has never begun, the outcome is TCP, and not a fallback.
@@ -210,30 +281,21 @@ static smcr_figure_outcome_t
 outcome_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
            uint64_t last_time)
 {
-    const smcr_conn_t *conn = counted->conn;
+    const smcr_fallback_t *fallback = &counted->conn->fallback;
 
-    if (is_guess(&conn->fallback))
+    if (is_guess(fallback))
         return SMCR_FIGURE_OUTCOME_UNKNOWN;
-    if (tcp && !tcp->is_connected && (tcp->reset.frame ? tcp->syns : tcp->syns > 2))
+    if (tcp && never_connected(tcp))
         return SMCR_FIGURE_OUTCOME_NO_CONNECTION;
-    switch (conn->fallback.kind) {
+    switch (fallback->kind) {
     case SMCR_FALLBACK_NO_OPTION:
     case SMCR_FALLBACK_NO_CLC:
         return SMCR_FIGURE_OUTCOME_TCP;
     case SMCR_FALLBACK_NONE:
-        break;
+        return outcome_without_fallback(counted, tcp, last_time);
     default:
         return SMCR_FIGURE_OUTCOME_FALLBACK;
     }
-    if (counted->is_smcd)
-        return SMCR_FIGURE_OUTCOME_SMCD;
-    if (counted->on_roce)
-        return SMCR_FIGURE_OUTCOME_SMCR;
-    if (conn->confirm_frame) /* a Decline may be missing, or may follow */
-        return (tcp && tcp->may_lack_bytes) || may_yet_be_declined(counted, tcp, last_time)
-                   ? SMCR_FIGURE_OUTCOME_UNKNOWN
-                   : SMCR_FIGURE_OUTCOME_SMCR;
-    return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
 /* ---- the end of the connection ---- */
@@ -251,6 +313,49 @@ close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
     return tcp->may_lack_end ? SMCR_FIGURE_CLOSE_UNKNOWN : SMCR_FIGURE_CLOSE_OPEN;
 }
 
+/* Whether data of the connection may have gone over RDMA, captured or not. */
+static bool
+may_have_left_tcp(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool may_have_begun = conn->confirm_frame || conn->clc_cut;
+
+    return counted->on_roce || (may_have_begun && !conn->fallback.kind);
+}
+
+/* Whether CDC messages that end the connection over RDMA may be missing. `of_tcp`: how TCP
+ * ended. */
+static bool
+may_miss_close(const smcr_conn_t *conn, smcr_figure_close_t of_tcp)
+{
+    const smcr_conn_side_t *side = conn->side;
+    bool is_silent =
+        smcr_evidence_is_silent(side[0].link) || smcr_evidence_is_silent(side[1].link);
+
+    if (of_tcp == SMCR_FIGURE_CLOSE_NORMAL) /* CDC closed before TCP */
+        return true;
+    if (of_tcp == SMCR_FIGURE_CLOSE_OPEN && is_silent) /* a RST may be missing, too */
+        return true;
+    return !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1);
+}
+
+/* How a connection ended whose two sides have neither aborted nor both closed over RDMA. */
+static smcr_figure_close_t
+close_without_cdc(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+                  smcr_figure_outcome_t outcome)
+{
+    const smcr_conn_t *conn = counted->conn;
+    smcr_figure_close_t of_tcp = close_of_tcp(tcp);
+    bool is_open_on_tcp = of_tcp == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
+    bool may_miss_clc = tcp && tcp->may_lack_bytes && !conn->fallback.kind;
+
+    if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && (is_open_on_tcp || may_miss_clc))
+        return SMCR_FIGURE_CLOSE_UNKNOWN;
+    if (may_have_left_tcp(counted) && (is_open_on_tcp || may_miss_close(conn, of_tcp)))
+        return SMCR_FIGURE_CLOSE_UNKNOWN;
+    return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : of_tcp;
+}
+
 /* How the connection ended. Both hosts first close SMC-R with CDC messages, and then close TCP. So
  * if CDC messages of a connection over RDMA may be missing, the end of TCP does not show whether
  * the connection was aborted. */
@@ -258,28 +363,13 @@ static smcr_figure_close_t
 close_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
          smcr_figure_outcome_t outcome)
 {
-    const smcr_conn_t *conn = counted->conn;
-    const smcr_conn_side_t *side = conn->side;
-    smcr_figure_close_t below = close_of_tcp(tcp);
-    /* data of the connection may have gone over RDMA, captured or not */
-    bool left_tcp =
-        counted->on_roce || ((conn->confirm_frame || conn->clc_cut) && !conn->fallback.kind);
+    const smcr_conn_side_t *side = counted->conn->side;
 
     if (side[0].abort_frame || side[1].abort_frame)
         return SMCR_FIGURE_CLOSE_ABORT;
     if (side[0].closed_frame && side[1].closed_frame)
         return SMCR_FIGURE_CLOSE_NORMAL;
-    bool open = below == SMCR_FIGURE_CLOSE_OPEN && !counted->on_roce;
-    if (outcome == SMCR_FIGURE_OUTCOME_UNKNOWN && /* CLC may be missing */
-        (open || (tcp && tcp->may_lack_bytes && !conn->fallback.kind)))
-        return SMCR_FIGURE_CLOSE_UNKNOWN;
-    bool silent = smcr_evidence_is_silent(side[0].link) || smcr_evidence_is_silent(side[1].link);
-    bool lacks = below == SMCR_FIGURE_CLOSE_NORMAL || /* CDC closed before TCP */
-                 (below == SMCR_FIGURE_CLOSE_OPEN && silent) || /* a RST may be missing */
-                 !smcr_evidence_has_end(conn, 0) || !smcr_evidence_has_end(conn, 1);
-    if (left_tcp && (open || lacks))
-        return SMCR_FIGURE_CLOSE_UNKNOWN;
-    return counted->on_roce && !tcp ? SMCR_FIGURE_CLOSE_OPEN : below;
+    return close_without_cdc(counted, tcp, outcome);
 }
 
 /* ---- bytes and messages of the connection ---- */
@@ -368,6 +458,76 @@ fill_announced_bytes(smcr_entry_conn_direction_t *entry,
     entry->bytes = announced;
 }
 
+/* Whether the number of bytes that the captured WRITEs of the direction carry is not known. */
+static bool
+has_unknown_bytes(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    const smcr_collect_direction_t *direction = &counted->direction[sender];
+
+    /* after a move, WRITEs without a position may be retransmissions of counted bytes */
+    return direction->bytes.has_unpositioned && counted->conn->side[sender].moved_frame;
+}
+
+/* Whether the number of WRITEs of the direction is not known: no WRITE is recognised, or the WRITEs
+ * may be of another connection with the same RMB. */
+static bool
+has_unknown_writes(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    const smcr_conn_t *conn = counted->conn;
+    const smcr_conn_side_t *receiver = &conn->side[!sender];
+    bool has_no_writes = !counted->direction[sender].figures.writes;
+
+    if (has_no_writes && (!receiver->rmb || receiver->in.announced))
+        return true;
+    return conn->lgr && conn->lgr->clocks_differ;
+}
+
+/* Whether packets with data may be missing after the sender's last captured CDC message. */
+static bool
+may_miss_last_bytes(const smcr_conn_t *conn, int sender)
+{
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[!sender]);
+
+    if (!smcr_conn_side_has_ended(&conn->side[sender]))
+        return !smcr_evidence_holds(last);
+    return smcr_evidence_absent(last, last->qp, last->psn + SMCR_EVIDENCE_AFTER_CLOSE) != 0;
+}
+
+/* Whether packets with data may be missing that no cursor shows: the positions of the stream are
+ * not known, and packets are missing; or the cursors are impossible. */
+static bool
+may_miss_uncounted_bytes(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    const smcr_conn_t *conn = counted->conn;
+    const smcr_timeline_t *timeline = &counted->times.timeline;
+    const smcr_conn_side_t *receiver = &conn->side[!sender];
+    bool has_gap = timeline->is_late || timeline->writer[sender].gap_noticed.frame;
+    bool has_odd_cursor = smcr_conn_side_has_invalid_cursor(&conn->side[sender]);
+
+    if (!receiver->in.positions_known && has_gap)
+        return true;
+    if (counted->direction[sender].has_unowned_writes && !receiver->announced_at.qp)
+        return true;
+    return has_odd_cursor && smcr_evidence_lacks_before(conn->lgr, UINT32_MAX);
+}
+
+/* Whether the captured WRITEs of the direction are perhaps only a part of its bytes. `is_part`: the
+ * last messages of the connection may be missing. */
+static bool
+may_lack_bytes(const smcr_collect_conn_stats_t *counted, bool is_part, int sender)
+{
+    const smcr_conn_t *conn = counted->conn;
+    uint64_t announced = conn->side[!sender].in.announced;
+
+    if (announced > counted->direction[sender].figures.bytes)
+        return true;
+    if (is_part && !smcr_conn_side_has_ended(&conn->side[sender]))
+        return true;
+    return may_miss_uncounted_bytes(counted, sender) || may_miss_last_bytes(conn, sender);
+}
+
+/* Fills in a direction of a connection over RDMA. `is_part`: the last messages of the connection
+ * may be missing. */
 static void
 fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                bool is_part, int sender)
@@ -376,74 +536,66 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
         smcr_entry_forget(entry, &smcr_entry_conn_direction_description);
         return;
     }
-    const smcr_collect_direction_t *direction = &counted->direction[sender];
-    const smcr_timeline_t *timeline = &counted->times.timeline;
-    const smcr_conn_side_t *side = counted->conn->side;
-    const smcr_stream_t *in = &side[!sender].in;
     smcr_cost_t cost = smcr_cost_of_direction(counted->conn, !sender);
     bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !is_part;
+    bool knows_positions = counted->conn->side[!sender].in.positions_known;
 
-    *entry = direction->figures;
-    /* no WRITE of the direction is recognised, so the numbers of WRITEs and bytes are not known */
-    if (!entry->writes && (!side[!sender].rmb || in->announced))
+    *entry = counted->direction[sender].figures;
+    if (has_unknown_writes(counted, sender))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
-    /* the WRITEs may be of another connection with the same RMB */
-    if (counted->conn->lgr && counted->conn->lgr->clocks_differ)
-        entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
-    /* after a move, WRITEs without a position may be retransmissions of counted bytes */
-    if (direction->bytes.has_unpositioned && side[sender].moved_frame)
+    if (has_unknown_bytes(counted, sender))
         entry->bytes = SMCR_FIGURE_UNKNOWN;
-    bool has_ended = smcr_conn_side_has_ended(&side[sender]);
-    const smcr_point_t *last = smcr_evidence_last_to(&side[!sender]);
-    bool lacks = in->announced > direction->figures.bytes || (is_part && !has_ended) ||
-                 (!in->positions_known &&
-                  (timeline->is_late || timeline->writer[sender].gap_noticed.frame)) ||
-                 (direction->has_unowned_writes && !side[!sender].announced_at.qp) ||
-                 (smcr_conn_side_has_invalid_cursor(&side[sender]) &&
-                  smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX)) ||
-                 (has_ended ? smcr_evidence_absent(last, last->qp,
-                                        last->psn + SMCR_EVIDENCE_AFTER_CLOSE) != 0
-                            : !smcr_evidence_holds(last));
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
-        entry->lacks_bytes = smcr_figure_truth(lacks);
+        entry->lacks_bytes = smcr_figure_truth(may_lack_bytes(counted, is_part, sender));
     fill_announced_bytes(entry, counted, sender);
     smcr_collect_times_fill(&counted->times, sender, entry);
-    if (!in->positions_known && !entry->window_full_count) /* nor is a full window */
+    if (!knows_positions && !entry->window_full_count) /* nor is a full window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
 }
 
+/* Index of the role's direction in the facts of TCP. `role`: 0 client, 1 server. */
+static unsigned
+tcp_way(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp, unsigned role)
+{
+    bool client_is_up =
+        tcp->client_known ? tcp->client_is_up : tcp->up_port == conn->port[0];
+
+    return client_is_up ? role : !role;
+}
+
+/* Whether CLC bytes may be counted as data: a CLC message is truncated or out of order, or the
+ * roles are not known. */
+static bool
+may_mix_clc(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
+{
+    bool may_miss_clc = conn->fallback.clc_may_be_missing && tcp->client_known;
+
+    return conn->roles_unknown || conn->clc_cut || may_miss_clc;
+}
+
 /* Fills in a direction of a connection over TCP. `role`: role of the sender, 0 client, 1 server.
- * `may_go_elsewhere`: the end of the handshake may be missing. Then data may go over RDMA, and no
- * figure is known. */
+ * `tcp` may be NULL. `may_go_elsewhere`: the end of the handshake may be missing. Then data may go
+ * over RDMA, and no figure is known. */
 static void
 fill_tcp_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats_t *counted,
                    const smcr_collect_tcp_facts_t *tcp, unsigned role, bool may_go_elsewhere)
 {
     const smcr_conn_t *conn = counted->conn;
-    bool client_is_up =
-        tcp && (tcp->client_known ? tcp->client_is_up : tcp->up_port == counted->conn->port[0]);
-    unsigned way = client_is_up ? role : !role;
-    uint64_t payload = tcp ? tcp->payload[way] : 0;
     uint64_t clc = counted->clc_bytes[role];
-    uint64_t bytes = payload > clc ? payload - clc : 0;
-
-    /* CLC bytes may be counted as data: a CLC message is truncated or out of order, or the roles
-     * are not known */
-    bool mixed = conn->roles_unknown || conn->clc_cut ||
-                 (conn->fallback.clc_may_be_missing && tcp && tcp->client_known);
 
     if (may_go_elsewhere) {
         smcr_entry_forget(entry, &smcr_entry_conn_direction_description);
         return;
     }
     *entry = (smcr_entry_conn_direction_t){.bytes = SMCR_FIGURE_UNKNOWN};
-    if (tcp && !counted->is_smcd && !mixed) {
-        entry->bytes = bytes;
-        entry->lacks_bytes = smcr_figure_truth(tcp->may_lack_bytes_of[way]);
-    }
     entry->unreported_bytes = entry->unannounced_bytes = SMCR_FIGURE_UNKNOWN;
+    if (!tcp || counted->is_smcd || may_mix_clc(conn, tcp))
+        return;
+    unsigned way = tcp_way(conn, tcp, role);
+    entry->bytes = tcp->payload[way] > clc ? tcp->payload[way] - clc : 0;
+    entry->lacks_bytes = smcr_figure_truth(tcp->may_lack_bytes_of[way]);
 }
 
 /* Returns the duration of one step of the setup, nanoseconds: from the time `*from` to the packet
@@ -470,19 +622,35 @@ may_lack_step(const smcr_collect_conn_stats_t *counted)
            smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
 }
 
+/* Whether the first contact of the connection has not succeeded as far as captured: its last LLC
+ * request has no response, and the link carries no data. */
+static bool
+is_contact_open(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_exchange_t *last = counted->contact.last_request;
+
+    return !counted->on_roce && last && !last->response_frame;
+}
+
+/* Whether only one direction of the connection is captured on RoCE, or none. */
+static bool
+misses_direction(const smcr_collect_conn_stats_t *counted)
+{
+    return !is_captured(counted, 0) || !is_captured(counted, 1);
+}
+
 /* The packet from which on the connection could carry data; frame 0: not known. */
 static smcr_when_t
 ready(const smcr_collect_conn_stats_t *counted)
 {
-    const smcr_collect_contact_t *contact = &counted->contact;
+    const smcr_conn_t *conn = counted->conn;
+    bool uses_old_link = conn->accept_frame && !conn->first_contact;
 
-    if (counted->conn->accept_frame && !counted->conn->first_contact)
-        return contact->ready;
-    bool lacks =
-        may_lack_step(counted) || !is_captured(counted, 0) || !is_captured(counted, 1);
-    bool is_open =
-        !counted->on_roce && contact->last_request && !contact->last_request->response_frame;
-    return lacks || is_open ? (smcr_when_t){0} : contact->ready;
+    if (uses_old_link)
+        return counted->contact.ready;
+    if (may_lack_step(counted) || misses_direction(counted) || is_contact_open(counted))
+        return (smcr_when_t){0};
+    return counted->contact.ready;
 }
 
 /* Whether the capture proves that the LLC request got no response in time. The capture continues
@@ -500,18 +668,28 @@ is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *r
            smcr_evidence_is_unanswered(state, request);
 }
 
-/* Text that names the LLC request of the longest step of the first contact; NULL: not known, since
- * an LLC message may be missing. */
+/* The LLC request of the longest step of the first contact; NULL: not known, since an LLC message
+ * may be missing. */
+static const smcr_exchange_t *
+longest_step_request(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_exchange_t *longest = counted->contact.longest_step_request;
+
+    if (!longest || may_lack_step(counted))
+        return NULL;
+    if (counted->on_roce && misses_direction(counted))
+        return NULL;
+    return longest->response_frame || is_unanswered(counted, longest) ? longest : NULL;
+}
+
+/* Text that names the longest step of the first contact; NULL: not known. */
 static const char *
 longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
 {
     const smcr_collect_contact_t *contact = &counted->contact;
-    const smcr_exchange_t *longest = contact->longest_step_request;
-    bool one_way = counted->on_roce && (!is_captured(counted, 0) || !is_captured(counted, 1));
+    const smcr_exchange_t *longest = longest_step_request(counted);
 
-    if (!longest || one_way || may_lack_step(counted))
-        return NULL;
-    if (!longest->response_frame && !is_unanswered(counted, longest))
+    if (!longest)
         return NULL;
     return wmem_strdup_printf(
         scope, "%s%s on link %u%s", contact->longest_step_after_response ? "the step after " : "",
@@ -592,42 +770,81 @@ draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span
     smcr_collect_times_each_piece(&counted->times, side, span, &pieces);
 }
 
-/* Fills in how the time of both directions is divided. `is_part`: the last messages may be missing.
- * If packets are missing, the entry has lower and upper bounds. */
-static void
-fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
-          const smcr_collect_tcp_facts_t *tcp, bool is_part, wmem_allocator_t *scope)
+/* The time that is divided, up to the last frame of the connection. `is_part`: the last messages
+ * may be missing. */
+static smcr_collect_span_t
+span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+        const smcr_collect_tcp_facts_t *tcp, bool is_part)
 {
     smcr_when_t can_carry = ready(counted);
-    smcr_collect_span_t span = {
-        .first = entry->first_frame.time,
+
+    return (smcr_collect_span_t){
         .last = entry->last_frame.time,
         .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
         .missing = missing_of(counted->conn, is_part),
     };
+}
+
+/* Sets since when the buffers of both directions were full before the first captured frame. The
+ * connection, and the time that is divided, begins then at the latest. */
+static void
+begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
+           const smcr_collect_conn_stats_t *counted)
+{
+    for (int writer = 0; writer < 2; writer++) {
+        smcr_when_t since = smcr_collect_times_full_since(&counted->times, counted->conn, writer);
+        span->full_since[writer] = since;
+        entry->first_frame = smcr_figure_when_earlier(entry->first_frame, since);
+    }
+    span->first = entry->first_frame.time;
+}
+
+/* Fills in how the time of both directions is divided. If packets are missing, the entry has lower
+ * and upper bounds. */
+static void
+fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
+          smcr_collect_span_t *span, wmem_allocator_t *scope)
+{
     int client = smcr_lgr_client_side(counted->conn->lgr);
+    smcr_entry_conn_direction_t *const directions[] = {&entry->client_to_server,
+                                                       &entry->server_to_client};
 
     if (!is_time_known(counted))
         return;
-    for (int writer = 0; writer < 2; writer++) {
-        smcr_when_t since = smcr_collect_times_full_since(&counted->times, counted->conn, writer);
-        span.full_since[writer] = since;
-        entry->first_frame = smcr_figure_when_earlier(entry->first_frame, since);
-    }
-    span.first = entry->first_frame.time;
+    begin_span(span, entry, counted);
     for (int role = 0; role < 2; role++) {
+        int writer = role ? !client : client;
         smcr_timeline_direction_t direction;
-        if (!smcr_collect_times_find(&counted->times, role ? !client : client, &span, &direction))
+        if (!smcr_collect_times_find(&counted->times, writer, span, &direction))
             return;
-        *(role ? &entry->server_to_client.time : &entry->client_to_server.time) =
-            smcr_collect_times_entry(&counted->times, &span, &direction, scope);
-        smcr_collect_times_add_waits(
-            entry, smcr_figure_role(role), &direction, scope);
+        directions[role]->time = smcr_collect_times_entry(&counted->times, span, &direction, scope);
+        smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
         if (counted->pictures)
-            draw_lanes(counted, role ? !client : client, &span);
+            draw_lanes(counted, writer, span);
     }
+}
+
+/* Fills in the two directions of a connection over RDMA. */
+static void
+fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
+                     const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
+                     wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+    int client = smcr_lgr_client_side(conn->lgr);
+    uint32_t size = conn->side[client].size, server_size = conn->side[!client].size;
+    ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, gaps);
+    smcr_collect_span_t span = span_of(entry, counted, tcp, ending.is_part_in_time);
+
+    entry->buffer_bytes.client = size ? size : SMCR_FIGURE_UNKNOWN;
+    entry->buffer_bytes.server = server_size ? server_size : SMCR_FIGURE_UNKNOWN;
+    fill_direction(&entry->client_to_server, counted, ending.is_part, client);
+    fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
+    fill_time(entry, counted, &span, scope);
+    if (!smcr_evidence_lacks_before(conn->lgr, UINT32_MAX))
+        entry->end = smcr_collect_times_end(&counted->times, conn, scope);
 }
 
 static void
@@ -635,46 +852,101 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *count
                 const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
                 wmem_allocator_t *scope)
 {
-    int client = smcr_lgr_client_side(counted->conn->lgr);
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
     if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR) {
-        const smcr_conn_side_t *side = counted->conn->side;
-        ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, gaps);
-        entry->buffer_bytes.client = side[client].size ? side[client].size : SMCR_FIGURE_UNKNOWN;
-        entry->buffer_bytes.server = side[!client].size ? side[!client].size : SMCR_FIGURE_UNKNOWN;
-        fill_direction(&entry->client_to_server, counted, ending.is_part, client);
-        fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
-        fill_time(entry, counted, tcp, ending.is_part_in_time, scope);
-        if (!smcr_evidence_lacks_before(counted->conn->lgr, UINT32_MAX))
-            entry->end = smcr_collect_times_end(&counted->times, counted->conn, scope);
+        fill_rdma_directions(entry, counted, tcp, gaps, scope);
         return;
     }
     fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);
     fill_tcp_direction(&entry->server_to_client, counted, tcp, 1, is_unknown);
 }
 
+/* Whether the connection has messages that come only after a SYN: CLC, or CLC of the group's first
+ * contact. */
+static bool
+has_later_messages(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_lgr_t *lgr = counted->conn->lgr;
+    bool has_clc_messages =
+        counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame;
+
+    return has_clc_messages || (lgr && lgr->first_contact_captured);
+}
+
+/* Fills in when the connection began and ended as far as captured. */
 static void
-fill_times(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+fill_frames(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+            const smcr_collect_tcp_facts_t *tcp)
+{
+    entry->first_frame = counted->first;
+    entry->last_frame = counted->last;
+    if (tcp) {
+        entry->first_frame = smcr_figure_when_earlier(counted->first, tcp->first);
+        if (tcp->last.frame > counted->last.frame)
+            entry->last_frame = tcp->last;
+    }
+    if (tcp && tcp->syn.frame)
+        entry->began_before = SMCR_FIGURE_NO;
+    else if (!has_later_messages(counted)) /* otherwise only the SYN may be missing */
+        entry->began_before = SMCR_FIGURE_YES;
+}
+
+/* Fills in how the connection ended, and whether it goes on after the capture. */
+static void
+fill_close(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
            const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps)
 {
-    bool has_syn = tcp && tcp->syn.frame;
-    bool later = counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame ||
-                 (counted->conn->lgr && counted->conn->lgr->first_contact_captured);
-
-    entry->first_frame =
-        tcp ? smcr_figure_when_earlier(counted->first, tcp->first) : counted->first;
-    entry->last_frame = tcp && tcp->last.frame > counted->last.frame ? tcp->last : counted->last;
-    if (has_syn || !later) /* otherwise only the SYN may be missing */
-        entry->began_before = has_syn ? SMCR_FIGURE_NO : SMCR_FIGURE_YES;
-    entry->close = close_of(counted, tcp, entry->outcome);
+    smcr_figure_close_t of_tcp = close_of_tcp(tcp);
     bool may_lack_end = smcr_collect_gaps_begin(gaps, entry->last_frame.frame) != UINT32_MAX;
+
+    entry->close = close_of(counted, tcp, entry->outcome);
     if (entry->close == SMCR_FIGURE_CLOSE_OPEN && may_lack_end)
         entry->close = SMCR_FIGURE_CLOSE_UNKNOWN; /* the close may be missing, too */
-    smcr_figure_close_t close = entry->close ? entry->close : close_of_tcp(tcp);
-    bool may_have_ended = close == SMCR_FIGURE_CLOSE_OPEN && !entry->close; /* over RDMA */
-    if (close != SMCR_FIGURE_CLOSE_UNKNOWN && !may_have_ended)
-        entry->goes_on = smcr_figure_truth(close == SMCR_FIGURE_CLOSE_OPEN);
+    if (entry->close != SMCR_FIGURE_CLOSE_UNKNOWN)
+        entry->goes_on = smcr_figure_truth(entry->close == SMCR_FIGURE_CLOSE_OPEN);
+    else if (of_tcp == SMCR_FIGURE_CLOSE_NORMAL || of_tcp == SMCR_FIGURE_CLOSE_RESET)
+        entry->goes_on = SMCR_FIGURE_NO; /* an open TCP connection may have ended over RDMA */
+}
+
+/* The version of SMC-R that the connection uses. */
+static smcr_figure_version_t
+version_of(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool only_reported = !counted->version && conn->socket && conn->lgr;
+
+    return smcr_figure_version_of(only_reported ? conn->lgr->version : counted->version,
+                                  smcr_lgr_release(conn->lgr));
+}
+
+/* Fills in which host's kernel has reported the connection's socket, and in which frame. */
+static void
+fill_reporter(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_allocator_t *scope)
+{
+    address addr;
+
+    if (!conn->socket)
+        return;
+    smcr_endpoint_of_gid(conn->socket->reported.address[SMCR_TOLD_OWN], &addr);
+    entry->named_by = address_to_str(scope, &addr);
+    entry->named_frame = conn->socket->first;
+}
+
+/* Fills in the link group of the connection, and the links that it has used. */
+static void
+fill_links(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+           wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    if (conn->lgr && !conn->fallback.kind)
+        entry->link_group = smcr_collect_lgr_number(conn->lgr);
+    for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
+        smcr_entry_conn_link_t *used = SMCR_FIGURE_ADD(conn_link, &entry->links, scope);
+        used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
+        used->from_frame = use->from;
+    }
 }
 
 void
@@ -688,16 +960,9 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     entry->stream = conn->index;
     counted->pictures = collection->series ? smcr_series_conn(collection->series, conn) : NULL;
     fill_ends(entry, conn, tcp, collection, scope);
-    if (conn->socket) {
-        address addr;
-        smcr_endpoint_of_gid(conn->socket->reported.address[SMCR_TOLD_OWN], &addr);
-        entry->named_by = address_to_str(scope, &addr);
-        entry->named_frame = conn->socket->first;
-    }
+    fill_reporter(entry, conn, scope);
     if (!counted->is_smcd)
-        entry->version = smcr_figure_version_of(
-            counted->version || !conn->socket || !conn->lgr ? counted->version : conn->lgr->version,
-            smcr_lgr_release(conn->lgr));
+        entry->version = version_of(counted);
     entry->handshake_end = smcr_collect_handshake_end(
         counted, tcp, smcr_collect_when(collection, conn->fallback.frame), scope);
     entry->outcome = entry->handshake_end
@@ -706,14 +971,9 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     fill_fallback(entry, counted, tcp, collection, scope);
     if (tcp)
         entry->reset_by = tcp->reset_by;
-    if (conn->lgr && !conn->fallback.kind)
-        entry->link_group = smcr_collect_lgr_number(conn->lgr);
-    for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
-        smcr_entry_conn_link_t *used = SMCR_FIGURE_ADD(conn_link, &entry->links, scope);
-        used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
-        used->from_frame = use->from;
-    }
-    fill_times(entry, counted, tcp, &collection->gaps);
+    fill_links(entry, counted, scope);
+    fill_frames(entry, counted, tcp);
+    fill_close(entry, counted, tcp, &collection->gaps);
     fill_setup(entry, counted, tcp, scope);
     fill_directions(entry, counted, tcp, &collection->gaps, scope);
 }

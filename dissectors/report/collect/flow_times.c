@@ -105,6 +105,19 @@ was_outstanding(const smcr_collect_flow_times_t *times, const smcr_record_t *rec
            !times->is_refused;
 }
 
+/* Counts a retransmission of the lowest packet that is not acknowledged. Its second retransmission
+ * proves the silence. `is_first`: the silence begins. */
+static void
+count_attempt(smcr_collect_silence_t *silence, bool is_first, smcr_when_t when, uint32_t psn)
+{
+    if (is_first || silence->lowest != psn)
+        silence->attempts = 0;
+    silence->lowest = psn;
+    silence->attempts++;
+    if (silence->attempts == 2 && !silence->proven_frame)
+        silence->proven_frame = when.frame;
+}
+
 /* Begins the silence, or extends it, with the retransmission of the packet `psn` at `when`. */
 static void
 extend_silence(smcr_collect_silence_t *silence, smcr_when_t begin, smcr_when_t when, uint32_t psn)
@@ -117,36 +130,44 @@ extend_silence(smcr_collect_silence_t *silence, smcr_when_t begin, smcr_when_t w
         silence->first_repeated = when;
     silence->time.end = when;
     silence->repeated++;
-    if (!is_first && smcr_psn_distance(silence->lowest, psn) > 0)
-        return;
-    if (is_first || silence->lowest != psn)
-        silence->attempts = 0;
-    silence->lowest = psn;
-    silence->attempts++;
-    if (silence->attempts == 2 && !silence->proven_frame)
-        silence->proven_frame = when.frame;
+    if (is_first || smcr_psn_distance(silence->lowest, psn) <= 0)
+        count_attempt(silence, is_first, when, psn);
+}
+
+/* Whether a request with the PSN of the packet, or a later one, was sent after the peer's last
+ * packet. */
+static bool
+was_asked_since(const smcr_collect_flow_times_t *times, uint32_t psn)
+{
+    return times->asked.frame && smcr_psn_distance(psn, times->highest) >= 0;
+}
+
+/* Whether the sender is silent, or was silent for more than PAUSE before `when`. */
+static bool
+has_paused(const smcr_collect_flow_times_t *times, smcr_when_t when)
+{
+    smcr_when_t before = times->asked.frame ? times->last : times->heard;
+
+    return times->silent.time.end.frame || when.time > before.time + PAUSE;
 }
 
 /* Takes a retransmission: begins a silence, or extends it. The retransmission shows that the peer
  * is silent under three conditions:
  * 1. the sender does not wait because of an RNR NAK;
  * 2. the packet was unanswered when the peer sent its last packet (was_outstanding()), or a request
- *    with the same PSN or a later PSN was sent after the peer's last packet;
- * 3. the retransmission comes after a pause of more than PAUSE, or the silence has begun before. */
+ *    with the same PSN or a later PSN was sent after the peer's last packet (was_asked_since());
+ * 3. the retransmission comes after a pause, or the silence has begun before (has_paused()). */
 static void
 take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
     bool is_old = was_outstanding(times, packet->record);
-    bool goes_back = times->asked.frame &&
-                     smcr_psn_distance(packet->roce->psn, times->highest) >= 0;
-    smcr_when_t begin = is_old || !times->asked.frame ? times->heard : times->asked;
-    smcr_when_t before = times->asked.frame ? times->last : times->heard;
-    bool is_late = when.time > before.time + PAUSE;
+    bool proves = is_old || was_asked_since(times, packet->roce->psn);
 
     if (!times->heard.frame || times->rnr.frame)
         return;
-    if (!(is_old || goes_back) || !(is_late || times->silent.time.end.frame))
+    if (!proves || !has_paused(times, when))
         return;
+    smcr_when_t begin = is_old || !times->asked.frame ? times->heard : times->asked;
     extend_silence(&times->silent, begin, when, packet->roce->psn);
 }
 

@@ -34,25 +34,34 @@ typedef struct {
                                  both, TCP and RoCE */
 } pairing_t;
 
-/* Whether the connection is known from RoCE alone, and began in the capture: the first captured CDC
- * message of each direction has the number 1. If TCP and RoCE have times of two clocks, or if the
- * capture is in disorder, the order of packets does not show what belongs together. */
+/* Whether the first captured CDC message of each direction has the number 1. A direction without
+ * CDC messages does not count, but one of both has to have some. */
 static bool
-is_roce_half(const smcr_collect_conn_stats_t *counted)
+has_begin(const smcr_collect_conn_stats_t *counted)
 {
-    const smcr_conn_t *conn = counted->conn;
-    bool has_begin = false;
+    bool has_messages = false;
 
-    if (conn->conversation || !counted->on_roce || !conn->lgr)
-        return false;
     for (unsigned side = 0; side < 2; side++) {
         const smcr_collect_direction_t *direction = &counted->direction[side];
         if (direction->figures.cdc && direction->first_cdc_seq != 1)
             return false;
-        has_begin |= direction->figures.cdc != 0;
+        has_messages |= direction->figures.cdc != 0;
     }
+    return has_messages;
+}
+
+/* Whether the connection is known from RoCE alone, and began in the capture (has_begin()). If TCP
+ * and RoCE have times of two clocks, or if the capture is in disorder, the order of packets does
+ * not show what belongs together. */
+static bool
+is_roce_half(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    if (conn->conversation || !counted->on_roce || !conn->lgr)
+        return false;
     bool has_order = !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
-    return has_begin && has_order && smcr_evidence_knows_server(conn->lgr);
+    return has_begin(counted) && has_order && smcr_evidence_knows_server(conn->lgr);
 }
 
 /* Returns the last CLC message; frame 0: none is captured. */
@@ -127,28 +136,45 @@ contradict(const smcr_conn_t *one, const smcr_conn_t *other)
     return false;
 }
 
-/* Whether the two may be one connection. CLC names the link group, or is truncated before the name
- * and there is only one group. The first data comes after CLC and before TCP ends. The last packet
- * does not come long after TCP ends. */
+/* Whether CLC names the link group of the half that is known from RoCE, or is truncated before the
+ * name and there is only one group. The two halves do not contradict each other. */
+static bool
+may_share_group(const pairing_t *pairing, const smcr_conn_t *roce, const smcr_conn_t *clc)
+{
+    if (!clc->lgr)
+        return clc->clc_cut && pairing->only_group != NULL;
+    return clc->lgr == roce->lgr && !contradict(roce, clc);
+}
+
+/* Whether the half that is known from RoCE lies in the time of the TCP connection: it begins before
+ * TCP ends, and does not end long after. */
+static bool
+lies_within(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
+{
+    smcr_when_t end = end_of_tcp(tcp);
+
+    if (!end.frame)
+        return true;
+    return roce->first.frame < end.frame && roce->last.time <= end.time + CLOSE_TOGETHER;
+}
+
+/* Whether the two may be one connection: they may share a link group (may_share_group()), the first
+ * data comes after CLC, and the times agree (lies_within(), end_apart()). In a group with a
+ * connection that is known from both, TCP and RoCE, nothing is paired. */
 static bool
 may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
            const smcr_collect_conn_stats_t *clc)
 {
     const smcr_collect_tcp_facts_t *tcp =
         smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream);
-    const smcr_lgr_t *lgr = clc->conn->lgr;
-    bool is_same_group =
-        lgr ? lgr == roce->conn->lgr : clc->conn->clc_cut && pairing->only_group != NULL;
 
-    if (!tcp || !is_same_group || wmem_map_contains(pairing->whole_groups, roce->conn->lgr))
+    if (!tcp || wmem_map_contains(pairing->whole_groups, roce->conn->lgr))
         return false;
-    if (lgr && contradict(roce->conn, clc->conn))
+    if (!may_share_group(pairing, roce->conn, clc->conn))
         return false;
-    if (roce->first.frame < last_clc(clc).frame || end_apart(roce, tcp))
+    if (roce->first.frame < last_clc(clc).frame)
         return false;
-    smcr_when_t end = end_of_tcp(tcp);
-    return !end.frame ||
-           (roce->first.frame < end.frame && roce->last.time <= end.time + CLOSE_TOGETHER);
+    return !end_apart(roce, tcp) && lies_within(roce, tcp);
 }
 
 /* The halves of the other kind that one half may be paired with: its candidates. */
@@ -160,6 +186,20 @@ typedef struct {
                                            other candidate */
     unsigned count;                     /* number of candidates */
 } candidates_t;
+
+/* Adds a candidate, whose end is at `distance` from the end of the half, nanoseconds. */
+static void
+add_candidate(candidates_t *found, smcr_collect_conn_stats_t *other, uint64_t distance)
+{
+    if (!found->first || other->first.frame < found->first->first.frame)
+        found->first = other;
+    if (!found->count++ || distance < found->distance) {
+        found->nearest = other;
+        found->second = found->distance;
+        found->distance = distance;
+    } else
+        found->second = MIN(found->second, distance);
+}
 
 /* Returns the candidates for `half`. `is_roce`: `half` is known from RoCE, the candidates from TCP;
  * else the other way round. */
@@ -175,16 +215,9 @@ find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool 
 
         if (other->partner || !may_be_one(pairing, roce, clc))
             continue;
-        uint64_t distance = distance_of_ends(
-            roce, smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream));
-        if (!found.first || other->first.frame < found.first->first.frame)
-            found.first = other;
-        if (!found.count++ || distance < found.distance) {
-            found.nearest = other;
-            found.second = found.distance;
-            found.distance = distance;
-        } else
-            found.second = MIN(found.second, distance);
+        const smcr_collect_tcp_facts_t *tcp =
+            smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream);
+        add_candidate(&found, other, distance_of_ends(roce, tcp));
     }
     return found;
 }
@@ -196,31 +229,53 @@ is_clear(const candidates_t *found)
     return found->second / 2 >= found->distance;
 }
 
+/* Whether the half and its nearest candidate end together (CLOSE_TOGETHER), and each is clearly the
+ * nearest one of the other. `clc`: candidates of the half `roce`. `own`: candidates of the nearest
+ * of them. */
+static bool
+end_together(const smcr_collect_conn_stats_t *roce, const candidates_t *clc,
+             const candidates_t *own)
+{
+    return clc->distance < CLOSE_TOGETHER && own->nearest == roce && is_clear(clc) && is_clear(own);
+}
+
+/* Whether the half has only one candidate. Of all halves that this candidate may be paired with,
+ * the half began first, and the candidate does not end together with another one. The arguments are
+ * those of end_together(). */
+static bool
+is_only_choice(const smcr_collect_conn_stats_t *roce, const candidates_t *clc,
+               const candidates_t *own)
+{
+    bool is_of_other = own->distance < CLOSE_TOGETHER && own->nearest != roce;
+
+    return clc->count == 1 && own->first == roce && !is_of_other;
+}
+
+/* The half that is known from TCP and belongs to the half `roce`; NULL: none, or this is not
+ * certain. */
+static smcr_collect_conn_stats_t *
+find_partner(const pairing_t *pairing, smcr_collect_conn_stats_t *roce)
+{
+    const candidates_t clc = find_candidates(pairing, roce, true);
+
+    if (!clc.count)
+        return NULL;
+    const candidates_t own = find_candidates(pairing, clc.nearest, false);
+    return end_together(roce, &clc, &own) || is_only_choice(roce, &clc, &own) ? clc.nearest : NULL;
+}
+
 /* Pairs one more half that is known from RoCE, and returns true. Returns false if no half can be
- * paired. A half is paired in two cases:
- *
- * - The half and a candidate end together (CLOSE_TOGETHER), and each is clearly the nearest one of
- *   the other: the next one ends at least twice as far away.
- * - The half has only one candidate. Of all halves that this candidate may be paired with, the half
- *   began first, and the candidate does not end together with another one. */
+ * paired. */
 static bool
 pair_one(const pairing_t *pairing)
 {
     for (unsigned i = 0; i < pairing->roce.count; i++) {
         smcr_collect_conn_stats_t *roce = pairing->roce.list[i];
-        if (roce->partner)
+        smcr_collect_conn_stats_t *partner = roce->partner ? NULL : find_partner(pairing, roce);
+        if (!partner)
             continue;
-        candidates_t clc = find_candidates(pairing, roce, true);
-        if (!clc.count)
-            continue;
-        candidates_t own = find_candidates(pairing, clc.nearest, false);
-        bool is_clearly_own = own.nearest == roce && is_clear(&clc) && is_clear(&own);
-        bool is_near = clc.distance < CLOSE_TOGETHER && is_clearly_own;
-        bool is_of_other = own.distance < CLOSE_TOGETHER && own.nearest != roce;
-        if (!is_near && (clc.count > 1 || own.first != roce || is_of_other))
-            continue;
-        roce->partner = clc.nearest;
-        clc.nearest->partner = roce;
+        roce->partner = partner;
+        partner->partner = roce;
         return true;
     }
     return false;

@@ -117,6 +117,33 @@ had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
     return !conn;
 }
 
+/* Whether the link has ended as it should: a side has deleted it, or has rejected it before both
+ * ends had set it up; or its group has ended. */
+static bool
+has_ended(const smcr_link_t *link)
+{
+    bool was_set_up = link->qp[0].number_known && link->qp[1].number_known;
+
+    if (link->state == SMCR_LINK_DELETED || link->lgr->ended_frame)
+        return true;
+    return link->state == SMCR_LINK_REJECTED && !was_set_up;
+}
+
+/* Returns since when requests to `side` of the link get no answer, up to the end of the capture;
+ * frame 0: they do, or this is so for less than LOST_AFTER, or the group was idle. */
+static smcr_when_t
+silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *collection)
+{
+    const smcr_collect_silence_t *silence =
+        smcr_collect_rdma_flows_silence(collection, &link->qp[side]);
+
+    if (!silence || smcr_interval_length(silence->time) < LOST_AFTER)
+        return (smcr_when_t){0, 0};
+    if (had_connections_ended(link->lgr, silence->time.begin.frame))
+        return (smcr_when_t){0, 0};
+    return silence->time.begin;
+}
+
 /* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
  * link is lost if a side reports that its path is lost, or if requests on it get no answer for
  * LOST_AFTER or longer, up to the end of the capture. The latter proves nothing if a missing
@@ -125,22 +152,14 @@ had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
 static smcr_when_t
 lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
 {
-    bool was_set_up = link->qp[0].number_known && link->qp[1].number_known;
-    bool is_over = link->state == SMCR_LINK_DELETED ||
-                   (link->state == SMCR_LINK_REJECTED && !was_set_up);
-
-    if (is_over || link->lgr->ended_frame)
+    if (has_ended(link))
         return (smcr_when_t){0, 0};
     if (link->lost_frame)
         return smcr_collect_when(collection, link->lost_frame);
-    for (unsigned side = 0; side < 2 && smcr_evidence_knows_link(link); side++) {
-        const smcr_collect_silence_t *silence =
-            smcr_collect_rdma_flows_silence(collection, &link->qp[side]);
-        if (silence && smcr_interval_length(silence->time) >= LOST_AFTER &&
-            !had_connections_ended(link->lgr, silence->time.begin.frame))
-            return silence->time.begin;
-    }
-    return (smcr_when_t){0, 0};
+    if (!smcr_evidence_knows_link(link))
+        return (smcr_when_t){0, 0};
+    smcr_when_t since = silent_since(link, 0, collection);
+    return since.frame ? since : silent_since(link, 1, collection);
 }
 
 /* Returns the last packet in which both ends of the link are known to use it: the earlier one of
@@ -282,6 +301,20 @@ add_state(smcr_entry_link_t *entry, const reporter_t *reporter, smcr_figure_link
     added->end_frame = end;
 }
 
+/* Returns the frame with which the link ended; frame 0: it did not end, or this is not known.
+ * `lost`: as for fill_states(). */
+static smcr_when_t
+over_at(const smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
+        smcr_when_t lost)
+{
+    bool is_over = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
+
+    if (lost.frame)
+        return lost;
+    return entry->state && is_over ? smcr_collect_when(collection, link->state_frame)
+                                   : (smcr_when_t){0, 0};
+}
+
 /* Fills in the states that the link had, each with the frames in which the state begins and ends. A
  * link is unconfirmed until its CONFIRM LINK is answered, then active, then lost, rejected or
  * deleted.
@@ -292,14 +325,9 @@ fill_states(smcr_entry_link_t *entry, const smcr_link_t *link, const reporter_t 
             smcr_when_t lost)
 {
     const smcr_collect_t *collection = reporter->collection;
-    bool is_over = link->state == SMCR_LINK_REJECTED || link->state == SMCR_LINK_DELETED;
     smcr_when_t none = {0, 0}, active = smcr_collect_when(collection, link->active_frame);
-    smcr_when_t over = smcr_collect_when(collection, is_over ? link->state_frame : 0);
+    smcr_when_t over = over_at(entry, link, collection, lost);
 
-    if (lost.frame)
-        over = lost;
-    else if (!entry->state)
-        over = none;
     if (!link->was_active || link->is_announced || link->active_frame)
         add_state(entry, reporter, SMCR_FIGURE_STATUS_UNCONFIRMED,
                   link->is_announced ? smcr_collect_when(collection, link->added_frame) : none,

@@ -67,23 +67,35 @@ typedef struct {
     bool is_whole;  /* no packet is missing after the last message */
 } succession_t;
 
+/* The first frame before which a message of the sender that is missing may have been on another
+ * link. Then it may have announced WRITEs that this link shows to be captured. 0: none may have
+ * been there. UINT32_MAX: any message before the arriving one. */
+static uint32_t
+may_miss_elsewhere(const succession_t *message)
+{
+    const smcr_qp_t *qp = message->arrival->qp;
+    const smcr_conn_side_t *sender = message->sender;
+    const smcr_qp_t *announced = sender->announced_at.qp;
+
+    if (!sender->last_cdc_frame) /* CLC or LLC announced the element on another link */
+        return announced && announced->link != qp->link && !message->is_first ? UINT32_MAX : 0;
+    if (message->step <= 1 || !message->last->qp)
+        return 0;
+    if (message->has_moved)
+        return UINT32_MAX;
+    return message->last->qp != qp ? sender->moved_frame : 0;
+}
+
 /* The member `gap` of the succession, whose other members up to `step` are set. */
 static uint32_t
 gap_of(const succession_t *message)
 {
-    const smcr_qp_t *qp = message->arrival->qp;
-    const smcr_conn_side_t *sender = message->sender;
-    uint32_t gap = last_gap(message->last, qp, message->arrival->psn);
-    uint32_t now = message->arrival->when.frame;
+    const smcr_arrival_t *arrival = message->arrival;
+    uint32_t elsewhere = may_miss_elsewhere(message);
 
-    if (!sender->last_cdc_frame) {
-        bool began_elsewhere = sender->announced_at.qp && sender->announced_at.qp->link != qp->link;
-        return began_elsewhere && !message->is_first ? now : gap;
-    }
-    bool has_missing = message->step > 1 && message->last->qp;
-    if (has_missing && message->has_moved)
-        return now;
-    return has_missing && message->last->qp != qp ? MAX(gap, sender->moved_frame) : gap;
+    if (elsewhere == UINT32_MAX)
+        return arrival->when.frame;
+    return MAX(last_gap(message->last, arrival->qp, arrival->psn), elsewhere);
 }
 
 /* The member `is_placed` of the succession, whose other members up to `step` are set. */

@@ -166,15 +166,22 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                          smcr_doubt_group(arrival, conn->lgr));
 }
 
+/* Whether the link was deleted after `frame`, or LLC has reported its loss and it is not deleted.
+ * */
+static bool
+is_lost_after(const smcr_link_t *link, uint32_t frame)
+{
+    return link->deleted_frame ? link->deleted_frame > frame : link->lost_frame != 0;
+}
+
 /* Whether the group has lost a link since the last CDC message of the side: a link was deleted
  * after this message, or LLC has reported the loss of a link that is not deleted. */
 static bool
 has_lost_link(const smcr_conn_t *conn, int side)
 {
     const smcr_link_t *link = conn->lgr->newest_link;
-    uint32_t last = conn->side[side].last_cdc_frame;
 
-    while (link && !(link->deleted_frame ? link->deleted_frame > last : link->lost_frame))
+    while (link && !is_lost_after(link, conn->side[side].last_cdc_frame))
         link = smcr_link_older(link);
     return link != NULL;
 }

@@ -61,6 +61,15 @@ lacks_up_to(const smcr_point_t *last, uint32_t end)
     return qp->last_late_psn > last->psn && qp->last_late_frame <= end;
 }
 
+/* Whether the capture has all requests of the flow after the point. Packets that are acknowledged
+ * but not captured are missing, too. So are packets for which the receiver waits after a gap. */
+static bool
+has_all_after(const smcr_point_t *point)
+{
+    return smcr_evidence_holds(point) && smcr_flow_has_last(&point->qp->traffic.flow) &&
+           point->qp->last_late_psn <= point->psn;
+}
+
 /* Whether the capture has all packets of the connection to `side` after the last CDC message to
  * that side. After a close only packets that come soon can be the connection's. If both sides have
  * closed, only data that a side has still to send are left: their WRITE shows that they exist. */
@@ -79,10 +88,7 @@ has_last_to(const smcr_conn_t *conn, int side)
         return true;
     if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
         return smcr_evidence_absent(last, last->qp, after_close) == 0;
-    /* Packets that are acknowledged but not captured are missing, too. So are packets for which the
-     * receiver waits after a gap. */
-    return smcr_evidence_holds(last) && smcr_flow_has_last(flow) &&
-           last->qp->last_late_psn <= last->psn;
+    return has_all_after(last);
 }
 
 /* Whether the other side may have sent CDC messages to `side` on another link than that of the
@@ -245,7 +251,8 @@ is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
            !smcr_ranges_count(&flow->lost_later, since, frame + 1);
 }
 
-/* Whether the record is a retransmission in `frame` that was lost itself after the capture point. */
+/* Whether the record is a retransmission in `frame` that was lost itself after the capture point.
+ * */
 static bool
 is_lost_retransmission(const smcr_record_t *record, uint32_t frame)
 {
@@ -255,8 +262,8 @@ is_lost_retransmission(const smcr_record_t *record, uint32_t frame)
            smcr_ranges_count(&flow->lost_later, frame, frame + 1);
 }
 
-/* Whether all packets of the reader that may be on its own link in `frame` are heard. `writer`: side
- * that has sent the record. `since`: frame in which the record was sent for the first time. */
+/* Whether all packets of the reader that may be on its own link in `frame` are heard. `writer`:
+ * side that has sent the record. `since`: frame in which the record was sent for the first time. */
 static bool
 is_reader_heard(const smcr_record_t *record, int writer, uint32_t since, uint32_t frame)
 {

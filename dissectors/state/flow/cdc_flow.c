@@ -412,6 +412,23 @@ take_in_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t 
     smcr_event_add(arrival, event, NULL);
 }
 
+/* Takes in the first abort of the side, if the message has it. Only the first abort of a connection
+ * reports the lost bytes: the other side commonly answers with an abort. */
+static void
+take_in_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
+              const smcr_cdc_t *cdc)
+{
+    bool is_answer = conn->side[0].abort_frame || conn->side[1].abort_frame;
+    smcr_cost_t cost = {0};
+
+    if (!(cdc->state & SMCR_CDC_STATE_ABORT) || side->abort_frame)
+        return;
+    if (!is_answer)
+        cost = smcr_cost_of_conn(conn);
+    side->abort_frame = arrival->when.frame;
+    smcr_cost_report(arrival, SMCR_EVENT_conn_aborted, "Abnormal close", &cost);
+}
+
 /* Takes in the connection state flags of a message that `side` has sent (RFC 7609 4.8, A.4). Each
  * flag counts when it comes for the first time. */
 static void
@@ -425,19 +442,14 @@ take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
                       SMCR_EVENT_conn_sending_done);
     take_in_state_bit(arrival, cdc, SMCR_CDC_STATE_CLOSED, &side->closed_frame,
                       SMCR_EVENT_conn_closed);
-    if (cdc->state & SMCR_CDC_STATE_ABORT && !side->abort_frame) {
-        /* only the first abort reports the lost bytes: the other side commonly answers with an
-         * abort */
-        bool again = conn->side[0].abort_frame || conn->side[1].abort_frame;
-        smcr_cost_t cost = again ? (smcr_cost_t){0} : smcr_cost_of_conn(conn);
-        side->abort_frame = arrival->when.frame;
-        smcr_cost_report(arrival, SMCR_EVENT_conn_aborted, "Abnormal close", &cost);
-    }
-    const smcr_record_cdc_t *analysis = arrival->record->cdc_analysis;
-    if (analysis && smcr_conn_side_has_closed(side) && !had_closed)
+    take_in_abort(arrival, conn, side, cdc);
+    smcr_record_cdc_t *analysis = arrival->record->cdc_analysis;
+    if (!analysis)
+        return;
+    if (smcr_conn_side_has_closed(side) && !had_closed)
         side->close_acked = &analysis->acked;
-    if (analysis && !analysis->is_deferred)
-        arrival->record->cdc_analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
+    if (!analysis->is_deferred)
+        analysis->ends_stream = smcr_conn_side_has_ended(side) && !had_ended;
 }
 
 /* Whether the message asks for a consumer cursor update: the flag is set, and the peer has not
