@@ -243,6 +243,7 @@ PROPERTIES = [
     ),
     ("Texts of the program have the words of the glossary", ["test_texts.py"]),
     ("The source compiles for other systems", ["test_portability.py"]),
+    ("Wireshark's checkers find nothing in the source", ["test_wireshark_checks.py"]),
     (
         "The tests themselves are sound",
         [

@@ -67,6 +67,7 @@ OTHERS = {
     "tests/in-tree main": "plugin/install-packages installs",
     "tests/in-tree configure": "CMake configures Wireshark's source",
     "tests/in-tree compile_object": "a compiler",
+    "tests/test_wireshark_checks.py run": "the same",
     "tests/wireshark-checks findings": (
         "Wireshark's checkers read source, and start nothing of Wireshark"
     ),
