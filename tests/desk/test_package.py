@@ -268,8 +268,7 @@ class User:
         (self.home / "notes").write_text("the user's own")
         with tarfile.open(archive) as tar:
             tar.extractall(self.unpacked)
-        if os.geteuid() == 0:
-            output("chown", "-R", f"{as_user()['user']}:{as_user()['group']}", folder)
+        give(folder)
         (self.folder,) = self.unpacked.iterdir()
         programs = self.home / ".local" / "bin"
         self.environment = bed.user(self.home, PATH=f"{programs}:/usr/bin:/bin")
@@ -297,6 +296,33 @@ class User:
             path.relative_to(self.home).as_posix(): path.read_bytes() if path.is_file() else None
             for path in self.home.rglob("*")
         }
+
+
+def give(folder):
+    """To the user."""
+    if os.geteuid() == 0:
+        output("chown", "-R", f"{as_user()['user']}:{as_user()['group']}", folder)
+
+
+def answer_from_memory(user):
+    """To what `install` asks tshark, which would take most of its time."""
+    folder = user.unpacked / "memory"
+    folder.mkdir()
+    for words in ("--version", "-G folders", "-G plugins"):
+        (folder / words).write_text(user.run("tshark", *words.split()).stdout)
+    (folder / "tshark").write_text(f'#!/bin/sh\nexec cat "{folder}/$*"\n')
+    (folder / "tshark").chmod(0o755)
+    user.environment["PATH"] = f"{folder}:{user.environment['PATH']}"
+
+
+def only(user, *folders, without):
+    """A folder with links to the programs of others, but for those whose names begin so."""
+    programs = user.unpacked / "programs"
+    programs.mkdir()
+    for program in (each for path in folders for each in pathlib.Path(path).iterdir()):
+        if not program.name.startswith(without) and not (programs / program.name).is_symlink():
+            (programs / program.name).symlink_to(program)
+    return programs
 
 
 @pytest.fixture
@@ -405,8 +431,7 @@ def test_archive_finds_the_folders_without_tshark(user, environment):
     given = {name: str(user.home / value) for name, value in environment.items()}
     for name, value in given.items():
         pathlib.Path(value).mkdir(parents=True)
-    if os.geteuid() == 0:
-        output("chown", "-R", f"{as_user()['user']}:{as_user()['group']}", user.home)
+    give(user.home)
     told = dict(
         re.findall(
             r"^Personal (\S+):\s*(.+)$",
@@ -414,15 +439,7 @@ def test_archive_finds_the_folders_without_tshark(user, environment):
             re.MULTILINE,
         )
     )
-    programs = user.unpacked / "programs"
-    programs.mkdir()
-    for path in ("/bin", "/usr/bin"):
-        for program in pathlib.Path(path).iterdir():
-            if (
-                program.name not in ("tshark", "wireshark")
-                and not (programs / program.name).is_symlink()
-            ):
-                (programs / program.name).symlink_to(program)
+    programs = only(user, "/bin", "/usr/bin", without=("tshark", "wireshark"))
     (programs / "wireshark").write_text(
         f"#!/bin/sh\necho 'Wireshark {wireshark_version()}.99 (for this test).'\n"
     )
@@ -433,6 +450,73 @@ def test_archive_finds_the_folders_without_tshark(user, environment):
     assert (pathlib.Path(told["configuration"]) / "profiles" / "SMC-R" / "preferences").exists()
     user.install("--uninstall", PATH=str(programs), **given)
     assert [path for path in user.content() if "smc" in path.lower()] == []
+
+
+def test_archive_where_something_is_wrong(user):
+    """One sentence each, nothing broken, and the next installation is a whole one: no rights, an
+    interrupted installation, an older version, no Python, no Wireshark."""
+    before = user.content()
+    user.install()
+    whole = user.content()
+    answer_from_memory(user)
+    local, config = user.home / ".local", user.home / ".config" / "wireshark"
+    plugin = local / "lib" / "wireshark" / "plugins" / wireshark_version() / "epan" / "smcr.so"
+    profile = config / "profiles" / "SMC-R"
+
+    def refused(folder, words, *option):
+        there = user.content()
+        folder.chmod(0o555)
+        result = user.run("./install", *option)
+        folder.chmod(0o755)
+        assert (result.returncode, result.stderr) == (1, f"install: {words}: Permission denied\n")
+        assert user.content() == there
+
+    for path in (plugin, profile / "colorfilters", local / "bin" / "smcr-monitor"):
+        path.unlink()
+        refused(path.parent, f"cannot install {path.name} into {path.parent}")
+        user.install()
+        assert user.content() == whole
+    refused(plugin.parent, f"cannot remove {plugin}", "--uninstall")
+
+    def interrupted():
+        plugin.rename(plugin.with_name(".smcr.so.new"))
+        for path in [*(local / "bin").iterdir(), *(local / "share").rglob("*.1")]:
+            path.unlink()
+        for name in PROFILE[1:]:
+            (profile / name).unlink()
+
+    def begun():
+        """Only folders."""
+        for path in [plugin, *(profile.iterdir())]:
+            path.unlink()
+
+    def older():
+        for path in (plugin, *(local / "bin").iterdir()):
+            path.write_bytes(path.read_bytes()[:-1])
+
+    for spoil in (interrupted, begun, older):
+        spoil()
+        give(user.home)
+        assert "Installed" in user.install(), spoil.__name__
+        assert user.content() == whole, spoil.__name__
+    for spoil in (interrupted, begun, older):
+        spoil()
+        give(user.home)
+        user.install("--uninstall")
+        left = {path for path, value in user.content().items() if value is not None}
+        assert left == {path for path, value in before.items() if value is not None}, spoil.__name__
+        user.install()
+
+    programs = only(
+        user, user.unpacked / "memory", "/bin", "/usr/bin", without=("python", "wireshark", "-")
+    )
+    needs = "smcr-monitor and the other tools need Python 3.6 or later, which this machine does not"
+    assert f"{needs} have\n" in user.install(PATH=f"{local}/bin:{programs}")
+    assert user.content() == whole
+    (programs / "tshark").unlink()
+    result = user.run("./install", PATH=str(programs))
+    assert (result.returncode, result.stdout) == (1, "") and user.content() == whole
+    assert result.stderr == "install: Wireshark is not installed\n"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be root")
