@@ -96,7 +96,9 @@ typedef SMCR_WIRE_TYPEOF(((funnel_bt_cb_t)NULL)(NULL, NULL)) compat_button_bool;
 #define compat_interface_name(pinfo, number) \
     epan_get_interface_name( \
         (pinfo)->epan, number, \
-        (pinfo)->rec->presence_flags & WTAP_HAS_SECTION_NUMBER ? (pinfo)->rec->section_number : 0)
+        ((pinfo)->rec->presence_flags & WTAP_HAS_SECTION_NUMBER) \
+            ? (pinfo)->rec->section_number \
+            : 0)
 #else
 #define compat_interface_name(pinfo, number) epan_get_interface_name((pinfo)->epan, number)
 #endif

@@ -226,7 +226,7 @@ read_geneve(headers_walk_t *walk)
 static uint32_t
 optional_length(uint8_t flags, uint8_t flag)
 {
-    return flags & flag ? 4 : 0;
+    return (flags & flag) ? 4 : 0;
 }
 
 /* GRE (RFC 2784, RFC 2890): flags, type of the next header; then checksum, key and sequence number

@@ -25,7 +25,7 @@ highest_bit(uint64_t number)
     unsigned bit = 0;
 
     for (unsigned step = 32; step; step /= 2) {
-        unsigned shift = number >> step ? step : 0;
+        unsigned shift = (number >> step) ? step : 0;
         number >>= shift;
         bit += shift;
     }
@@ -57,10 +57,10 @@ uint64_t
 smcr_histogram_middle(int32_t bucket)
 {
     static const double from_lower_bound = 1.0432946174993891;
-    unsigned place = (unsigned)(bucket - 1) % BUCKETS; /* of the lower bound in `bounds` */
 
     if (bucket == SMCR_HISTOGRAM_ZERO)
         return 0;
+    unsigned place = (unsigned)(bucket - 1) % BUCKETS; /* of the lower bound in `bounds` */
     int doublings = (bucket - 1 - (int)place) / BUCKETS;
     double middle = from_lower_bound * ldexp((double)bounds[place], doublings - 33);
     return middle >= 0x1p64 ? UINT64_MAX : (uint64_t)(middle + 0.5);

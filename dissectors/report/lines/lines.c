@@ -158,16 +158,16 @@ static void
 write_link(const batch_t *batch, smcr_entry_link_group_t *group, smcr_entry_link_t *link)
 {
     smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_LINK);
-    smcr_when_t end = link->deleted_frame.frame ? link->deleted_frame : group->ended_frame;
+    smcr_when_t ended = link->deleted_frame.frame ? link->deleted_frame : group->ended_frame;
     bool is_partial = false, is_group_partial = false;
 
-    if (!is_due(batch, end, g_strdup_printf("link %" PRIu64, link->index)))
+    if (!is_due(batch, ended, g_strdup_printf("link %" PRIu64, link->index)))
         return;
     line.link = link;
     line.uid = smcr_lines_link_uid(batch->scope, link, &is_partial);
     line.uid_partial = smcr_figure_truth(is_partial);
     line.group_uid = group_uid(batch, group, &is_group_partial);
-    line.ended = end.frame ? SMCR_FIGURE_LINE_END_ENDED : SMCR_FIGURE_LINE_END_OPEN;
+    line.ended = ended.frame ? SMCR_FIGURE_LINE_END_ENDED : SMCR_FIGURE_LINE_END_OPEN;
     write_line(batch, &line);
 }
 
@@ -419,15 +419,17 @@ bool
 smcr_lines_begin(const char *argument)
 {
     static const smcr_listeners_writer_t hooks = {end_frame, end};
-    line_writer_t *writer = g_new0(line_writer_t, 1); /* it exists until the program ends */
+    smcr_lines_options_t options = {.filter = NULL};
     char *error = NULL;
 
     if (smcr_host_window_ops()) {
         fprintf(stderr, "Couldn't register %s: it is for tshark\n", SMCR_LINES_OPTION);
         return false;
     }
-    if (!smcr_lines_options_read(&writer->options, argument + strlen(SMCR_LINES_OPTION)))
+    if (!smcr_lines_options_read(&options, argument + strlen(SMCR_LINES_OPTION)))
         return false;
+    line_writer_t *writer = g_new0(line_writer_t, 1); /* it exists until the program ends */
+    writer->options = options;
     writer->written = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     forget(writer);
     if (smcr_listeners_of_frames(writer->options.filter, &hooks, writer, &error))

@@ -932,10 +932,10 @@ smcr_state_copy(smcr_arrival_t *arrival)
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_record_t *record = arrival->record;
     smcr_qp_t *qp = smcr_qp_find(arrival->state, &roce->destination);
-    bool is_of_link = qp && !is_from_stranger(smcr_qp_peer(qp), roce);
+    bool has_link = qp && !is_from_stranger(smcr_qp_peer(qp), roce);
 
     smcr_state_learns(arrival->state, arrival->when.frame);
-    if (is_of_link)
+    if (has_link)
         smcr_record_set_link(record, qp->link, smcr_qp_peer(qp)->side);
     else if (state->rdma)
         record->rdma = smcr_rdma_find(state->rdma, roce);
