@@ -345,7 +345,7 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
 static const char *
 interface_of(smcr_collect_t *all, const packet_info *pinfo)
 {
-    const char *name = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID
+    const char *name = (pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID)
                            ? compat_interface_name(
                                  pinfo, pinfo->rec->rec_header.packet_header.interface_id)
                            : NULL;
