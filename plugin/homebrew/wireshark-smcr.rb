@@ -5,7 +5,7 @@
 class WiresharkSmcr < Formula
   desc "Dissector of SMC-R (RFC 7609) for Wireshark and tshark"
   homepage "https://github.com/OWNER/wireshark-smcr"
-  url "https://github.com/OWNER/wireshark-smcr/releases/download/v0.1.0/wireshark-smcr-0.1.0.tar.xz"
+  url "https://github.com/OWNER/wireshark-smcr/releases/download/v1.0.0/wireshark-smcr-1.0.0.tar.xz"
   sha256 "0000000000000000000000000000000000000000000000000000000000000000"
   license "GPL-2.0-or-later"
 
