@@ -9,7 +9,7 @@ import gzip
 import struct
 
 SECTION, INTERFACE, ENHANCED = 0x0A0D0D0A, 1, 6
-ETHERNET, IPV4, UDP, ROCE_PORT = 1, 0x0800, 17, 4791
+ETHERNET, IPV4, TCP, UDP, ROCE_PORT = 1, 0x0800, 6, 17, 4791
 ACKNOWLEDGE, RESPONSES = 17, range(13, 19)
 
 Packet = collections.namedtuple("Packet", "time interface data length")  # time in nanoseconds
@@ -124,3 +124,51 @@ def one_hop_further(data):
         + struct.pack(">H", checksum)
         + data[26:]
     )
+
+
+# ---- TCP over IPv4 ----
+
+Tcp = collections.namedtuple("Tcp", "source target ports seq data header")
+
+
+def tcp(data):
+    """A TCP segment over IPv4; None: the frame is none."""
+    if len(data) < 54 or struct.unpack_from(">H", data, 12)[0] != IPV4 or data[23] != TCP:
+        return None
+    ip, end = 14 + 4 * (data[14] & 15), 14 + struct.unpack_from(">H", data, 16)[0]
+    header = ip + 4 * (data[ip + 12] >> 4)
+    ports, seq = data[ip : ip + 4], struct.unpack_from(">I", data, ip + 4)[0]
+    return Tcp(data[26:30], data[30:34], ports, seq, data[header:end], header)
+
+
+def with_segment(data, ip_id, begin, end):
+    """The frame with another identification, and of its segment the bytes `begin` to `end`."""
+    segment = tcp(data)
+    made = bytearray(data[: segment.header] + segment.data[begin:end])
+    struct.pack_into(">HH", made, 16, len(made) - 14, ip_id & 0xFFFF)
+    struct.pack_into(">I", made, 14 + 4 * (data[14] & 15) + 4, (segment.seq + begin) & 0xFFFFFFFF)
+    return bytes(made)
+
+
+def cut(packets, piece):
+    """The packets as the sender's host has them, and as the wire has them: an adapter cuts segments
+    into pieces, and counts up the identification for each: two lists of the same packets, of which
+    each is a list of frames."""
+    counts, whole, wire = collections.Counter(), [], []
+    for packet in packets:
+        segment = tcp(packet.data)
+        if not segment or not segment.data:
+            whole.append([packet])
+            wire.append([packet])
+            continue
+        way = (segment.source, segment.ports)
+        ip_id = 1000 + counts[way]
+        length = len(segment.data)
+        frames = [
+            with_segment(packet.data, ip_id + at // piece, at, min(at + piece, length))
+            for at in range(0, length, piece)
+        ]
+        counts[way] += len(frames)
+        whole.append([packet._replace(data=with_segment(packet.data, ip_id, 0, length))])
+        wire.append([packet._replace(data=each, length=len(each)) for each in frames])
+    return whole, wire

@@ -89,6 +89,8 @@ typedef struct {
 /* The segment with the highest sequence number of a direction. */
 typedef struct {
     uint64_t time;   /* time of the segment, nanoseconds since 1970 */
+    uint64_t from;   /* sequence number of its first byte, or of its SYN or FIN */
+    uint64_t duplicate_acks; /* `duplicate_acks` of the peer when the segment came */
     uint32_t tsval;  /* TSval of the segment; only valid if `timestamps` */
     int32_t ip_id;   /* identification in the IPv4 header; -1: not known */
     bool timestamps; /* the segment has the time stamps option */

@@ -167,23 +167,31 @@ was_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_t p
     return (has_syn && direction->syn == place.from) || (has_fin && direction->fin == end);
 }
 
+/* Whether the two segments are at most 3 ms apart. No sender has learned of a loss so soon.
+ * Wireshark has the same limit. */
+static bool
+is_soon_after_newest(const smcr_congestion_tcp_newest_t *newest,
+                     const smcr_congestion_tcp_segment_t *segment)
+{
+    const uint64_t soon = 3000000; /* nanoseconds */
+
+    return segment->time >= newest->time && segment->time - newest->time < soon;
+}
+
 /* Whether the segment was sent before the newest segment, though it was captured after. Three signs
  * show it, and the first one that exists decides:
  * 1. the time stamps (TSval) of the two segments differ: they never decrease;
  * 2. both have an identification of IPv4, and Linux counts it up for each segment of a connection;
- * 3. the segment comes within 3 ms of the newest segment: no sender has learned of a loss so
- *    soon. Wireshark has the same limit. */
+ * 3. the segment comes within 3 ms of the newest segment. */
 static bool
 was_sent_earlier(const smcr_congestion_tcp_newest_t *newest,
                  const smcr_congestion_tcp_segment_t *segment)
 {
-    const uint64_t soon = 3000000; /* nanoseconds */
-
     if (segment->timestamps && newest->timestamps && segment->tsval != newest->tsval)
         return (int32_t)(segment->tsval - newest->tsval) < 0;
     if (segment->ip_id > 0 && newest->ip_id > 0 && segment->ip_id != newest->ip_id)
         return (int16_t)(segment->ip_id - newest->ip_id) < 0;
-    return segment->time >= newest->time && segment->time - newest->time < soon;
+    return is_soon_after_newest(newest, segment);
 }
 
 /* Whether the segment was sent before, or fills a gap because its sender has sent it again. The
@@ -222,10 +230,11 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
 /* Moves the highest sequence number to the end of the segment. If a segment without data begins
  * above the highest sequence number, bytes before the segment were not captured. These are the
  * newest bytes of the stream, so `newest_missing` is set. `is_known`: was_captured() of the
- * segment. */
+ * segment. `duplicate_acks`: those of the peer so far. */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
-              const smcr_congestion_tcp_segment_t *segment, bool is_known)
+              const smcr_congestion_tcp_segment_t *segment, bool is_known,
+              uint64_t duplicate_acks)
 {
     int64_t ahead = distance(direction->next_seq, place.from);
     bool continues = continues_stream(direction, place);
@@ -239,7 +248,13 @@ take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
     direction->next_seq = place.to;
     direction->next_unknown = segment->no_length;
     direction->newest_segment = (smcr_congestion_tcp_newest_t){
-        segment->time, segment->tsval, segment->ip_id, segment->timestamps};
+        .time = segment->time,
+        .from = place.from,
+        .duplicate_acks = duplicate_acks,
+        .tsval = segment->tsval,
+        .ip_id = segment->ip_id,
+        .timestamps = segment->timestamps,
+    };
 }
 
 /* Counts the data of a segment in `payload`: bytes of data, each byte of the stream once. Keeps the
@@ -470,6 +485,82 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
     return false;
 }
 
+/* ---- copies that another capture point has cut otherwise ----
+ *
+ * A host hands large segments to its adapter, which cuts them; the adapter of the receiver puts
+ * segments together. So two capture points show the same bytes in different segments. The pieces
+ * have the time stamps of the large segment, and IPv4 identifications that count up from its own
+ * (RFC 6864 leaves that to the sender; adapters and Linux do so). */
+
+/* Whether the identification of a segment, which begins within the newest one, counts the pieces
+ * before it: `pieces` pieces of equal length lie between the beginnings of both. */
+static bool
+counts_pieces(segment_place_t place, uint64_t newest_from, int pieces)
+{
+    const uint64_t piece_least = 88; /* bytes of data: TCP's smallest MSS */
+    uint64_t offset = place.from - newest_from;
+
+    if (!pieces)
+        return true;
+    return offset % (uint64_t)pieces == 0 && offset / (uint64_t)pieces >= piece_least;
+}
+
+/* Whether the identifications show that the segment was sent with or before the newest one. A
+ * retransmission has a higher identification. */
+static bool
+has_id_of_piece(const smcr_congestion_tcp_newest_t *newest, segment_place_t place,
+                const smcr_congestion_tcp_segment_t *segment)
+{
+    int pieces = (int16_t)(segment->ip_id - newest->ip_id);
+
+    if (pieces < 0)
+        return true;
+    return place.from >= newest->from && counts_pieces(place, newest->from, pieces);
+}
+
+/* Whether all that the segment has, and it has data, was captured in other segments. */
+static bool
+is_all_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_t place,
+                const smcr_congestion_tcp_segment_t *segment)
+{
+    uint64_t end = place.data + segment->length;
+    bool has_syn = place.data > place.from, has_fin = place.to > end;
+
+    if (!segment->length || has_syn || (has_fin && direction->fin != end))
+        return false;
+    return smcr_ranges_count(&direction->captured, place.data, end) == segment->length;
+}
+
+/* Whether the segment was sent with the newest one or before, as its time stamp shows; if that is
+ * the same, its identification, or time if it has none. Without both nothing shows it. */
+static bool
+may_be_part_of_newest(const smcr_congestion_tcp_newest_t *newest, segment_place_t place,
+                      const smcr_congestion_tcp_segment_t *segment)
+{
+    bool has_timestamps = segment->timestamps && newest->timestamps;
+    bool has_ids = segment->ip_id > 0 && newest->ip_id > 0;
+
+    if (has_timestamps && segment->tsval != newest->tsval)
+        return (int32_t)(segment->tsval - newest->tsval) < 0;
+    if (!(has_timestamps && has_ids) && !is_soon_after_newest(newest, segment))
+        return false;
+    return has_ids ? has_id_of_piece(newest, place, segment) : has_timestamps;
+}
+
+/* Whether the segment is a copy of bytes that were captured in other segments. The peer has asked
+ * for nothing since the newest one, so that no sender retransmits. */
+static bool
+is_cut_otherwise(const smcr_congestion_tcp_direction_t *direction,
+                 const smcr_congestion_tcp_direction_t *reverse, segment_place_t place,
+                 const smcr_congestion_tcp_segment_t *segment)
+{
+    const smcr_congestion_tcp_newest_t *newest = &direction->newest_segment;
+
+    return is_all_captured(direction, place, segment) && !is_keep_alive(direction, place) &&
+           reverse->counts.duplicate_acks == newest->duplicate_acks &&
+           may_be_part_of_newest(newest, place, segment);
+}
+
 /* ---- all figures of a segment ---- */
 
 /* Whether the ECN marks and flags of a segment count. Three conditions hold: the segment has ACK,
@@ -513,17 +604,18 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
     direction->any_ecn |= !segment->no_ecn;
     if (flags & SMCR_CONGESTION_TCP_RST)
         return;
-    if (is_copy(direction, reverse, scope, segment)) {
+    segment_place_t place = place_of(direction, segment);
+    if (is_copy(direction, reverse, scope, segment) ||
+        is_cut_otherwise(direction, reverse, place, segment)) {
         direction->counts.copies++;
         return;
     }
-    segment_place_t place = place_of(direction, segment);
     count_segment(direction, scope, segment);
     if (segment->timestamps)
         take_timestamps(direction, reverse, scope, segment);
     bool is_known = was_captured(direction, place, segment);
     take_data(direction, scope, place, segment);
-    take_sequence(direction, place, segment, is_known);
+    take_sequence(direction, place, segment, is_known, reverse->counts.duplicate_acks);
     note_ends(direction, flags, place);
     if (flags & SMCR_CONGESTION_TCP_ACK)
         acknowledged = take_ack(direction, reverse, scope, segment);
