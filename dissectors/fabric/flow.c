@@ -28,6 +28,10 @@
 /* Nanoseconds. In less time, no sender sends so many packets that their PSNs wrap. */
 #define WRAP_TIME UINT64_C(100000000)
 
+/* No retransmission timer runs out sooner, nanoseconds: the timers of adapters and of software are
+ * milliseconds and longer. */
+#define TIMER_LEAST UINT64_C(1000000)
+
 /* A request. The verdict on it depends on these members and on the state of its flow. */
 typedef struct {
     const smcr_sent_t *packet;
@@ -84,7 +88,8 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
     flow->sent_psn = flow->burst_psn = 0;
-    flow->first_announced = flow->has_acks = flow->has_copy_by_time = false;
+    flow->first_announced = flow->has_acks = false;
+    flow->copy_distance = 0;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
     flow->far = (smcr_flow_far_t){0};
@@ -214,38 +219,72 @@ may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *see
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
+/* Returns how long after a request, nanoseconds, an equal one is still a copy. `seen`: its history.
+ *
+ * - A sender that goes back does so after 100 microseconds or more.
+ * - The last one of all requests cannot be refused for a gap. If the receiver answers at all, and
+ *   has not refused it, the sender waits for its timer: a millisecond or more.
+ * - If the capture has every packet twice, the copies come as long after their requests as those
+ *   that have proven it; half as long again at most. */
+static uint64_t
+longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
+{
+    bool is_newest = seen->psn == flow->highest && flow->steps.last_request == seen->psn;
+
+    if (is_newest && flow->has_acks && !seen->fetches)
+        return TIMER_LEAST;
+    return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copy_distance * 3 / 2);
+}
+
 /* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is
- * the history of that request. The two come within 100 microseconds of each other, and the sender
- * has no reason to retransmit so soon. In addition, one of two conditions holds: 1. the request
- * comes right before the packet; 2. the capture has every packet twice, as a mirror port of a
- * switch sends it, so that other requests come between the two. A copy that came right after its
+ * the history of that request. The two come soon after each other (longest_distance()), and the
+ * sender has no reason to retransmit so soon. In addition, one of two conditions holds: 1. the
+ * request comes right before the packet; 2. the capture has every packet twice, as a mirror port of
+ * a switch sends it, so that other requests come between the two. A copy that came right after its
  * request has shown this before. A packet that goes on after the last request is no copy: a sender
  * that goes back retransmits everything from there on. */
 static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)
 {
-    bool may_be_mirrored = flow->has_copy_by_time && seen->psn < flow->steps.last_request;
+    bool may_be_mirrored = flow->copy_distance && seen->psn < flow->steps.last_request;
 
     if (flow->steps.last_request != seen->psn && !may_be_mirrored)
         return false;
+    smcr_when_t last = smcr_seen_last(seen);
+    return !may_be_retransmitted_soon(flow, seen, last) &&
+           smcr_seen_is_within(last, packet->when, longest_distance(flow, seen));
+}
+
+/* Whether `packet` is a copy of the last request with its PSN, which its identification cannot
+ * show. `seen`: the history of that PSN. Notes how far apart copies are that only time proves. */
+static bool
+is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
+{
+    smcr_when_t last = smcr_seen_last(seen);
+
     if (!seen->had_good_icrc || packet->corrupt)
         return false;
-    smcr_when_t last = smcr_seen_last(seen);
-    return !may_be_retransmitted_soon(flow, seen, last) && smcr_seen_is_soon(last, packet->when);
+    if (smcr_seen_is_beyond_router(last, smcr_seen_last_hop_limit(seen), packet))
+        return true;
+    if (!is_copy_by_time(flow, seen, packet))
+        return false;
+    flow->copy_distance =
+        MAX(flow->copy_distance, (uint32_t)MAX(packet->when.time - last.time, 1));
+    return true;
 }
 
 /* Returns the frame of the packet of which `packet` is a copy; 0: `packet` is not a copy. `seen`:
  * the history of the PSN of `packet`; NULL: there is none. */
 static uint32_t
-copied_frame(const smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
+copied_frame(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
     bool is_copy_of_last;
 
     if (!seen)
         return 0;
     if (!proves_copy_by_id(&flow->ids, packet))
-        is_copy_of_last = is_copy_by_time(flow, seen, packet);
+        is_copy_of_last = is_copy_without_id(flow, seen, packet);
     else if (!seen->corrupt && seen->id == packet->ip_id)
         return seen->frame;
     else
@@ -975,7 +1014,6 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
     uint32_t copied = copied_frame(flow, seen, packet);
 
     if (copied) {
-        flow->has_copy_by_time |= !proves_copy_by_id(&flow->ids, packet);
         verdict->order = SMCR_FLOW_IS_COPY;
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
         verdict->first = (smcr_when_t){copied, seen->time};

@@ -141,7 +141,8 @@ typedef struct {
      * packets of these PSNs are missing in the capture. */
     smcr_psn_t expected_psn;
     bool first_announced; /* the sender has announced `first` before its first request */
-    bool has_copy_by_time; /* the flow has a copy that only time has proven */
+    uint32_t copy_distance; /* longest time from a packet to a copy that only time has proven,
+                               nanoseconds, at least 1; 0: the flow has no such copy */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
     uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
                               and packets with a wrong ICRC */

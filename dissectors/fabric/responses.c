@@ -7,45 +7,66 @@
 
 #include "responses.h"
 
-/* The frame of the earlier ACK, NAK or RNR NAK that has the PSN and the IPv4 identification of
- * `packet`; 0: none of the last 16 has both. */
-static uint32_t
-find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet)
+/* Whether `packet` is a copy of the earlier ACK, NAK or RNR NAK `ack`, which has its PSN: the IPv4
+ * identification proves it, or where no identification does, a router between the two. */
+static bool
+is_copy_of_ack(const smcr_response_ack_t *ack, const smcr_sent_t *packet, bool by_id)
 {
-    for (unsigned i = 0; i < SMCR_RESPONSES_KEPT; i++)
-        if (responses->last_acks[i].frame && responses->last_acks[i].psn == packet->psn &&
-            responses->last_acks[i].id == packet->ip_id)
-            return responses->last_acks[i].frame;
+    if (by_id)
+        return ack->id == packet->ip_id;
+    return ack->syndrome == packet->syndrome &&
+           smcr_seen_is_beyond_router((smcr_when_t){ack->frame, ack->time}, ack->hop_limit, packet);
+}
+
+/* The frame of the latest ACK, NAK or RNR NAK of which `packet` is a copy; 0: it is a copy of none
+ * of the last 16. */
+static uint32_t
+find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet, bool by_id)
+{
+    for (unsigned i = 0; i < SMCR_RESPONSES_KEPT; i++) {
+        unsigned at = (responses->newest + SMCR_RESPONSES_KEPT - i) % SMCR_RESPONSES_KEPT;
+        const smcr_response_ack_t *ack = &responses->last_acks[at];
+        if (ack->frame && ack->psn == packet->psn && is_copy_of_ack(ack, packet, by_id))
+            return ack->frame;
+    }
     return 0;
 }
 
 /* Takes in an ACK, NAK or RNR NAK. Returns the frame of the response of which `packet` is a copy;
- * 0: `packet` is not a copy. Only an equal IPv4 identification proves a copy. A short time between
- * two equal ACKs proves nothing: a receiver answers several retransmissions with several equal
- * ACKs, one directly after the other. */
+ * 0: `packet` is not a copy. A short time between two equal ACKs proves nothing: a receiver
+ * answers several retransmissions with several equal ACKs, one directly after the other. */
 static uint32_t
 take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_grounds_t grounds)
 {
-    uint32_t copied = grounds.by_id ? find_same_ack(responses, packet) : 0;
+    uint32_t copied = find_same_ack(responses, packet, grounds.by_id);
 
     if (copied)
         return copied;
     responses->newest = (responses->newest + 1) % SMCR_RESPONSES_KEPT;
-    responses->last_acks[responses->newest].frame = packet->when.frame;
-    responses->last_acks[responses->newest].psn = packet->psn;
-    responses->last_acks[responses->newest].id = (uint16_t)packet->ip_id;
+    responses->last_acks[responses->newest] = (smcr_response_ack_t){
+        .frame = packet->when.frame,
+        .psn = packet->psn,
+        .time = packet->when.time,
+        .id = (uint16_t)packet->ip_id,
+        .hop_limit = packet->hop_limit,
+        .syndrome = packet->syndrome,
+    };
     return 0;
 }
 
-/* Whether time proves that `packet` is a copy of the last response with its PSN. The proof:
- * `packet` comes at most 100 microseconds after that response, and the peer has sent no packet
- * since the last READ response or Atomic ACK. */
+/* Whether time proves that `packet` is a copy of the last response with its PSN: a router lies
+ * between the two, or `packet` comes at most 100 microseconds after that response, and the peer has
+ * sent no packet since the last READ response or Atomic ACK. */
 static bool
 is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet, smcr_response_grounds_t grounds)
 {
+    smcr_when_t last = smcr_seen_last(seen);
+
+    if (smcr_seen_is_beyond_router(last, smcr_seen_last_hop_limit(seen), packet))
+        return true;
     return responses->reverse_count == grounds.reverse_packets &&
-           smcr_seen_is_soon(smcr_seen_last(seen), packet->when);
+           smcr_seen_is_within(last, packet->when, SMCR_SEEN_SOON);
 }
 
 /* Returns the frame of the response of which the READ response or Atomic ACK `packet` is a copy; 0:

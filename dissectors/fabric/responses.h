@@ -10,25 +10,32 @@
 
 #define SMCR_RESPONSES_KEPT 16
 
+/* An ACK, NAK or RNR NAK. */
+typedef struct {
+    uint32_t frame;    /* frame of the response; 0: the entry is free */
+    uint32_t psn;      /* PSN of the response, 24 bits */
+    uint64_t time;     /* time of the response, nanoseconds since the epoch */
+    uint16_t id;       /* IPv4 identification of the response */
+    uint8_t hop_limit; /* TTL or hop limit of the response; 0: not known */
+    uint8_t syndrome;  /* syndrome of the response */
+} smcr_response_ack_t;
+
 /* The responses of a flow so far. */
 typedef struct {
     smcr_seen_t psn_history; /* history of the READ responses and Atomic ACKs */
     smcr_psn_t highest; /* highest PSN in `psn_history`, unwrapped; 0: the history is empty */
     uint32_t reverse_count; /* number of packets of the reverse flow when the last READ response or
                                Atomic ACK came */
-    struct {
-        uint32_t frame; /* frame of the response; 0: the entry is free */
-        uint32_t psn;   /* PSN of the response, 24 bits */
-        uint16_t id;    /* IPv4 identification of the response */
-    } last_acks[SMCR_RESPONSES_KEPT]; /* circular list of the last ACKs, NAKs and RNR NAKs */
+    smcr_response_ack_t last_acks[SMCR_RESPONSES_KEPT]; /* circular list of the last ACKs, NAKs and
+                                                           RNR NAKs */
     unsigned newest;    /* index in `last_acks` of the newest entry */
 } smcr_responses_t;
 
 /* What can prove that a response is a copy (a duplicate made by the network). */
 typedef struct {
-    bool by_id;     /* An equal IPv4 identification proves a copy. If false: a READ response or
-                       Atomic ACK is a copy if it comes soon after an equal response; nothing proves
-                       that an ACK, NAK or RNR NAK is a copy. */
+    bool by_id;     /* An equal IPv4 identification proves a copy. If false: an equal response that
+                       was captured on the other side of a router is a copy, and a READ response or
+                       Atomic ACK that comes soon after an equal one. */
     uint32_t reverse_packets; /* number of packets of the reverse flow so far */
 } smcr_response_grounds_t;
 

@@ -7,7 +7,7 @@
 
 #include "seen.h"
 
-#define SOON 100000 /* nanoseconds; the retransmission timer of every sender is longer */
+#define BEYOND_ROUTER 2000000 /* nanoseconds: a router forwards sooner */
 
 /* Sizes of the table: numbers of slots. */
 #define SIZE_FIRST 4
@@ -83,6 +83,7 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
         .time = packet->when.time,
         .frame = packet->when.frame,
         .id = (uint16_t)packet->ip_id,
+        .hop_limit = packet->hop_limit,
         .corrupt = packet->corrupt,
         .had_good_icrc = !packet->corrupt,
         .fetches = smcr_ib_fetches_data(packet->opcode),
@@ -100,6 +101,7 @@ smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope)
         packet->rare->last_frame = packet->frame;
         packet->rare->last_time = packet->time;
         packet->rare->last_id = packet->id;
+        packet->rare->last_hop_limit = packet->hop_limit;
     }
     return packet->rare;
 }
@@ -117,18 +119,27 @@ smcr_seen_last_id(const smcr_seen_packet_t *packet)
     return packet->rare ? packet->rare->last_id : packet->id;
 }
 
+uint8_t
+smcr_seen_last_hop_limit(const smcr_seen_packet_t *packet)
+{
+    return packet->rare ? packet->rare->last_hop_limit : packet->hop_limit;
+}
+
 void
 smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 
     more->last_id = (uint16_t)packet->ip_id;
+    more->last_hop_limit = packet->hop_limit;
     more->last_frame = packet->when.frame;
     more->last_time = packet->when.time;
 }
 
 bool
-smcr_seen_is_soon(smcr_when_t before, smcr_when_t now)
+smcr_seen_is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *now)
 {
-    return now.time >= before.time && now.time - before.time <= SOON;
+    bool differs = hop_limit && now->hop_limit && hop_limit != now->hop_limit;
+
+    return differs && smcr_seen_is_within(before, now->when, BEYOND_ROUTER);
 }

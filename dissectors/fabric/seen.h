@@ -27,6 +27,7 @@ typedef struct {
     uint32_t reverse_packets_before; /* number of packets of the reverse flow when `retransmissions`
                                         was last 0 */
     uint16_t last_id;        /* IPv4 identification of the packet in `last_frame` */
+    uint8_t last_hop_limit;  /* TTL or hop limit of the packet in `last_frame`; 0: not known */
     uint8_t retransmissions; /* number of retransmissions of the PSN since the last packet of the
                                 reverse flow; not counted beyond 3 */
 } smcr_seen_rare_t;
@@ -38,6 +39,7 @@ typedef struct {
     smcr_seen_rare_t *rare; /* rarely needed members; NULL: none of them has been set */
     uint32_t frame;         /* frame of the first packet */
     uint16_t id;            /* IPv4 identification of the first packet */
+    uint8_t hop_limit;      /* TTL or hop limit of the first packet; 0: not known */
     bool late : 1;          /* packets with higher PSNs came before the first packet: an earlier
                                packet with this PSN may be missing in the capture */
     bool corrupt : 1;       /* the ICRC of the first packet is wrong */
@@ -61,8 +63,8 @@ typedef struct {
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 
 /* Returns the rarely needed members of a PSN. The first call for the PSN allocates these members
- * from `scope`, and sets `last_frame`, `last_time` and `last_id` to the values of the first
- * packet. */
+ * from `scope`, and sets `last_frame`, `last_time`, `last_id` and `last_hop_limit` to the values
+ * of the first packet. */
 smcr_seen_rare_t *smcr_seen_rare(smcr_seen_packet_t *packet, wmem_allocator_t *scope);
 
 /* Whether it is proven that the receiver has discarded the first packet with the PSN, which came
@@ -82,14 +84,29 @@ smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);
 /* The IPv4 identification of the packet that smcr_seen_last() finds. */
 uint16_t smcr_seen_last_id(const smcr_seen_packet_t *packet);
 
+/* TTL or hop limit of the packet that smcr_seen_last() finds; 0: not known. */
+uint8_t smcr_seen_last_hop_limit(const smcr_seen_packet_t *packet);
+
 /* Notes in `seen` that `packet` is the last packet with the PSN of `seen`. `packet` has a right
  * ICRC. */
 void smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope,
                           const smcr_sent_t *packet);
 
-/* Whether `now` is at most 100 microseconds after `before`. No sender retransmits a packet within
- * 100 microseconds, except after a NAK (docs/fabric.md, "Requests"). */
-bool smcr_seen_is_soon(smcr_when_t before, smcr_when_t now);
+/* No sender retransmits a packet within 100 microseconds, except after a NAK (docs/fabric.md,
+ * "Requests"); nanoseconds. */
+#define SMCR_SEEN_SOON 100000
+
+/* Whether `now` is at most `limit` nanoseconds after `before`. */
+static inline bool
+smcr_seen_is_within(smcr_when_t before, smcr_when_t now, uint64_t limit)
+{
+    return now.time >= before.time && now.time - before.time <= limit;
+}
+
+/* Whether two packets, seen at `before` and `now` with these hop limits, were seen before and after
+ * a router: the limits are known and differ, and at most 2 milliseconds lie between. A sender gives
+ * all its packets the same limit. */
+bool smcr_seen_is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *now);
 
 /* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the
  * last `needed` PSNs, but at most 8192. Returns NULL and adds nothing if the slot has a newer

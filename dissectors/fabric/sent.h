@@ -47,6 +47,7 @@ typedef struct {
     uint32_t payload_length; /* length of the payload in bytes, without padding */
     uint32_t dma_length;     /* length in the RETH, bytes; 0: the packet has no RETH */
     int32_t ip_id;           /* IPv4 identification, or SMCR_SENT_NO_IP_ID */
+    uint8_t hop_limit;       /* TTL or hop limit of the IP header; 0: not known */
     bool corrupt;            /* the ICRC is wrong: every receiver discards the packet */
     bool goes_on;            /* the content of the packet proves that it continues its flow, however
                                 far its PSN is from the highest PSN of the flow */

@@ -1,10 +1,10 @@
 /* Prints what the room fabric/ says of packets. Each line of the input is a packet of a reliable or
  * unreliable connection, in decimal numbers:
  *
- *     frame time_ns flow reverse_flow opcode psn dma_length payload_length syndrome ip_id corrupt
+ *     frame time_ns flow reverse_flow opcode psn dma_length payload_length syndrome ip_id hop_limit corrupt
  *
- * `reverse_flow` is -1 where it is not known, `syndrome` where there is none, `ip_id` likewise;
- * `corrupt` is 1 where the ICRC is wrong. For each it prints, when the input has ended:
+ * `reverse_flow` is -1 where it is not known, `syndrome` where there is none, `ip_id` likewise,
+ * `hop_limit` 0; `corrupt` is 1 where the ICRC is wrong. For each it prints, when the input has ended:
  *
  *     frame verdict frame_before absent taken discarded cause step_first silent
  *
@@ -63,10 +63,11 @@ main(void)
     unsigned opcode;
     int flow, reverse, syndrome, corrupt;
 
-    while (scanf("%" SCNu32 "%" SCNu64 "%d%d%u%" SCNu32 "%" SCNu32 "%" SCNu32 "%d%" SCNd32 "%d",
+    while (scanf("%" SCNu32 "%" SCNu64 "%d%d%u%" SCNu32 "%" SCNu32 "%" SCNu32 "%d%" SCNd32 "%" SCNu8
+                 "%d",
                  &sent.when.frame, &sent.when.time, &flow, &reverse, &opcode, &sent.psn,
                  &sent.dma_length, &sent.payload_length, &syndrome, &sent.ip_id,
-                 &corrupt) == 11) {
+                 &sent.hop_limit, &corrupt) == 12) {
         if (!flow_of(scope, flow))
             return 1;
         sent.opcode = (uint8_t)opcode;

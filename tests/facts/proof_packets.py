@@ -134,6 +134,7 @@ def headers(path, truth, capture):
             each.payload_length,
             each.syndrome,
             each.ip_id,
+            each.hop_limit,
         )
         for each in packets
     ]

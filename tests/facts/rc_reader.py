@@ -30,6 +30,8 @@ AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
 NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
 NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
 SOON = 100_000  # nanoseconds: nobody sends again so soon what was not refused
+TIMER_LEAST = 1_000_000  # nanoseconds: no timer runs out sooner
+BEYOND_ROUTER = 2_000_000  # nanoseconds: a router forwards sooner
 # nanoseconds: without an identification nobody knows that a packet was so late, and not sent again
 REORDERED = 1_000_000
 TIMER = 64_000_000  # nanoseconds: no NAK takes so long
@@ -71,11 +73,12 @@ RNR_TIMERS = [
 Frame = collections.namedtuple(
     "Frame",
     "number time source target udp_source qpn opcode psn dma_length payload_length"
-    " syndrome ip_id",
+    " syndrome ip_id hop_limit",
 )
 Header = collections.namedtuple(
     "Header",
-    "frame time flow reverse opcode psn dma_length payload_length syndrome ip_id" " corrupt",
+    "frame time flow reverse opcode psn dma_length payload_length syndrome ip_id hop_limit"
+    " corrupt",
     defaults=[0],
 )
 Verdict = collections.namedtuple(
@@ -90,7 +93,7 @@ def number(data, offset, size):
     return int.from_bytes(data[offset : offset + size], "big")
 
 
-def _roce(position, time, ends, udp_source, ip_id, data):
+def _roce(position, time, ends, udp_source, of_ip, data):
     """A packet of RC or UC with an opcode that means something, from its BTH on; None if it is
     another."""
     opcode, kind = data[0], data[0] & 31
@@ -114,7 +117,7 @@ def _roce(position, time, ends, udp_source, ip_id, data):
         number(data, BTH + 12, 4) if kind in RETH else 0,
         len(data) - BTH - headers - (data[1] >> 4 & 3) - ICRC,
         data[BTH] if kind in AETH else -1,
-        ip_id,
+        *of_ip,
     )
 
 
@@ -125,17 +128,17 @@ def _frame(position, time, data):
         start, ethertype = start + 4, number(data, start + 2, 2)
     ip = data[start:]
     if ethertype == IPV4:
-        protocol, ends, ip_id = ip[9], (ip[12:16], ip[16:20]), number(ip, 4, 2)
+        protocol, ends, of_ip = ip[9], (ip[12:16], ip[16:20]), (number(ip, 4, 2), ip[8])
         udp = ip[(ip[0] & 15) * 4 : number(ip, 2, 2)]
     elif ethertype == IPV6:
-        protocol, ends, ip_id = ip[6], (ip[8:24], ip[24:40]), -1
+        protocol, ends, of_ip = ip[6], (ip[8:24], ip[24:40]), (-1, ip[7])
         udp = ip[40 : 40 + number(ip, 4, 2)]
     else:
         return None
     if protocol != UDP or number(udp, 2, 2) != ROCE_PORT:
         return None
     return _roce(
-        position, time, ends, number(udp, 0, 2), ip_id, udp[UDP_HEADER : number(udp, 4, 2)]
+        position, time, ends, number(udp, 0, 2), of_ip, udp[UDP_HEADER : number(udp, 4, 2)]
     )
 
 
@@ -245,6 +248,7 @@ def headers(path, truth_path=None):
             each.payload_length,
             each.syndrome,
             each.ip_id,
+            each.hop_limit,
         )
         for each in packets
     ]
@@ -281,8 +285,14 @@ def is_fetch(header):
     return header.opcode & 31 in (READ, COMPARE_AND_SWAP, FETCH_AND_ADD)
 
 
-def comes_soon(header, before):
-    return not header.corrupt and not before.corrupt and 0 <= header.time - before.time <= SOON
+def comes_soon(header, before, limit=SOON):
+    return not header.corrupt and not before.corrupt and 0 <= header.time - before.time <= limit
+
+
+def is_beyond_router(header, before):
+    """Was one captured before a router and the other one after it?"""
+    limits = {header.hop_limit, before.hop_limit}
+    return 0 not in limits and len(limits) == 2 and comes_soon(header, before, BEYOND_ROUTER)
 
 
 def is_rnr(syndrome):
@@ -352,8 +362,8 @@ class Answer:
     """What the reverse flow sends: the unwrapped PSN of a response; None where it says nothing of
     this life."""
 
-    def __init__(self, header, psn):
-        self.header, self.psn = header, psn
+    def __init__(self, header, psn, answered):
+        self.header, self.psn, self.answered = header, psn, answered
         self.covers = (
             None if psn is None else psn - is_negative(header)
         )  # everything up to this PSN
@@ -375,7 +385,7 @@ class Life:
         self.events = []
         self.taker = {}  # {PSN: first request that took it}
         self.twins = Twins()
-        self.is_doubled = False  # a copy was there that only time tells
+        self.distance = 0  # nanoseconds, from a packet to a copy that only time tells; the longest
         self.path_mtu = None
         self.open_reads = []  # READs of which nobody knows yet how many PSNs they take
 
@@ -505,7 +515,7 @@ class Reader:
         psn = None
         if answered and is_near(header.psn, life.highest):
             psn = life.unwrap(header.psn)
-        life.events.append(Answer(header, psn))
+        life.events.append(Answer(header, psn, answered))
 
     def note_path_mtu(self, header):
         if header.opcode & 31 in FIRST_AND_MIDDLE and header.payload_length in PATH_MTUS:
@@ -615,27 +625,40 @@ class Reader:
         return len(named) > 1 or any(psn <= request.start for psn in named)
 
     @staticmethod
+    def longest(life, request, before):
+        """Nanoseconds within which an equal request is a copy. The newest one has nothing behind
+        it that its receiver could miss it by: it waits for its timer."""
+        newest = before.start == request.start == life.highest
+        answered = any(isinstance(each, Answer) and each.answered for each in life.events)
+        if newest and answered and not is_fetch(life.twins.packets[request.start][0]):
+            return TIMER_LEAST
+        return max(SOON, life.distance * 3 // 2)
+
+    @staticmethod
     def judge(life, request):
         before = next((each for each in reversed(life.events) if isinstance(each, Request)), None)
         near = before and (
-            before.start == request.start or (life.is_doubled and request.start < before.start)
+            before.start == request.start or (life.distance and request.start < before.start)
         )
         near = near and transport(request.header) == RC
-        latest = life.twins.latest(request.start) if near else None
+        latest = life.twins.latest(request.start)
         if request.knows_copies:
             twin = life.twins.find(request.start, request.header.ip_id)
+        elif latest and is_beyond_router(request.header, latest):
+            twin = latest.frame
+        elif (
+            latest
+            and near
+            and comes_soon(request.header, latest, Reader.longest(life, request, before))
+            and not Reader.is_missed(life, latest)
+            and not Reader.is_refused(life, request, latest)
+        ):
+            twin = latest.frame
+            life.distance = max(life.distance, request.header.time - latest.time, 1)
         else:
-            twin = (
-                latest.frame
-                if latest
-                and comes_soon(request.header, latest)
-                and not Reader.is_missed(life, latest)
-                and not Reader.is_refused(life, request, latest)
-                else 0
-            )
+            twin = 0
         if twin:
             request.verdict, request.of = "copy", twin
-            life.is_doubled = life.is_doubled or not request.knows_copies
         elif request.start <= request.highest:
             request.first_taker = life.taker.get(request.start)
             request.verdict = "repeat" if request.first_taker else "late"
@@ -649,13 +672,20 @@ class Reader:
             return next(
                 (
                     each.frame
-                    for each in flow.acknowledgements
-                    if by_id and (each.psn, each.ip_id) == (header.psn, header.ip_id)
+                    for each in reversed(flow.acknowledgements)
+                    if each.psn == header.psn
+                    and (
+                        each.ip_id == header.ip_id
+                        if by_id
+                        else each.syndrome == header.syndrome and is_beyond_router(header, each)
+                    )
                 ),
                 0,
             )
         if by_id:
             return flow.answer_twins.find(psn, header.ip_id)
+        if latest and is_beyond_router(header, latest):
+            return latest.frame
         return latest.frame if latest and flow.heard == heard and comes_soon(header, latest) else 0
 
     def read_response(self, position, header):

@@ -268,6 +268,21 @@ def one_identification(headers, _):
     return [header._replace(ip_id=0) for header in headers]
 
 
+def beyond_router(headers, chance):
+    """Without identifications; a router lies between two capture points, and the second one shows
+    most packets a few packets later."""
+    places = [
+        (position, header._replace(ip_id=0, hop_limit=64))
+        for position, header in enumerate(headers)
+    ]
+    places += [
+        (position + chance.uniform(0.1, 4), header._replace(hop_limit=63))
+        for position, header in places
+        if chance.random() < 0.9
+    ]
+    return [header for _, header in sorted(places, key=lambda each: each[0])]
+
+
 def another_life(headers, _):
     """The same packets again, with PSNs that are far from these."""
     return headers + [
@@ -325,6 +340,7 @@ ALTERATIONS = [
     mixed_without_reverse,
     mixed_one_way,
     mixed_lives,
+    beyond_router,
     corrupt,
     mixed_corrupt,
     mixed_corrupt_without_identification,

@@ -36,6 +36,8 @@ typedef struct {
     uint32_t id;      /* 0: the next one; SAME_ID + n: that of packet n */
     uint32_t length;  /* READ: of what is read; MTU: the MTU */
     bool pause;       /* it comes later than a NAK may be the cause */
+    uint8_t hop_limit;
+    uint32_t part;    /* microseconds by which it comes later */
     uint32_t nak;     /* packet: the NAK that asked for the step; ABSENT: none; 0: not looked at */
 } step_t;
 
@@ -117,6 +119,24 @@ static const struct {
      .steps = {{SEND, 5}, {.what = SEND, .psn = 5, .order = COPY, .before = 1}, {SEND, 6},
                {SEND, 7}, {.what = SEND, .psn = 6, .order = COPY, .before = 3},
                {.what = SEND, .psn = 7, .order = COPY, .before = 4}}},
+    {.name = "copies beyond a router, without identification", .no_id = true, .one_way = true,
+     .steps = {{SEND, 5, .hop_limit = 64}, {SEND, 6, .hop_limit = 64},
+               {.what = SEND, .psn = 5, .order = COPY, .before = 1, .hop_limit = 63},
+               {.what = SEND, .psn = 5, .order = REPEAT, .before = 1, .cause = UNKNOWN,
+                .hop_limit = 64},
+               {.what = SEND, .psn = 5, .order = COPY, .before = 4, .hop_limit = 63},
+               {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = UNKNOWN,
+                .hop_limit = 63}}},
+    {.name = "a copy of an acknowledgement beyond a router", .no_id = true,
+     .steps = {{SEND, 5}, {ACK, 5, .hop_limit = 64}, {ACK, 5, .hop_limit = 64},
+               {.what = ACK, .psn = 5, .order = COPY, .before = 3, .hop_limit = 63}}},
+    {.name = "the newest request waits for its timer, without identification", .no_id = true,
+     .soon = true,
+     .steps = {{SEND, 5}, {ACK, 5}, {SEND, 6},
+               {.what = SEND, .psn = 6, .order = COPY, .before = 3, .part = 900}, {SEND, 7},
+               {SEND, 8}, {.what = SEND, .psn = 7, .order = COPY, .before = 5, .part = 900},
+               {.what = SEND, .psn = 8, .order = REPEAT, .before = 6, .cause = UNKNOWN,
+                .part = 1100}}},
     {.name = "a step back goes on, though there were copies", .no_id = true, .soon = true,
      .steps = {{SEND, 5}, {.what = SEND, .psn = 5, .order = COPY, .before = 1}, {SEND, 6},
                {SEND, 7}, {NAK, 6},
@@ -459,6 +479,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
 
     run->ids[i + 1] = id;
     run->now += cases[case_number].soon ? 1 : MILLISECOND;
+    run->now += 1000 * step->part;
     if (step->pause || (step->cause == TIMEOUT && !cases[case_number].at_once))
         run->now += PAUSE;
     run->times[i + 1] = run->now;
@@ -477,6 +498,7 @@ play(run_t *run, unsigned case_number, unsigned i, wmem_allocator_t *scope)
         .ip_id = cases[case_number].no_id     ? SMCR_SENT_NO_IP_ID
                  : cases[case_number].same_id ? 1
                                               : (int32_t)id,
+        .hop_limit = step->hop_limit,
     };
     if (step->what == START)
         smcr_flow_announce(&run->flow[0], step->psn);

@@ -21,6 +21,7 @@ sent_of(const smcr_arrival_t *arrival)
         .payload_length = (uint32_t)roce->payload_length,
         .dma_length = roce->dma_length,
         .ip_id = roce->ip_id,
+        .hop_limit = roce->hop_limit,
         .corrupt = roce->has_bad_icrc,
         .goes_on = arrival->goes_on,
     };
