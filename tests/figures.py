@@ -351,7 +351,7 @@ def shape(figure):
                 "LIST": {"type": "array", "items": of, **most},
             }[figure.kind]
         }
-    value = reference(figure.values + ("_or_null" if figure.null == "or_null" else ""))
+    value = reference(figure.values + ("" if figure.null == "always" else "_or_null"))
     if figure.kind in ("NUMBERS", "TEXTS"):
         value = {"type": "array", "items": value}
     beside = {time_of(figure.name): reference("time_or_null")} if figure.kind == "WHEN" else {}
@@ -491,8 +491,21 @@ def pretty(value, indent=""):
 # ---- docs/lines.schema.json ----
 
 
+def line_default(figure):
+    """What a reader of a line fills in for a missing member of an entry that is there; None: the
+    member is not known."""
+    if figure.null not in ("always", "together"):
+        return None
+    return {"COUNT": 0, "SECONDS": 0, "BOOL": False}.get(figure.kind)
+
+
+def bounded(name):
+    """Of an upper bound, the time that it bounds, which is its default; else None."""
+    return f"{name.removesuffix('_most_s')}_s" if name.endswith("_most_s") else None
+
+
 def line_shape(figure):
-    """{name: schema} of a figure in a line: it is known, or not there."""
+    """{name: schema} of a figure in a line: it is known, not there, or its default."""
     if figure.kind == "LIST":
         return {figure.name: {"type": "array", "minItems": 1, "items": reference(figure.of)}}
     if figure.of:
@@ -500,6 +513,10 @@ def line_shape(figure):
     value = reference(figure.values)
     if figure.kind in ("NUMBERS", "TEXTS"):
         value = {"type": "array", "minItems": 1, "items": value}
+    if line_default(figure) is not None and bounded(figure.name):
+        value |= {"$comment": f"default: {bounded(figure.name)}"}
+    elif line_default(figure) is not None:
+        value |= {"default": line_default(figure)}
     return {figure.name: value} | (
         {time_of(figure.name): reference("time")} if figure.kind == "WHEN" else {}
     )
@@ -514,6 +531,43 @@ def line_object(entry):
     return an_object(found.text, properties, properties)
 
 
+BUCKETS = {
+    "description": (
+        "How many times are in the buckets of an exponential histogram of OpenTelemetry, of scale"
+        " 3: bucket n has those above 2^(n/8) s, up to 2^((n+1)/8) s."
+    ),
+    "type": "object",
+    "minProperties": 1,
+    "propertyNames": {"pattern": "^-?[0-9]{1,3}$"},
+    "additionalProperties": whole(minimum=1),
+}
+
+
+def line_types():
+    """Types that a line writes in a shorter form than the report."""
+    found = {
+        "time": {
+            "description": "Seconds since 1970-01-01 UTC, up to nine decimals.",
+            "type": "string",
+            "pattern": r"^[0-9]+(\.[0-9]{0,8}[1-9])?$",
+        }
+    }
+    plain = {"count": whole(minimum=1)} | {
+        name: {"type": "number"} for name in ("sum", "min", "max")
+    }
+    buckets = {"zero_count": reference("count") | {"default": 0}, "buckets": BUCKETS}
+    squares = {"sum_of_squares": {"type": "number", "minimum": 0}}
+    for name, more in (("distribution", squares), ("times", buckets)):
+        found[name] = {
+            "description": (
+                "A distribution: seconds, except lengths and depths. One value has count and"
+                " sum only. Of an interval, min and max are those of buckets, or not known."
+            ),
+            **an_object("", plain | more, ("min", "max", *more)),
+        }
+    return found
+
+
 def lines_schema():
     """docs/lines.schema.json as text."""
     line = line_object("line")
@@ -522,16 +576,7 @@ def lines_schema():
         {"if": {"properties": {"line": {"const": kind}}}, "then": {"required": [kind]}}
         for kind in choices()["line_kind"]
     ]
-    types = TYPES | {name: words(*texts) for name, texts in choices().items()}
-    for name, more in (("distribution", {}), ("times", {"histogram": reference("histogram")})):
-        properties = TYPES["distribution"]["properties"] | more
-        types[name] = {
-            "description": (
-                "A distribution: seconds, except sce_run_length. Of an interval, min and max are"
-                " those of buckets, or not known."
-            ),
-            **an_object("", properties, ("min", "max")),
-        }
+    types = TYPES | {name: words(*texts) for name, texts in choices().items()} | line_types()
     objects = {entry: line_object(entry) for entry in all_entries() if entry != "line"}
     everything, named = types | objects, {"count"}
     queue = [line]
@@ -553,17 +598,9 @@ def lines_schema():
 
 TABLE_BEGIN = "-- ---- the columns: tests/figures-doc writes them ----\n"
 TABLE_END = "-- ---- end of the columns ----\n"
-HISTOGRAM = (
-    "STRUCT(median DOUBLE, p95 DOUBLE, p99 DOUBLE, p999 DOUBLE, scale BIGINT, zero_count UBIGINT,"
-    ' positive STRUCT("offset" BIGINT, bucket_counts UBIGINT[]))'
-)
-DISTRIBUTION = {
-    "count": "COUNT",
-    "sum": "RATIO",
-    "sum_of_squares": "RATIO",
-    "min": "RATIO",
-    "max": "RATIO",
-}
+DISTRIBUTION = {"count": "COUNT", "sum": "RATIO", "min": "RATIO", "max": "RATIO"}
+TIMES = DISTRIBUTION | {"zero_count": "COUNT", "buckets": "BUCKETS"}
+LENGTHS = DISTRIBUTION | {"sum_of_squares": "RATIO"}
 DUCKDB = {
     "COUNT": "UBIGINT",
     "NUMBER": "UBIGINT",
@@ -574,6 +611,7 @@ DUCKDB = {
     "CHOICE": "VARCHAR",
     "BOOL": "BOOLEAN",
     "TIME": "DECIMAL(20, 9)",
+    "BUCKETS": "MAP(VARCHAR, UBIGINT)",
     "OPCODES": "MAP(VARCHAR, UBIGINT)",
     "TALLY": "MAP(VARCHAR, UBIGINT)",
     "NUMBERS": "UBIGINT[]",
@@ -589,6 +627,7 @@ OPENSEARCH = {
     "CHOICE": "keyword",
     "BOOL": "boolean",
     "TIME": "keyword",
+    "BUCKETS": "object",
     "OPCODES": "object",
     "TALLY": "object",
     "NUMBERS": "long",
@@ -610,34 +649,97 @@ def columns_of(entry):
             ) else each.kind
 
 
+def columns_within(column):
+    """The same of a column that is an entry, or a distribution."""
+    if column.of:
+        return columns_of(column.of)
+    return (TIMES if column.kind == "TIMES" else LENGTHS).items()
+
+
 def duckdb_type(column):
     if isinstance(column, str):
         return DUCKDB[column]
-    columns = columns_of(column.of) if column.of else DISTRIBUTION.items()
-    inner = ", ".join(f'"{name}" {duckdb_type(each)}' for name, each in columns)
-    inner += f", histogram {HISTOGRAM}" if column.kind == "TIMES" else ""
+    inner = ", ".join(f'"{name}" {duckdb_type(each)}' for name, each in columns_within(column))
     return f"STRUCT({inner})" + ("[]" if column.kind == "LIST" else "")
+
+
+@functools.cache
+def has_defaults(entry):
+    """Whether a reader of lines fills in something in this entry, or in one within."""
+    return any(
+        line_default(each) is not None or (each.of and has_defaults(each.of))
+        for each in all_entries()[entry].members.values()
+    )
+
+
+def duckdb_value(place, figure):
+    """A member of an entry, which stands at `place`, with what the line leaves out."""
+    value = f'{place}"{figure.name}"'
+    if figure.of and has_defaults(figure.of):
+        assert figure.kind != "LIST", f"no recipe fills in lists: {figure.name}"
+        return f"{figure.of}_filled({value})"
+    default = line_default(figure)
+    if default is None:
+        return value
+    other = [f'{place}"{bounded(figure.name)}"'] if bounded(figure.name) else []
+    return f"coalesce({', '.join([value, *other, str(default).lower()])})"
+
+
+def duckdb_macros():
+    """For each entry in which a line leaves something out, a macro that fills it in. Those within
+    come first."""
+    queue, order = ["line"], []
+    while queue:
+        entry = queue.pop()
+        inner = dict.fromkeys(each.of for each in all_entries()[entry].members.values())
+        queue += (found := [each for each in inner if each and has_defaults(each)])
+        order = [each for each in order if each not in found] + found
+    for entry in reversed(order):
+        members = []
+        for each in all_entries()[entry].members.values():
+            if each.kind == "SUMMARY":
+                continue
+            members.append(f"'{each.name}': {duckdb_value('it.', each)}")
+            if each.kind == "WHEN":
+                beside = time_of(each.name)
+                members.append(f"'{beside}': it.\"{beside}\"")
+        yield (
+            f"CREATE OR REPLACE MACRO {entry}_filled(it) AS CASE WHEN it IS NOT NULL THEN"
+            f" {{{', '.join(members)}}} END;"
+        )
+
+
+def wrapped(text, indent):
+    """A statement of SQL in lines of 118 columns."""
+    return textwrap.fill(
+        text,
+        118,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 4),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def duckdb(text):
     """docs/examples/lines.duckdb.sql with its columns made anew."""
     before, rest = text.split(TABLE_BEGIN)
-    rows = []
-    for name, column in columns_of("line"):
-        row = f"{name}: '{duckdb_type(column)}'"
-        rows.append(
-            textwrap.fill(
-                row,
-                118,
-                initial_indent=" " * 4,
-                subsequent_indent=" " * 8,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
+    rows = [wrapped(f"{name}: '{duckdb_type(column)}'", 4) for name, column in columns_of("line")]
+    filled_in = [
+        f"{value} AS {each.name}"
+        for each in all_entries()["line"].members.values()
+        if (value := duckdb_value("", each)) != f'"{each.name}"'
+    ]
     view = (
-        "CREATE OR REPLACE VIEW lines AS SELECT * FROM read_json(getvariable('files'),\n"
-        "    format = 'newline_delimited', columns = {\n" + ",\n".join(rows) + "\n    });\n"
+        "".join(wrapped(each, 0) + "\n" for each in duckdb_macros())
+        + wrapped(
+            f"CREATE OR REPLACE VIEW lines AS SELECT * REPLACE ({', '.join(filled_in)})"
+            " FROM read_json(getvariable('files'),",
+            0,
+        )
+        + "\n    format = 'newline_delimited', columns = {\n"
+        + ",\n".join(rows)
+        + "\n    });\n"
     )
     return before + TABLE_BEGIN + view + TABLE_END + rest.split(TABLE_END)[1]
 
@@ -645,9 +747,10 @@ def duckdb(text):
 def opensearch_type(column):
     if isinstance(column, str):
         return {"type": OPENSEARCH[column]}
-    columns = columns_of(column.of) if column.of else DISTRIBUTION.items()
     kind = {"type": "nested"} if column.kind == "LIST" else {}
-    return kind | {"properties": {name: opensearch_type(each) for name, each in columns}}
+    return kind | {
+        "properties": {name: opensearch_type(each) for name, each in columns_within(column)}
+    }
 
 
 def opensearch():

@@ -1198,6 +1198,14 @@ EVERY = [
             "int order = memcmp(one->addr, other->addr, one->length);",
             "int order = 0;",
         ),
+        (
+            LINES,
+            "zeros-left-out-where-zero-is-no-default",
+            "dissectors/report/write/json.c",
+            "facts/test_lines.py::test_lines_have_the_figures_of_the_report",
+            "if (member->is_known_with_entry) {",
+            "if (member->name) {",
+        ),
         # ---- whatever comes ----
         (
             FIGURES,

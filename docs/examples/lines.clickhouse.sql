@@ -1,6 +1,7 @@
 -- A table of ClickHouse for lines of tshark -z smcr,lines (docs/lines.md), and three of the ten questions of
 -- lines.duckdb.sql. Not run by the tests of the project: written for ClickHouse 25, whose type JSON keeps members that
--- are missing as NULL.
+-- are missing as NULL. A count that is 0 is missing, too, if docs/lines.schema.json has a default for it: sums need
+-- nothing, averages need ifNull(..., 0).
 --
 --     clickhouse-client --query "INSERT INTO smcr_lines FORMAT JSONEachRow" < lines.ndjson
 --

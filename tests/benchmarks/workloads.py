@@ -122,6 +122,20 @@ def connections(file, count, rounds=1, carrier=Smcr):
     return pcap.frames
 
 
+def in_sequence(file, count, carrier=Smcr):
+    """The same connections, one after the other: at each time only one is open."""
+    pcap = Pcap(file)
+    link = Link(pcap, 0)
+    for number in range(count):
+        if number % PER_LINK == 0:
+            link = Link(pcap, number // PER_LINK)
+        conn = short(link, number % PER_LINK, carrier)
+        conn.open()
+        talk(conn)
+        conn.close()
+    return pcap.frames
+
+
 def storage_frames(pcap):
     """RoCE of a storage protocol, some more with each step: commands, data that the target writes
     or reads, completions."""

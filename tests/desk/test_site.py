@@ -26,6 +26,12 @@ SELECT host, count(*) AS connections, sum(connection.client_to_server.bytes) AS 
     bool_and(NOT connection.client_to_server.lacks_bytes
         AND NOT connection.server_to_client.lacks_bytes AND NOT connection.began_before) AS whole
 FROM lines WHERE line = 'connection' GROUP BY host"""
+P99 = """
+SELECT host, connection.stream AS stream,
+    quantile_of(connection.client_to_server.ack_time_s, 0.99) AS p99,
+    quantile_of(connection.server_to_client.answer_time_s, 0.5) AS p50,
+    list_sum(map_values(buckets_of(connection.client_to_server.ack_time_s))) AS samples
+FROM lines WHERE line = 'connection' AND host <> 'part'"""
 STREAM = re.compile(r"(.+)\.(c2s|s2c)\.sent")
 
 
@@ -63,8 +69,8 @@ def asked(tshark_of_module):
         text += tshark.show(path, *CALM, "-q", "-z", "smcr,lines,host=part,smcr || tcp")
     lines = folder / "lines.ndjson"
     lines.write_text(text, encoding="utf-8")
-    rows = ask(lines, *[f"FROM {view}" for view in VIEWS], BYTES)
-    return dict(zip([*VIEWS, "bytes"], rows)), reports
+    rows = ask(lines, *[f"FROM {view}" for view in VIEWS], BYTES, P99)
+    return dict(zip([*VIEWS, "bytes", "p99"], rows)), reports
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +217,26 @@ def test_bytes_are_those_that_the_programs_sent(asked):
     assert compared > 20
     total = sum(int(each["c2s"] or 0) for each in rows["bytes"])
     assert sum(int(each["to_server"] or 0) for each in rows["transferred"]) == total
+
+
+def test_quantiles_of_buckets(asked):
+    """SQL makes of the buckets of lines what the report has."""
+    rows, reports = asked
+    found = {(each["host"], int(each["stream"])): each for each in rows["p99"]}
+    known = 0
+    for name, each in connections(reports):
+        of_lines = found[name, each["stream"]]
+        for member, way, times, quantile in (
+            ("p99", "client_to_server", "ack_time_s", "p99"),
+            ("p50", "server_to_client", "answer_time_s", "median"),
+        ):
+            histogram = each[way][times]["histogram"]
+            assert (of_lines[member] is None) == (histogram is None), (name, each["stream"])
+            assert not histogram or close(number(of_lines[member]), histogram[quantile])
+            known += histogram is not None and each[way][times]["count"] > 2
+        count = each["client_to_server"]["ack_time_s"]["count"]
+        assert int(of_lines["samples"] or 0) == count, (name, each["stream"])
+    assert known > 20
 
 
 def test_findings_are_the_causes(asked):

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import ipaddress
 import json
+import re
 import struct
 
 import jsonschema
@@ -16,6 +17,7 @@ from report_schema import CALM
 
 SCHEMA = json.loads((TOP / "docs" / "lines.schema.json").read_text(encoding="utf-8"))
 KINDS = SCHEMA["$defs"]["line_kind"]["enum"]
+DECIMALS = re.compile(r"[0-9]+\.[0-9]{9}")
 BEGIN = '{"schema":"smcr-lines/1"'
 # Of a report: where the entries of lines stand, and the member that identifies an entry.
 LISTS = {
@@ -39,12 +41,56 @@ def problems(line):
     ]
 
 
+@functools.cache
+def defaults(name):
+    """Of an object of the schema, what it says that a missing member stands for: {member: a value,
+    or the name of another member}, and {member: its own object}."""
+    values, parts = {}, {}
+    for member, shape in (SCHEMA["$defs"][name] if name else SCHEMA)["properties"].items():
+        if "default" in shape:
+            values[member] = shape["default"]
+        elif "$comment" in shape:
+            values[member] = re.fullmatch(r"default: (\w+)", shape["$comment"])[1]
+        of = shape.get("items", shape).get("$ref", "").removeprefix("#/$defs/")
+        if SCHEMA["$defs"].get(of, {}).get("properties"):
+            parts[member] = of
+    return values, parts
+
+
+def filled(value, name=None):
+    """A line, or an object within, with what the schema has a reader fill in."""
+    if isinstance(value, list):
+        return [filled(each, name) for each in value]
+    values, parts = defaults(name)
+    found = value | {
+        member: value.get(default, 0) if isinstance(default, str) else default
+        for member, default in values.items()
+        if member not in value
+    }
+    return {
+        member: filled(each, parts[member]) if member in parts else each
+        for member, each in found.items()
+    }
+
+
+class Line(dict):
+    """A line, filled in. `size`: its length as written, bytes."""
+
+    size = 0
+
+
+def read_line(text):
+    written = json.loads(text)
+    assert problems(written) == [], text
+    line = Line(filled(written))
+    line.size = len(text.encode())
+    return line
+
+
 def read(text):
-    """The lines of an output; each is whole, and valid."""
+    """The lines of an output, filled in; each is whole, and valid."""
     assert not text or text.endswith("\n")
-    found = [json.loads(each) for each in text.splitlines()]
-    assert [(each["line"], problems(each)) for each in found if problems(each)] == []
-    return found
+    return [read_line(each) for each in text.splitlines()]
 
 
 def lines_of(tshark, path, *arguments, options=""):
@@ -62,15 +108,33 @@ def both(tshark, path, *arguments, options=""):
     return report, read("".join(each for each, is_one in zip(every, is_line) if is_one))
 
 
+def distribution(value):
+    """What a line has of a distribution; None: no sample."""
+    found = {name: value[name] for name in ("count", "sum") if value["count"]}
+    if value["count"] > 1:
+        found |= {name: value[name] for name in ("min", "max")}
+        found |= {} if "histogram" in value else {"sum_of_squares": value["sum_of_squares"]}
+    if value["count"] and "histogram" in value:
+        found["zero_count"] = 0
+    if value["count"] > 1 and "histogram" in value:
+        first = value["histogram"]["positive"]["offset"]
+        counts = value["histogram"]["positive"]["bucket_counts"]
+        found["zero_count"] = value["histogram"]["zero_count"]
+        found["buckets"] = {f"{n}": count for n, count in enumerate(counts, first) if count} or None
+    return {name: each for name, each in found.items() if each is not None} or None
+
+
 def known(value):
-    """What a line has of a value: nothing that is null or empty, no distribution without
-    samples."""
+    """What a filled line has of a value: nothing that is null or empty, distributions in their
+    short form, times without zeros at their end."""
     if isinstance(value, list):
         return [known(each) for each in value] or None
+    if isinstance(value, str) and DECIMALS.fullmatch(value):
+        return value.rstrip("0").rstrip(".")
     if not isinstance(value, dict):
         return value
-    if {"count", "sum_of_squares"} <= value.keys() and not value["count"]:
-        return None
+    if {"count", "sum_of_squares"} <= value.keys() and ("histogram" in value or "min" in value):
+        return distribution(value)
     found = {name: known(each) for name, each in value.items()}
     return {name: each for name, each in found.items() if each is not None} or None
 

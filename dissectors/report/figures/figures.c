@@ -44,14 +44,21 @@ smcr_figure_delete_reason_of(uint32_t code)
     }
 }
 
-#define ROW(entry, name, kind, of, words) \
-    {#name, SMCR_FIGURE_KIND_##kind, offsetof(smcr_entry_##entry##_t, name), of, words},
+/* The column `null` of entries.def. */
+#define KNOWN_always true
+#define KNOWN_together true
+#define KNOWN_or_null false
+
+#define ROW(entry, name, kind, of, words, is_known) \
+    {#name, SMCR_FIGURE_KIND_##kind, offsetof(smcr_entry_##entry##_t, name), of, words, is_known},
 
 #define ENTRY(entry, text) static const smcr_figure_member_t entry##_members[] = {
-#define FIGURE(entry, kind, name, ...) ROW(entry, name, kind, NULL, NULL)
-#define CHOICE(entry, name, list, ...) ROW(entry, name, CHOICE, NULL, smcr_figure_##list##_words)
+#define FIGURE(entry, kind, name, values, null, ...) \
+    ROW(entry, name, kind, NULL, NULL, KNOWN_##null)
+#define CHOICE(entry, name, list, null, ...) \
+    ROW(entry, name, CHOICE, NULL, smcr_figure_##list##_words, KNOWN_##null)
 #define PART(entry, kind, name, of, ...) \
-    ROW(entry, name, kind, &smcr_entry_##of##_description, NULL)
+    ROW(entry, name, kind, &smcr_entry_##of##_description, NULL, false)
 #define END(entry) \
     }; \
     const smcr_figure_description_t smcr_entry_##entry##_description = { \
@@ -59,10 +66,12 @@ smcr_figure_delete_reason_of(uint32_t code)
 #include "entries.def"
 
 #define ENTRY(entry, text) static const smcr_figure_member_t entry##_members[] = {
-#define FIGURE(entry, kind, name, ...) ROW(entry, name, kind, NULL, NULL)
-#define CHOICE(entry, name, list, ...) ROW(entry, name, CHOICE, NULL, smcr_figure_##list##_words)
+#define FIGURE(entry, kind, name, values, null, ...) \
+    ROW(entry, name, kind, NULL, NULL, KNOWN_##null)
+#define CHOICE(entry, name, list, null, ...) \
+    ROW(entry, name, CHOICE, NULL, smcr_figure_##list##_words, KNOWN_##null)
 #define PART(entry, kind, name, of, ...) \
-    ROW(entry, name, kind, &smcr_entry_##of##_description, NULL)
+    ROW(entry, name, kind, &smcr_entry_##of##_description, NULL, false)
 #define END(entry) \
     }; \
     const smcr_figure_description_t smcr_entry_##entry##_description = { \

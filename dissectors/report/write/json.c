@@ -11,10 +11,13 @@
 
 #include "wire/wire.h"
 
+#define MOST "_most_s" /* end of the name of an upper bound */
+
 typedef struct {
     json_dumper dumper;      /* Wireshark's writer of JSON */
     wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
-    bool is_line;            /* leaves out what is not known, and lists without entries */
+    bool is_line;            /* leaves out what is not known, lists without entries, and zeros that
+                                a reader of lines fills in */
     const smcr_json_choice_t *choice; /* chooses the entries of lists; NULL: all */
     GHashTable *texts; /* texts of a table: text -> its index + 1; NULL: texts are written in
                           place */
@@ -85,22 +88,28 @@ write_decimal(writer_t *writer, uint64_t time, const char *quote)
                                time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND, quote);
 }
 
-/* Writes nanoseconds as seconds; in a line without zeros at their end. */
+/* Writes nanoseconds as seconds between `quote`; in a line without zeros at their end. */
 static void
-write_seconds(writer_t *writer, uint64_t time)
+write_time(writer_t *writer, uint64_t time, const char *quote)
 {
     char text[32];
 
     if (!writer->is_line || time == SMCR_FIGURE_UNKNOWN) {
-        write_decimal(writer, time, "");
+        write_decimal(writer, time, quote);
         return;
     }
     int length = snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
-                            time % SMCR_TIME_SECOND);
+                          time % SMCR_TIME_SECOND);
     while (text[length - 1] == '0')
         length--;
     length -= text[length - 1] == '.';
-    json_dumper_value_anyf(&writer->dumper, "%.*s", length, text);
+    json_dumper_value_anyf(&writer->dumper, "%s%.*s%s", quote, length, text, quote);
+}
+
+static void
+write_seconds(writer_t *writer, uint64_t time)
+{
+    write_time(writer, time, "");
 }
 
 /* Writes the index of a text among the texts of a table. */
@@ -148,7 +157,7 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
     write_frame(writer, when->frame);
     snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")), name);
     write_name(writer, time_name);
-    write_decimal(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
+    write_time(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
 }
 
 /* Appends the counts of a histogram, without zeros before the first one and after the last one. */
@@ -199,28 +208,90 @@ typedef struct {
     bool has_histogram; /* the distribution is of kind TIMES */
 } spread_form_t;
 
-static void
-write_spread(writer_t *writer, const smcr_distribution_t *distribution, spread_form_t form)
+/* Returns a sum of squares in the square of the unit. */
+static double
+in_square_units(double sum_of_squares, spread_form_t form)
 {
-    uint64_t unit = form.unit;
-    const smcr_distribution_t *spread = smcr_distribution_get(distribution);
-    void (*write)(writer_t * writer, uint64_t value) = unit == 1 ? write_number : write_seconds;
-    bool any = spread->count > 0;
+    return sum_of_squares / ((double)form.unit * (double)form.unit);
+}
+
+/* Writes the counts of the buckets of a line's distribution of times: those that are not 0, by the
+ * number of the bucket. */
+static void
+write_buckets(writer_t *writer, const smcr_distribution_t *distribution)
+{
+    smcr_histogram_t histogram = smcr_distribution_histogram(distribution, writer->scope);
+
+    if (histogram.zeros) {
+        write_name(writer, "zero_count");
+        write_number(writer, histogram.zeros);
+    }
+    if (histogram.zeros == distribution->count)
+        return;
+    write_name(writer, "buckets");
+    json_dumper_begin_object(&writer->dumper);
+    for (uint32_t i = 0; i < histogram.length; i++) {
+        if (!histogram.counts[i])
+            continue;
+        write_name(writer, wmem_strdup_printf(writer->scope, "%" PRId32,
+                                              histogram.first + (int32_t)i));
+        write_number(writer, histogram.counts[i]);
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+/* Writes a distribution of a line, which has a value at least. One value is known from the sum: its
+ * smallest and largest value, and its bucket, are not written. Nor are quantiles, which follow from
+ * the buckets. */
+static void
+write_line_spread(writer_t *writer, const smcr_distribution_t *spread, spread_form_t form)
+{
+    void (*write)(writer_t * writer, uint64_t value) =
+        form.unit == 1 ? write_number : write_seconds;
 
     json_dumper_begin_object(&writer->dumper);
     write_name(writer, "count");
     write_number(writer, spread->count);
     write_name(writer, "sum");
     write(writer, spread->sum);
-    write_name(writer, "sum_of_squares");
-    json_dumper_value_double(&writer->dumper,
-                             spread->sum_of_squares / ((double)unit * (double)unit));
-    if (!writer->is_line || spread->min != SMCR_FIGURE_UNKNOWN) {
+    if (spread->count > 1 && spread->min != SMCR_FIGURE_UNKNOWN) {
         write_name(writer, "min");
-        write(writer, any ? spread->min : SMCR_FIGURE_UNKNOWN);
+        write(writer, spread->min);
         write_name(writer, "max");
-        write(writer, any ? spread->max : SMCR_FIGURE_UNKNOWN);
+        write(writer, spread->max);
     }
+    if (spread->count > 1 && form.has_histogram) {
+        write_buckets(writer, spread);
+    } else if (spread->count > 1) {
+        write_name(writer, "sum_of_squares");
+        json_dumper_value_double(&writer->dumper, in_square_units(spread->sum_of_squares, form));
+    }
+    json_dumper_end_object(&writer->dumper);
+}
+
+static void
+write_spread(writer_t *writer, const smcr_distribution_t *distribution, spread_form_t form)
+{
+    const smcr_distribution_t *spread = smcr_distribution_get(distribution);
+    void (*write)(writer_t * writer, uint64_t value) =
+        form.unit == 1 ? write_number : write_seconds;
+    bool any = spread->count > 0;
+
+    if (writer->is_line) {
+        write_line_spread(writer, spread, form);
+        return;
+    }
+    json_dumper_begin_object(&writer->dumper);
+    write_name(writer, "count");
+    write_number(writer, spread->count);
+    write_name(writer, "sum");
+    write(writer, spread->sum);
+    write_name(writer, "sum_of_squares");
+    json_dumper_value_double(&writer->dumper, in_square_units(spread->sum_of_squares, form));
+    write_name(writer, "min");
+    write(writer, any ? spread->min : SMCR_FIGURE_UNKNOWN);
+    write_name(writer, "max");
+    write(writer, any ? spread->max : SMCR_FIGURE_UNKNOWN);
     if (form.has_histogram)
         write_name(writer, "histogram");
     if (form.has_histogram && any)
@@ -314,7 +385,7 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
         write_when(writer, value, member->name);
         break;
     case SMCR_FIGURE_KIND_TIME:
-        write_decimal(writer, *(const uint64_t *)value, "\"");
+        write_time(writer, *(const uint64_t *)value, "\"");
         break;
     default:
         json_dumper_value_double(&writer->dumper, *(const double *)value);
@@ -512,8 +583,7 @@ is_plain_known(const smcr_figure_member_t *member, const void *value)
     }
 }
 
-/* Whether a line has the member: its value is known, its list has an entry, its distribution has a
- * sample. */
+/* Whether the value is known, the list has an entry, the distribution has a sample. */
 static bool
 has_value(const smcr_figure_member_t *member, const void *value)
 {
@@ -552,6 +622,48 @@ has_value_in(const void *entry, const smcr_figure_description_t *description)
     return false;
 }
 
+/* Returns the number that a reader fills in for a missing number of an entry: 0; the upper bound of
+ * a time, xy_most_s, is xy_s, the time itself. */
+static uint64_t
+default_of(const smcr_figure_member_t *member, const void *entry,
+           const smcr_figure_description_t *description)
+{
+    size_t length = strlen(member->name);
+
+    if (!g_str_has_suffix(member->name, MOST))
+        return 0;
+    length -= strlen(MOST);
+    for (unsigned i = 0; i < description->count; i++) {
+        const char *name = description->members[i].name;
+        if (strncmp(name, member->name, length) == 0 && strcmp(name + length, "_s") == 0)
+            return *(const uint64_t *)(const void *)((const uint8_t *)entry +
+                                                     description->members[i].offset);
+    }
+    return 0;
+}
+
+/* Whether a line does not have the member: it is not known; or it is known wherever the entry is,
+ * and a reader fills it in: a count of 0, a truth that is false. */
+static bool
+is_left_out(const smcr_figure_member_t *member, const void *entry,
+            const smcr_figure_description_t *description)
+{
+    const void *value = (const uint8_t *)entry + member->offset;
+
+    if (member->is_known_with_entry) {
+        switch (member->kind) {
+        case SMCR_FIGURE_KIND_COUNT:
+        case SMCR_FIGURE_KIND_SECONDS:
+            return *(const uint64_t *)value == default_of(member, entry, description);
+        case SMCR_FIGURE_KIND_BOOL:
+            return *(const smcr_figure_maybe_t *)value == SMCR_FIGURE_NO;
+        default:
+            break;
+        }
+    }
+    return !has_value(member, value);
+}
+
 /* ---- entries ---- */
 
 static void
@@ -562,7 +674,7 @@ write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t
         const smcr_figure_member_t *member = &description->members[i];
         const void *value = (const uint8_t *)entry + member->offset;
 
-        if (writer->is_line && !has_value(member, value))
+        if (writer->is_line && is_left_out(member, entry, description))
             continue;
         write_name(writer, member->name);
         if (member->kind == SMCR_FIGURE_KIND_SUMMARY)
