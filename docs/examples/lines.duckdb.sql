@@ -138,7 +138,8 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
     interface: 'VARCHAR',
     uid: 'VARCHAR',
     uid_partial: 'BOOLEAN',
-    keys: 'VARCHAR[]',
+    client_keys: 'VARCHAR[]',
+    server_keys: 'VARCHAR[]',
     community_id: 'VARCHAR',
     ended: 'VARCHAR',
     group_uid: 'VARCHAR',
@@ -373,13 +374,20 @@ FROM (SELECT host, unnest([connection.client_to_server."time", connection.server
     FROM lines WHERE line = 'connection')
 GROUP BY ALL ORDER BY buffer_full_s + retransmission_s DESC;
 
--- 9. Which lines are parts of one connection, in the files of a ring? By the names that they have in common.
+-- 9. Which lines are parts of one connection, in the files of a ring? By the names that they have in common. What a part
+-- calls its client may be the server: the key says which end it is.
+CREATE OR REPLACE VIEW keys AS
+SELECT uid, host, uid_partial, client_key AS key, true AS is_client, connection.client_to_server.bytes AS sent,
+    connection.server_to_client.bytes AS received
+FROM (SELECT *, unnest(client_keys) AS client_key FROM lines WHERE line = 'connection')
+UNION ALL
+SELECT uid, host, uid_partial, server_key, false, connection.server_to_client.bytes, connection.client_to_server.bytes
+FROM (SELECT *, unnest(server_keys) AS server_key FROM lines WHERE line = 'connection');
 CREATE OR REPLACE VIEW parts AS
-SELECT DISTINCT whole.uid, whole.host, part.uid AS part_uid, part.connection.client_to_server.bytes AS to_server,
-    part.connection.server_to_client.bytes AS to_client
-FROM (SELECT uid, host, unnest(keys) AS key FROM lines WHERE line = 'connection' AND NOT uid_partial) whole
-JOIN (SELECT *, unnest(keys) AS key FROM lines WHERE line = 'connection' AND uid_partial) part
-    ON whole.key = part.key AND whole.host IS NOT DISTINCT FROM part.host
+SELECT DISTINCT whole.uid, whole.host, part.uid AS part_uid, if(whole.is_client, part.sent, part.received) AS to_server,
+    if(whole.is_client, part.received, part.sent) AS to_client
+FROM keys whole JOIN keys part ON whole.key = part.key AND whole.host IS NOT DISTINCT FROM part.host
+WHERE NOT whole.uid_partial AND part.uid_partial
 ORDER BY whole.uid;
 
 -- 10. What should somebody look at first?

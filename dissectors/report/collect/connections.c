@@ -574,6 +574,15 @@ find_gaps(const smcr_collect_t *collection)
     return gaps;
 }
 
+static bool
+has_link(wmem_array_t *links, const smcr_link_t *link)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(links); i++)
+        if (*(const smcr_link_t **)wmem_array_index(links, i) == link)
+            return true;
+    return false;
+}
+
 /* Keeps the subject of a connection: what its entry does not have. */
 static void
 add_subject(smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted,
@@ -588,8 +597,11 @@ add_subject(smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted
         .links = wmem_array_new(scope, sizeof(smcr_link_t *)),
     };
 
-    for (const smcr_collect_link_use_t *use = roce->first_use; use; use = use->next)
-        wmem_array_append_one(subject.links, use->link);
+    for (const smcr_collect_link_use_t *use = roce->first_use; use; use = use->next) {
+        const smcr_link_t *link = smcr_link_merged(use->link);
+        if (!has_link(subject.links, link))
+            wmem_array_append_one(subject.links, link);
+    }
     wmem_array_append_one(collection->subjects, subject);
 }
 

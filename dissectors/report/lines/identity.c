@@ -121,25 +121,25 @@ static void
 add_keys(smcr_entry_line_t *line, const smcr_conn_t *conn, const smcr_link_t *link,
          wmem_allocator_t *scope)
 {
+    int client = smcr_lgr_client_side(conn->lgr);
+
     for (int side = 0; side < 2; side++) {
         const smcr_qp_t *qp = &link->qp[side];
         const char *gid = qp->gid_known ? smcr_figure_gid_text(scope, qp->key.gid) : NULL;
         if (!gid || !qp->number_known || !conn->side[side].has_token)
             continue;
-        smcr_figure_texts_add(&line->keys, scope,
+        smcr_figure_texts_add(side == client ? &line->client_keys : &line->server_keys, scope,
                               wmem_strdup_printf(scope, "%s/0x%06x/0x%08x", gid, qp->key.qpn,
                                                  conn->side[side].token));
     }
 }
 
-/* Returns the lowest key; NULL: there is none. */
+/* Returns the lowest of the keys and of `lowest`; NULL: there is none. */
 static const char *
-lowest_key(const smcr_figure_texts_t *keys)
+lowest_key(const smcr_figure_texts_t *keys, const char *lowest)
 {
-    const char *lowest = keys->length ? keys->texts[0] : NULL;
-
-    for (uint32_t i = 1; i < keys->length; i++)
-        if (strcmp(keys->texts[i], lowest) < 0)
+    for (uint32_t i = 0; i < keys->length; i++)
+        if (!lowest || strcmp(keys->texts[i], lowest) < 0)
             lowest = keys->texts[i];
     return lowest;
 }
@@ -178,7 +178,7 @@ smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subjec
         name_by_tcp(line, addr, conn->port, isn, scope);
         return;
     }
-    const char *key = lowest_key(&line->keys);
+    const char *key = lowest_key(&line->client_keys, lowest_key(&line->server_keys, NULL));
     line->uid = uid_of(scope, key ? key : name_in_file(entry, scope));
     line->uid_partial = SMCR_FIGURE_YES;
 }
