@@ -63,6 +63,7 @@ LINES = "Lines for a site have the figures of the report"
 PEERS_TEXT = "What a peer wrote reaches no output as control characters"
 WORDS = "Texts of the program have the words of the glossary"
 SYSTEMS = "The source compiles for other systems"
+CHECKERS = "Wireshark's checkers find nothing in the source"
 TESTS = "The tests themselves are sound"
 HERMETIC = "Tests depend on nothing that is installed, on no order and no number of processes"
 
@@ -1555,6 +1556,22 @@ EVERY = [
             "test_portability.py::test_file_compiles",
             "TEXTS(icrc_statuses)",
             "VALS(proto_checksum_vals)",
+        ),
+        (
+            CHECKERS,
+            "encoding-is-a-truth-value",
+            "dissectors/tcp/option.c",
+            "test_wireshark_checks.py::test_checkers_find_nothing",
+            "hf_smcr_option, tvb, 0, -1, ENC_NA",
+            "hf_smcr_option, tvb, 0, -1, TRUE",
+        ),
+        (
+            CHECKERS,
+            "licence-that-nobody-names",
+            "dissectors/show/generated.h",
+            "test_wireshark_checks.py::test_checkers_find_nothing",
+            "SPDX-License-Identifier: GPL-2.0-or-later",
+            "License: see COPYING",
         ),
         (
             HERMETIC,
