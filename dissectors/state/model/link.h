@@ -434,8 +434,8 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
     return lgr && lgr->has_release ? lgr->release : -1;
 }
 
-/* Returns the link into which `link` was joined, whose sides are turned; `link` itself if it was not
- * joined. */
+/* Returns the link into which `link` was joined, whose sides are turned; `link` itself if it was
+ * not joined. */
 static inline const smcr_link_t *
 smcr_link_merged(const smcr_link_t *link)
 {
