@@ -1253,8 +1253,8 @@ EVERY = [
             "page-is-too-wide",
             "dissectors/report/write/text.c",
             "malformed/test_hostile_reports.py::test_as_they_are[cdc-contradictions]",
-            "that_fits(text, SMCR_PAGE_WIDTH - before)",
-            "that_fits(text, SMCR_PAGE_WIDTH + before)",
+            "that_fits(text, page->width - before)",
+            "that_fits(text, page->width + before)",
         ),
         (
             HOSTILE,

@@ -19,7 +19,7 @@ PROPERTIES = [
     ),
     (
         "The page shows the JSON's numbers and the wire's positions, and runs only its own script",
-        ["facts/test_page.py"],
+        ["facts/test_page.py", "facts/test_chromium.py"],
     ),
     (
         "Pauses of Ethernet and the flows that stand still are those of the bytes",

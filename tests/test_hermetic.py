@@ -46,7 +46,7 @@ OTHERS = {
     "tests/bed.py installed_tshark": "it asks tshark about itself, with nobody's environment",
     "tests/started.py __init__": "the bed starts it",
     "tests/examples.py run_pasted": "the environment is that of a Tshark",
-    "tests/facts/test_page.py in_chromium": "Chromium is none of Wireshark's programs",
+    "tests/chromium.py __init__": "Chromium is none of Wireshark's programs",
     "tests/test_hermetic.py in_hostile_home": "that is what it is for",
     "tests/test_install.py start_as_user": "the environment is that of bed.user()",
     "tests/test_style.py test_python_is_formatted": "black reads source",

@@ -1,4 +1,4 @@
-/* Writes the page: the template, and in its middle three blocks of JSON. A block of data is no
+/* Writes the page: the template, and in its middle four blocks of JSON. A block of data is no
  * script, so the content security policy of the page, which allows only the page's own scripts,
  * does not concern it. In a block, "<" is written as \u003c, so no text of the capture can end the
  * block.
@@ -8,6 +8,7 @@
 
 #include "page.h"
 
+#include "page_tables.h"
 #include "page_text.h" /* made of the files of this folder by make-page */
 #include "report/write/output.h"
 
@@ -46,6 +47,7 @@ chooses(const void *data, const char *list, const void *entry, uint32_t at)
 static const char *const columns[] = {
     "stream",
     "roce_stream",
+    "ends",
     "client.addr",
     "client.port",
     "server.addr",
@@ -259,8 +261,8 @@ append_conn(GString *json, smcr_series_t *series, const smcr_conn_t *conn, uint6
     g_string_append(json, "]}");
 }
 
-/* Appends the rates of a flow: [bin, bytes, packets, retransmissions, CE, CNP] of each bin with
- * packets. */
+/* Appends the rates of a flow: [bin, bytes, packets, retransmissions, CE, CE of the tunnel only,
+ * CNP] of each bin with packets. */
 static void
 append_flow(GString *json, const smcr_series_flow_t *flow)
 {
@@ -274,8 +276,9 @@ append_flow(GString *json, const smcr_series_flow_t *flow)
         const smcr_series_bin_t *bin = &flow->bin[at];
         if (!bin->packets)
             continue;
-        g_string_append_printf(json, "%s[%u,%" PRIu64 ",%u,%u,%u,%u]", comma, at, bin->bytes,
-                               bin->packets, bin->retransmissions, bin->ce, bin->cnp);
+        g_string_append_printf(json, "%s[%u,%" PRIu64 ",%u,%u,%u,%u,%u]", comma, at, bin->bytes,
+                               bin->packets, bin->retransmissions, bin->ce, bin->outer_ce,
+                               bin->cnp);
         comma = ",";
     }
     g_string_append(json, "]}");
@@ -344,6 +347,9 @@ smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t
     g_string_truncate(json, 0);
     append_pictures(json, series, first == SMCR_FIGURE_UNKNOWN ? 0 : first);
     append_block(html, "pictures", json);
+    g_string_truncate(json, 0);
+    smcr_html_append_tables(json, report);
+    append_block(html, "tables", json);
     g_string_append_len(html, (const char *)page_end, sizeof page_end);
     g_string_free(json, TRUE);
 }

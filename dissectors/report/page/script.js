@@ -9,7 +9,7 @@
 // ---- data and small helpers ----
 
 const data = id => JSON.parse(document.getElementById(id).textContent);
-const report = data("report"), rows = data("rows"), pictures = data("pictures");
+const report = data("report"), rows = data("rows"), pictures = data("pictures"), more = data("tables");
 const byId = id => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_ROWS = 300; // rows that a table shows before the user asks for more
@@ -135,6 +135,8 @@ function showCapture() {
 function showFindings() {
     const part = section("findings", "Findings");
     const list = make("ol", "findings");
+    for (const line of [...more.lines.limits, ...more.lines.health])
+        part.append(make("p", "faint", line));
     for (const finding of report.findings) {
         const item = make("li", finding.severity, make("span", "severity", finding.severity), finding.text, " · ");
         if (known(finding.frame))
@@ -143,8 +145,9 @@ function showFindings() {
             item.append(copier("copy filter", finding.filter), make("br"), make("code", "faint", finding.filter));
         list.append(item);
     }
-    part.append(report.findings.length ? list : make("p", "", report.connections.length || report.rdma_flows.length
-        ? "Nothing to report." : "The capture has no SMC-R, no RoCE and no TCP connection that offers SMC-R."));
+    part.append(list);
+    if (!report.connections.length && !report.rdma_flows.length && !report.other_roce)
+        part.append(make("p", "", "The capture has no SMC-R, no RoCE and no TCP connection that offers SMC-R."));
 }
 
 // ---- tables ----
@@ -163,6 +166,15 @@ const kinds = {
     truth: value => value ? "yes" : "no",
 };
 
+/* A number of which only bounds are known, as the report as text writes it. */
+function bounds(kind, [least, most]) {
+    if (most === null)
+        return least ? `≥ ${kinds[kind](least)}` : "?";
+    if (!least)
+        return `≤ ${kinds[kind](most)}`;
+    return most >= 2 * least ? `≥ ${kinds[kind](least)}` : `${kinds[kind](least)} to ${kinds[kind](most)}`;
+}
+
 function cell(kind, value, path) {
     const td = make("td", kind === "text" || kind === "list" ? "text" : "number");
     td.dataset.path = path;
@@ -170,7 +182,9 @@ function cell(kind, value, path) {
     if (!known(value)) {
         td.textContent = "–";
         td.title = "none, or not known";
-    } else if (kind === "frame")
+    } else if (Array.isArray(value) && kind !== "list")
+        td.textContent = bounds(kind, value);
+    else if (kind === "frame")
         td.append(copier(String(value), `frame.number == ${value}`));
     else
         td.textContent = kinds[kind](value);
@@ -178,15 +192,17 @@ function cell(kind, value, path) {
 }
 
 function compare(one, other) {
+    if (Array.isArray(one) || Array.isArray(other))
+        return compare([one].flat()[0], [other].flat()[0]);
     if (!known(one) || !known(other))
         return known(one) - known(other);
     return typeof one === "string" ? one.localeCompare(String(other), "en", {numeric: true}) : one - other;
 }
 
-/* A table that its heads sort. `columns`: [head, path, kind]. `value`: returns the value of a row's
- * column. `choose`: called when the user chooses a row. */
-function table(list, columns, value, choose) {
-    const head = make("tr"), body = make("tbody"), more = make("button", "only-screen", "Show all rows");
+/* A table that its heads sort. `name`: of the list in the JSON. `columns`: [head, path, kind].
+ * `value`: returns the value of a row's column. `choose`: called when the user chooses a row. */
+function table(name, list, columns, value, choose) {
+    const head = make("tr"), body = make("tbody"), all = make("button", "only-screen", "Show all rows");
     let order = [...list.keys()], sorted = null, most = MOST_ROWS, wanted = "";
     const field = make("input", "only-screen");
     field.type = "search";
@@ -201,14 +217,14 @@ function table(list, columns, value, choose) {
                 line.addEventListener("click", () => choose(list[index]));
             return line;
         }));
-        more.hidden = chosen.length <= most;
-        more.textContent = `Show all ${grouped(chosen.length)} rows`;
+        all.hidden = chosen.length <= most;
+        all.textContent = `Show all ${grouped(chosen.length)} rows`;
     }
     for (const [index, [label, path]] of columns.entries()) {
         const th = make("th", "", label);
         th.tabIndex = 0;
         th.scope = "col";
-        th.title = `${path} in the JSON`;
+        th.title = name.startsWith("smcr,") ? `column of -z ${name}` : `${path} in the JSON`;
         const sort = () => {
             const sign = sorted === index && th.getAttribute("aria-sort") === "descending" ? 1 : -1;
             for (const each of head.children)
@@ -231,17 +247,35 @@ function table(list, columns, value, choose) {
         wanted = field.value.toLowerCase();
         fill();
     });
-    more.type = "button";
-    more.addEventListener("click", () => {
+    all.type = "button";
+    all.addEventListener("click", () => {
         most = Infinity;
         fill();
     });
     fill();
-    const box = make("div", "", make("div", "scroll", make("table", "", make("thead", "", head), body)), more);
+    const whole = make("table", "", make("thead", "", head), body);
+    whole.dataset.list = name;
+    const box = make("div", "", make("div", "scroll", whole), all);
     if (list.length > 10)
         box.prepend(field);
     return box;
 }
+
+const CELLS = {TEXT: "text", NUMBER: "identifier", COUNT: "number", BYTES: "bytes", SECONDS: "seconds"};
+
+/* A table that Wireshark's menu has, too, without the columns of which nothing is known. */
+function wiresharkTable(name) {
+    const found = more.tables.find(each => each.name === name);
+    const place = new Map(found.columns.map(([, label], index) => [label, index]));
+    const columns = found.columns.filter((_, index) => found.rows.some(row => known(row[index])))
+        .map(([kind, label]) => [label.replace(" (s)", ""), label, CELLS[kind]]); // the cells have units
+    const box = table(name, found.rows, columns, (row, label) => row[place.get(label)]);
+    if (found.count > found.rows.length)
+        box.append(make("p", "faint", `The first ${found.rows.length} of ${grouped(found.count)} rows; tshark -z ${name} has all.`));
+    return box;
+}
+const hasRows = name => more.tables.find(each => each.name === name).rows.length > 0;
+const headingOf = name => more.tables.find(each => each.name === name).heading;
 
 /* All figures of an entry of the JSON. */
 function figures(entry) {
@@ -263,7 +297,7 @@ function folded(title, fill) {
 
 // ---- time: one range for all pictures ----
 
-const LEFT = 88, RIGHT = 14; // places of the plots beside their axes, pixels
+const LEFT = 88, RIGHT = 70, EDGE = 14; // places of the plots beside their axes, and at the right without an axis, pixels
 const views = []; // pictures that exist: {range(), cursor(seconds), theme(), resize(width)}
 const range = {min: 0, max: Math.max(whole, 1e-6)};
 let full = {...range};
@@ -272,6 +306,7 @@ function setRange(min, max) {
     const least = 1e-7, width = Math.max(max - min, least);
     range.min = Math.max(full.min - (full.max - full.min) * .02, min);
     range.max = range.min + width;
+    document.documentElement.dataset.time = `${range.min} ${range.max}`;
     for (const view of views)
         view.range();
 }
@@ -294,8 +329,12 @@ const pictureWidth = () => Math.max(320, Math.min(byId("page").clientWidth, 1368
 
 // ---- plots ----
 
-/* Steps of an axis of bytes. */
+/* Steps of an axis of numbers, and of one of bytes; and a number of bytes beside it. */
+const COUNT_STEPS = [1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7].flatMap(unit => [1, 2, 5].map(step => step * unit));
 const BYTE_STEPS = [1, 2 ** 10, 2 ** 20, 2 ** 30].flatMap(unit => [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map(step => step * unit));
+
+const byteLabel = value => ["GiB", "MiB", "KiB"].map((unit, index) => [unit, 2 ** (30 - 10 * index)]).filter(([, size]) => value && value % size === 0)
+    .map(([unit, size]) => `${value / size} ${unit}`)[0] || bytes(Math.round(value));
 
 const LINES = {
     written: "written", announced: "announced", acknowledged: "acknowledged", read: "reported as read",
@@ -303,8 +342,44 @@ const LINES = {
 };
 const MARKS = {
     retransmission: "retransmission", nak: "NAK on the link", rnr: "RNR NAK on the link", gap: "not captured on the link",
-    ce: "CE", cnp: "CNP on the link", urgent: "urgent data", failover: "failover",
+    ce: "CE", outer_ce: "CE of the tunnel only", cnp: "CNP on the link", urgent: "urgent data", failover: "failover",
 };
+
+/* Shapes of marks, as lines through points from -1 to 1. */
+const ROUND = [...Array(17).keys()].map(step => [Math.cos(step * Math.PI / 8), Math.sin(step * Math.PI / 8)]);
+const SHAPES = {
+    retransmission: [ROUND], nak: [[[-1, -1], [1, 1]], [[-1, 1], [1, -1]]], rnr: [[[-1, 0], [1, 0]], [[0, -1], [0, 1]]],
+    gap: [[[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]]], ce: [[[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0], [0, -1.3]]],
+    outer_ce: [[[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0], [0, -1.3]], [[-1.3, 0], [1.3, 0]]], cnp: [[[-1.2, -1], [1.2, -1], [0, 1.2], [-1.2, -1]]],
+    urgent: [[[-1.2, 1], [1.2, 1], [0, -1.2], [-1.2, 1]]], failover: [[[0, -3], [0, 3]], [[-1, -3], [1, -3]], [[-1, 3], [1, 3]]],
+    pause: [[[-.7, -1], [-.7, 1]], [[.7, -1], [.7, 1]]],
+};
+const pathOf = (name, x, y, size) => SHAPES[name].map(line =>
+    line.map(([right, down], index) => `${index ? "L" : "M"}${x + right * size} ${y + down * size}`).join("")).join("");
+
+/* How uPlot draws the marks of a series. */
+function markPaths(name) {
+    return (u, series, first, last, chosen) => {
+        const path = new Path2D(), values = u.data[series], scale = u.series[series].scale;
+        for (const index of chosen || [...Array(last - first + 1).keys()].map(step => first + step))
+            if (known(values[index]))
+                path.addPath(new Path2D(pathOf(name, u.valToPos(u.data[0][index], "x", true), u.valToPos(values[index], scale, true), 4 * devicePixelRatio)));
+        return {stroke: path, fill: path, flags: 3};
+    };
+}
+
+/* The sign of a line or of a mark in the text below a picture. */
+function sign(each) {
+    const svg = draw("svg", {class: "sign", viewBox: "0 0 22 14", width: 22, height: 14, "aria-hidden": "true"});
+    const path = draw("path", {d: each.mark ? pathOf(each.name, 11, 7, each.name === "failover" ? 2 : 4) : "M1 7L21 7", fill: "none",
+        "stroke-width": each.mark ? 1.5 : widthOf(each), "stroke-dasharray": each.name === "edge" ? "5 4" : "none"});
+    path.style.stroke = `var(--${each.name})`;
+    svg.append(path);
+    return svg;
+}
+
+/* Lines that lie one above the other are seen, since each is thinner than those that are drawn before. */
+const widthOf = each => ({written: 4, announced: 2.8, edge: 1})[each.name] || 1.6;
 
 /* The index of the last time at or before `seconds`; -1: none. */
 function lastBefore(times, seconds) {
@@ -360,18 +435,22 @@ function plot(title, all, format, steps) {
     box.setAttribute("role", "img");
     box.setAttribute("aria-label", title);
     let quiet = false, drawn = null;
+    const counts = all.some(each => each.axis);
     const axis = {stroke: () => colour("ink"), grid: {stroke: () => colour("rule"), width: 1}, ticks: {stroke: () => colour("rule"), width: 1}};
     const options = {
-        title, width: pictureWidth(), height: 260, legend: {show: false}, padding: [8, RIGHT, 0, 0],
+        title, width: pictureWidth(), height: 260, legend: {show: false}, padding: [8, counts ? EDGE : RIGHT, 0, 0],
         cursor: {drag: {x: true, y: false, setScale: false, dist: 4}, points: {show: false}, y: false},
         scales: {x: {time: false, range: () => [range.min, range.max]}, y: {range: () => heights(all)},
             count: {range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
-        axes: [{...axis, values: (_, splits) => splits.map(duration)}, {...axis, size: LEFT, incrs: steps, values: (_, splits) => splits.map(format)}],
+        axes: [{...axis, values: (_, splits) => splits.map(duration)}, {...axis, size: LEFT, incrs: steps, values: (_, splits) => splits.map(format)},
+            {...axis, show: counts, scale: "count", side: 1, size: 40, label: "packets in a step", labelSize: RIGHT - EDGE - 40, labelFont: "11px system-ui", grid: {show: false},
+                incrs: COUNT_STEPS, values: (_, splits) => splits.map(grouped)}],
         series: [{}, ...all.map(each => ({
-            label: each.label, scale: each.axis || "y", stroke: () => colour(each.name), width: each.mark ? 0 : each.name === "edge" ? 1 : 1.6,
+            label: each.label, scale: each.axis || "y", stroke: () => colour(each.name), width: each.mark ? 0 : widthOf(each),
             dash: each.name === "edge" ? [5, 4] : undefined, spanGaps: true,
             paths: each.mark ? () => null : uPlot.paths.stepped({align: 1}),
-            points: {show: Boolean(each.mark), size: 7, width: 1.5, stroke: () => colour(each.name), fill: () => colour("paper"), filter: undefined},
+            points: {show: Boolean(each.mark), width: 1.5, stroke: () => colour(each.name), fill: () => colour("paper"), filter: undefined,
+                ...(each.mark ? {paths: markPaths(each.name)} : {})},
         }))],
         hooks: {
             setCursor: [u => {
@@ -391,13 +470,12 @@ function plot(title, all, format, steps) {
     function say(seconds) {
         readout.replaceChildren(make("span", "", seconds === null ? "" : `at ${duration(seconds)}`));
         for (const each of all) {
-            const swatch = make("span", "swatch"), index = seconds === null ? -1 : lastBefore(each.t, seconds);
-            swatch.style.background = colour(each.name);
+            const index = seconds === null ? -1 : lastBefore(each.t, seconds);
             const isHere = each.axis && index >= 0 && seconds - each.t[index] < each.step;
             const value = index < 0 || each.mark && !isHere ? "" : ` ${isHere ? `${each.v[index]} here` : format(each.v[index])}`;
             const count = each.mark && each.n !== undefined ? ` (${grouped(each.n)})` : "";
             const frame = index >= 0 && each.f ? `, frame ${each.f[index]}` : "";
-            readout.append(make("span", "", swatch, `${each.label}${count}${value}${frame}`));
+            readout.append(make("span", "", sign(each), `${each.label}${count}${value}${frame}`));
         }
     }
     const tables = all.map(each => [each.t, each.v]);
@@ -545,8 +623,7 @@ const drawnOf = new Map(pictures.connections.map(each => [each.stream, each]));
 const entryOf = new Map(report.connections.flatMap(each => [[each.stream, each], [each.roce_stream, each]])
     .filter(([stream]) => known(stream)).reverse());
 const end = point => known(point.addr) ? `${point.addr.includes(":") ? `[${point.addr}]` : point.addr}:${point.port}` : "?";
-const nameOf = entry => known(entry.client.addr) ? [end(entry.client), end(entry.server)]
-    : [entry.ends ? "first end" : "client", entry.ends ? "second end" : "server"];
+const nameOf = entry => known(entry.client.addr) ? [end(entry.client), end(entry.server)] : (entry.ends || "client ↔ server").split(" ↔ ");
 
 function lanesOf(direction, label) {
     return {
@@ -577,11 +654,11 @@ function pointsOf(direction, last) {
 function connectionPictures(drawn, entry) {
     const [client, server] = nameOf(entry), box = make("div");
     const names = [`${client} → ${server}`, `${server} → ${client}`];
-    const short = ["client writes", "server writes"];
+    const short = entry.ends ? ["first writes", "second writes"] : ["client writes", "server writes"];
     for (const [index, direction] of drawn.directions.entries()) {
         const all = pointsOf(direction, timeOf(entry)[1]);
         if (all.length)
-            box.append(plot(`${names[index]}: bytes over time`, all, value => bytes(Math.round(value)), BYTE_STEPS));
+            box.append(plot(`${names[index]}: bytes over time`, all, byteLabel, BYTE_STEPS));
         else
             box.append(make("p", "faint", `${names[index]}: no position in the byte stream is known.`));
     }
@@ -620,7 +697,7 @@ function connectionPart(drawn, entry, isOpen) {
 }
 
 const CONNECTIONS = [
-    ["#", "stream", "identifier"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
+    ["#", "stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
     ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
     ["First frame", "first_frame", "frame"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
@@ -628,7 +705,7 @@ const CONNECTIONS = [
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
     ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Close", "close", "text"],
 ];
-const TEXTS = new Set(["client.addr", "server.addr", "outcome", "close"]);
+const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close"]);
 
 function showConnections() {
     const part = section("connections", "Connections");
@@ -641,8 +718,9 @@ function showConnections() {
         part.append(make("p", "", "None."));
         return;
     }
-    part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. A row opens its pictures.`));
-    part.append(table(rows.rows, CONNECTIONS, value, row => {
+    part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. A row opens its pictures. Times count from the first frame of the capture.`));
+    const columns = CONNECTIONS.filter(([, path]) => rows.rows.some(row => known(row[place.get(path)])));
+    part.append(table("connections", rows.rows, columns, value, row => {
         const numbers = [value(row, "stream"), value(row, "roce_stream")];
         const box = numbers.map(each => byId(`connection-${each}`)).find(Boolean);
         if (!box)
@@ -702,14 +780,14 @@ function showLinks() {
     if (lanes.length)
         part.append(bars(lanes, STATES));
     const links = report.link_groups.flatMap(group => group.links.map(link => ({group: group.index, ...link})));
-    part.append(table(links, LINKS, at), folded("All figures of the link groups", () => figures(report.link_groups)));
+    part.append(table("links", links, LINKS, at), folded("RMBs: the receive buffers", () => wiresharkTable("smcr,rmbs")), folded("All figures of the link groups", () => figures(report.link_groups)));
 }
 
 // ---- flows ----
 
 const FLOWS = SHORT([["Flow", "index", "identifier"], ["Kind", "kind", "text"], ["From", "src", "text"], ["QP", "src_qpn", "identifier"], ["To", "dst", "text"],
     ["QP", "dst_qpn", "identifier"], ["Packets", "packets"], ["Bytes", "bytes", "bytes"], ["Retrans.", "repeated"], ["Gaps", "gaps"],
-    ["RNR NAKs", "rnr_nak"], ["NAKs PSN", "nak.psn_sequence"], ["CE", "ecn.ce"], ["CNP", "cnp"], ["First frame", "first_frame", "frame"]]);
+    ["RNR NAKs", "rnr_nak"], ["NAKs PSN", "nak.psn_sequence"], ["CE", "ecn.ce"], ["CE of tunnel", "outer_ce"], ["CNP", "cnp"], ["First frame", "first_frame", "frame"]]);
 
 function flowPlot(flow, entry) {
     const seconds = pictures.bin_width / 1e9, begin = pictures.bins_begin / 1e9;
@@ -729,8 +807,8 @@ function flowPlot(flow, entry) {
         t.push(time(next));
         v.push(0);
     }
-    made.push({name: "written", label: `rate in steps of ${duration(seconds)}`, t, v});
-    for (const [name, label, column] of [["retransmission", "retransmissions", 3], ["ce", "CE", 4], ["cnp", "CNP", 5]]) {
+    made.push({name: "rate", label: `rate in steps of ${duration(seconds)}`, t, v});
+    for (const [name, label, column] of [["retransmission", "retransmissions", 3], ["ce", "CE", 4], ["outer_ce", "CE of the tunnel only", 5], ["cnp", "CNP", 6]]) {
         const bins = flow.bins.filter(bin => bin[column]);
         if (bins.length)
             made.push({name, label, mark: true, axis: "count", step: seconds, n: bins.reduce((sum, bin) => sum + bin[column], 0),
@@ -738,9 +816,9 @@ function flowPlot(flow, entry) {
     }
     const paused = pictures.flows.find(each => each.flow === null);
     if (paused)
-        made.push({name: "rnr", label: "PAUSE and PFC frames", mark: true, axis: "count", step: seconds,
+        made.push({name: "pause", label: "PAUSE and PFC frames of all ports", mark: true, axis: "count", step: seconds,
             n: paused.bins.reduce((sum, bin) => sum + bin[2], 0), t: paused.bins.map(bin => time(bin[0])), v: paused.bins.map(bin => bin[2])});
-    const rate = value => value >= 1e9 ? `${+(value / 1e9).toPrecision(3)} Gbit/s` : value >= 1e6 ? `${+(value / 1e6).toPrecision(3)} Mbit/s`
+    const rate = value => value === 0 ? "0" : value >= 1e9 ? `${+(value / 1e9).toPrecision(3)} Gbit/s` : value >= 1e6 ? `${+(value / 1e6).toPrecision(3)} Mbit/s`
         : `${+(value / 1e3).toPrecision(3)} kbit/s`;
     return plot(`Flow ${entry.index}: ${entry.src || "?"} QP ${known(entry.src_qpn) ? entry.src_qpn : "?"} → ${entry.dst || "?"} QP ${entry.dst_qpn}`, made, rate);
 }
@@ -749,13 +827,17 @@ function showFlows() {
     if (!report.rdma_flows.length)
         return;
     const part = section("flows", "RDMA flows");
-    part.append(table(report.rdma_flows, FLOWS, at));
+    for (const line of [...more.lines.classes, ...more.lines.congestion])
+        part.append(make("p", "", line));
+    part.append(table("rdma_flows", report.rdma_flows, FLOWS, at), folded("All columns of Statistics > SMC-R Fabric", () => wiresharkTable("smcr,fabric")));
     if (report.summary.rdma_flows.count > report.rdma_flows.length)
         part.append(make("p", "faint", `The first ${report.rdma_flows.length} of ${grouped(report.summary.rdma_flows.count)} flows; the JSON report has all.`));
     const entries = new Map(report.rdma_flows.map(entry => [entry.index, entry]));
-    const trouble = entry => entry.repeated + (entry.ecn.ce || 0) + entry.cnp;
+    const trouble = entry => entry.repeated + (entry.ecn.ce || 0) + (entry.outer_ce || 0) + entry.cnp;
     const list = pictures.flows.filter(flow => entries.has(flow.flow)).map(flow => [flow, entries.get(flow.flow)])
         .sort(([, one], [, other]) => trouble(other) - trouble(one) || other.bytes - one.bytes);
+    if (report.marked_share)
+        part.append(sharePlot(report.marked_share));
     for (const [index, [flow, entry]] of list.entries()) {
         const box = make("details", "", make("summary", "", `Flow ${entry.index}: ${entry.src || "?"} → ${entry.dst || "?"} over time`));
         box.addEventListener("toggle", () => {
@@ -767,26 +849,79 @@ function showFlows() {
     }
 }
 
+// ---- directions, times, recovery, capture points ----
+
+function showDirections() {
+    if (!hasRows("smcr,directions"))
+        return;
+    const part = section("directions", "Where the time went");
+    part.append(make("p", "faint", headingOf("smcr,directions")), wiresharkTable("smcr,directions"));
+}
+
+const RECOVERY = SHORT([["Flow", "index", "identifier"], ["From", "src", "text"], ["QP", "src_qpn", "identifier"], ["To", "dst", "text"], ["QP", "dst_qpn", "identifier"],
+    ["Retrans.", "repeated"], ["After NAK", "repeated_after.nak"], ["After timeout", "repeated_after.timeout"], ["After RNR", "repeated_after.rnr"], ["Go-back-N", "recovery.go_back_n"],
+    ["Selective", "recovery.selective"], ["Lost before the capture point", "recovery.refilled"], ["Needless", "recovery.needless"],
+    ["Out of order", "recovery.reordered"], ["Never filled", "recovery.unfilled"], ["ACK timeout", "recovery.ack_timeout", "identifier"]]);
+
+function showRecovery() {
+    const list = report.rdma_flows.filter(flow => flow.recovery);
+    if (list.length)
+        section("recovery", "Loss and recovery").append(table("recovery", list, RECOVERY, at));
+}
+
+function showTimes() {
+    if (hasRows("smcr,times"))
+        section("times", "Times").append(make("p", "faint", "Of all connections and flows: how long each of these took."), wiresharkTable("smcr,times"));
+}
+
+function showPoints() {
+    if (!hasRows("smcr,points"))
+        return;
+    section("points", "Capture points").append(make("p", "faint", headingOf("smcr,points")), wiresharkTable("smcr,points"));
+}
+
 // ---- the other lists ----
+
+const OTHER_ROCE = SHORT([["Packets", "packets"], ["Queue pairs", "queue_pairs"], ["Retransmitted or out of order", "repeated"], ["NAKs", "naks"], ["RNR NAKs", "rnr_naks"],
+    ["CE", "ce"], ["CNP", "cnp"], ["Not read", "unread"], ["First of these", "first_frame", "frame"]]);
 
 const OTHERS = [
     ["fallbacks", "Fallbacks to TCP", SHORT([["Code", "code"], ["Reason", "reason", "text"], ["By", "by", "text"], ["Connections", "count"]])],
     ["breaches", "Broken formats and rules", SHORT([["Severity", "severity", "text"], ["Kind", "kind", "text"], ["By", "by", "text"],
         ["Count", "count"], ["First frame", "frame", "frame"]])],
     ["pauses", "Pauses of Ethernet", SHORT([["Port", "port_mac", "text"], ["Kind", "kind", "text"], ["Class", "priority"], ["Frames", "frames"],
-        ["Paused", "paused_s", "seconds"], ["At most", "paused_most_s", "seconds"], ["First frame", "first_frame", "frame"]])],
+        ["Resumes", "resumes"], ["Quanta", "quanta"], ["Paused", "paused_s", "seconds"], ["At most", "paused_most_s", "seconds"], ["First frame", "first_frame", "frame"],
+        ["Last frame", "last_frame", "frame"]])],
+    ["udp_ports", "UDP source ports of RoCE", SHORT([["From", "src", "text"], ["To", "dst", "text"], ["Port", "port", "identifier"], ["Packets", "packets"],
+        ["Flows", "flows", "list"]])],
     ["tcp_flows", "TCP connections", SHORT([["From", "src", "text"], ["Port", "src_port", "identifier"], ["To", "dst", "text"], ["Port", "dst_port", "identifier"],
-        ["Bytes →", "up.acked_bytes", "bytes"], ["Bytes ←", "down.acked_bytes", "bytes"], ["Retrans. →", "up.repeated_segments"],
+        ["Segments →", "up.segments"], ["Segments ←", "down.segments"], ["Bytes →", "up.acked_bytes", "bytes"], ["Bytes ←", "down.acked_bytes", "bytes"], ["Retrans. →", "up.repeated_segments"],
         ["Retrans. ←", "down.repeated_segments"], ["CE →", "up.ce"], ["CE ←", "down.ce"], ["Last frame", "last_frame", "frame"]])],
 ];
 
+/* The share of marked packets over time. */
+function sharePlot(share) {
+    const begin = since(share.begin_time), time = index => begin + index * share.interval_s;
+    const t = [...share.packets.keys(), share.packets.length].map(time);
+    const v = share.packets.map((packets, index) => packets ? 100 * share.marked[index] / packets : 0);
+    return plot("RDMA packets marked CE, of those that may be marked", [{name: "ce", label: `share in steps of ${duration(share.interval_s)}`, t, v: [...v, 0]}],
+        value => `${+value.toPrecision(3)} %`);
+}
+
 function showOthers() {
-    for (const [name, title, columns] of OTHERS) {
+    if (report.other_roce)
+        section("other_roce", "RoCE of other programs").append(make("p", "", `${grouped(report.other_roce.packets)} packets, not analysed without the preference smcr.roce.`),
+            table("other_roce", [report.other_roce], OTHER_ROCE, at));
+    if (more.lines.tcp.length)
+        OTHERS.find(([name]) => name === "tcp_flows")[3] = more.lines.tcp;
+    for (const [name, title, columns, lines] of OTHERS) {
         const list = report[name];
         if (!list.length)
             continue;
         const part = section(name, title), present = columns.filter(([, path]) => list.some(entry => at(entry, path) !== undefined));
-        part.append(table(list, present, at), folded("All figures", () => figures(list)));
+        for (const line of lines || [])
+            part.append(make("p", "", line));
+        part.append(table(name, list, present, at), folded("All figures", () => figures(list)));
         const sum = report.summary[name];
         if (sum && sum.count > list.length && !("count" in list[0]))
             part.append(make("p", "faint", `The first ${list.length} of ${grouped(sum.count)}; the JSON report has all.`));
@@ -857,8 +992,12 @@ root.classList.toggle("dark", theme === "dark");
 showCapture();
 showFindings();
 showConnections();
+showDirections();
 showLinks();
 showFlows();
+showRecovery();
+showTimes();
+showPoints();
 showOthers();
 listen();
 root.dataset.ready = "yes";

@@ -237,6 +237,20 @@ take_cdc(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
         add_mark(&pictures->direction[sender], SMCR_SERIES_urgent, packet->when);
 }
 
+/* Whether the packet's own IP header has CE. */
+static bool
+has_own_mark(const smcr_ib_headers_t *roce)
+{
+    return roce->has_ecn && roce->ecn == SMCR_WIRE_ECN_CE;
+}
+
+/* Whether only the IP header of the packet's tunnel has CE, as the report counts `outer_ce`. */
+static bool
+has_outer_mark_only(const smcr_ib_headers_t *roce)
+{
+    return smcr_ib_has_outer_mark(roce) && roce->ecn != SMCR_WIRE_ECN_CE;
+}
+
 /* Adds the marks of a packet of the connection. A retransmission of a WRITE is marked at its own
  * position. */
 static void
@@ -249,8 +263,10 @@ mark_packet(smcr_series_direction_t *direction, const smcr_series_packet_t *pack
     if (direction->link && record->link != direction->link &&
         smcr_record_has_event(record, SMCR_EVENT_conn_moved))
         add_mark(direction, SMCR_SERIES_failover, packet->when);
-    if (packet->roce->has_ecn && packet->roce->ecn == SMCR_WIRE_ECN_CE)
+    if (has_own_mark(packet->roce))
         add_mark(direction, SMCR_SERIES_ce, packet->when);
+    if (has_outer_mark_only(packet->roce))
+        add_mark(direction, SMCR_SERIES_outer_ce, packet->when);
     if (record->order != SMCR_FLOW_IS_RETRANSMISSION)
         return;
     if (place)
@@ -430,7 +446,7 @@ widen(smcr_series_t *series)
             bin[at / 2] = (smcr_series_bin_t){
                 one.bytes + other.bytes, one.packets + other.packets,
                 one.retransmissions + other.retransmissions, one.ce + other.ce,
-                one.cnp + other.cnp};
+                one.outer_ce + other.outer_ce, one.cnp + other.cnp};
         }
         memset(bin + SMCR_SERIES_BINS / 2, 0, sizeof *bin * SMCR_SERIES_BINS / 2);
     }
@@ -463,7 +479,8 @@ smcr_series_take_flow(smcr_series_t *series, const void *key, const smcr_series_
         return;
     bin->bytes += packet->roce->length;
     bin->retransmissions += packet->record->order == SMCR_FLOW_IS_RETRANSMISSION;
-    bin->ce += packet->roce->has_ecn && packet->roce->ecn == SMCR_WIRE_ECN_CE;
+    bin->ce += has_own_mark(packet->roce);
+    bin->outer_ce += has_outer_mark_only(packet->roce);
     bin->cnp += packet->roce->opcode == SMCR_IB_CNP;
 }
 

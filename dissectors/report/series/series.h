@@ -25,6 +25,7 @@
     SERIES_MARK(rnr)            /* RNR NAK of the reader's host, on the link of the connection */  \
     SERIES_MARK(gap)            /* packets of the writer's host that are missing in the capture */ \
     SERIES_MARK(ce)             /* packet of the connection with the congestion mark CE */         \
+    SERIES_MARK(outer_ce)       /* packet of the connection with CE on its tunnel's header only */ \
     SERIES_MARK(cnp)            /* CNP that asks the writer's host to send less */                 \
     SERIES_MARK(urgent)         /* announcement of urgent data */                                  \
     SERIES_MARK(failover)       /* first packet of the writer on another link */
@@ -77,6 +78,7 @@ typedef struct {
     uint32_t packets;         /* number of its packets */
     uint32_t retransmissions; /* number of its retransmitted packets */
     uint32_t ce;              /* number of its packets with the congestion mark CE */
+    uint32_t outer_ce;        /* number of its packets with CE on their tunnel's header only */
     uint32_t cnp;             /* number of its congestion notification packets */
 } smcr_series_bin_t;
 

@@ -18,6 +18,21 @@
  * with the display filter of its frames. */
 void smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filters);
 
+/* Parts of the page that are neither findings nor tables. PART(name) */
+#define SMCR_TEXT_PARTS(PART)                                                                      \
+    PART(limits)     /* facts that limit the report */                                             \
+    PART(health)     /* that nothing is wrong */                                                   \
+    PART(classes)    /* DSCPs and priorities of RDMA packets */                                    \
+    PART(congestion) /* marks over time, and how CNPs come and help */                             \
+    PART(tcp)        /* segments of TCP that show trouble */
+
+#define SMCR_TEXT_PART(name) SMCR_TEXT_##name,
+typedef enum { SMCR_TEXT_PARTS(SMCR_TEXT_PART) SMCR_TEXT_PART_COUNT } smcr_text_part_t;
+#undef SMCR_TEXT_PART
+
+/* Writes a part of the page into `text`, each of its sentences in one line. */
+void smcr_text_write_part(GString *text, const smcr_entry_report_t *report, smcr_text_part_t part);
+
 /* Returns the display filter of the frames that a finding rests on; NULL: it rests on no frame.
  * `number`: number of the finding. `is_marked`: Wireshark shows smcr.finding in these frames, under
  * this number. Without the field, the filter is the one of the finding's rule. `scope` owns the

@@ -24,6 +24,7 @@ typedef struct {
     GString *text;
     const smcr_entry_report_t *report; /* the report that is written */
     wmem_allocator_t *scope; /* memory pool that owns the texts of the page */
+    glong width;             /* width of the page, characters */
     unsigned most;           /* maximum number of rows of each table */
     bool is_marked;          /* smcr.finding selects the frames of the findings
                                 (are_frames_marked()) */
@@ -71,7 +72,7 @@ write_item(const page_t *page, const char *mark, glong indent, const char *text)
 
     g_string_append(page->text, mark);
     while (*text) {
-        size_t length = that_fits(text, SMCR_PAGE_WIDTH - before);
+        size_t length = that_fits(text, page->width - before);
         g_string_append_len(page->text, text, (gssize)length);
         g_string_append_c(page->text, '\n');
         text += length;
@@ -96,8 +97,24 @@ write_line(const page_t *page, const char *format, ...)
 
 /* ---- the capture ---- */
 
-/* Writes the head of the page: size and time of the capture. Then facts that limit the report: a
- * display filter, truncated frames, a capture that was read in a single pass. */
+/* Writes facts that limit the report: a display filter, truncated frames, a capture that was read
+ * in a single pass. */
+static void
+write_limits(const page_t *page)
+{
+    const smcr_entry_capture_t *capture = &page->report->capture;
+
+    if (capture->filter)
+        write_line(page, "display filter %s; no findings about missing packets",
+                   smcr_words_clean(page->scope, capture->filter));
+    if (smcr_figure_or_zero(capture->cut_frames))
+        write_line(page, "%s truncated by snaplen",
+                   smcr_words_things(page->scope, capture->cut_frames, "frame"));
+    if (capture->passes == 1 && page->report->rdma_flows.length)
+        write_line(page, "read in one pass; two passes show more (tshark -2; reopen the window)");
+}
+
+/* Writes the head of the page: size and time of the capture, and what limits the report. */
 static void
 write_capture(const page_t *page)
 {
@@ -113,14 +130,7 @@ write_capture(const page_t *page)
                wmem_strdup_printf(page->scope, "%s, %s%s",
                                   smcr_words_things(page->scope, capture->frames, "frame"),
                                   smcr_words_bytes(page->scope, capture->bytes), when));
-    if (capture->filter)
-        write_line(page, "display filter %s; no findings about missing packets",
-                   smcr_words_clean(page->scope, capture->filter));
-    if (smcr_figure_or_zero(capture->cut_frames))
-        write_line(page, "%s truncated by snaplen",
-                   smcr_words_things(page->scope, capture->cut_frames, "frame"));
-    if (capture->passes == 1 && page->report->rdma_flows.length)
-        write_line(page, "read in one pass; two passes show more (tshark -2; reopen the window)");
+    write_limits(page);
 }
 
 /* ---- findings ---- */
@@ -231,8 +241,8 @@ write_others(const page_t *page, uint64_t count, bool has_examined)
                smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "was" : "were");
 }
 
-/* Writes the first lines of the findings if all findings are for information: that nothing is
- * wrong, or that packets of other programs were not examined. */
+/* Writes the first lines of the findings: that there are no frames; if all findings are for
+ * information, that nothing is wrong, or that packets of other programs were not examined. */
 static void
 write_health(const page_t *page)
 {
@@ -242,7 +252,9 @@ write_health(const page_t *page)
         report->connections.length || report->rdma_flows.length || report->tcp_flows.length;
     bool has_examined = has_traffic || !other_packets;
 
-    if (!are_findings_informative(report))
+    if (!report->capture.frames)
+        write_line(page, "No frames.");
+    if (!report->capture.frames || !are_findings_informative(report))
         return;
     if (has_examined)
         write_nothing_wrong(page);
@@ -259,10 +271,7 @@ write_findings(const page_t *page)
     uint32_t most = MIN(findings->length, page->most + FINDINGS_MORE);
 
     g_string_append(page->text, "\nFindings\n");
-    if (page->report->capture.frames)
-        write_health(page);
-    else
-        write_line(page, "No frames.");
+    write_health(page);
     for (uint32_t i = 0; i < most; i++)
         write_finding(page, i + 1, findings->entries[i]);
     if (most < findings->length)
@@ -723,7 +732,7 @@ write_pauses(const page_t *page)
 static unsigned
 write_page(GString *text, const smcr_entry_report_t *report, unsigned most, bool has_filters)
 {
-    page_t page = {text, report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK), most,
+    page_t page = {text, report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK), SMCR_PAGE_WIDTH, most,
                    are_frames_marked(report), has_filters};
     unsigned lines = 0;
 
@@ -750,4 +759,21 @@ smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filte
 
     while (write_page(text, report, most, has_filters) > PAGE_LINES && most)
         most--;
+}
+
+/* ---- parts of the page ---- */
+
+void
+smcr_text_write_part(GString *text, const smcr_entry_report_t *report, smcr_text_part_t part)
+{
+#define WRITE(name) write_##name,
+    static void (*const writers[])(const page_t *) = {SMCR_TEXT_PARTS(WRITE)};
+#undef WRITE
+    page_t page = {.text = text,
+                   .report = report,
+                   .scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK),
+                   .width = G_MAXINT};
+
+    writers[part](&page);
+    wmem_destroy_allocator(page.scope);
 }

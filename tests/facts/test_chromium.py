@@ -1,0 +1,293 @@
+"""
+Pages in Chromium: without a complaint, each number is that of the JSON, whatever hosts call
+themselves; and mouse and keys do what docs/page.md says.
+"""
+
+import json
+import re
+
+import chromium
+import pytest
+from bed import ALL as EVERYTHING
+from bed import FOLDERS, PACKED, TOP, captures
+from report_runs import ALL_TWO, TWO, parse, print_json
+from test_peer_texts import NAMES
+
+pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="Chromium is not installed")
+
+CAPTURES = captures(*FOLDERS, *PACKED, "applications", "causes", "late", "stories")
+SAMPLE = (
+    "6.1-v1-n-lossy",
+    "6.1-v1-f3-plain-tcp-server",
+    "6.1-v2-q-forty-conns",
+    "cm-loss.pcapng",
+    "s11-pool-kill-late.pcapng",
+)
+
+# Opens all that is folded, and returns what the page shows: cells of tables as (path, value, text),
+# leaves of "All figures" as (name, text), findings.
+SHOWN = """(async () => {
+    const pause = () => new Promise(done => setTimeout(done, 0));
+    const folded = document.getElementsByTagName("details");
+    for (let before = -1; before !== folded.length;) {
+        before = folded.length;
+        [...folded].forEach(each => each.open = true);
+        for (let turn = 0; turn < 3; turn++)
+            await pause(); // the page fills what has been opened
+    }
+    [...document.querySelectorAll("button")].filter(each => each.textContent.startsWith("Show all ") && !each.hidden)
+        .forEach(each => each.click());
+    const cells = row => [...row.cells].map(td => [td.dataset.path, JSON.parse(td.dataset.value), td.textContent]);
+    const leaves = list => [...list.querySelectorAll("dd")].filter(each => !each.querySelector("dl"))
+        .map(each => [each.previousSibling.textContent, each.textContent]);
+    return {
+        tables: [...document.querySelectorAll("table[data-list]")].map(each => [each.dataset.list, [...each.tBodies[0].rows].map(cells)]),
+        figures: [...document.querySelectorAll("details > dl.figures")].map(leaves),
+        findings: [...document.querySelectorAll(".findings > li")].map(each => each.textContent),
+        elements: [...document.querySelectorAll("*")].map(each => each.tagName).join(" "),
+        width: document.documentElement.scrollWidth,
+    };
+})()"""
+
+
+@pytest.fixture(scope="module")
+def window():
+    with chromium.window() as opened:
+        yield opened
+
+
+def page_and_report(tshark, name):
+    """The page as text, and the JSON."""
+    path = CAPTURES[name]
+    run = ALL_TWO if path.parent.name in PACKED else TWO
+    copy = tshark.bed.root / path.relative_to(TOP)
+    page = print_json(tshark, copy, run, tap="smcr,html").decode()
+    return page, parse(print_json(tshark, copy, run))
+
+
+def show(window, path, page):
+    """What Chromium shows of the page, which it does not complain about."""
+    path.write_text(page, encoding="utf-8")
+    complaints = window.open(path)
+    assert complaints == []
+    shown = window.run(SHOWN)
+    assert window.complaints == [] and shown["width"] <= chromium.WIDTH
+    return shown
+
+
+def block(page, name):
+    return json.loads(
+        page.split(f'<script type="application/json" id="{name}">')[1].split("</script>")[0]
+    )
+
+
+# ---- numbers ----
+
+UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6}
+
+
+def value_of(text):
+    """What somebody reads: a number, seconds, or the text."""
+    found = re.fullmatch(r"(-?[\d.e-]+) (s|ms|µs)", text)
+    if found:
+        return float(found[1]) * UNITS[found[2]]
+    return float(text.replace(",", "")) if re.fullmatch(r"-?\d[\d,]*", text) else text
+
+
+def says(value, text):
+    """Does the text of a cell say the value?"""
+    if value is None:
+        return text == "–"
+    if isinstance(value, bool):
+        return text == ("yes" if value else "no")
+    if isinstance(value, str):
+        return text == value
+    if isinstance(value, list):
+        return text == ", ".join(map(str, value)) or "≥" in text or "≤" in text or " to " in text
+    read = value_of(text)
+    return isinstance(read, float) and abs(read - value) <= max(abs(value) * 5e-4, 1e-10)
+
+
+def at(entry, path):
+    for name in path.split("."):
+        entry = entry[name] if entry is not None and name in entry else None
+    return entry
+
+
+def lists_of(report):
+    """The lists of the JSON from which the page has tables."""
+    return {
+        **{name: value for name, value in report.items() if isinstance(value, list)},
+        "links": [
+            {"group": group["index"], **link}
+            for group in report["link_groups"]
+            for link in group["links"]
+        ],
+        "recovery": [flow for flow in report["rdma_flows"] if flow["recovery"]],
+        "other_roce": [report["other_roce"]],
+    }
+
+
+def check_cells(shown, page, report):
+    """Returns how many cells there are."""
+    lists, count = lists_of(report), 0
+    others = {table["name"]: table for table in block(page, "tables")["tables"]}
+    for name, rows in shown["tables"]:
+        for index, row in enumerate(rows):
+            if name in others:
+                columns = [column for _, column in others[name]["columns"]]
+                entry = dict(zip(columns, others[name]["rows"][index], strict=True))
+                expected = {path: entry[path] for path, _, _ in row}
+            else:
+                expected = {path: at(lists[name][index], path) for path, _, _ in row}
+            for path, value, text in row:
+                assert value == expected[path] and says(value, text), (name, index, path, text)
+            count += len(row)
+        if name == "connections":
+            assert len(rows) == len(report["connections"])
+    return count
+
+
+def leaves(value, name):
+    """(name of the member, text) of all that is no object and no list, as the page writes it."""
+    if isinstance(value, (dict, list)) and value:
+        entries = value.items() if isinstance(value, dict) else enumerate(value)
+        return [leaf for key, each in entries for leaf in leaves(each, str(key))]
+    if isinstance(value, (dict, list)):
+        return [(name, "none")]
+    return [(name, "?" if value is None else value)]
+
+
+def check_figures(shown, report):
+    """Each block "All figures" is an entry of the JSON, or a list of it."""
+    whole = [
+        *(entry for name in ("connections", "rdma_flows") for entry in report[name]),
+        *(value for value in report.values() if isinstance(value, list)),
+    ]
+    expected = {json.dumps(list(map(names, leaves(each, "")))) for each in whole}
+    for found in shown["figures"]:
+        cut = json.dumps(list(map(names, found)))
+        assert cut in expected or any(each.startswith(cut[:-1]) for each in expected)
+
+
+def names(leaf):
+    """A number may be written in another way: compare its value."""
+    name, value = leaf
+    if isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", value):
+        value = float(value)
+    if isinstance(value, bool) or value in ("true", "false"):
+        return name, str(value).lower()
+    return name, float(value) if isinstance(value, (int, float)) else value
+
+
+def test_pages_show_the_json(tshark, window, scratch):
+    cells = 0
+    for name in CAPTURES if EVERYTHING else SAMPLE:
+        page, report = page_and_report(tshark, name)
+        shown = show(window, scratch / "page.html", page)
+        cells += check_cells(shown, page, report)
+        check_figures(shown, report)
+        for finding, text in zip(report["findings"], shown["findings"], strict=True):
+            assert finding["text"] in text and str(finding["frame"] or "") in text, name
+    assert cells > 1000
+
+
+# ---- hostile names ----
+
+TAGS = ("<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "`${alert(1)}`")
+
+
+def with_name(value, name):
+    """The JSON with the name in the place of all its texts but times and words that the page's
+    script knows."""
+    if isinstance(value, dict):
+        kept = {"state", "severity", "first_time", "last_time", "begin_time", "end_time", "name"}
+        return {
+            key: each if key in kept or key == "columns" else with_name(each, name)
+            for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return [with_name(each, name) for each in value]
+    return name if isinstance(value, str) else value
+
+
+def with_names(page, name):
+    """The page with the name in every text of its blocks."""
+    for each in ("report", "rows", "tables"):
+        head, rest = page.split(f'<script type="application/json" id="{each}">')
+        text, rest = rest.split("</script>", 1)
+        text = json.dumps(with_name(json.loads(text), name)).replace("<", "\\u003c")
+        page = f'{head}<script type="application/json" id="{each}">{text}</script>{rest}'
+    return page
+
+
+def test_names_are_text_only(tshark, window, scratch):
+    """Whatever stands in the place of a text, the page has the same elements."""
+    page, _ = page_and_report(tshark, "6.1-v2-c-three-conns")
+    plain = show(window, scratch / "page.html", with_names(page, "name"))["elements"]
+    names = [each.decode("latin-1") for each in NAMES.values()]
+    for name in [*(names if EVERYTHING else names[::4]), *TAGS]:
+        assert show(window, scratch / "page.html", with_names(page, name))["elements"] == plain
+
+
+# ---- mouse and keys ----
+
+TIME = "document.documentElement.dataset.time.split(' ').map(Number)"
+PLACE = """(() => {
+    const {left, top, width, height} = document.querySelector(".u-over").getBoundingClientRect();
+    return [left, top, width, height];
+})()"""
+# The clipboard takes its time.
+COPIED = """new Promise(done => {
+    const look = () => document.getElementById("copied").textContent ? done(document.getElementById("copied").textContent) : setTimeout(look, 10);
+    look();
+})"""
+
+
+def test_mouse_and_keys(tshark, window, scratch):
+    page, report = page_and_report(tshark, "6.1-v1-n-lossy")
+    show(window, scratch / "page.html", page)
+    window.press("0")
+    whole = window.run(TIME)
+    window.press("+")
+    near = window.run(TIME)
+    assert whole[0] < near[0] < near[1] < whole[1]
+    window.press("ArrowRight")
+    assert window.run(TIME)[0] > near[0]
+    window.press("-")
+    window.press("0")
+    assert window.run(TIME) == whole
+    dark = "document.documentElement.className"
+    before = window.run(dark)
+    window.press("t")
+    assert window.run(dark) != before
+
+    window.run("document.querySelector('.u-over').scrollIntoView()")
+    left, top, width, height = window.run(PLACE)
+    drag(window, left + width / 4, left + width / 2, top + height / 2)
+    chosen = window.run(TIME)
+    for end, part in zip(chosen, (1 / 4, 1 / 2), strict=True):
+        assert abs(end - (whole[0] + part * (whole[1] - whole[0]))) < (whole[1] - whole[0]) / 100
+    drag(window, left + width / 4, left + width / 2, top + height / 2, modifiers=8)
+    moved = window.run(TIME)
+    assert moved[0] < chosen[0] and abs((moved[1] - moved[0]) / (chosen[1] - chosen[0]) - 1) < 0.01
+
+    window.press("0")
+    window.run("document.querySelector('.picture').focus()")
+    window.press(".")
+    window.press(".")
+    window.press("Enter")
+    frame = int(re.fullmatch(r"Copied: frame\.number == (\d+)", window.run(COPIED))[1])
+    assert 1 <= frame <= report["capture"]["frames"]
+    window.press(",")
+    window.press("Enter")
+    assert int(window.run(COPIED).rsplit(" ", 1)[1]) <= frame
+    assert window.complaints == []
+
+
+def drag(window, begin, end, height, **parameters):
+    window.mouse("mouseMoved", begin, height, **parameters)
+    window.mouse("mousePressed", begin, height, **parameters)
+    window.mouse("mouseMoved", (begin + end) / 2, height, **parameters)
+    window.mouse("mouseMoved", end, height, **parameters)
+    window.mouse("mouseReleased", end, height, **parameters)
