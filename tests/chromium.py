@@ -1,6 +1,6 @@
 """
-A Chromium without a window, which tests and docs/pictures/pages drive as DevTools do: over two pipes,
-messages of JSON that end with a zero byte.
+A Chromium without a window, driven as DevTools do: over two pipes, by messages of JSON that end
+with a zero byte.
 """
 
 import base64

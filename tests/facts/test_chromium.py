@@ -35,13 +35,17 @@ SHOWN = """(async () => {
         for (let turn = 0; turn < 3; turn++)
             await pause(); // the page fills what has been opened
     }
-    [...document.querySelectorAll("button")].filter(each => each.textContent.startsWith("Show all ") && !each.hidden)
+    [...document.querySelectorAll("button")]
+        .filter(each => each.textContent.startsWith("Show all ") && !each.hidden)
         .forEach(each => each.click());
-    const cells = row => [...row.cells].map(td => [td.dataset.path, JSON.parse(td.dataset.value), td.textContent]);
-    const leaves = list => [...list.querySelectorAll("dd")].filter(each => !each.querySelector("dl"))
+    const cell = td => [td.dataset.path, JSON.parse(td.dataset.value), td.textContent];
+    const rows = table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell));
+    const leaves = list => [...list.querySelectorAll("dd")]
+        .filter(each => !each.querySelector("dl"))
         .map(each => [each.previousSibling.textContent, each.textContent]);
     return {
-        tables: [...document.querySelectorAll("table[data-list]")].map(each => [each.dataset.list, [...each.tBodies[0].rows].map(cells)]),
+        tables: [...document.querySelectorAll("table[data-list]")]
+            .map(each => [each.dataset.list, rows(each)]),
         figures: [...document.querySelectorAll("details > dl.figures")].map(leaves),
         findings: [...document.querySelectorAll(".findings > li")].map(each => each.textContent),
         elements: [...document.querySelectorAll("*")].map(each => each.tagName).join(" "),
@@ -239,7 +243,13 @@ PLACE = """(() => {
 })()"""
 # The clipboard takes its time.
 COPIED = """new Promise(done => {
-    const look = () => document.getElementById("copied").textContent ? done(document.getElementById("copied").textContent) : setTimeout(look, 10);
+    const look = () => {
+        const text = document.getElementById("copied").textContent;
+        if (text)
+            done(text);
+        else
+            setTimeout(look, 10);
+    };
     look();
 })"""
 

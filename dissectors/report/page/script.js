@@ -12,7 +12,7 @@ const data = id => JSON.parse(document.getElementById(id).textContent);
 const report = data("report"), rows = data("rows"), pictures = data("pictures"), more = data("tables");
 const byId = id => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
-const MOST_ROWS = 300; // rows that a table shows before the user asks for more
+const MOST_ROWS = 20; // rows that a table shows before the user asks for more
 
 /* Returns an element with a class and children, which are elements or texts. */
 function make(name, kind, ...children) {
@@ -253,7 +253,7 @@ function table(name, list, columns, value, choose) {
         fill();
     });
     fill();
-    const whole = make("table", "", make("thead", "", head), body);
+    const whole = make("table", columns.length > 15 ? "wide" : "", make("thead", "", head), body);
     whole.dataset.list = name;
     const box = make("div", "", make("div", "scroll", whole), all);
     if (list.length > 10)
@@ -428,8 +428,9 @@ function heights(all) {
     return [low < margin * 2 ? -margin / 4 : low - margin, high + margin];
 }
 
-/* A plot of lines and marks over time. `all`: [{name, label, t, v, f, mark, axis}]. */
-function plot(title, all, format, steps) {
+/* A plot of lines and marks over time. `all`: [{name, label, t, v, f, mark, axis}]. `format`: writes a
+ * value; `steps`: those of its axis. */
+function plot(title, all, format, steps, height = 260) {
     const box = make("div", "picture"), readout = make("p", "readout");
     box.tabIndex = 0;
     box.setAttribute("role", "img");
@@ -438,7 +439,7 @@ function plot(title, all, format, steps) {
     const counts = all.some(each => each.axis);
     const axis = {stroke: () => colour("ink"), grid: {stroke: () => colour("rule"), width: 1}, ticks: {stroke: () => colour("rule"), width: 1}};
     const options = {
-        title, width: pictureWidth(), height: 260, legend: {show: false}, padding: [8, counts ? EDGE : RIGHT, 0, 0],
+        title, width: pictureWidth(), height, legend: {show: false}, padding: [8, counts ? EDGE : RIGHT, 0, 0],
         cursor: {drag: {x: true, y: false, setScale: false, dist: 4}, points: {show: false}, y: false},
         scales: {x: {time: false, range: () => [range.min, range.max]}, y: {range: () => heights(all)},
             count: {range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
@@ -493,7 +494,7 @@ function plot(title, all, format, steps) {
             drawn.redraw(false, true);
             say(cursorAt);
         },
-        resize: width => drawn.setSize({width, height: 260}),
+        resize: width => drawn.setSize({width, height}),
     };
     views.push(view);
     const here = () => nearest(all, cursorAt === null ? range.min : cursorAt);
@@ -551,6 +552,7 @@ function bars(lanes, names) {
             const x = seconds => LEFT + Math.max(-5, Math.min(1.05, (seconds - range.min) / (range.max - range.min))) * place;
             svg.replaceChildren();
             svg.setAttribute("viewBox", `0 0 ${width} ${lanes.length * HEIGHT + 4}`);
+            svg.setAttribute("width", width);
             svg.setAttribute("height", lanes.length * HEIGHT + 4);
             const clip = draw("svg", {x: LEFT, y: 0, width: place, height: lanes.length * HEIGHT});
             for (const [index, lane] of lanes.entries()) {
@@ -657,8 +659,10 @@ function connectionPictures(drawn, entry) {
     const short = entry.ends ? ["first writes", "second writes"] : ["client writes", "server writes"];
     for (const [index, direction] of drawn.directions.entries()) {
         const all = pointsOf(direction, timeOf(entry)[1]);
-        if (all.length)
+        if (all.some(each => !each.mark))
             box.append(plot(`${names[index]}: bytes over time`, all, byteLabel, BYTE_STEPS));
+        else if (all.length)
+            box.append(plot(`${names[index]}: no position in the byte stream is known`, all, () => "", BYTE_STEPS, 110));
         else
             box.append(make("p", "faint", `${names[index]}: no position in the byte stream is known.`));
     }
@@ -676,12 +680,12 @@ const timeOf = entry => known(entry.first_time) && known(entry.last_time)
 
 function connectionPart(drawn, entry, isOpen) {
     const [client, server] = nameOf(entry);
-    const title = `Connection ${drawn.stream}: ${client} → ${server}`;
+    const title = `Connection ${entry.stream}: ${client} → ${server}`;
     const box = make("details", "", make("summary", "", make("strong", "", title)));
-    const zoomIn = make("button", "", "Show its time");
+    const [begin, last] = timeOf(entry), zoomIn = make("button", "", `Zoom to its ${duration(last - begin)}`);
     zoomIn.type = "button";
     zoomIn.addEventListener("click", () => {
-        const [begin, last] = timeOf(entry), margin = (last - begin) * .02 + 1e-6;
+        const margin = (last - begin) * .02 + 1e-6;
         setRange(begin - margin, last + margin);
     });
     box.id = `connection-${drawn.stream}`;
