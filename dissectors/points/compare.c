@@ -404,6 +404,78 @@ smcr_points_segments(const smcr_points_t *points, uint32_t *count)
     return *count ? wmem_array_get_raw(result->segments) : NULL;
 }
 
+/* A packet that two points have. */
+typedef struct {
+    smcr_when_t when; /* frame and time where it counts */
+    int64_t delay;    /* time to the second one, nanoseconds */
+} delayed_t;
+
+static int
+by_time(const void *one, const void *other)
+{
+    const delayed_t *a = one, *b = other;
+
+    if (a->when.time != b->when.time)
+        return a->when.time < b->when.time ? -1 : 1;
+    return (a->when.frame > b->when.frame) - (a->when.frame < b->when.frame);
+}
+
+/* Finds the way of a segment. The segments of a chain follow each other in the result. */
+static segment_way_t
+find_way(const compared_t *result, uint32_t number, bool is_back)
+{
+    segment_way_t way = {.is_back = is_back};
+    uint32_t first = 0; /* number of the first segment of the chain */
+
+    for (unsigned i = 0; i < wmem_array_get_count(result->chains); i++) {
+        const smcr_chain_t *chain = wmem_array_index(result->chains, i);
+        uint32_t position = number - first + 1;
+        if (position < chain->count) {
+            way.chain = chain;
+            way.from = is_back ? position : position - 1;
+            way.to = is_back ? position - 1 : position;
+            break;
+        }
+        first += chain->count - 1;
+    }
+    return way;
+}
+
+/* Returns frame and time of a packet at the point where it counts: all times are by one clock then. */
+static smcr_when_t
+when_of(const smcr_points_t *points, const passage_t *passage)
+{
+    bool is_copy = smcr_points_is_copy(points, passage->from->frame);
+    const smcr_observed_t *counted = is_copy ? passage->to : passage->from;
+
+    return (smcr_when_t){counted->frame, counted->time};
+}
+
+void
+smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
+                   smcr_points_take_delay_t *take, void *context)
+{
+    const compared_t *result = points->result;
+    const smcr_points_segment_t *segment = wmem_array_index(result->segments, number);
+    segment_way_t way = find_way(result, number, is_back);
+
+    if (!way.chain || !segment->clock_agrees || !segment->clock.is_bounded)
+        return;
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(delayed_t));
+    for (uint32_t i = 0; i < way.chain->transmission_count; i++) {
+        const smcr_transmission_t *transmission = &way.chain->transmissions[i];
+        passage_t passage = passage_of(&way, transmission);
+        if (!passage.from || !passage.to || !is_of_way(&way, transmission))
+            continue;
+        delayed_t one = {when_of(points, &passage), delay_of(&way, &passage)};
+        g_array_append_val(all, one);
+    }
+    g_array_sort(all, by_time);
+    for (unsigned i = 0; i < all->len; i++)
+        take(context, g_array_index(all, delayed_t, i).when, g_array_index(all, delayed_t, i).delay);
+    g_array_free(all, TRUE);
+}
+
 /* Returns the observation of a frame; NULL: there is none. */
 static const smcr_observed_t *
 observed_in(const smcr_points_t *points, uint32_t frame)

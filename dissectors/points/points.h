@@ -91,6 +91,15 @@ void smcr_points_compare(smcr_points_t *points);
 /* Returns the segments that were found; `*count` of them. */
 const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, uint32_t *count);
 
+/* Receives the delay of a packet between two points, nanoseconds. `when`: frame and time of the packet
+ * at the point where it counts, if that is one of the two; else at the first. */
+typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t delay);
+
+/* Passes the delays of all packets of a way, in the order of their times. `number`: that of its
+ * segment; `is_back`: way 1 of it. Passes nothing if the offset of the two clocks is not known. */
+void smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
+                        smcr_points_take_delay_t *take, void *context);
+
 /* Whether the frame's packet is a copy, as smcr_points_take() has returned. `points` may be
  * NULL. */
 bool smcr_points_is_copy(const smcr_points_t *points, uint32_t frame);

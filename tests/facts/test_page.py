@@ -9,12 +9,16 @@ import hashlib
 import html.parser
 import json
 import re
+import struct
 import subprocess
 
 import cursors
 import pytest
+import test_classes
+import test_points
 from bed import ALL as EVERYTHING
 from bed import TOP, captures
+from report_frames import frames
 from report_runs import MALFORMED, REAL, TWO, UNPACKED, copy_of, parse, print_json, report
 
 TAP = "smcr,html"
@@ -103,9 +107,12 @@ def added(differences):
     return sums
 
 
-def points(line):
-    """[(frame, value)] of a line or of marks."""
-    assert len(line["t"]) == len(line["v"]) == len(line["f"]) > 0
+NOTHING = {"t": [], "v": [], "f": []}
+
+
+def points(line, least=1):
+    """[(frame, value)] of a line or of marks, which has so many points or more."""
+    assert len(line["t"]) == len(line["v"]) == len(line["f"]) >= least
     assert added(line["t"]) == sorted(added(line["t"]))
     return list(zip(added(line["f"]), added(line["v"]), strict=True))
 
@@ -306,6 +313,55 @@ def test_acknowledgements_go_on_after_retransmissions(tshark):
                     assert points(lines["acknowledged"])[-1][1] == points(lines["written"])[-1][1]
                     compared += 1
     assert compared > 4
+
+
+# ---- tunnels and capture points ----
+
+
+def test_marks_of_a_tunnel_are_told_apart(tshark, scratch):
+    """Some WRITEs get CE on the header of a tunnel: those have the mark, in the picture of their
+    connection and of their flow."""
+    source, path = copy_of(tshark, "6.1-v2-c-three-conns"), scratch / "tunnel.pcap"
+    rows = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)]
+    marked = []
+    for frame in frames(source):
+        is_write = test_points.roce(frame.data) and 6 <= test_points.roce(frame.data).opcode <= 10
+        if is_write and frame.number % 2:
+            marked.append(frame.number)
+        data = test_classes.wrapped(
+            frame.data, test_classes.tunnel(3 if marked[-1:] == [frame.number] else 2)
+        )
+        rows.append(struct.pack("<IIII", *divmod(frame.time, 10**9), len(data), len(data)) + data)
+    path.write_bytes(b"".join(rows))
+    pictures = Page(print_json(tshark, path, tap=TAP).decode()).block("pictures")
+    found = [
+        frame
+        for drawn in pictures["connections"]
+        for direction in drawn["directions"]
+        for frame, _ in points(direction["marks"].get("outer_ce", NOTHING), least=0)
+    ]
+    assert sorted(found) == marked and len(marked) > 2
+    bins = [each for flow in pictures["flows"] for each in flow["bins"]]
+    assert [sum(each[4] for each in bins), sum(each[5] for each in bins)] == [0, len(marked)]
+
+
+def test_delays_are_those_of_the_points(tshark, scratch):
+    """The second point is made of the first: how late it has each packet is known."""
+    packets = test_points.read(copy_of(tshark, "6.1-v2-d-bulk-slow-reader"))
+    made = test_points.Pair(packets, 74)
+    path = test_points.write(scratch / "pair.pcapng", made.packets, ["one", "two"])
+    page = Page(print_json(tshark, path, tap=TAP).decode())
+    ways = page.block("report")["points"]
+    compared = 0
+    for drawn, way in zip(page.block("pictures")["ways"], ways, strict=True):
+        assert drawn["n"] == way["at_both"]
+        error = way["delay"]["error_s"] * 1e9 + 1000
+        for _, delay in points(drawn):
+            late = delay - test_points.DELAY
+            late -= test_points.HELD if late > test_points.HELD / 2 else 0
+            assert -error <= late <= test_points.JITTER + error
+            compared += 1
+    assert compared > 50
 
 
 # ---- safety ----

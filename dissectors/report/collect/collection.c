@@ -448,6 +448,8 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_pauses_report(collection->pauses, &report->pauses, scope);
     smcr_ways_report(smcr_state_points(smcr_capture_state()), smcr_capture_interface_name,
                      &report->points, scope);
+    if (collection->series)
+        smcr_series_take_delays(collection->series, smcr_state_points(smcr_capture_state()));
     smcr_collect_tcp_flows_report(collection, false, &report->tcp_flows, scope);
     return report;
 }

@@ -166,11 +166,12 @@ append_point(numbers_t *numbers, const smcr_series_point_t *point, number_of_t w
     append_number(numbers, number[which]);
 }
 
-/* Appends one number of all points of the line, in the order of their times. */
+/* Appends one number of all points of the line, in the order of their times. `zero`: the first
+ * number is the difference to this one. */
 static void
-append_numbers(GString *json, const smcr_series_line_t *line, number_of_t which, uint64_t begin)
+append_numbers(GString *json, const smcr_series_line_t *line, number_of_t which, uint64_t zero)
 {
-    numbers_t numbers = {json, which == OF_TIME ? begin : 0, false};
+    numbers_t numbers = {json, zero, false};
 
     g_string_append_c(json, '[');
     for (uint32_t i = 0; i < line->length; i++) {
@@ -183,8 +184,25 @@ append_numbers(GString *json, const smcr_series_line_t *line, number_of_t which,
     g_string_append_c(json, ']');
 }
 
-/* Appends the lines, or the marks, of a direction: {name: {"n": number of points, "t": times, "v":
- * values, "f": frames}}. */
+/* Appends a line: {"n": number of points, "t": times, "v": values, "f": frames}. Times are since
+ * `begin`, values above `zero`. */
+static void
+append_line(GString *json, const smcr_series_line_t *line, uint64_t begin, uint64_t zero)
+{
+    uint64_t points = 0;
+
+    for (uint32_t at = 0; at < line->length; at++)
+        points += line->buckets[at].count;
+    g_string_append_printf(json, "{\"n\":%" PRIu64 ",\"t\":", points);
+    append_numbers(json, line, OF_TIME, begin);
+    g_string_append(json, ",\"v\":");
+    append_numbers(json, line, OF_VALUE, zero);
+    g_string_append(json, ",\"f\":");
+    append_numbers(json, line, OF_FRAME, 0);
+    g_string_append_c(json, '}');
+}
+
+/* Appends the lines, or the marks, of a direction that have points: {name: line}. */
 static void
 append_lines(GString *json, const smcr_series_line_t *all, const char *const *names, unsigned count,
              uint64_t begin)
@@ -193,18 +211,10 @@ append_lines(GString *json, const smcr_series_line_t *all, const char *const *na
 
     g_string_append_c(json, '{');
     for (unsigned i = 0; i < count; i++) {
-        uint64_t points = 0;
         if (!all[i].length)
             continue;
-        for (uint32_t at = 0; at < all[i].length; at++)
-            points += all[i].buckets[at].count;
-        g_string_append_printf(json, "%s\"%s\":{\"n\":%" PRIu64 ",\"t\":", comma, names[i], points);
-        append_numbers(json, &all[i], OF_TIME, begin);
-        g_string_append(json, ",\"v\":");
-        append_numbers(json, &all[i], OF_VALUE, begin);
-        g_string_append(json, ",\"f\":");
-        append_numbers(json, &all[i], OF_FRAME, begin);
-        g_string_append_c(json, '}');
+        g_string_append_printf(json, "%s\"%s\":", comma, names[i]);
+        append_line(json, &all[i], begin, 0);
         comma = ",";
     }
     g_string_append_c(json, '}');
@@ -284,6 +294,21 @@ append_flow(GString *json, const smcr_series_flow_t *flow)
     g_string_append(json, "]}");
 }
 
+/* Appends the delays of each way between capture points, in nanoseconds; null: not known. */
+static void
+append_ways(GString *json, const smcr_series_t *series, uint64_t begin)
+{
+    g_string_append_c(json, '[');
+    for (uint32_t i = 0; i < series->way_count; i++) {
+        g_string_append(json, i ? "," : "");
+        if (series->way[i].length)
+            append_line(json, &series->way[i], begin, SMCR_SERIES_NO_DELAY);
+        else
+            g_string_append(json, "null");
+    }
+    g_string_append_c(json, ']');
+}
+
 /* Appends all pictures. A flow that the report does not have is the same as another one of it. */
 static void
 append_pictures(GString *json, smcr_series_t *series, uint64_t begin)
@@ -310,7 +335,9 @@ append_pictures(GString *json, smcr_series_t *series, uint64_t begin)
         append_flow(json, flow);
         comma = ",";
     }
-    g_string_append(json, "]}");
+    g_string_append(json, "],\"ways\":");
+    append_ways(json, series, begin);
+    g_string_append_c(json, '}');
 }
 
 /* ---- the page ---- */

@@ -881,7 +881,15 @@ function showTimes() {
 function showPoints() {
     if (!hasRows("smcr,points"))
         return;
-    section("points", "Capture points").append(make("p", "faint", headingOf("smcr,points")), wiresharkTable("smcr,points"));
+    const part = section("points", "Capture points");
+    part.append(make("p", "faint", headingOf("smcr,points")), wiresharkTable("smcr,points"));
+    for (const [index, drawn] of pictures.ways.entries()) {
+        const way = report.points[index];
+        if (!drawn)
+            continue;
+        part.append(plot(`${way.from} → ${way.to}: how long packets from ${way.src} to ${way.dst} took`, [{name: "rate", label: `delay, known within ${duration(way.delay.error_s)}`,
+            n: drawn.n, t: added(drawn.t, 1e9), v: added(drawn.v, 1e9), f: added(drawn.f, 1)}], duration));
+    }
 }
 
 // ---- the other lists ----

@@ -491,3 +491,37 @@ smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t number)
         if (series->flow[i]->key == key)
             series->flow[i]->number = number;
 }
+
+/* ---- capture points ---- */
+
+/* The line of a way while it is drawn. */
+typedef struct {
+    smcr_series_line_t *line;
+    wmem_allocator_t *scope; /* memory pool that owns the line */
+} drawn_way_t;
+
+static void
+take_delay(void *context, smcr_when_t when, int64_t delay)
+{
+    const drawn_way_t *way = context;
+    uint64_t value = SMCR_SERIES_NO_DELAY + (uint64_t)delay;
+
+    smcr_series_line_add(way->line, way->scope, (smcr_series_point_t){when, value});
+}
+
+void
+smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points)
+{
+    uint32_t count = 0;
+    const smcr_points_segment_t *segments = points ? smcr_points_segments(points, &count) : NULL;
+
+    series->way_count = 0;
+    for (uint32_t i = 0; i < 2 * count && series->way_count < SMCR_SERIES_WAYS; i++) {
+        if (!segments[i / 2].way[i % 2].packets)
+            continue; /* the report does not have it */
+        drawn_way_t way = {&series->way[series->way_count++], scope_of(series)};
+        way.line->length = 0;
+        way.line->width = 0;
+        smcr_points_delays(points, i / 2, i % 2, take_delay, &way);
+    }
+}

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "line.h"
+#include "points/points.h"
 #include "timeline/timeline.h"
 
 /* The lines of a direction: positions in its byte stream, over time. SERIES_LINE(name). */
@@ -95,6 +96,13 @@ typedef struct {
 #define SMCR_SERIES_CONNS 32
 #define SMCR_SERIES_FLOWS 32
 
+/* Maximum number of directions between two capture points that have pictures. */
+#define SMCR_SERIES_WAYS 16
+
+/* A delay of 0 in the line of a way: the clocks of two points are known with an error, so a delay may
+ * be below 0. */
+#define SMCR_SERIES_NO_DELAY ((uint64_t)1 << 62)
+
 /* All pictures of a page. */
 typedef struct {
     wmem_allocator_t *scope; /* memory pool that owns the pictures; NULL: there are none */
@@ -104,6 +112,10 @@ typedef struct {
     uint32_t conn_count;                         /* number of entries of `conn` */
     smcr_series_flow_t *flow[SMCR_SERIES_FLOWS]; /* flows with pictures */
     uint32_t flow_count;                         /* number of entries of `flow` */
+    smcr_series_line_t way[SMCR_SERIES_WAYS]; /* delays between two capture points, above
+                                                 SMCR_SERIES_NO_DELAY, in the order of `points` of
+                                                 the report */
+    uint32_t way_count;                       /* number of entries of `way` */
     uint64_t begin; /* time at which bin 0 of all flows begins, nanoseconds since the epoch */
     uint64_t width; /* length of a bin of all flows, nanoseconds; 0: no flow has a packet */
 } smcr_series_t;
@@ -141,6 +153,10 @@ void smcr_series_take_flow(smcr_series_t *series, const void *key,
 
 /* Notes the index of the flow `key` in the report. */
 void smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t number);
+
+/* Takes the delays between capture points, in the place of those that were taken before. `points` may
+ * be NULL. Called when the points have been compared. */
+void smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points);
 
 /* Returns the pictures of the connection; NULL: it has none. Adds the acknowledgements that have
  * come since its last packet. */
