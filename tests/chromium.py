@@ -134,13 +134,10 @@ class Chromium:
             mobile=False,
         )
 
-    def picture(self, path, height=None):
-        """A picture of the page, of its whole length without `height`."""
-        whole = self.run("Math.ceil(document.documentElement.getBoundingClientRect().height)")
-        self.size(WIDTH, min(height or whole, 12000))
+    def picture(self, path):
+        """A picture of what the window shows."""
         self.run("new Promise(done => setTimeout(done, 50))")
         path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
-        self.size(WIDTH, HEIGHT)
 
     def colours(self, name):
         """Let the user prefer "dark" or "light" pages."""

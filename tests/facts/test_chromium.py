@@ -5,6 +5,7 @@ themselves; and mouse and keys do what docs/page.md says.
 
 import json
 import re
+from decimal import Decimal
 
 import chromium
 import pytest
@@ -106,6 +107,8 @@ def says(value, text):
         return text == ("yes" if value else "no")
     if isinstance(value, str):
         return text == value
+    if text.startswith("0x"):
+        return int(text, 16) == value
     if isinstance(value, list):
         return text == ", ".join(map(str, value)) or "≥" in text or "≤" in text or " to " in text
     read = value_of(text)
@@ -241,6 +244,7 @@ PLACE = """(() => {
     const {left, top, width, height} = document.querySelector(".u-over").getBoundingClientRect();
     return [left, top, width, height];
 })()"""
+READOUT = "document.querySelector('.readout').textContent"
 # The clipboard takes its time.
 COPIED = """new Promise(done => {
     const look = () => {
@@ -281,6 +285,14 @@ def test_mouse_and_keys(tshark, window, scratch):
     drag(window, left + width / 4, left + width / 2, top + height / 2, modifiers=8)
     moved = window.run(TIME)
     assert moved[0] < chosen[0] and abs((moved[1] - moved[0]) / (chosen[1] - chosen[0]) - 1) < 0.01
+
+    when = report["findings"][0]
+    seconds = float(Decimal(when["time"]) - Decimal(report["capture"]["first_time"]))
+    window.run("document.querySelector('.findings [title^=Show]').click()")
+    shown = window.run(TIME)
+    assert shown[0] < seconds < shown[1] and shown[1] - shown[0] < (whole[1] - whole[0]) / 9
+    cursor = float(re.match(r"at ([\d.]+) (s|ms)", window.run(READOUT))[1])
+    assert abs(cursor - seconds) < 1e-3
 
     window.press("0")
     window.run("document.querySelector('.picture').focus()")

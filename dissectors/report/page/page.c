@@ -60,6 +60,7 @@ static const char *const columns[] = {
     "server_to_client.repeated_packets",
     "client_to_server.time.buffer_full_s",
     "server_to_client.time.buffer_full_s",
+    "setup_s",
     "close",
 };
 

@@ -132,6 +132,20 @@ function showCapture() {
     byId("capture").textContent = facts.join(" · ");
 }
 
+/* A button that shows a time in all pictures: a tenth of what they show now, and the cursor. */
+function pointer(seconds) {
+    const button = make("button", "", `at ${duration(seconds)}`);
+    button.type = "button";
+    button.title = "Show this time in the pictures";
+    button.addEventListener("click", () => {
+        const width = (full.max - full.min) / 10;
+        setRange(seconds - width / 2, seconds + width / 2);
+        setCursor(seconds, null);
+        (document.querySelector(".picture") || document.body).scrollIntoView();
+    });
+    return button;
+}
+
 function showFindings() {
     const part = section("findings", "Findings");
     const list = make("ol", "findings");
@@ -141,6 +155,8 @@ function showFindings() {
         const item = make("li", finding.severity, make("span", "severity", finding.severity), finding.text, " · ");
         if (known(finding.frame))
             item.append(copier(`frame ${finding.frame}`, `frame.number == ${finding.frame}`), " ");
+        if (known(finding.time))
+            item.append(pointer(since(finding.time)), " ");
         if (finding.filter)
             item.append(copier("copy filter", finding.filter), make("br"), make("code", "faint", finding.filter));
         list.append(item);
@@ -164,6 +180,7 @@ const kinds = {
     frame: value => String(value),
     list: value => value.join(", "),
     truth: value => value ? "yes" : "no",
+    code: value => `0x${value.toString(16).padStart(8, "0")}`,
 };
 
 /* A number of which only bounds are known, as the report as text writes it. */
@@ -435,7 +452,7 @@ function plot(title, all, format, steps, height = 260) {
     box.tabIndex = 0;
     box.setAttribute("role", "img");
     box.setAttribute("aria-label", title);
-    let quiet = false, drawn = null;
+    let drawn = null;
     const counts = all.some(each => each.axis);
     const axis = {stroke: () => colour("ink"), grid: {stroke: () => colour("rule"), width: 1}, ticks: {stroke: () => colour("rule"), width: 1}};
     const options = {
@@ -454,13 +471,6 @@ function plot(title, all, format, steps, height = 260) {
                 ...(each.mark ? {paths: markPaths(each.name)} : {})},
         }))],
         hooks: {
-            setCursor: [u => {
-                if (quiet)
-                    return;
-                const seconds = u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null;
-                say(seconds);
-                setCursor(seconds, view);
-            }],
             setSelect: [u => {
                 if (u.select.width > 4)
                     setRange(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
@@ -483,11 +493,12 @@ function plot(title, all, format, steps, height = 260) {
     drawn = new uPlot(options, all.length ? uPlot.join(tables) : [[], []], box);
     say(null);
     const view = {
-        range: () => drawn.setScale("x", {min: range.min, max: range.max}),
+        range: () => { // a batch ends with the new scale, which places the cursor
+            drawn.batch(() => drawn.setScale("x", {min: range.min, max: range.max}));
+            view.cursor(cursorAt);
+        },
         cursor: seconds => {
-            quiet = true;
             drawn.setCursor({left: seconds === null ? -10 : drawn.valToPos(seconds, "x"), top: 10});
-            quiet = false;
             say(seconds);
         },
         theme: () => {
@@ -503,6 +514,12 @@ function plot(title, all, format, steps, height = 260) {
         if (point)
             copyFrame(point.frame);
     });
+    const follow = seconds => { // uPlot moves its own cursor with the mouse
+        setCursor(seconds, view);
+        say(seconds);
+    };
+    drawn.over.addEventListener("mousemove", event => follow(drawn.posToVal(event.offsetX, "x")));
+    drawn.over.addEventListener("mouseleave", () => follow(null));
     drawn.over.addEventListener("dblclick", showWhole);
     drawn.over.addEventListener("wheel", event => {
         if (!event.ctrlKey)
@@ -587,7 +604,7 @@ function bars(lanes, names) {
                 view.line.setAttribute(end, left < LEFT ? -10 : left);
             readout.replaceChildren(...(seconds === null ? [] : lanes.flatMap(lane => lane.bars
                 .filter(bar => bar.begin <= seconds && seconds < bar.end)
-                .map(bar => make("span", "", `${lane.label}: ${bar.text}`)))));
+                .map(bar => make("span", "line", `${lane.label}: ${bar.text}`)))));
         },
         theme: () => view.range(),
         resize: width => {
@@ -707,7 +724,7 @@ const CONNECTIONS = [
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
-    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Close", "close", "text"],
+    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"],
 ];
 const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close"]);
 
@@ -898,7 +915,7 @@ const OTHER_ROCE = SHORT([["Packets", "packets"], ["Queue pairs", "queue_pairs"]
     ["CE", "ce"], ["CNP", "cnp"], ["Not read", "unread"], ["First of these", "first_frame", "frame"]]);
 
 const OTHERS = [
-    ["fallbacks", "Fallbacks to TCP", SHORT([["Code", "code"], ["Reason", "reason", "text"], ["By", "by", "text"], ["Connections", "count"]])],
+    ["fallbacks", "Fallbacks to TCP", SHORT([["Code", "code", "code"], ["Reason", "reason", "text"], ["By", "by", "text"], ["Connections", "count"]])],
     ["breaches", "Broken formats and rules", SHORT([["Severity", "severity", "text"], ["Kind", "kind", "text"], ["By", "by", "text"],
         ["Count", "count"], ["First frame", "frame", "frame"]])],
     ["pauses", "Pauses of Ethernet", SHORT([["Port", "port_mac", "text"], ["Kind", "kind", "text"], ["Class", "priority"], ["Frames", "frames"],
