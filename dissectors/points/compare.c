@@ -441,7 +441,7 @@ find_way(const compared_t *result, uint32_t number, bool is_back)
     return way;
 }
 
-/* Returns frame and time of a packet at the point where it counts: all times are by one clock then. */
+/* Returns frame and time of a packet at the point where it counts: so all are by one clock. */
 static smcr_when_t
 when_of(const smcr_points_t *points, const passage_t *passage)
 {
@@ -471,8 +471,10 @@ smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
         g_array_append_val(all, one);
     }
     g_array_sort(all, by_time);
-    for (unsigned i = 0; i < all->len; i++)
-        take(context, g_array_index(all, delayed_t, i).when, g_array_index(all, delayed_t, i).delay);
+    for (unsigned i = 0; i < all->len; i++) {
+        const delayed_t *one = &g_array_index(all, delayed_t, i);
+        take(context, one->when, one->delay);
+    }
     g_array_free(all, TRUE);
 }
 

@@ -91,8 +91,8 @@ void smcr_points_compare(smcr_points_t *points);
 /* Returns the segments that were found; `*count` of them. */
 const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, uint32_t *count);
 
-/* Receives the delay of a packet between two points, nanoseconds. `when`: frame and time of the packet
- * at the point where it counts, if that is one of the two; else at the first. */
+/* Receives the delay of a packet between two points, nanoseconds. `when`: frame and time of the
+ * packet at the point where it counts, if that is one of the two; else at the first. */
 typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t delay);
 
 /* Passes the delays of all packets of a way, in the order of their times. `number`: that of its

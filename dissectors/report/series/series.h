@@ -99,8 +99,8 @@ typedef struct {
 /* Maximum number of directions between two capture points that have pictures. */
 #define SMCR_SERIES_WAYS 16
 
-/* A delay of 0 in the line of a way: the clocks of two points are known with an error, so a delay may
- * be below 0. */
+/* A delay of 0 in the line of a way: the clocks of two points are known with an error, so a delay
+ * may be below 0. */
 #define SMCR_SERIES_NO_DELAY ((uint64_t)1 << 62)
 
 /* All pictures of a page. */
@@ -154,8 +154,8 @@ void smcr_series_take_flow(smcr_series_t *series, const void *key,
 /* Notes the index of the flow `key` in the report. */
 void smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t number);
 
-/* Takes the delays between capture points, in the place of those that were taken before. `points` may
- * be NULL. Called when the points have been compared. */
+/* Takes the delays between capture points, in the place of those that were taken before. `points`
+ * may be NULL. Called when the points have been compared. */
 void smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points);
 
 /* Returns the pictures of the connection; NULL: it has none. Adds the acknowledgements that have
