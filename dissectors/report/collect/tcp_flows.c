@@ -480,13 +480,15 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
                        : smcr_collect_host(collection, &tcp->ip_src) == flow->host[UP];
     unsigned direction = is_up ? UP : DOWN;
     const smcr_entry_tcp_direction_t *counts = &flow->direction[direction].counts;
-    uint64_t ce = counts->ce, repeated = counts->repeated_segments;
+    uint64_t ce = counts->ce, ece = counts->ece, repeated = counts->repeated_segments;
     smcr_congestion_tcp_segment_t segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
 
     smcr_congestion_tcp_direction_take(&flow->direction[direction], &flow->direction[!direction],
                                        flow->scope, &segment);
     if (counts->ce > ce)
         smcr_collect_notices_count(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
+    if (counts->ece > ece)
+        smcr_collect_notices_count(collection, "tcp.flags.ece == 1", when, 1);
     if (counts->repeated_segments > repeated)
         smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
     if (segment.length && !flow->facts.newest[direction].end)

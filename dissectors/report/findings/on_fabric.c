@@ -178,6 +178,19 @@ add_marked(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     trouble->answered += smcr_distribution_get(flow->ce_to_cnp_s)->count;
 }
 
+/* Returns how many CNPs are in flows whose reverse direction is not captured: the marks that they
+ * answer are not captured, either. */
+static uint64_t
+count_cnps_alone(const smcr_finder_t *finder)
+{
+    uint64_t count = 0;
+
+    SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
+        if (!smcr_finding_flow_peer(finder, flow))
+            count += smcr_figure_or_zero(flow->cnp);
+    return count;
+}
+
 /* Returns text with the number of CNPs, and with the number of CNPs that answer a captured mark. */
 static const char *
 cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
@@ -189,6 +202,8 @@ cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
         return "no CNP";
     if (marked->answered >= notified->count)
         return wmem_strdup_printf(finder->scope, "%s in answer", all);
+    if (count_cnps_alone(finder) == notified->count)
+        return wmem_strdup_printf(finder->scope, "%s for packets that are not captured", all);
     return wmem_strdup_printf(finder->scope, "%s, %s of them in answer to a mark", all,
                               smcr_words_number(finder->scope, marked->answered));
 }
@@ -236,9 +251,12 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                                   smcr_words_things(finder->scope, marked->packets, "packet"),
                                   smcr_finding_trouble_hosts(finder, marked),
                                   tunnel_text(finder, marked), cnps_text(finder, marked, notified));
-    return wmem_strdup_printf(finder->scope, "%s%s, and no packet marked CE",
+    return wmem_strdup_printf(finder->scope, "%s%s, %s",
                               smcr_words_things(finder->scope, notified->count, "CNP"),
-                              smcr_finding_trouble_hosts(finder, notified));
+                              smcr_finding_trouble_hosts(finder, notified),
+                              count_cnps_alone(finder) == notified->count
+                                  ? "for packets that are not captured"
+                                  : "and no packet marked CE");
 }
 
 /* Returns how long writers waited for space because of the path, nanoseconds, in the direction that

@@ -93,6 +93,24 @@ name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t
     return smcr_words_connections(finder->scope, &conn, count);
 }
 
+/* Returns the counts of marks and echoes. Without data segments in the marked directions, the
+ * capture has only the other directions, with the echoes. */
+static const char *
+congestion_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    const char *echoes = wmem_strdup_printf(
+        finder->scope, "the receiver sent %s with ECE",
+        smcr_words_things(finder->scope, sum->echoed, "segment"));
+
+    if (!sum->congested)
+        return wmem_strdup_printf(finder->scope, "%s; the marked segments are not captured",
+                                  echoes);
+    return wmem_strdup_printf(finder->scope, "%s of %s marked CE, %s",
+                              smcr_words_number(finder->scope, sum->marked),
+                              smcr_words_things(finder->scope, sum->congested, "data segment"),
+                              echoes);
+}
+
 /* Finding: congestion of TCP. Routers mark segments with CE, and the receiver echoes the mark with
  * ECE (RFC 3168). An echo without a captured mark proves that a router downstream of the capture
  * point has marked a segment. */
@@ -100,11 +118,14 @@ static void
 find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
     wmem_array_t *frames = smcr_finder_frames(finder);
+    smcr_when_t marked = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first;
     const char *name;
 
     if (!sum->congested_directions)
         return;
     smcr_finder_frames_add_notices(finder, frames, "ip.dsfield.ecn == 3 && tcp");
+    if (!marked.frame)
+        smcr_finder_frames_add_notices(finder, frames, "tcp.flags.ece == 1");
     name = name_of_flow(finder, &sum->first_congested, 1);
     if (sum->congested_directions > 1)
         name = wmem_strdup_printf(
@@ -114,15 +135,14 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                     &(smcr_finder_facts_t){
                         .kind = SMCR_FIGURE_FOUND_TCP_CONGESTION,
                         .count = sum->marked + sum->echoed,
-                        .when = smcr_finder_notice(finder, "ip.dsfield.ecn == 3 && tcp").first,
+                        .when = marked.frame
+                                    ? marked
+                                    : smcr_finder_notice(finder, "tcp.flags.ece == 1").first,
                         .frames = frames,
                         .filter =
                             "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
                             "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)"},
-                    "TCP congestion, %s: %s of %s marked CE, the receiver sent %s with ECE", name,
-                    smcr_words_number(finder->scope, sum->marked),
-                    smcr_words_things(finder->scope, sum->congested, "data segment"),
-                    smcr_words_things(finder->scope, sum->echoed, "segment"));
+                    "TCP congestion, %s: %s", name, congestion_text(finder, sum));
 }
 
 /* Finding: losses of TCP. The finding is made if 0.2 % or more of the data segments were

@@ -189,6 +189,8 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     if (filter && page->has_filters)
         line = wmem_strdup_printf(page->scope, "  %s-Y '%s'", page->is_marked ? "-2 " : "", filter);
     write_item(page, mark, width(mark), finding->text);
+    if (!*when)
+        return;
     if (width(mark) + width(when) + width(line) <= SMCR_PAGE_WIDTH) {
         write_item(page, indent, width(mark),
                    wmem_strdup_printf(page->scope, "%s%s", when, line));
