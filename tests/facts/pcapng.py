@@ -4,6 +4,7 @@ little-endian and have one section, as all captures of the project do.
 """
 
 import collections
+import gzip
 import struct
 
 SECTION, INTERFACE, PACKET, SECRETS = 0x0A0D0D0A, 1, 6, 10  # types of blocks
@@ -11,6 +12,8 @@ HEADER = struct.Struct(
     "<IIIIIII"
 )  # of a packet: type, length, interface, time (high, low), captured, on the wire
 LENGTH = struct.Struct("<I")  # closes each block
+LEAST = 12  # bytes of a block: its type, its length twice
+PACKED = b"\x1f\x8b"  # how a file begins that gzip has packed
 
 Frame = collections.namedtuple(
     "Frame", "number block"
@@ -22,13 +25,16 @@ def blocks(data):
     at = 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
+        assert length >= LEAST, f"block of {length} bytes: no pcapng file"
         yield kind, data[at : at + length]
         at += length
 
 
 def read(path):
-    """The bytes before the first frame (section, interfaces, secrets), and the frames."""
-    every = list(blocks(path.read_bytes()))
+    """The bytes before the first frame (section, interfaces, secrets), and the frames. The file may
+    be packed by gzip."""
+    data = path.read_bytes()
+    every = list(blocks(gzip.decompress(data) if data.startswith(PACKED) else data))
     head = b"".join(block for kind, block in every if kind in (SECTION, INTERFACE, SECRETS))
     return head, [
         Frame(number, block)

@@ -5,10 +5,12 @@ back. The truth is that of the whole capture.
 """
 
 import dataclasses
+import functools
 import json
 
 import alterations
 import pytest
+from bed import LATE, STORIES, captures
 from test_lacking import altered
 
 CLIENT, SERVER = "client_to_server", "server_to_client"
@@ -101,3 +103,27 @@ def test_message_after_a_gap(tshark, scratch):
     path = altered(tshark, scratch, THREE, without(230))
     printed = tshark.show(path, "-2", "-Y", "smcr.behind_gap && smcr.cdc", "-V", "-O", "smcr")
     assert "[End of announced data: " in printed or "[End of data reported as read: " in printed
+
+
+# capture: bytes of each frame that are left, seconds of retransmission; time is unknown since the
+# capture starts mid-connection, or is truncated
+REPEATED = {
+    "late-wrap": (None, 0, 0.005),
+    "late-one": (None, 0, 0.005),
+    "s23-host-frozen": (96, 4.838, 4.85),  # 3.93 s and 0.91 s in which the host was stopped
+    "s11-pool-kill": (96, 0, 0.2),  # three retransmissions: 1.2 ms on one connection
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_retransmissions_are_those_of_the_link(tshark, scratch, name):
+    """What a writer did is not known, but no packet of its link is missing: so it is known how long
+    retransmissions may have taken."""
+    size, least, most = REPEATED[name]
+    change = functools.partial(alterations.snapped, size=size) if size else list
+    path = altered(tshark, scratch, captures(STORIES, LATE)[f"{name}.pcapng"], change)
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
+    times = [each[side]["time"] for each in found for side in (CLIENT, SERVER)]
+    bounds = [time["retransmission_most_s"] for time in times if time]
+    assert max(time["unknown_s"] for time in times if time) > max(bounds) or least
+    assert least <= max(bounds) <= most

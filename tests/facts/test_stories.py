@@ -5,14 +5,21 @@ page must say of a story, and what the page must not say. The words are regular 
 single blank for each run of white space of the page.
 """
 
+import functools
 import json
 import re
 
+import alterations
+import pcapng
 import pytest
-from bed import STORIES, captures
+import wire
+from bed import PACKED, STORIES, captures
 from test_findings import OPTIONS
+from test_lacking import altered
 
 PATHS = {path.name.split(".pcap")[0]: path for path in captures(STORIES).values()}
+
+ALL = {path.name.split(".pcap")[0]: path for path in captures(STORIES, *PACKED).values()}
 
 # Blames of which no story in the row is guilty.
 SLOW_PROGRAM = r"reads slowly"
@@ -250,3 +257,49 @@ def test_report_over_netlink_proves_only_with_its_packets(tshark, scratch):
         found = " ".join(each["text"] for each in json.loads(printed)["findings"])
         blames = re.search(r"read nothing|before the netlink report", found)
         assert bool(blames) == bool(words) and re.search(words or "", found), (name, frame, found)
+
+
+def of_host(frames, mac):
+    return [frame for frame in frames if pcapng.data(frame)[6:12] == mac]
+
+
+SERVER_MAC, CLIENT_MAC = (bytes.fromhex(f"525400{each}0001") for each in ("bb", "aa"))
+ONLY_SERVER, ONLY_CLIENT = (functools.partial(of_host, mac=mac) for mac in (SERVER_MAC, CLIENT_MAC))
+SNAPPED = functools.partial(alterations.snapped, size=96)
+NO_DATA = 52  # total length of an IPv4 packet with 32 bytes of TCP's header
+
+
+def echoes(frames):
+    """The server's acknowledgements without data."""
+    return [
+        frame
+        for frame in ONLY_SERVER(frames)
+        if wire.u16(pcapng.data(frame), alterations.ETHERNET_HEADER + 2) == NO_DATA
+    ]
+
+
+MID_CONNECTION = r"mid-connection"
+
+# capture, what is left of it, what the page says, what it never says. A SYN-ACK, or CDC messages
+# that are numbered from 1, show that a connection began in the capture.
+DAMAGED = [
+    ("s16b-rude-close", ONLY_SERVER, [r"The server aborted probably"], [MID_CONNECTION]),
+    ("s23-host-frozen", SNAPPED, [r"CLC messages not captured, or truncated"], [MID_CONNECTION]),
+    # marks and their echoes go in two directions
+    (
+        "tcp-ecn",
+        echoes,
+        [r"the receiver sent \d+ segments with ECE; the marked segments are not captured frame \d"],
+        [r"\b0 of 0\b"],
+    ),
+    ("cnp-smc", ONLY_CLIENT, [r"\d CNPs for packets that are not captured"], [r"0 of them"]),
+]
+
+
+@pytest.mark.parametrize("row", DAMAGED, ids=lambda row: row[0])
+def test_damaged_story(tshark, scratch, row):
+    name, change, page, never = row
+    path = altered(tshark, scratch, ALL[name], change)
+    text = " ".join(tshark.show(path, "-2", "-q", "-z", "smcr,report").split())
+    assert [words for words in page if not re.search(words, text)] == [], text
+    assert [words for words in never if re.search(words, text)] == [], text

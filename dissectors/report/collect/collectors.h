@@ -192,6 +192,8 @@ typedef struct {
      * packet of the connection (smcr_collect_times_full_since()); frame 0: none */
     smcr_when_t full_since[2];
     smcr_timeline_missing_t missing; /* packets of the connection that may be missing */
+    uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
+                                    SMCR_FIGURE_UNKNOWN: not known */
 } smcr_collect_span_t;
 
 /* Adds the connection's next RoCE packet to the timeline in `times`. `gaps`: what the capture has
@@ -637,6 +639,8 @@ typedef struct smcr_collect_conn_stats {
                                               sender */
     smcr_collect_link_use_t *first_use;    /* first link that the connection has used; NULL: none */
     smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
+    uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
+                                    SMCR_FIGURE_UNKNOWN: not known. Set when the report is made */
     uint64_t clc_bytes[2];                 /* bytes of CLC messages; index: 0 from the client, 1
                                               from the server */
     bool has_cut_clc[2];                   /* a CLC message of this sender may be complete, but is

@@ -784,6 +784,7 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .has_syn = tcp && tcp->syn.frame,
         .missing = missing_of(counted->conn, is_part),
+        .retransmitted_most = counted->retransmitted_most,
     };
 }
 
@@ -813,6 +814,8 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
 
     if (!is_time_known(counted))
         return;
+    if (span->missing.last[0] || span->missing.last[1])
+        span->retransmitted_most = SMCR_FIGURE_UNKNOWN;
     begin_span(span, entry, counted);
     for (int role = 0; role < 2; role++) {
         int writer = role ? !client : client;
@@ -862,8 +865,24 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *count
     fill_tcp_direction(&entry->server_to_client, counted, tcp, 1, is_unknown);
 }
 
-/* Whether the connection has messages that come only after a SYN: CLC, or CLC of the group's first
- * contact. */
+/* Whether the capture has the first CDC message of each captured direction: messages are numbered
+ * from 1 (A.4). Then at most TCP and CLC came before the capture. */
+static bool
+has_first_data(const smcr_collect_conn_stats_t *counted)
+{
+    bool has_any = false;
+
+    for (unsigned side = 0; side < 2; side++) {
+        const smcr_collect_direction_t *direction = &counted->direction[side];
+        if (direction->figures.cdc && direction->first_cdc_seq != 1)
+            return false;
+        has_any |= direction->figures.cdc != 0;
+    }
+    return has_any;
+}
+
+/* Whether the connection has messages that come only after a SYN: CLC, CLC of the group's first
+ * contact, or its first data. */
 static bool
 has_later_messages(const smcr_collect_conn_stats_t *counted)
 {
@@ -871,7 +890,7 @@ has_later_messages(const smcr_collect_conn_stats_t *counted)
     bool has_clc_messages =
         counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame;
 
-    return has_clc_messages || (lgr && lgr->first_contact_captured);
+    return has_clc_messages || (lgr && lgr->first_contact_captured) || has_first_data(counted);
 }
 
 /* Fills in when the connection began and ended as far as captured. */
@@ -886,9 +905,9 @@ fill_frames(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *cou
         if (tcp->last.frame > counted->last.frame)
             entry->last_frame = tcp->last;
     }
-    if (tcp && tcp->syn.frame)
+    if ((tcp && tcp->syn.frame) || counted->conn->has_synack)
         entry->began_before = SMCR_FIGURE_NO;
-    else if (!has_later_messages(counted)) /* otherwise only the SYN may be missing */
+    else if (!has_later_messages(counted)) /* otherwise only TCP and CLC may be missing */
         entry->began_before = SMCR_FIGURE_YES;
 }
 

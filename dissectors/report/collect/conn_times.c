@@ -302,7 +302,7 @@ smcr_collect_times_each_piece(const smcr_collect_times_t *times, int side,
  * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
  * older than its first frame, and the time before `ready` counts as unknown. Unknown time may
  * belong to any part. So the upper bound of a part (`..._most_s`) is the sum of the part and all
- * unknown time. */
+ * unknown time; of retransmissions it is at most what the packets of the link show. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
@@ -312,7 +312,9 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     uint64_t connecting = data.begin.time - span->first;
     bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN && span->has_syn;
     uint64_t full = share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH];
-    uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + (is_ready ? 0 : connecting);
+    uint64_t before = is_ready ? 0 : connecting;
+    uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + before;
+    uint64_t retransmitted = share[SMCR_INTERVAL_IS_RETRANSMISSION];
     smcr_entry_conn_time_t *entry = wmem_new(scope, smcr_entry_conn_time_t);
 
     *entry = (smcr_entry_conn_time_t){
@@ -321,14 +323,17 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
         .answer_s = share[SMCR_INTERVAL_IS_ANSWER],
         .buffer_full_s = full,
         .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
-        .retransmission_s = share[SMCR_INTERVAL_IS_RETRANSMISSION],
+        .retransmission_s = retransmitted,
         .transfer_s = share[SMCR_INTERVAL_IS_TRANSFER],
         .unknown_s = unknown,
     };
     entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown;
     entry->answer_most_s = entry->answer_s + unknown;
     entry->buffer_full_most_s = full + unknown;
-    entry->retransmission_most_s = entry->retransmission_s + unknown;
+    entry->retransmission_most_s = retransmitted + unknown;
+    if (span->retransmitted_most != SMCR_FIGURE_UNKNOWN)
+        entry->retransmission_most_s = MIN(entry->retransmission_most_s,
+                                           MAX(retransmitted, span->retransmitted_most + before));
     entry->transfer_most_s = entry->transfer_s + unknown;
     return entry;
 }

@@ -24,6 +24,12 @@ typedef struct {
     /* packet from which on no packet of the flow is missing: its first packet, or its packet after
      * the last sequence gap; frame 0: none so far */
     smcr_when_t whole_since[2];
+    uint32_t first_psn[2]; /* PSN of the first request, 24 bits; set with `last` */
+    /* first acknowledgement of a captured request by this side; frame 0: none so far */
+    smcr_when_t acked[2];
+    bool is_disordered; /* a request came out of order, or its first transmission is not captured */
+    smcr_interval_union_t repeated; /* times from the first transmission of a packet to its
+                                       retransmission, of both flows */
 } flows_t;
 
 /* Swaps the figures of both sides if the state has swapped the sides of the connection. The state
@@ -203,6 +209,38 @@ is_unowned_write(const smcr_record_t *record)
     return record->kind == SMCR_RECORD_WRITE && !record->conn && smcr_capture_is_read();
 }
 
+/* Notes a request: its place in the order of its flow, and how long it took if it is a
+ * retransmission. */
+static void
+note_request(const smcr_collect_t *collection, flows_t *flows, const smcr_tap_t *packet,
+             smcr_when_t when)
+{
+    const smcr_record_t *record = packet->record;
+    unsigned sender = record->sender == 1;
+
+    if (!flows->last[sender])
+        flows->first_psn[sender] = packet->roce->psn;
+    flows->last[sender] = when.frame;
+    flows->is_disordered |= record->order == SMCR_FLOW_IS_LATE || smcr_record_misses_first(record);
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
+        smcr_interval_union_add(&flows->repeated, collection->scope,
+                                (smcr_interval_t){{record->first_frame, record->first_time}, when});
+}
+
+/* Notes an acknowledgement, if it is the first one that covers a captured request of the peer. */
+static void
+note_ack(flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
+{
+    unsigned sender = packet->record->sender == 1;
+    bool is_one = packet->roce && packet->roce->has_aeth && packet->record->sender >= 0 &&
+                  !smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+
+    if (!is_one || !flows->last[!sender] || flows->acked[sender].frame)
+        return;
+    if (smcr_psn_distance(flows->first_psn[!sender], packet->roce->psn) >= 0)
+        flows->acked[sender] = when;
+}
+
 /* Counts a packet in the facts of its link, for the packet's sender. Returns the facts of both
  * flows of the link. */
 static const flows_t *
@@ -215,11 +253,46 @@ take_link(smcr_collect_t *collection, const smcr_tap_t *packet, smcr_when_t when
 
     note_gap(collection, record, flows);
     if (is_request(packet))
-        flows->last[sender] = when.frame;
+        note_request(collection, flows, packet, when);
+    else if (record->kind == SMCR_RECORD_ACK)
+        note_ack(flows, packet, when);
     if (!flows->whole_since[sender].frame || record->missing_before)
         flows->whole_since[sender] = when;
     flows->unowned[sender] |= is_unowned_write(record);
     return flows;
+}
+
+/* Whether the capture has every packet of both flows of the link, in order, and acknowledgements of
+ * both, if both have requests. */
+static bool
+are_whole(const flows_t *flows)
+{
+    bool have_gaps = flows->gaps[0] || flows->gaps[1] || flows->is_disordered;
+
+    for (unsigned side = 0; side < 2; side++)
+        if (!flows->whole_since[side].frame || (flows->last[side] && !flows->acked[!side].frame))
+            return false;
+    return !have_gaps;
+}
+
+/* Returns how long retransmissions may have held up the connection at most, nanoseconds: up to the
+ * acknowledgements of the first requests on its link, since packets from before the capture may
+ * have been retransmitted; and from the first transmission of each retransmitted packet of the link
+ * to its retransmission. SMCR_FIGURE_UNKNOWN: not known, since packets of the link may be missing,
+ * or the connection has used several links. */
+static uint64_t
+retransmitted_most(const smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_link_use_t *use = counted->first_use;
+    const flows_t *flows = use ? wmem_map_lookup(collection->link_flows, use->link) : NULL;
+    uint64_t begun = counted->times.timeline.begun.time, most = 0;
+
+    if (!flows || use->next || !are_whole(flows) || smcr_lgr_is_in_disorder(use->link->lgr))
+        return SMCR_FIGURE_UNKNOWN;
+    for (unsigned side = 0; side < 2; side++)
+        if (flows->acked[side].time > begun)
+            most = MAX(most, flows->acked[side].time - begun);
+    return most + smcr_interval_union_length(&flows->repeated);
 }
 
 /* ---- packets ---- */
@@ -530,6 +603,7 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
         return;
     smcr_entry_connection_t *entry = SMCR_FIGURE_ADD(connection, list, scope);
     smcr_collect_times_advance(&roce->times, roce->scope, collection->last_taken_frame);
+    roce->retransmitted_most = retransmitted_most(collection, roce);
     smcr_collect_conn_entry_fill(entry, roce, tcp, collection, scope);
     if (!counted->partner)
         return;

@@ -14,6 +14,8 @@
 typedef struct {
     /* number of connections */
     uint64_t count;
+    bool have_data;    /* of each of them the first data may be captured, and only TCP and CLC are
+                          not */
     const smcr_entry_connection_t *earliest; /* the connection with the lowest first frame; NULL:
                                                 none */
     const char *filter;                      /* display filter of all these connections; NULL: too
@@ -70,11 +72,14 @@ filter_of_conn(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 static late_conns_t
 gather_late_conns(const smcr_finder_t *finder)
 {
-    late_conns_t late = {.filter = "", .frames = smcr_finder_frames(finder)};
+    late_conns_t late = {
+        .filter = "", .have_data = true, .frames = smcr_finder_frames(finder)};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (conn->began_before == SMCR_FIGURE_NO)
             continue;
+        late.have_data &= conn->began_before == SMCR_FIGURE_MAYBE &&
+                          conn->tcp_stream == SMCR_FIGURE_UNKNOWN;
         if (!late.earliest || conn->first_frame.frame < late.earliest->first_frame.frame)
             late.earliest = conn;
         if (conn->named_by) {
@@ -97,6 +102,17 @@ are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
 {
     return items->count >= late->count && items->count <= 2 * late->count && items->subject &&
            items->subject->stream == late->earliest->stream;
+}
+
+/* Returns the sentence about connections that began before the capture, or of which only TCP and
+ * CLC are missing. `is_likely`: the name of the first one begins with "probably". */
+static const char *
+late_format(const late_conns_t *late, bool is_likely)
+{
+    if (late->have_data)
+        return "%s: CLC messages not captured, or truncated%s";
+    return is_likely ? "The capture starts mid-connection: %s%s"
+                     : "%s: the capture starts mid-connection%s";
 }
 
 /* Finding: late start. A connection began before the capture, so the capture has neither its TCP
@@ -125,8 +141,7 @@ find_late_start(smcr_finder_t *finder)
                                            .when = same ? items.first : late.earliest->first_frame,
                                            .frames = late.frames,
                                            .filter = filter},
-                    is_likely ? "The capture starts mid-connection: %s%s"
-                              : "%s: the capture starts mid-connection%s",
+                    late_format(&late, is_likely),
                     conns, named_text(finder, &late));
 }
 

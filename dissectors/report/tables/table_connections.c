@@ -80,11 +80,18 @@ is_partly(uint64_t part, uint64_t unknown)
     return unknown >= SMCR_TIME_MILLISECOND && unknown > part / 100;
 }
 
-/* A column for a part of the time, with its bounds. */
-#define PART(X, name, page, part)                                                                  \
+/* A column for a part of the time, with its bounds. `unknown`: unknown time that may belong to the
+ * part. */
+#define PART_OF(X, name, page, part, unknown)                                                      \
     X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
-      SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, way->time->unknown_s))           \
-      SMCR_TABLE_AT_MOST(way->time ? way->time->part + way->time->unknown_s : 0))
+      SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, unknown))                        \
+      SMCR_TABLE_AT_MOST(way->time ? way->time->part + (unknown) : 0))
+
+/* The same for a part to which all unknown time may belong. */
+#define PART(X, name, page, part) PART_OF(X, name, page, part, way->time->unknown_s)
+
+/* Time that may have gone into retransmissions beside the part that certainly did. */
+#define REPEATED_UNKNOWN (way->time->retransmission_most_s - way->time->retransmission_s)
 
 #define DIRECTION(X)                                                                               \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
@@ -104,7 +111,7 @@ is_partly(uint64_t part, uint64_t unknown)
     PART(X, "Nothing to write", NULL, nothing_to_write_s)                                          \
     PART(X, "Answer", NULL, answer_s)                                                              \
     PART(X, "Buffer full", "full", buffer_full_s)                                                  \
-    PART(X, "Retransmission", "retrans.", retransmission_s)                                        \
+    PART_OF(X, "Retransmission", "retrans.", retransmission_s, REPEATED_UNKNOWN)                   \
     PART(X, "Transfer", NULL, transfer_s)                                                          \
     PART(X, "Unknown", NULL, unknown_s)                                                            \
     SMCR_TABLE_SPREAD(X, "ACK", way->ack_time_s)                                                   \
