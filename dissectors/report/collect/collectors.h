@@ -461,6 +461,10 @@ smcr_when_t smcr_collect_rdma_flows_asked(const smcr_collect_t *collection, cons
 /* Returns the last packet of the flow that queue pair `to` receives; frame 0: there is none. */
 smcr_when_t smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *to);
 
+/* Returns the last acknowledgement of the flow that queue pair `to` receives; frame 0: there is
+ * none. */
+smcr_when_t smcr_collect_rdma_flows_ack(const smcr_collect_t *collection, const smcr_qp_t *to);
+
 /* ---- TCP connections: all of the capture, with SMC-R and without ---- */
 
 /* The newest data segment of one direction: no other data segment of the direction has a higher

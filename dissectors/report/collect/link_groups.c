@@ -163,13 +163,16 @@ lost_since(const smcr_link_t *link, const smcr_collect_t *collection)
 }
 
 /* Returns the last packet in which both ends of the link are known to use it: the earlier one of
- * the last packets of both directions. Frame 0: the capture has only one direction, or none. */
+ * the last packets of both directions. If the capture has only one direction, the last
+ * acknowledgement in it: the other end has sent the acknowledged packet. Frame 0: there is none. */
 static smcr_when_t
 last_use(const smcr_link_t *link, const smcr_collect_t *collection)
 {
     smcr_when_t one = smcr_collect_rdma_flows_last(collection, &link->qp[0]);
     smcr_when_t other = smcr_collect_rdma_flows_last(collection, &link->qp[1]);
 
+    if (!one.frame || !other.frame)
+        return smcr_collect_rdma_flows_ack(collection, &link->qp[!one.frame]);
     return one.frame < other.frame ? one : other;
 }
 

@@ -45,6 +45,7 @@ typedef struct {
     smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
+    smcr_when_t ack;                 /* the flow's last acknowledgement; frame 0: none */
     smcr_classes_reaction_t *reaction; /* reaction of the flow's sender to CNPs; NULL: the flow has
                                         no packet that a switch can mark */
     smcr_pause_flow_t pause;         /* standstills of the flow while a port paused its class */
@@ -392,6 +393,8 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     memcpy(flow->source, roce->source, sizeof flow->source);
     flow->frame_before = figures->last_frame.frame;
     figures->last_frame = when;
+    if (packet->record->kind == SMCR_RECORD_ACK)
+        flow->ack = when;
     figures->packets++;
     figures->bytes += roce->length;
     figures->payload_bytes += (uint64_t)roce->payload_length;
@@ -827,4 +830,12 @@ smcr_collect_rdma_flows_last(const smcr_collect_t *collection, const smcr_qp_t *
     const followed_t *flow = wmem_map_lookup(collection->rdma, to);
 
     return flow ? flow->figures.last_frame : (smcr_when_t){0, 0};
+}
+
+smcr_when_t
+smcr_collect_rdma_flows_ack(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    const followed_t *flow = wmem_map_lookup(collection->rdma, to);
+
+    return flow ? flow->ack : (smcr_when_t){0, 0};
 }
