@@ -13,13 +13,13 @@ import alterations
 import pcapng
 import pytest
 import wire
-from bed import PACKED, STORIES, captures
+from bed import FOLDERS, PACKED, STORIES, captures
 from test_findings import OPTIONS
 from test_lacking import altered
 
 PATHS = {path.name.split(".pcap")[0]: path for path in captures(STORIES).values()}
 
-ALL = {path.name.split(".pcap")[0]: path for path in captures(STORIES, *PACKED).values()}
+ALL = {path.name.split(".pcap")[0]: path for path in captures(STORIES, *PACKED, *FOLDERS).values()}
 
 # Blames of which no story in the row is guilty.
 SLOW_PROGRAM = r"reads slowly"
@@ -279,11 +279,36 @@ def echoes(frames):
 
 
 MID_CONNECTION = r"mid-connection"
+SERVER_END, SERVICE_END = ("0a000002", "3039"), ("0a600a0a", "0050")  # address, port
+
+
+def with_service(frame):
+    """The TCP segment as the client sees it, whose server has the address and port of a service."""
+    data = bytearray(pcapng.data(frame))
+    for new, old, places in zip(SERVICE_END, SERVER_END, ((26, 30), (34, 36)), strict=True):
+        for at in places:
+            size = len(bytes.fromhex(new))
+            if data[at : at + size] == bytes.fromhex(old):
+                data[at : at + size] = bytes.fromhex(new)
+    return pcapng.with_data(frame, bytes(data))
+
+
+def translated(frames):
+    """Each TCP segment twice: a host that translates addresses captures on all its interfaces."""
+    for frame in frames:
+        is_tcp = pcapng.data(frame)[12:14] == b"\x08\x00" and pcapng.data(frame)[23] == wire.TCP
+        yield from (with_service(frame), frame) if is_tcp else (frame,)
+
 
 # capture, what is left of it, what the page says, what it never says. A SYN-ACK, or CDC messages
 # that are numbered from 1, show that a connection began in the capture.
 DAMAGED = [
-    ("s16b-rude-close", ONLY_SERVER, [r"The server aborted probably"], [MID_CONNECTION]),
+    (
+        "s16b-rude-close",
+        ONLY_SERVER,
+        [r"The server aborted probably", r"LINK_ACTIVE to frame \d"],
+        [MID_CONNECTION],
+    ),
     ("s23-host-frozen", SNAPPED, [r"CLC messages not captured, or truncated"], [MID_CONNECTION]),
     # marks and their echoes go in two directions
     (
@@ -291,6 +316,15 @@ DAMAGED = [
         echoes,
         [r"the receiver sent \d+ segments with ECE; the marked segments are not captured frame \d"],
         [r"\b0 of 0\b"],
+    ),
+    (
+        "6.1-v2-c-three-conns",
+        translated,
+        [
+            r"10\.0\.0\.1:32932 → 10\.96\.10\.10:80 and 2 more connections captured and counted "
+            r"twice, .* as 10\.0\.0\.1:32932 → 10\.0\.0\.2:12345, too frame \d"
+        ],
+        [r"RoCE is not captured"],
     ),
     ("cnp-smc", ONLY_CLIENT, [r"\d CNPs for packets that are not captured"], [r"0 of them"]),
 ]

@@ -275,18 +275,102 @@ ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
                               device_text(finder, &link->server));
 }
 
+/* ---- connections captured twice ---- */
+
+/* The connections that are captured twice, before and after a translation of their addresses. */
+typedef struct {
+    wmem_map_t *first;   /* key of one end -> last connection so far with this end */
+    uint64_t count;      /* number of connections that are captured twice */
+    const smcr_entry_connection_t *one;   /* the first of them, as it was captured first */
+    const smcr_entry_connection_t *other; /* the same, as it was captured once more */
+    wmem_array_t *frames; /* first and last frames of these connections */
+} translated_t;
+
+/* Returns a text that names one end of the connection and both alert tokens; NULL: a part of it is
+ * not known. A host gives a token to one open connection only. */
+static const char *
+key_of_end(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool is_server)
+{
+    const smcr_entry_endpoint_t *end = is_server ? &conn->server : &conn->client;
+    const char *one = conn->tokens.client, *other = conn->tokens.server;
+
+    if (!end->addr || end->port == SMCR_FIGURE_UNKNOWN || !one || !other)
+        return NULL;
+    return wmem_strdup_printf(finder->scope, "%d %s %" PRIu64 " %s %s", is_server, end->addr,
+                              end->port, one, other);
+}
+
+/* Returns the connection before `conn` that has the end `key`, and is open at the same time; NULL:
+ * there is none. Notes that `conn` has this end, too. */
+static const smcr_entry_connection_t *
+find_same_end(translated_t *translated, const char *key, smcr_entry_connection_t *conn)
+{
+    const smcr_entry_connection_t *before = key ? wmem_map_lookup(translated->first, key) : NULL;
+
+    if (key)
+        wmem_map_insert(translated->first, key, conn);
+    return before && conn->first_frame.frame <= before->last_frame.frame ? before : NULL;
+}
+
+/* Returns the connections that are captured twice. The two entries of each have one end in common,
+ * with the same alert tokens at the same time, and differ in the other end. */
+static translated_t
+find_translated(const smcr_finder_t *finder)
+{
+    translated_t found = {.first = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal),
+                          .frames = smcr_finder_frames(finder)};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_connection_t *same[] = {
+            find_same_end(&found, key_of_end(finder, conn, false), conn),
+            find_same_end(&found, key_of_end(finder, conn, true), conn)};
+        if (!same[0] == !same[1])
+            continue;
+        const smcr_entry_connection_t *one = same[0] ? same[0] : same[1];
+        found.one = found.count ? found.one : one;
+        found.other = found.count++ ? found.other : conn;
+        smcr_finder_frames_add_ends(found.frames, one);
+        smcr_finder_frames_add_ends(found.frames, conn);
+    }
+    return found;
+}
+
+/* Finding: connections that are captured twice, on both sides of a translation of addresses (NAT),
+ * as on all interfaces of a host that translates. The report counts each of them as two, since it
+ * has two TCP connections. RoCE belongs to one of the two. */
+static void
+find_connections_twice(smcr_finder_t *finder, const translated_t *translated)
+{
+    if (!translated->count)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_TRANSLATED,
+                                           .count = translated->count,
+                                           .when = translated->other->first_frame,
+                                           .frames = translated->frames,
+                                           .filter = smcr_finder_either(
+                                               finder, filter_of_conn(finder, translated->one),
+                                               filter_of_conn(finder, translated->other), 1)},
+                    "%s captured and counted twice, on both sides of an address translation (NAT): "
+                    "as %s, too",
+                    smcr_words_connections(finder->scope, translated->one, translated->count),
+                    smcr_words_connection(finder->scope, translated->other));
+}
+
 /* Finding: no RoCE packets. CLC has agreed on SMC-R, and the capture has no RoCE packet of the
  * connection. An expert item marks each such connection. The finding names the first of them,
  * counts the others, and names the devices whose port was left out. If none of these connections
- * has a result, no finding is made: a Confirm that never arrived has no RoCE packets. */
+ * has a result, no finding is made: a Confirm that never arrived has no RoCE packets. Nor is one
+ * made of connections that are captured twice: the RoCE packets belong to the other entry. */
 static void
-find_no_roce(smcr_finder_t *finder)
+find_no_roce(smcr_finder_t *finder, const translated_t *translated)
 {
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.no_roce");
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
         notice.count -= conn->handshake_end &&
                         conn->handshake_end->step == SMCR_FIGURE_STEP_CONFIRM && notice.count;
+    notice.count -= MIN(notice.count, translated->count);
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NO_ROCE,
                                            .count = notice.count,
@@ -568,7 +652,9 @@ smcr_finding_on_capture(smcr_finder_t *finder)
         return;
     }
     find_late_start(finder);
-    find_no_roce(finder);
+    translated_t translated = find_translated(finder);
+    find_connections_twice(finder, &translated);
+    find_no_roce(finder, &translated);
     find_one_sided(finder);
     find_silence(finder);
 }
