@@ -243,7 +243,7 @@ FOUND_OF_CAPTURE = {
     "silence_at_once",
     "no_connection",
     "handshake_unfinished",
-    "other_roce",  # headers that are repeated or out of order in the capture
+    "other_roce",  # headers that are not in order, or captured twice
     *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE),
 }
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker
