@@ -348,6 +348,22 @@ EVERY = [
         ),
         (
             TABLES,
+            "zeros-of-a-packed-object-end-one-word-early",
+            "dissectors/report/packed/packed.c",
+            "unit/test_packed.c",
+            "        for (; zeros > ZEROS_MOST; zeros -= ZEROS_MOST)",
+            "        for (; zeros > ZEROS_MOST + 1; zeros -= ZEROS_MOST)",
+        ),
+        (
+            TABLES,
+            "freed-object-stays-open",
+            "dissectors/report/packed/packed.c",
+            "unit/test_packed.c",
+            "        desk->open[object->slot - 1] = NULL;",
+            "        (void)desk;",
+        ),
+        (
+            TABLES,
             "times-of-one-bucket-only",
             "dissectors/report/figures/figures.c",
             "unit/test_histogram.c",

@@ -34,6 +34,7 @@ ROOMS = {
     "roce": ("roce.h",),
     "netlink": ("netlink.h",),
     "report/histogram": ("histogram.h",),
+    "report/packed": ("packed.h",),
     "report/figures": ("figures.h",),
     "report/series": ("series.h",),
     "report/congestion": ("congestion.h",),

@@ -28,6 +28,7 @@ PLAIN = (
     "timeline",
     "application",
     "report/histogram",
+    "report/packed",
     "report/figures",
     "report/series",
     "report/congestion",

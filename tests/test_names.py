@@ -44,6 +44,7 @@ WORDS = {
     "application": "application",
     "netlink": "netlink",
     "report/histogram": "histogram",
+    "report/packed": "packed",
     "report/figures": "distribution entry figure",
     "report/series": "series",
     "report/words": "words",

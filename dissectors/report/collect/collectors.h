@@ -11,6 +11,7 @@
 #include "gaps.h"
 #include "host/host.h"
 #include "report/others/others.h"
+#include "report/packed/packed.h"
 #include "report/classes/classes.h"
 #include "report/pause/pause.h"
 #include "report/points/ways.h"
@@ -53,6 +54,10 @@ typedef struct smcr_collection {
 
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
                           NULL: none yet */
+
+    smcr_packed_desk_t open_tcp;   /* figures of TCP connections that are open (tcp_flows.c) */
+    smcr_packed_desk_t open_conns; /* figures of connections that are open
+                                      (smcr_collect_conn_counts_t) */
 
     wmem_map_t *conns;      /* smcr_conn_t -> smcr_collect_conn_stats_t: figures of each
                                connection */
@@ -521,6 +526,9 @@ typedef struct {
     bool is_over;        /* it has ended, or is given up, as of the same call */
 } smcr_collect_tcp_facts_t;
 
+/* Prepares an empty collection. */
+void smcr_collect_tcp_flows_begin(smcr_collect_t *collection);
+
 /* Counts a segment that Wireshark's tap `tcp` hands over. Called while the frame is dissected. */
 void smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                                  const struct tcpheader *tcp);
@@ -620,6 +628,14 @@ typedef struct {
     bool is_adding;      /* a link was announced, and is not yet confirmed, rejected or deleted */
 } smcr_collect_contact_t;
 
+/* Most of the figures of a connection. They are needed with its packets, and when its entry is
+ * made. */
+typedef struct {
+    smcr_collect_times_t times;            /* timeline of the connection */
+    smcr_collect_direction_t direction[2]; /* figures of each direction; index: side of the
+                                              sender */
+} smcr_collect_conn_counts_t;
+
 /* Figures of a connection. Roles, outcome and ends of the connection are read from `conn` when the
  * report is made, since the state may learn them late. */
 typedef struct smcr_collect_conn_stats {
@@ -638,9 +654,10 @@ typedef struct smcr_collect_conn_stats {
                                               server; frame 0: none */
     smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm; all zeros: no
                                        Confirm yet */
-    smcr_collect_times_t times;            /* timeline of the connection */
-    smcr_collect_direction_t direction[2]; /* figures of each direction; index: side of the
-                                              sender */
+    smcr_packed_object_t kept;             /* figures that are packed while they are not used */
+    smcr_collect_conn_counts_t *counts;    /* the same, open; set by smcr_collect_conn_open(), and
+                                              valid until other connections are opened
+                                              (report/packed/) */
     smcr_collect_link_use_t *first_use;    /* first link that the connection has used; NULL: none */
     smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
     uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
@@ -657,9 +674,17 @@ typedef struct smcr_collect_conn_stats {
     bool on_roce;                          /* a RoCE packet of the connection was counted */
     smcr_series_conn_t *pictures;          /* pictures over time; NULL: none; set when the report is
                                               made */
-    bool sides_swapped;                    /* value of `conn->sides_swapped` when `direction` and
-                                              `times` were last changed */
+    bool sides_swapped;                    /* value of `conn->sides_swapped` when `counts` was last
+                                              changed */
 } smcr_collect_conn_stats_t;
+
+/* Opens the figures of a connection: sets `counts`. */
+static inline void
+smcr_collect_conn_open(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+{
+    counted->counts = smcr_packed_open(&collection->open_conns, collection->scope, &counted->kept,
+                                       counted->scope);
+}
 
 /* Takes a packet that belongs to a link but to no connection: an LLC message, or a packet that was
  * not decoded. A first contact that is under way includes an LLC message in three cases:

@@ -384,7 +384,7 @@ is_captured(const smcr_collect_conn_stats_t *counted, int sender)
 
     if (!counted->on_roce || receiver->element_shared || receiver->token_shared)
         return false;
-    return counted->direction[sender].link || !link ||
+    return counted->counts->direction[sender].link || !link ||
            smcr_evidence_has_packets_to(&link->qp[!sender]);
 }
 
@@ -421,7 +421,7 @@ ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts
 static uint64_t
 bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
 {
-    const smcr_collect_direction_t *direction = &counted->direction[sender];
+    const smcr_collect_direction_t *direction = &counted->counts->direction[sender];
     const smcr_conn_side_t *sides = counted->conn->side;
     smcr_cursor_t prod = sides[sender].prod;
     smcr_ring_t ring = {sides[!sender].size, counted->conn->lgr->base[!sender]};
@@ -462,7 +462,7 @@ fill_announced_bytes(smcr_entry_conn_direction_t *entry,
 static bool
 has_unknown_bytes(const smcr_collect_conn_stats_t *counted, int sender)
 {
-    const smcr_collect_direction_t *direction = &counted->direction[sender];
+    const smcr_collect_direction_t *direction = &counted->counts->direction[sender];
 
     /* after a move, WRITEs without a position may be retransmissions of counted bytes */
     return direction->bytes.has_unpositioned && counted->conn->side[sender].moved_frame;
@@ -475,7 +475,7 @@ has_unknown_writes(const smcr_collect_conn_stats_t *counted, int sender)
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_conn_side_t *receiver = &conn->side[!sender];
-    bool has_no_writes = !counted->direction[sender].figures.writes;
+    bool has_no_writes = !counted->counts->direction[sender].figures.writes;
 
     if (has_no_writes && (!receiver->rmb || receiver->in.announced))
         return true;
@@ -499,14 +499,14 @@ static bool
 may_miss_uncounted_bytes(const smcr_collect_conn_stats_t *counted, int sender)
 {
     const smcr_conn_t *conn = counted->conn;
-    const smcr_timeline_t *timeline = &counted->times.timeline;
+    const smcr_timeline_t *timeline = &counted->counts->times.timeline;
     const smcr_conn_side_t *receiver = &conn->side[!sender];
     bool has_gap = timeline->is_late || timeline->writer[sender].gap_noticed.frame;
     bool has_odd_cursor = smcr_conn_side_has_invalid_cursor(&conn->side[sender]);
 
     if (!receiver->in.positions_known && has_gap)
         return true;
-    if (counted->direction[sender].has_unowned_writes && !receiver->announced_at.qp)
+    if (counted->counts->direction[sender].has_unowned_writes && !receiver->announced_at.qp)
         return true;
     return has_odd_cursor && smcr_evidence_lacks_before(conn->lgr, UINT32_MAX);
 }
@@ -519,7 +519,7 @@ may_lack_bytes(const smcr_collect_conn_stats_t *counted, bool is_part, int sende
     const smcr_conn_t *conn = counted->conn;
     uint64_t announced = conn->side[!sender].in.announced;
 
-    if (announced > counted->direction[sender].figures.bytes)
+    if (announced > counted->counts->direction[sender].figures.bytes)
         return true;
     if (is_part && !smcr_conn_side_has_ended(&conn->side[sender]))
         return true;
@@ -540,7 +540,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
     bool known = smcr_evidence_knows_reader(counted->conn, !sender) && !is_part;
     bool knows_positions = counted->conn->side[!sender].in.positions_known;
 
-    *entry = counted->direction[sender].figures;
+    *entry = counted->counts->direction[sender].figures;
     if (has_unknown_writes(counted, sender))
         entry->bytes = entry->writes = SMCR_FIGURE_UNKNOWN;
     if (has_unknown_bytes(counted, sender))
@@ -548,7 +548,7 @@ fill_direction(smcr_entry_conn_direction_t *entry, const smcr_collect_conn_stats
     if (entry->bytes != SMCR_FIGURE_UNKNOWN)
         entry->lacks_bytes = smcr_figure_truth(may_lack_bytes(counted, is_part, sender));
     fill_announced_bytes(entry, counted, sender);
-    smcr_collect_times_fill(&counted->times, sender, entry);
+    smcr_collect_times_fill(&counted->counts->times, sender, entry);
     if (!knows_positions && !entry->window_full_count) /* nor is a full window */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
@@ -767,7 +767,7 @@ draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span
     const smcr_timeline_pieces_t pieces = {smcr_series_add_lane, direction};
 
     direction->lane_count = 0;
-    smcr_collect_times_each_piece(&counted->times, side, span, &pieces);
+    smcr_collect_times_each_piece(&counted->counts->times, side, span, &pieces);
 }
 
 /* The time that is divided, up to the last frame of the connection. `is_part`: the last messages
@@ -794,8 +794,10 @@ static void
 begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
            const smcr_collect_conn_stats_t *counted)
 {
+    const smcr_collect_times_t *times = &counted->counts->times;
+
     for (int writer = 0; writer < 2; writer++) {
-        smcr_when_t since = smcr_collect_times_full_since(&counted->times, counted->conn, writer);
+        smcr_when_t since = smcr_collect_times_full_since(times, counted->conn, writer);
         span->full_since[writer] = since;
         entry->first_frame = smcr_figure_when_earlier(entry->first_frame, since);
     }
@@ -808,6 +810,7 @@ static void
 fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
           smcr_collect_span_t *span, wmem_allocator_t *scope)
 {
+    const smcr_collect_times_t *times = &counted->counts->times;
     int client = smcr_lgr_client_side(counted->conn->lgr);
     smcr_entry_conn_direction_t *const directions[] = {&entry->client_to_server,
                                                        &entry->server_to_client};
@@ -820,9 +823,9 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     for (int role = 0; role < 2; role++) {
         int writer = role ? !client : client;
         smcr_timeline_direction_t direction;
-        if (!smcr_collect_times_find(&counted->times, writer, span, &direction))
+        if (!smcr_collect_times_find(times, writer, span, &direction))
             return;
-        directions[role]->time = smcr_collect_times_entry(&counted->times, span, &direction, scope);
+        directions[role]->time = smcr_collect_times_entry(times, span, &direction, scope);
         smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
         if (counted->pictures)
             draw_lanes(counted, writer, span);
@@ -847,7 +850,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
     fill_time(entry, counted, &span, scope);
     if (!smcr_evidence_lacks_before(conn->lgr, UINT32_MAX))
-        entry->end = smcr_collect_times_end(&counted->times, conn, scope);
+        entry->end = smcr_collect_times_end(&counted->counts->times, conn, scope);
 }
 
 static void
@@ -873,7 +876,7 @@ has_first_data(const smcr_collect_conn_stats_t *counted)
     bool has_any = false;
 
     for (unsigned side = 0; side < 2; side++) {
-        const smcr_collect_direction_t *direction = &counted->direction[side];
+        const smcr_collect_direction_t *direction = &counted->counts->direction[side];
         if (direction->figures.cdc && direction->first_cdc_seq != 1)
             return false;
         has_any |= direction->figures.cdc != 0;

@@ -36,33 +36,37 @@ typedef struct {
  * does so when it learns which half links belong together. The figures then stay with their
  * hosts. */
 static void
-follow_sides(smcr_collect_conn_stats_t *counted)
+follow_sides(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
     if (counted->sides_swapped == counted->conn->sides_swapped)
         return;
-    const smcr_collect_direction_t direction = counted->direction[0];
+    smcr_collect_conn_open(collection, counted);
+    const smcr_collect_direction_t direction = counted->counts->direction[0];
     counted->sides_swapped = counted->conn->sides_swapped;
-    counted->direction[0] = counted->direction[1];
-    counted->direction[1] = direction;
-    smcr_collect_times_flip(&counted->times);
+    counted->counts->direction[0] = counted->counts->direction[1];
+    counted->counts->direction[1] = direction;
+    smcr_collect_times_flip(&counted->counts->times);
 }
 
 /* Adds the figures of `half` to `counted`: `half` was counted as a connection of its own, and
  * turned out to be one direction of this connection. */
 static void
-add_half(smcr_collect_conn_stats_t *counted, const smcr_collect_conn_stats_t *half)
+add_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
+         smcr_collect_conn_stats_t *half)
 {
+    smcr_collect_conn_open(collection, half);
+    smcr_collect_conn_open(collection, counted);
     for (int side = 0; side < 2; side++) {
-        if (!half->direction[side].link)
+        if (!half->counts->direction[side].link)
             continue;
-        counted->direction[side] = half->direction[side];
-        smcr_collect_times_move(&counted->times, &half->times, side);
+        counted->counts->direction[side] = half->counts->direction[side];
+        smcr_collect_times_move(&counted->counts->times, &half->counts->times, side);
     }
     if (!counted->first.frame || half->first.frame < counted->first.frame) {
         counted->first = half->first;
-        counted->times.timeline.begun = half->times.timeline.begun;
-        counted->times.first_sender = half->times.first_sender;
-        counted->times.whole_since = half->times.whole_since;
+        counted->counts->times.timeline.begun = half->counts->times.timeline.begun;
+        counted->counts->times.first_sender = half->counts->times.first_sender;
+        counted->counts->times.whole_since = half->counts->times.whole_since;
     }
     if (half->last.frame > counted->last.frame)
         counted->last = half->last;
@@ -101,11 +105,11 @@ get_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
 
     if (!counted)
         counted = new_conn(collection, conn);
-    follow_sides(counted);
+    follow_sides(collection, counted);
     if (half && half->scope == counted->scope) { /* figures stay in their pool */
         wmem_map_remove(collection->conns, conn->merged_half);
-        follow_sides(half);
-        add_half(counted, half);
+        follow_sides(collection, half);
+        add_half(collection, counted, half);
     }
     return counted;
 }
@@ -128,7 +132,7 @@ moves_of(smcr_collect_t *collection, const smcr_link_t *link)
 static bool
 begins_link_use(const smcr_collect_conn_stats_t *counted, const smcr_record_t *record)
 {
-    bool is_first_of_sender = !counted->direction[record->sender].link;
+    bool is_first_of_sender = !counted->counts->direction[record->sender].link;
     bool has_never_moved = counted->first_use == counted->last_use;
 
     return (is_first_of_sender && has_never_moved) ||
@@ -168,7 +172,7 @@ note_link(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (!link)
         return;
     bool begins = link != last && begins_link_use(counted, record);
-    counted->direction[record->sender].link = link;
+    counted->counts->direction[record->sender].link = link;
     if (begins)
         add_link_use(collection, counted, record, when);
 }
@@ -285,7 +289,7 @@ retransmitted_most(const smcr_collect_t *collection, const smcr_collect_conn_sta
 {
     const smcr_collect_link_use_t *use = counted->first_use;
     const flows_t *flows = use ? wmem_map_lookup(collection->link_flows, use->link) : NULL;
-    uint64_t begun = counted->times.timeline.begun.time, most = 0;
+    uint64_t begun = counted->counts->times.timeline.begun.time, most = 0;
 
     if (!flows || use->next || !are_whole(flows) || smcr_lgr_is_in_disorder(use->link->lgr))
         return SMCR_FIGURE_UNKNOWN;
@@ -408,7 +412,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
              smcr_when_t when, const smcr_tap_t *packet, const flows_t *flows)
 {
     const smcr_record_t *record = packet->record;
-    smcr_collect_direction_t *direction = &counted->direction[record->sender];
+    smcr_collect_conn_open(collection, counted);
+    smcr_collect_direction_t *direction = &counted->counts->direction[record->sender];
 
     if (!counted->on_roce && smcr_collect_contact_awaits(&counted->contact, when.frame))
         counted->contact.ready = when; /* the first data ends the setup, even if LLC messages follow
@@ -417,13 +422,13 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->on_roce = true;
     const smcr_collect_gaps_t gaps = {flows->gaps, flows->whole_since,
                                       counted->clc[SMCR_CLC_CONFIRM].frame != 0};
-    smcr_collect_times_take(&counted->times, counted->scope, when, packet, &gaps);
+    smcr_collect_times_take(&counted->counts->times, counted->scope, when, packet, &gaps);
     direction->figures.bytes +=
         smcr_collect_stream_bytes_take(&direction->bytes, counted->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
     direction->has_unowned_writes |= flows->unowned[record->sender];
-    count_meaning(direction, &counted->direction[!record->sender], counted->scope, record,
+    count_meaning(direction, &counted->counts->direction[!record->sender], counted->scope, record,
                   when.frame);
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION) {
         direction->figures.repeated_packets++;
@@ -602,7 +607,9 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (counted->partner && !counted->conn->conversation)
         return;
     smcr_entry_connection_t *entry = SMCR_FIGURE_ADD(connection, list, scope);
-    smcr_collect_times_advance(&roce->times, roce->scope, collection->last_taken_frame);
+    smcr_collect_conn_open(collection, counted);
+    smcr_collect_conn_open(collection, roce);
+    smcr_collect_times_advance(&roce->counts->times, roce->scope, collection->last_taken_frame);
     roce->retransmitted_most = retransmitted_most(collection, roce);
     smcr_collect_conn_entry_fill(entry, roce, tcp, collection, scope);
     if (!counted->partner)
@@ -689,7 +696,7 @@ complete_conns(smcr_collect_t *collection, wmem_allocator_t *scope)
     join_conns(collection, all);
     all = all_conns(collection, scope);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
-        follow_sides(*(smcr_collect_conn_stats_t **)wmem_array_index(all, i));
+        follow_sides(collection, *(smcr_collect_conn_stats_t **)wmem_array_index(all, i));
     smcr_collect_halves_pair(collection, all, scope);
     return all;
 }
@@ -850,6 +857,7 @@ let_go(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
     if (conn->lgr && wmem_map_lookup(collection->contacts, conn->lgr) == counted)
         wmem_map_remove(collection->contacts, conn->lgr);
     wmem_map_remove(collection->conns, conn);
+    smcr_packed_forget(&collection->open_conns, &counted->kept);
     smcr_collect_pool_free(collection, counted->scope);
 }
 

@@ -42,7 +42,7 @@ has_begin(const smcr_collect_conn_stats_t *counted)
     bool has_messages = false;
 
     for (unsigned side = 0; side < 2; side++) {
-        const smcr_collect_direction_t *direction = &counted->direction[side];
+        const smcr_collect_direction_t *direction = &counted->counts->direction[side];
         if (direction->figures.cdc && direction->first_cdc_seq != 1)
             return false;
         has_messages |= direction->figures.cdc != 0;
@@ -54,12 +54,13 @@ has_begin(const smcr_collect_conn_stats_t *counted)
  * and RoCE have times of two clocks, or if the capture is in disorder, the order of packets does
  * not show what belongs together. */
 static bool
-is_roce_half(const smcr_collect_conn_stats_t *counted)
+is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
     const smcr_conn_t *conn = counted->conn;
 
     if (conn->conversation || !counted->on_roce || !conn->lgr)
         return false;
+    smcr_collect_conn_open(collection, counted);
     bool has_order = !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
     return has_begin(counted) && has_order && smcr_evidence_knows_server(conn->lgr);
 }
@@ -79,7 +80,7 @@ last_clc(const smcr_collect_conn_stats_t *counted)
 /* Whether the connection is known from TCP and CLC alone, and agreed on SMC-R as far as the capture
  * shows. */
 static bool
-is_tcp_half(const smcr_collect_conn_stats_t *counted)
+is_tcp_half(smcr_collect_t *collection _U_, smcr_collect_conn_stats_t *counted)
 {
     const smcr_conn_t *conn = counted->conn;
     bool agrees = counted->clc[SMCR_CLC_ACCEPT].frame || counted->clc[SMCR_CLC_CONFIRM].frame;
@@ -283,7 +284,8 @@ pair_one(const pairing_t *pairing)
 
 /* Returns the halves among `all` that have the property. Memory is allocated in `scope`. */
 static halves_t
-gather_halves(wmem_array_t *all, bool (*has_property)(const smcr_collect_conn_stats_t *),
+gather_halves(smcr_collect_t *collection, wmem_array_t *all,
+              bool (*has_property)(smcr_collect_t *, smcr_collect_conn_stats_t *),
               wmem_allocator_t *scope)
 {
     unsigned length = wmem_array_get_count(all);
@@ -292,7 +294,7 @@ gather_halves(wmem_array_t *all, bool (*has_property)(const smcr_collect_conn_st
     for (unsigned i = 0; i < length; i++) {
         smcr_collect_conn_stats_t *counted =
             *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
-        if (has_property(counted))
+        if (has_property(collection, counted))
             halves.list[halves.count++] = counted;
     }
     return halves;
@@ -336,10 +338,12 @@ smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_all
 {
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
         (*(smcr_collect_conn_stats_t **)wmem_array_index(all, i))->partner = NULL;
-    pairing_t pairing = {.collection = collection, .roce = gather_halves(all, is_roce_half, scope)};
+    pairing_t pairing = {.collection = collection};
+
+    pairing.roce = gather_halves(collection, all, is_roce_half, scope);
     if (!pairing.roce.count || pairing.roce.count > HALVES_MOST)
         return;
-    pairing.tcp = gather_halves(all, is_tcp_half, scope);
+    pairing.tcp = gather_halves(collection, all, is_tcp_half, scope);
     pairing.only_group = find_only_group(all);
     pairing.whole_groups = find_whole_groups(all, scope);
     while (pair_one(&pairing))

@@ -267,8 +267,16 @@ typedef struct {
     smcr_figure_maybe_t ecn_initiated, ecn_accepted;
     offsets_t offsets[2]; /* offsets of the headers in the last segment of each direction; index:
                              UP, DOWN */
-    smcr_congestion_tcp_direction_t direction[2]; /* figures of each direction; index: UP, DOWN */
+    smcr_packed_object_t kept; /* figures of both directions, packed while no segment is taken */
+    smcr_congestion_tcp_direction_t *direction; /* the same, open: an array of two, index: UP, DOWN;
+                                                   valid while a segment is taken */
 } tcp_conn_t;
+
+void
+smcr_collect_tcp_flows_begin(smcr_collect_t *collection)
+{
+    collection->open_tcp.size = 2 * sizeof(smcr_congestion_tcp_direction_t);
+}
 
 /* ---- flows: finding ---- */
 
@@ -479,6 +487,8 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     bool is_up = tells ? tcp->th_sport == flow->port[UP]
                        : smcr_collect_host(collection, &tcp->ip_src) == flow->host[UP];
     unsigned direction = is_up ? UP : DOWN;
+    flow->direction =
+        smcr_packed_open(&collection->open_tcp, collection->scope, &flow->kept, flow->scope);
     const smcr_entry_tcp_direction_t *counts = &flow->direction[direction].counts;
     uint64_t ce = counts->ce, ece = counts->ece, repeated = counts->repeated_segments;
     smcr_congestion_tcp_segment_t segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
@@ -544,7 +554,9 @@ make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
 {
     const tcp_conn_t *flow = source;
     smcr_entry_tcp_t *entry = made;
+    smcr_congestion_tcp_direction_t direction[2];
 
+    smcr_packed_copy(maker->context, &flow->kept, direction);
     entry->tcp_stream = flow->stream;
     entry->tcp_isn.client = flow->facts.isn[CLIENT];
     entry->tcp_isn.server = flow->facts.isn[SERVER];
@@ -556,8 +568,8 @@ make_entry(const smcr_figure_maker_t *maker, void *made, const void *source)
     entry->last_frame = flow->facts.last;
     entry->ecn_initiated = flow->ecn_initiated;
     entry->ecn_accepted = flow->ecn_accepted;
-    smcr_congestion_tcp_direction_report(&flow->direction[UP], &entry->up, maker->scope);
-    smcr_congestion_tcp_direction_report(&flow->direction[DOWN], &entry->down, maker->scope);
+    smcr_congestion_tcp_direction_report(&direction[UP], &entry->up, maker->scope);
+    smcr_congestion_tcp_direction_report(&direction[DOWN], &entry->down, maker->scope);
 }
 
 void
@@ -567,7 +579,8 @@ smcr_collect_tcp_flows_report(const smcr_collect_t *collection, bool only_over,
     wmem_array_t *all = smcr_collect_tcp_flows_all(collection, scope);
     unsigned count = wmem_array_get_count(all);
 
-    list->maker = smcr_figure_maker_new(scope, &smcr_entry_tcp_description, make_entry, NULL);
+    list->maker = smcr_figure_maker_new(scope, &smcr_entry_tcp_description, make_entry,
+                                        &collection->open_tcp);
     list->entries = wmem_alloc_array(scope, void *, count + 1);
     for (unsigned i = 0; i < count; i++) {
         tcp_conn_t *flow = *(tcp_conn_t **)wmem_array_index(all, i);
@@ -599,6 +612,7 @@ let_go(smcr_collect_t *collection, tcp_conn_t *flow)
     if (smcr_collect_tcp_flows_has_closed(&flow->facts))
         smcr_collect_bits_set(collection->gone_streams, flow->stream);
     wmem_map_remove(collection->tcp, GUINT_TO_POINTER(flow->stream));
+    smcr_packed_forget(&collection->open_tcp, &flow->kept);
     smcr_collect_pool_free(collection, flow->scope);
 }
 
