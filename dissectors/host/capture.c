@@ -104,16 +104,16 @@ has_several_interfaces(const packet_info *pinfo)
     return second && strcmp(second, "unknown") != 0;
 }
 
-/* Makes the capture points, in the first pass, as soon as the file is known to have more than one
- * interface. */
+/* Makes the capture points, unless the preference `points` turns them off. Called in the first
+ * pass, as soon as the file is known to have more than one interface. */
 static void
-begin_points(const packet_info *pinfo)
+begin_points(void)
 {
     const char *wish = smcr_preferences.points ? smcr_preferences.points : "";
     bool is_auto = !*wish || strcmp(wish, "auto") == 0;
     uint32_t list[SMCR_POINTS_MOST];
 
-    if (strcmp(wish, "off") == 0 || !has_several_interfaces(pinfo))
+    if (strcmp(wish, "off") == 0)
         return;
     uint32_t count = is_auto ? 0 : read_points(wish, list);
     smcr_state_set_points(capture.state, smcr_points_new(wmem_file_scope(), list, count));
@@ -128,8 +128,8 @@ smcr_capture_learn(const packet_info *pinfo)
         return capture.state; /* a netlink message has no interface to note: it is not captured on a
                                  network interface */
     smcr_state_set_interface(capture.state, smcr_capture_interface(pinfo));
-    if (!smcr_state_points(capture.state))
-        begin_points(pinfo);
+    if (!smcr_state_points(capture.state) && has_several_interfaces(pinfo))
+        begin_points();
     if (smcr_state_points(capture.state))
         note_name(pinfo);
     return capture.state;

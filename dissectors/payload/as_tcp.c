@@ -370,8 +370,9 @@ is_only_data(wmem_list_frame_t *last)
 
 /* First pass: if the bytes prove a protocol of databases, its dissector claims the conversation
  * from this frame on, as a heuristic of this protocol would do. Wireshark has no such heuristics,
- * and the connection has no port that names the protocol. `sender`: end that sends the bytes. */
-static void
+ * and the connection has no port that names the protocol. `sender`: end that sends the bytes.
+ * Returns whether a dissector claims it. */
+static bool
 claim_by_first_bytes(const packet_info *pinfo, tvbuff_t *bytes, smcr_handshake_ends_t *ends,
                      unsigned sender)
 {
@@ -381,9 +382,10 @@ claim_by_first_bytes(const packet_info *pinfo, tvbuff_t *bytes, smcr_handshake_e
     dissector_handle_t dissector = protocol ? smcr_policy_dissector_of_port(protocol->port) : NULL;
 
     if (!dissector)
-        return;
+        return false;
     wmem_tree_insert32(ends->dissectors, pinfo->num, (void *)dissector);
     ends->server_port = ends->port[protocol->by_server ? sender : !sender];
+    return true;
 }
 
 /* Dissects new bytes of the stream, through Wireshark's TCP. If smcr_policy_decide_asking() decides
@@ -406,8 +408,9 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
         .ends = flow->ends,
         .sender = sender,
     };
-    if (!pinfo->fd->visited && !smcr_policy_has_dissector(pinfo, record->conn, bytes))
-        claim_by_first_bytes(pinfo, fresh->data, flow->ends, sender);
+    if (!pinfo->fd->visited)
+        bytes.has_dissector = smcr_policy_has_dissector(pinfo, record->conn, flow->ends) ||
+                              claim_by_first_bytes(pinfo, fresh->data, flow->ends, sender);
     smcr_policy_ask_t ask = smcr_policy_decide_asking(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 

@@ -119,9 +119,9 @@ smcr_policy_dissector_of_port(uint16_t port)
 
 bool
 smcr_policy_has_dissector(const packet_info *pinfo, const smcr_conn_t *conn,
-                          smcr_policy_stretch_t bytes)
+                          const smcr_handshake_ends_t *ends)
 {
-    return smcr_handshake_app_dissector(bytes.ends->dissectors, pinfo->num) ||
+    return smcr_handshake_app_dissector(ends->dissectors, pinfo->num) ||
            smcr_policy_dissector_of_port(conn->port[0]) ||
            smcr_policy_dissector_of_port(conn->port[1]);
 }
@@ -139,7 +139,7 @@ smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
                                the first pass */
         return record->write_location->skips_heuristics ? SMCR_POLICY_ASK_NOT
                                                         : SMCR_POLICY_ASK_AS_TCP;
-    if (smcr_policy_has_dissector(pinfo, record->conn, bytes))
+    if (bytes.has_dissector)
         return SMCR_POLICY_ASK_AS_TCP;
     if (is_worth_asking(pinfo, record, bytes))
         return SMCR_POLICY_ASK_NOW;

@@ -124,6 +124,8 @@ typedef struct {
     const smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors
                                           see */
     unsigned sender;                   /* end that sends the bytes: index in `ends`, 0 or 1 */
+    bool has_dissector;                /* a dissector of the conversation or of a port gets the
+                                          bytes before the heuristics; set in the first pass */
 } smcr_policy_stretch_t;
 
 /* Returns whether heuristics are called for `bytes`, the new bytes of an RDMA WRITE packet. The
@@ -137,9 +139,10 @@ smcr_policy_ask_t smcr_policy_decide_asking(packet_info *pinfo, const smcr_recor
 void smcr_policy_note_answer(const packet_info *pinfo, const smcr_record_t *record,
                              smcr_policy_stretch_t bytes, bool declined);
 
-/* Whether a dissector of the conversation or of a port gets the bytes before the heuristics. */
+/* Whether a dissector of the conversation or of a port gets the bytes of this packet before the
+ * heuristics. `ends`: client and server of the conversation. */
 bool smcr_policy_has_dissector(const packet_info *pinfo, const smcr_conn_t *conn,
-                               smcr_policy_stretch_t bytes);
+                               const smcr_handshake_ends_t *ends);
 
 /* Returns the dissector that TCP calls for this port; NULL: none, or the port is 0, not known. */
 dissector_handle_t smcr_policy_dissector_of_port(uint16_t port);

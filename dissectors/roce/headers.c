@@ -171,12 +171,12 @@ read_outer(tvbuff_t *source, uint32_t offset, const packet_info *pinfo, smcr_ib_
 {
     enum { ETHERNET_LENGTH = 14 };
     smcr_host_link_t link = link_of(pinfo);
-    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
-    const uint8_t *bytes = smcr_host_bytes_of(source).bytes;
 
-    if ((link == SMCR_HOST_LINK_ETHERNET && offset == ETHERNET_LENGTH) || bytes != frame.bytes)
+    if (link == SMCR_HOST_LINK_ETHERNET && offset == ETHERNET_LENGTH)
         return;
-    roce->outer = smcr_host_encapsulation_read(bytes, offset, link);
+    const uint8_t *bytes = smcr_host_bytes_of(source).bytes;
+    if (bytes == smcr_host_bytes_of_frame(pinfo).bytes)
+        roce->outer = smcr_host_encapsulation_read(bytes, offset, link);
 }
 
 /* Reads the IP header of the packet whose BTH is at `offset`, if there is one. */
