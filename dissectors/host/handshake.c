@@ -174,9 +174,11 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
     }
     if (!has_tcp)
         make_stand_in(pinfo, ends);
-    wmem_tree_t *before = ends->conversation->dissector_tree;
+    dissector_handle_t before =
+        smcr_handshake_app_dissector(ends->conversation->dissector_tree, pinfo->num);
     ends->dissectors = wmem_tree_new(wmem_file_scope());
-    wmem_tree_insert32(ends->dissectors, 0, smcr_handshake_app_dissector(before, pinfo->num));
+    if (before)
+        wmem_tree_insert32(ends->dissectors, 0, (void *)before);
     if (has_tcp)
         wmem_tree_insert32(ends->dissectors, 1, (void *)known.clc);
     return ends;

@@ -263,7 +263,8 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, const gathe
 typedef struct {
     const smcr_collect_t *collection; /* the collection of which the report is made */
     bool has_rmbs;          /* the report has the RMBs of link groups */
-    wmem_map_t *named_rmbs; /* RMBs that CLC messages name: smcr_rmb_t -> named_t */
+    wmem_array_t *uses; /* uses of RMBs; element rmb_use_t; by RMB, those of one RMB in the order of
+                           their frames */
     smcr_figure_maker_t *rmb_maker; /* makes the entries of RMBs */
     wmem_allocator_t *scope; /* memory pool of the report */
 } reporter_t;
@@ -395,13 +396,6 @@ typedef struct {
     uint32_t size; /* size of the connection's RMB element, bytes */
 } rmb_use_t;
 
-/* Facts of an RMB that CLC messages state: the connections with an element in the RMB (numbers of
- * smcr.stream), and the size of the elements in bytes. */
-typedef struct {
-    smcr_figure_numbers_t streams; /* numbers of the connections that use the RMB (smcr.stream) */
-    uint32_t size;
-} named_t;
-
 /* Whether the report has counted the frame. A display filter of the report may exclude the frame.
  * Returns false for frame 0, which stands for no frame. */
 static bool
@@ -410,34 +404,54 @@ has_seen(const reporter_t *reporter, uint32_t frame)
     return frame && smcr_collect_when(reporter->collection, frame).frame;
 }
 
-SMCR_FIGURE_ORDER(by_frame, rmb_use_t, use, use->frame)
-
-/* Finds the connections and the element size of each RMB of the link group, and keeps them in
- * `reporter->named_rmbs`. The server names its RMB in CLC Accept, the client in CLC Confirm. If
- * these messages differ in size, the last one counts. */
-static void
-find_streams(const reporter_t *reporter, const smcr_lgr_t *lgr)
+/* Compares two uses: by the addresses of their RMBs, then by their frames. */
+static int
+by_rmb(const void *one, const void *other)
 {
-    wmem_array_t *uses = wmem_array_new(reporter->scope, sizeof(rmb_use_t));
+    const rmb_use_t *a = one, *b = other;
+    uintptr_t first = (uintptr_t)a->rmb, second = (uintptr_t)b->rmb;
 
+    if (first != second)
+        return (first > second) - (first < second);
+    return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+/* Adds the uses of the RMBs of the link group. The server names its RMB in CLC Accept, the client
+ * in CLC Confirm. */
+static void
+add_uses(const reporter_t *reporter, const smcr_lgr_t *lgr)
+{
+    if (!lgr->newest_link) /* the state has joined it to another group */
+        return;
     for (const smcr_conn_t *conn = lgr->newest_conn; conn; conn = conn->older_in_group) {
         for (int side = 0; side < 2; side++) {
             uint32_t frame = side == lgr->server ? conn->accept_frame : conn->confirm_frame;
             const smcr_conn_side_t *named = &conn->side[side];
             if (named->rmb && named->rmb->lgr == lgr && has_seen(reporter, frame))
                 wmem_array_append_one(
-                    uses, ((rmb_use_t){named->rmb->first, frame, conn->index, named->size}));
+                    reporter->uses,
+                    ((rmb_use_t){named->rmb->first, frame, conn->index, named->size}));
         }
     }
-    wmem_array_sort(uses, by_frame);
-    for (unsigned i = 0; i < wmem_array_get_count(uses); i++) {
-        const rmb_use_t *use = wmem_array_index(uses, i);
-        named_t *named =
-            smcr_figure_of(reporter->named_rmbs, reporter->scope, use->rmb, sizeof *named);
-        named->size = use->size;
-        smcr_figure_numbers_add(&named->streams, reporter->scope, use->stream);
+}
+
+/* Returns the first use of the RMB, and stores in `*count` how many uses it has. */
+static const rmb_use_t *
+uses_of(const reporter_t *reporter, const smcr_rmb_t *rmb, unsigned *count)
+{
+    const rmb_use_t *all = wmem_array_get_raw(reporter->uses);
+    unsigned low = 0, length = wmem_array_get_count(reporter->uses), high = length;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if ((uintptr_t)all[middle].rmb < (uintptr_t)rmb)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    wmem_destroy_array(uses);
+    for (*count = 0; low + *count < length && all[low + *count].rmb == rmb; ++*count)
+        continue;
+    return all + low;
 }
 
 /* Adds the RKeys of an RMB in the order in which messages announced the RKeys. The list of the
@@ -464,16 +478,17 @@ make_rmb(const smcr_figure_maker_t *maker, void *made, const void *source)
 {
     const reporter_t *reporter = maker->context;
     const smcr_rmb_t *rmb = source;
-    const named_t *named = wmem_map_lookup(reporter->named_rmbs, rmb);
+    unsigned count;
+    const rmb_use_t *uses = uses_of(reporter, rmb, &count);
     smcr_entry_rmb_t *entry = made;
 
     if (smcr_evidence_knows_server(rmb->lgr))
         entry->owner = smcr_figure_role(rmb->side == rmb->lgr->server);
     entry->confirmed_frame = smcr_collect_when(reporter->collection, rmb->confirm_frame);
     entry->deleted_frame = smcr_collect_when(reporter->collection, rmb->delete_frame);
-    if (named) {
-        entry->size_bytes = named->size;
-        entry->streams = named->streams;
+    for (unsigned i = 0; i < count; i++) {
+        entry->size_bytes = uses[i].size; /* if the messages differ, the last one counts */
+        smcr_figure_numbers_add(&entry->streams, maker->scope, uses[i].stream);
     }
     report_rkeys(maker->scope, rmb->rtokens, entry);
 }
@@ -483,8 +498,12 @@ make_rmb(const smcr_figure_maker_t *maker, void *made, const void *source)
 static bool
 is_named(const reporter_t *reporter, const smcr_rmb_t *rmb)
 {
-    return rmb->first == rmb && (wmem_map_lookup(reporter->named_rmbs, rmb) ||
-                                 has_seen(reporter, rmb->confirm_frame));
+    unsigned count;
+
+    if (rmb->first != rmb)
+        return false;
+    uses_of(reporter, rmb, &count);
+    return count || has_seen(reporter, rmb->confirm_frame);
 }
 
 /* Adds the RMBs of a link group, the oldest first. Their entries are made one by one
@@ -494,7 +513,6 @@ report_rmbs(const smcr_lgr_t *lgr, const reporter_t *reporter, smcr_figure_list_
 {
     uint32_t at;
 
-    find_streams(reporter, lgr);
     for (const smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = rmb->older)
         list->length += is_named(reporter, rmb);
     list->maker = reporter->rmb_maker;
@@ -683,12 +701,17 @@ smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
     *reporter = (reporter_t){
         .collection = collection,
         .has_rmbs = has_rmbs,
-        .named_rmbs = wmem_map_new(scope, g_direct_hash, g_direct_equal),
+        .uses = wmem_array_new(scope, sizeof(rmb_use_t)),
         .rmb_maker = smcr_figure_maker_new(scope, &smcr_entry_rmb_description, make_rmb, reporter),
         .scope = scope,
     };
     void **sorted = wmem_memdup(scope, collection->group_list.entries, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, by_index);
+    for (uint32_t i = 0; has_rmbs && i < count; i++) {
+        const gathered_group_t *group = sorted[i];
+        add_uses(reporter, group->lgr);
+    }
+    wmem_array_sort(reporter->uses, by_rmb);
     for (uint32_t i = 0; i < count; i++)
         report_group(sorted[i], reporter, list);
 }
