@@ -33,6 +33,7 @@ register_parts(void)
     smcr_fields_register();
     smcr_preferences_register(proto_smcr);
     smcr_capture_register();
+    smcr_translation_register();
     smcr_dissector_roce_register();
     smcr_dissector_tcpopt_register();
     smcr_netlink_register();

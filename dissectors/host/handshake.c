@@ -277,6 +277,13 @@ smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
     return conn;
 }
 
+void
+smcr_handshake_claim_translated(packet_info *pinfo)
+{
+    conversation_set_dissector_from_frame_number(find_or_create_conversation(pinfo), pinfo->num,
+                                                 known.clc);
+}
+
 /* Returns a copy of `pinfo` with the addresses and ports of the connection's TCP ends. */
 static packet_info
 as_tcp_packet(const packet_info *pinfo, const smcr_conn_t *conn)

@@ -126,6 +126,10 @@ smcr_conn_t *smcr_handshake_find_conn(packet_info *pinfo);
  * first for the bytes of the conversation, whatever the ports are. */
 smcr_conn_t *smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client);
 
+/* First pass: claims the TCP conversation of this packet for the CLC dissector, without a
+ * connection: it is the copy of another conversation (translation.h), which has the connection. */
+void smcr_handshake_claim_translated(packet_info *pinfo);
+
 /* First pass: attaches the connection to the TCP conversation of the addresses and ports that a
  * host has reported over netlink. */
 void smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn);

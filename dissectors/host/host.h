@@ -14,3 +14,4 @@
 #include "ip_packet.h"
 #include "preferences.h"
 #include "tcp_segment.h"
+#include "translation.h"

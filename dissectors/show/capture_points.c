@@ -34,6 +34,16 @@ show_delay(proto_tree *tree, int64_t delay)
 }
 
 void
+smcr_show_translated(packet_info *pinfo, proto_tree *tree)
+{
+    uint32_t original = smcr_translation_original(pinfo);
+
+    if (original)
+        smcr_generated_uint(smcr_generated_tree(tree, hf_smcr_point, ett_smcr_point, NULL),
+                            hf_smcr_point_other, original);
+}
+
+void
 smcr_show_points(packet_info *pinfo, proto_tree *tree)
 {
     smcr_points_note_t note;

@@ -143,6 +143,9 @@ void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
 
 /* ---- other capture points ---- */
 
+/* Shows the SYN of which this SYN is a copy with translated addresses, if it is one. */
+void smcr_show_translated(packet_info *pinfo, proto_tree *tree);
+
 /* Shows what other capture points show of the packet: their frames, the delay, the verdict. Known
  * in the second pass only. Shows nothing if the file has one point. */
 void smcr_show_points(packet_info *pinfo, proto_tree *tree);

@@ -370,7 +370,7 @@ smcr_conn_t *
 smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
                    const struct tcpinfo *tcp)
 {
-    if (!conn)
+    if (!conn && !smcr_translation_original(pinfo))
         conn = claim_without_handshake(tvb, pinfo);
     if (conn) {
         clc_segment_t segment = {.tvb = tvb, .pinfo = pinfo, .conn = conn, .tcp = tcp};
@@ -396,7 +396,7 @@ show_decline(packet_info *pinfo, proto_tree *below, const smcr_conn_t *conn)
 {
     if (has_caused_fallback(pinfo, conn))
         smcr_show_fallback(pinfo, below, conn);
-    else
+    else if (!smcr_translation_original(pinfo))
         smcr_item_raise(pinfo, proto_tree_get_parent(below), &ei_smcr_clc_declined);
 }
 

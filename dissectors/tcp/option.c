@@ -55,6 +55,13 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
     if (!tcp || !(tcp->th_flags & TH_SYN))
         return;
     bool from_client = !(tcp->th_flags & TH_ACK);
+    conversation_t *original = from_client ? smcr_translation_take_syn(pinfo, tcp) : NULL;
+    if (original) {
+        smcr_state_translated(smcr_capture_state(), original);
+        smcr_handshake_claim_translated(pinfo);
+    }
+    if (smcr_translation_original(pinfo))
+        return;
     learn_syn(pinfo, smcr_handshake_claim_conversation(pinfo, from_client), tcp, true);
 }
 
@@ -93,8 +100,11 @@ smcr_tcp_option_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
     if (tvb_get_uint8(tvb, 0) != KIND_EXPERIMENT_2) /* the option should have kind 254 (R-3.1-1) */
         smcr_item_raise_text(pinfo, item, &ei_smcr_option_unusual,
                              "The kind of the option is not 254");
-    if (!conn)
+    if (!conn) {
+        if (tcp && tcp->th_flags & TH_SYN && !(tcp->th_flags & TH_ACK))
+            smcr_show_translated(pinfo, tree);
         return;
+    }
     check_option_of_server(pinfo, item, conn, tcp);
     bool from_server = !smcr_handshake_from_client(pinfo, conn);
     smcr_annotate_conn(pinfo, walk.tree, conn, from_server);

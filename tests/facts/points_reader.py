@@ -128,6 +128,8 @@ def one_hop_further(data):
 
 # ---- TCP over IPv4 ----
 
+SYN, FIN, PUSH, ACK = 2, 1, 8, 16
+
 Tcp = collections.namedtuple("Tcp", "source target ports seq data header")
 
 
@@ -143,10 +145,12 @@ def tcp(data):
 
 def with_segment(data, ip_id, begin, end):
     """The frame with another identification, and of its segment the bytes `begin` to `end`."""
-    segment = tcp(data)
+    segment, ip = tcp(data), 14 + 4 * (data[14] & 15)
     made = bytearray(data[: segment.header] + segment.data[begin:end])
+    if end < len(segment.data):
+        made[ip + 13] &= ~(FIN | PUSH)
     struct.pack_into(">HH", made, 16, len(made) - 14, ip_id & 0xFFFF)
-    struct.pack_into(">I", made, 14 + 4 * (data[14] & 15) + 4, (segment.seq + begin) & 0xFFFFFFFF)
+    struct.pack_into(">I", made, ip + 4, (segment.seq + begin) & 0xFFFFFFFF)
     return bytes(made)
 
 
@@ -172,3 +176,49 @@ def cut(packets, piece):
         whole.append([packet._replace(data=with_segment(packet.data, ip_id, 0, length))])
         wire.append([packet._replace(data=each, length=len(each)) for each in frames])
     return whole, wire
+
+
+# ---- address translation ----
+
+SERVICE, SERVICE_PORT = bytes([10, 96, 0, 10]), struct.pack(">H", 80)
+SMCR_OPTION = bytes.fromhex("e2d4c3d9")
+BETWEEN = 20_000  # nanoseconds from a segment to the same one with translated addresses
+
+
+def offers(packets):
+    """Ends of the connections whose SYN has the SMC-R option: (client, server, ports)."""
+    segments = [(packet.data, tcp(packet.data)) for packet in packets]
+    return {
+        (segment.source, segment.target, segment.ports)
+        for data, segment in segments
+        if segment and is_offer(data, segment)
+    }
+
+
+def is_offer(data, segment):
+    ip = 14 + 4 * (data[14] & 15)
+    return data[ip + 13] & (SYN | ACK) == SYN and SMCR_OPTION in data[ip + 20 : segment.header]
+
+
+def translated(packets):
+    """
+    The packets as a host has them that captures on all interfaces, and replaces the address of a
+    service by that of the server: each segment of a connection that offers SMC-R comes twice.
+    """
+    found, ends = [], set()
+    for packet in packets:
+        segment = tcp(packet.data)
+        ends |= offers([packet])
+        data, ip = bytearray(packet.data), 14 + 4 * (packet.data[14] & 15)
+        later = packet._replace(time=packet.time + BETWEEN)
+        if segment and (segment.source, segment.target, segment.ports) in ends:
+            data[30:34], data[ip + 2 : ip + 4] = SERVICE, SERVICE_PORT
+            found += [packet._replace(data=bytes(data)), later]
+        elif segment and (
+            (segment.target, segment.source, segment.ports[2:] + segment.ports[:2]) in ends
+        ):
+            data[26:30], data[ip : ip + 2] = SERVICE, SERVICE_PORT
+            found += [packet, later._replace(data=bytes(data))]
+        else:
+            found.append(packet)
+    return found

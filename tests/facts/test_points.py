@@ -9,7 +9,7 @@ import random
 
 import pytest
 from bed import ALL, TOP
-from points_reader import Packet, one_hop_further, read, roce, write
+from points_reader import Packet, cut, offers, one_hop_further, read, roce, tcp, translated, write
 
 CAPTURES = (
     "6.1-v1-j-http11",
@@ -159,3 +159,114 @@ def test_bounds_contain_the_truth(tshark, pair, name):
         least, most = way["clock"]["offset_least_s"], way["clock"]["offset_most_s"]
         assert least <= most
         assert least <= sign * OFFSET / 1e9 + 1e-3 and most >= sign * OFFSET / 1e9 - 1e-3
+
+
+# ---- copies of TCP ----
+
+PIECE = 97  # bytes of data in the pieces that an adapter makes
+TRANSLATED = ("6.1-v2-c-three-conns", "6.1-v1-j-http11", "6.1-v1-f3-plain-tcp-server")
+CUT = ("http11-tcp", "tls12-tcp", "6.1-v1-f3-plain-tcp-server")
+PARTS = (
+    "connections",
+    "link_groups",
+    "fallbacks",
+    "breaches",
+    "findings",
+    "rdma_flows",
+    "tcp_flows",
+)
+OF_FRAMES = ("frame", "frames", "filter", "time", "stream")  # ends of names
+OF_SEGMENTS = ("accept_s", "confirm_s", "setup_s", "connecting_s", "connecting_most_s", "text")
+OF_TCP = ("src", "dst", "src_port", "dst_port", "rtt_s", "tsval_rtt_s", "ipg_s", "ack_elapsed_s")
+
+
+def whole_report(tshark, path):
+    return json.loads(tshark.run("-2", "-q", "-r", path, "-z", "smcr,json"))
+
+
+def without_frames(value):
+    """The members of a report that do not name frames or addresses, and parts of the setup, which
+    come later by BETWEEN where the server's segments do."""
+    if isinstance(value, list):
+        return [without_frames(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: without_frames(each)
+        for name, each in value.items()
+        if name not in ("client", "server") or not (isinstance(each, dict) and "addr" in each)
+        if name.split("_")[-1] not in OF_FRAMES and name not in (*OF_SEGMENTS, *OF_TCP)
+    }
+
+
+def captures_with(found):
+    """(name, packets) of the captures of the tree in which the function finds something, and whose
+    frames are whole."""
+    for path in sorted((TOP / "captures").glob("*/*.pcapng*")):
+        packets = read(path)
+        if found(packets) and all(len(each.data) == each.length for each in packets):
+            yield path.name.split(".pcapng")[0], packets
+
+
+def test_translated_connections(tshark, scratch):
+    """A connection that NAT shows twice is one, and the report of it is that of the capture before
+    NAT."""
+    wrong, count = [], 0
+    for name, packets in captures_with(offers):
+        if name not in TRANSLATED and not ALL:
+            continue
+        alone, twice = (
+            whole_report(tshark, write(scratch / f"{way}-{name}.pcapng", packets, ["any"]))
+            for way, packets in (
+                ("alone", [each._replace(interface=0) for each in packets]),
+                ("twice", [each._replace(interface=0) for each in translated(packets)]),
+            )
+        )
+        count += len(alone["connections"])
+        for part in PARTS:
+            if without_frames(alone[part]) != without_frames(twice[part]):
+                wrong.append((name, part))
+    assert wrong == [] and count >= len(TRANSLATED)
+
+
+COUNTED = ("acked_bytes", "gaps", "gap_bytes")
+MISTAKEN = 0.02  # of the segments at both points: copies that look like what the peer has asked for
+
+
+def counted(report, *names):
+    return [flow[way][name] for flow in report for way in ("up", "down") for name in names]
+
+
+def is_alike(alone, twice):
+    """Whether the second point changes nothing; a copy may count as retransmission if the peer has
+    asked for one."""
+    more = sum(counted(twice, "repeated_segments")) - sum(counted(alone, "repeated_segments"))
+    mistaken = MISTAKEN * sum(counted(twice, "packets"))
+    return counted(alone, *COUNTED) == counted(twice, *COUNTED) and 0 <= more <= mistaken
+
+
+def has_data(packets):
+    return any(segment and segment.data for segment in (tcp(each.data) for each in packets))
+
+
+def test_segments_that_were_cut(tshark, scratch):
+    """The sender's host has larger segments than the wire: whichever comes first counts, and the
+    others are copies."""
+    wrong, count = [], 0
+    for name, packets in captures_with(has_data):
+        if name not in CUT and not ALL:
+            continue
+        host, wire = (
+            [frame._replace(interface=0) for frames in way for frame in frames]
+            for way in cut([each for each in packets if tcp(each.data)], PIECE)
+        )
+        for first, second in ((host, wire), (wire, host)):
+            later = [each._replace(time=each.time + 3 * DELAY) for each in second]
+            alone, twice = (
+                whole_report(tshark, write(scratch / f"{way}-{name}.pcapng", made, ["any"]))
+                for way, made in (("alone", first), ("twice", first + later))
+            )
+            count += len(alone["tcp_flows"])
+            if not is_alike(alone["tcp_flows"], twice["tcp_flows"]):
+                wrong.append((name, first is host))
+    assert wrong == [] and count >= 2 * len(CUT)

@@ -476,6 +476,8 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
      * such a segment to the tap, and all versions shall give the same report. */
     if (tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len)
         return;
+    if (smcr_translation_is_copy(tcp->th_stream))
+        return;
     if (smcr_collect_bits_has(collection->gone_streams, tcp->th_stream)) {
         collection->late_packets++;
         return;

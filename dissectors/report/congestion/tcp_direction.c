@@ -230,11 +230,11 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
 /* Moves the highest sequence number to the end of the segment. If a segment without data begins
  * above the highest sequence number, bytes before the segment were not captured. These are the
  * newest bytes of the stream, so `newest_missing` is set. `is_known`: was_captured() of the
- * segment. `duplicate_acks`: those of the peer so far. */
+ * segment. `requests`: those of the peer so far. */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
               const smcr_congestion_tcp_segment_t *segment, bool is_known,
-              uint64_t duplicate_acks)
+              uint64_t requests)
 {
     int64_t ahead = distance(direction->next_seq, place.from);
     bool continues = continues_stream(direction, place);
@@ -250,7 +250,7 @@ take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
     direction->newest_segment = (smcr_congestion_tcp_newest_t){
         .time = segment->time,
         .from = place.from,
-        .duplicate_acks = duplicate_acks,
+        .requests = requests,
         .tsval = segment->tsval,
         .ip_id = segment->ip_id,
         .timestamps = segment->timestamps,
@@ -321,6 +321,14 @@ take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
     return bytes;
 }
 
+/* Whether the segment has neither data nor SYN nor FIN. */
+static bool
+carries_nothing(const smcr_congestion_tcp_segment_t *segment)
+{
+    return !segment->length &&
+           !(segment->flags & (SMCR_CONGESTION_TCP_SYN | SMCR_CONGESTION_TCP_FIN));
+}
+
 /* Takes a segment with ACK. It counts in two figures of the direction of its sender. `acks`:
  * segments with the flag ACK. `duplicate_acks`: segments with the same ACK number as the segment
  * before, with data or without. A segment with a lower ACK number came out of order, and counts in
@@ -342,10 +350,12 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
                                              no figure */
         return 0;
     }
+    bool is_repeated = ack == data->acked;
     if (ack > data->acked)
         bytes = move_ack(data, scope, ack, segment->time);
-    else if (ack == data->acked)
+    else if (is_repeated)
         direction->counts.duplicate_acks++;
+    direction->requests += segment->sacks || (is_repeated && carries_nothing(segment));
     sacked = take_sacks(data, scope, segment);
     data->counts.sacked_bytes += sacked;
     return bytes + sacked;
@@ -557,7 +567,7 @@ is_cut_otherwise(const smcr_congestion_tcp_direction_t *direction,
     const smcr_congestion_tcp_newest_t *newest = &direction->newest_segment;
 
     return is_all_captured(direction, place, segment) && !is_keep_alive(direction, place) &&
-           reverse->counts.duplicate_acks == newest->duplicate_acks &&
+           reverse->requests == newest->requests &&
            may_be_part_of_newest(newest, place, segment);
 }
 
@@ -615,7 +625,7 @@ smcr_congestion_tcp_direction_take(smcr_congestion_tcp_direction_t *direction,
         take_timestamps(direction, reverse, scope, segment);
     bool is_known = was_captured(direction, place, segment);
     take_data(direction, scope, place, segment);
-    take_sequence(direction, place, segment, is_known, reverse->counts.duplicate_acks);
+    take_sequence(direction, place, segment, is_known, reverse->requests);
     note_ends(direction, flags, place);
     if (flags & SMCR_CONGESTION_TCP_ACK)
         acknowledged = take_ack(direction, reverse, scope, segment);

@@ -569,6 +569,15 @@ has_wrong_sender(const smcr_conn_t *conn, uint8_t type, bool from_server)
            (type == SMCR_CLC_ACCEPT) != from_server;
 }
 
+/* Whether the address that the client has connected to is in no subnet and no prefix of the
+ * Proposal. If NAT translates it, that is not the server's address. */
+static bool
+has_outside_server(const smcr_conn_t *conn, const smcr_clc_t *clc)
+{
+    return !conn->is_translated && clc->complete && clc->u.proposal.has_ip_area &&
+           !smcr_conn_is_inside(conn, &clc->u.proposal);
+}
+
 /* Changes the connection, its link and its group by the CLC message. If TCP retransmits the
  * message, its type and its sequence numbers have been counted before. */
 static void
@@ -584,8 +593,7 @@ take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rul
     }
     if (type == SMCR_CLC_PROPOSAL) {
         conn->proposal_frame = arrival->when.frame;
-        conn->server_outside_subnet = clc->complete && clc->u.proposal.has_ip_area &&
-                        !smcr_conn_is_inside(conn, &clc->u.proposal);
+        conn->server_outside_subnet = has_outside_server(conn, clc);
     }
     if (message->qp)
         take_in_side(arrival, conn, message->qp, clc);
@@ -640,6 +648,15 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     conn->conversation_from = tcp->frame;
     conn->reuses_ports = tcp->has_ended;
     return conn;
+}
+
+void
+smcr_state_translated(const smcr_state_t *state, void *conversation)
+{
+    smcr_conn_t *conn = smcr_conn_of_conversation(state, conversation);
+
+    if (conn)
+        conn->is_translated = true;
 }
 
 /* Notes which segments of the TCP handshake have come, and whether they have the option. */

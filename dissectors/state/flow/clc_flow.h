@@ -28,6 +28,9 @@ typedef struct {
 /* Makes the connection of `tcp->conversation`. */
 smcr_conn_t *smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp);
 
+/* Notes that NAT translates the addresses of the conversation's connection. */
+void smcr_state_translated(const smcr_state_t *state, void *conversation);
+
 /* A segment of the TCP handshake. */
 typedef struct smcr_state_syn {
     bool answer;      /* the segment is a SYN-ACK; false: a SYN */

@@ -192,6 +192,8 @@ struct smcr_conn {
     bool roles_unknown : 1;  /* it is not known which end is the client: the first captured message
                                 is a Decline, or only a host's report of a fallback is captured */
     bool ipv4 : 1;           /* the addresses are IPv4; false: IPv6 */
+    bool is_translated : 1;  /* the capture has the TCP connection with other addresses or ports,
+                                too: NAT lies between client and server */
     bool reuses_ports : 1;   /* an earlier TCP connection with the same addresses and ports had
                                 ended */
     bool option_syn : 1;     /* a SYN with the SMC-R option has come */
