@@ -468,6 +468,27 @@ def test_captures_without_connections(bed, tshark, scratch):
 
 
 @pytest.mark.parametrize(
+    "length, status, said",
+    [
+        (0, 0, ""),
+        (10, 2, "isn't a capture file"),
+        (30000, 2, "appears to have been cut short in the middle of a packet."),
+    ],
+)
+def test_damaged_files_have_a_sentence_and_a_status(tshark, scratch, length, status, said):
+    """tshark says what is wrong with the file. What can be read of it has its page."""
+    path = scratch / "cut.pcapng"
+    path.write_bytes(copy_of(tshark, "6.1-v1-n-lossy").read_bytes()[:length])
+    path.chmod(0o644)
+    result = tshark.start("-2", "-q", "-r", path, "-z", TAP)
+    assert result.returncode == status and said in result.stderr
+    assert result.stderr.count("\n") == (1 if said else 0)
+    if length != 10:
+        frames_read = Page(result.stdout).block("report")["capture"]["frames"]
+        assert (frames_read > 20) == (length > 0)
+
+
+@pytest.mark.parametrize(
     "options, target, said",
     [
         (("-z", TAP), "/dev/full", "Couldn't write the page: No space left on device"),

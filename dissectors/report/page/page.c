@@ -47,7 +47,6 @@ chooses(const void *data, const char *list, const void *entry, uint32_t at)
 static const char *const columns[] = {
     "stream",
     "roce_stream",
-    "ends",
     "client.addr",
     "client.port",
     "server.addr",
@@ -60,9 +59,13 @@ static const char *const columns[] = {
     "server_to_client.repeated_packets",
     "client_to_server.time.buffer_full_s",
     "server_to_client.time.buffer_full_s",
-    "setup_s",
     "close",
+    "ends",
+    "setup_s",
 };
+
+#define MANY_ROWS        10000 /* a page with more connections than this has no optional columns */
+#define OPTIONAL_COLUMNS 2 /* number of them, the last of `columns` */
 
 /* ---- choosing connections ---- */
 
@@ -361,8 +364,9 @@ void
 smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t *series)
 {
     const smcr_json_choice_t choice = {chooses, series};
+    const unsigned left_out = report->connections.length > MANY_ROWS ? OPTIONAL_COLUMNS : 0;
     const smcr_json_table_t table = {&report->connections, &smcr_entry_connection_description,
-                                     columns, G_N_ELEMENTS(columns)};
+                                     columns, G_N_ELEMENTS(columns) - left_out};
     const uint64_t first = report->capture.first_time;
     GString *json = g_string_new(NULL);
 

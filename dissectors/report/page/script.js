@@ -740,7 +740,7 @@ function showConnections() {
         return;
     }
     part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. A row opens its pictures. Times count from the first frame of the capture.`));
-    const columns = CONNECTIONS.filter(([, path]) => rows.rows.some(row => known(row[place.get(path)])));
+    const columns = CONNECTIONS.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)])));
     part.append(table("connections", rows.rows, columns, value, row => {
         const numbers = [value(row, "stream"), value(row, "roce_stream")];
         const box = numbers.map(each => byId(`connection-${each}`)).find(Boolean);
