@@ -77,12 +77,6 @@ OPEN = [
         "charged to its neighbour: nothing tells that it is missing",
     ),
     (
-        "^peer-replay$",
-        {"transfer_s"},
-        "after a failover a CDC message that is sent once more announces nothing, unless its first "
-        "time is absent: then it counts as data under way",
-    ),
-    (
         "^peer-rkeys$",
         {"unreported_bytes", "unannounced_bytes"},
         (
