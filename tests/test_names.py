@@ -35,7 +35,8 @@ WORDS = {
     "timeline": "interval timeline",
     ".": "dissector field value",
     "message": "cdc() clc() item keep layout llc() message row say",
-    "host": "capture endpoint gate handshake heuristic hook host preferences selected udp_port",
+    "host": "capture endpoint gate handshake heuristic hook host preferences selected translation"
+    " udp_port",
     "show": "analysis annotate generated info quick_text show tap",
     "payload": "decode export follow payload pieces policy",
     "packet": "packet",
