@@ -11,7 +11,7 @@
 #include "fabric/fabric.h"
 
 #define SMCR_POINTS_MOST 16 /* capture points of a file; packets of further ones are not compared */
-#define SMCR_POINTS_OF_PATH 4 /* capture points of a path that are compared */
+#define SMCR_POINTS_OF_PATH 8 /* capture points of a path that are compared */
 
 /* The capture points of one file. A capture point is an interface of the file. A transmission is
  * known by what routers leave alone: addresses, queue pair, opcode, PSN, IPv4 identification and

@@ -270,3 +270,29 @@ def test_segments_that_were_cut(tshark, scratch):
             if not is_alike(alone["tcp_flows"], twice["tcp_flows"]):
                 wrong.append((name, first is host))
     assert wrong == [] and count >= 2 * len(CUT)
+
+
+def test_a_path_of_many_points(tshark, scratch):
+    """Six points, each a router further and with a clock of its own: five segments in the order of
+    the path, whose bounds contain the truth."""
+    count, made = 6, []
+    for packet in read(next((TOP / "captures").glob("*/6.1-v2-c-three-conns.pcapng*"))):
+        headers = key(packet.data)
+        data = packet.data[:22] + bytes([64]) + packet.data[23:] if headers else packet.data
+        way = range(count) if not headers or headers.source < headers.target else range(count)[::-1]
+        for hop, point in enumerate(way):
+            time = packet.time + hop * DELAY + point * OFFSET
+            made.append(Packet(time, point, data, packet.length))
+            data = one_hop_further(data) if headers else data
+    names = [f"point{each}" for each in range(count)]
+    ways = points(tshark, write(scratch / "many.pcapng", made, names))
+    places = {name: place for place, name in enumerate(names)}
+    steps = sorted((places[way["from"]], places[way["to"]]) for way in ways)
+    assert steps == sorted(
+        step for each in range(count - 1) for step in ((each, each + 1), (each + 1, each))
+    )
+    for way in ways:
+        offset = (places[way["to"]] - places[way["from"]]) * OFFSET / 1e9
+        assert way["packets"] == way["at_both"] > 0 and way["clocks_agree"]
+        assert way["clock"]["offset_least_s"] <= offset <= way["clock"]["offset_most_s"]
+        assert abs(way["delay"]["median_s"] - DELAY / 1e9) <= way["delay"]["error_s"] + 1e-9
