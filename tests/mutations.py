@@ -1305,6 +1305,14 @@ EVERY = [
             "write_number(json, kind, cell->most);\n    write_number",
         ),
         (
+            FOLLOW,
+            "truncated-data-is-left-out",
+            "dissectors/payload/export_segments.c",
+            "facts/test_export_tcp.py::test_windows_of_packets_without_captured_data",
+            "!smcr_payload_find_truncated_bytes(data, record, &fresh))",
+            "!false)",
+        ),
+        (
             PAGE,
             "spike-is-lost",
             "dissectors/report/series/line.c",

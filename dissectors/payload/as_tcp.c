@@ -247,6 +247,20 @@ smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
     return true;
 }
 
+bool
+smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
+                                  smcr_payload_fresh_t *fresh)
+{
+    smcr_stream_range_t piece = find_piece(record->write_location);
+
+    if (tvb_captured_length(data) || piece.rewritten)
+        return false;
+    if (!record->conn || !piece.known || is_dropped(record))
+        return false;
+    *fresh = (smcr_payload_fresh_t){data, piece.position, 0, false};
+    return true;
+}
+
 /* Shows bytes without asking any dissector, as TCP shows bytes that all dissectors have
  * declined. */
 static void

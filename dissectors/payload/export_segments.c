@@ -279,14 +279,17 @@ queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sen
 
 /* ---- segments of a packet ---- */
 
-/* Exports the new bytes of an RDMA WRITE packet as a segment. */
+/* Exports the new bytes of an RDMA WRITE packet as a segment. A packet without captured bytes becomes
+ * a truncated segment, so that the cursors of TCP follow those of SMC-R. */
 static void
 queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
 {
     smcr_payload_fresh_t fresh;
 
-    if (!is_exported(record->conn) || record->direction < 0 ||
-        !smcr_payload_find_accepted_bytes(data, pinfo, record, &fresh))
+    if (!is_exported(record->conn) || record->direction < 0)
+        return;
+    if (!smcr_payload_find_accepted_bytes(data, pinfo, record, &fresh) &&
+        !smcr_payload_find_truncated_bytes(data, record, &fresh))
         return;
     const outgoing_t sending = {.role = (unsigned)record->direction,
                                .flags = TH_ACK | TH_PUSH,

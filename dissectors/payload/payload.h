@@ -50,6 +50,11 @@ bool smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *reco
 bool smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
                                       const smcr_record_t *record, smcr_payload_fresh_t *fresh);
 
+/* Finds the bytes of a packet of which the snap length has left none: `data` has their length only.
+ * Returns true and sets `*fresh` if all of them are new and their position is known. */
+bool smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
+                                       smcr_payload_fresh_t *fresh);
+
 /* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
  * new, all bytes are shown as data. `data`: the captured bytes of the packet. */
 void smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data);

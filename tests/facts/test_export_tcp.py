@@ -7,7 +7,7 @@ import ipaddress
 import struct
 
 import pcapng
-from bed import ALL, APPLICATIONS, CAUSES, LATE, Tshark, captures
+from bed import ALL, APPLICATIONS, CAUSES, LATE, STORIES, Tshark, captures
 from follow import REPORT, follow, raw, streams
 from test_export import LOST
 from test_follow import FELL_BACK, OVER_RDMA
@@ -216,6 +216,18 @@ def test_windows(tshark, scratch):
         export(tshark, path, late)
         found, _ = windows(tshark, path)
         assert found == {port: {min(*size, 65535)} for port, size in sizes.items()}, name
+
+
+def test_windows_of_packets_without_captured_data(tshark, scratch):
+    """The snap length has left no byte of the data: the segments have their lengths, so they fill
+    the window where the data filled the buffer."""
+    path = scratch / "truncated.pcapng"
+    for name in ("s05-delay20.pcapng", "s20-busy.pcapng"):
+        capture = captures(STORIES)[name]
+        assert tshark.show(capture, "-2", "-U", "SMC-R as TCP", "-w", path) == ""
+        full = windows(tshark, path)[1]
+        announced = tshark.fields(capture, "frame.number", where="smcr.window.full", two_pass=True)
+        assert full == len(announced) > 0, name
 
 
 def test_tls_is_decrypted(tshark, scratch):

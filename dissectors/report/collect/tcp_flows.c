@@ -468,15 +468,48 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     take_end(facts, end_of(facts, direction), segment->flags, when);
 }
 
+/* Whether the segment does not count: it is a copy that address translation shows, or its options
+ * are truncated by snaplen. Wireshark 4.0 does not pass a truncated one to the tap, and all versions
+ * shall give the same report. */
+static bool
+does_not_count(const packet_info *pinfo, const struct tcpheader *tcp)
+{
+    bool is_truncated =
+        tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len;
+
+    return is_truncated || smcr_translation_is_copy(tcp->th_stream);
+}
+
+/* The direction of the segment. The source port shows it, unless both ends have the same port. */
+static unsigned
+direction_of(const smcr_collect_t *collection, const tcp_conn_t *flow, const struct tcpheader *tcp)
+{
+    bool has_two_ports = flow->port[UP] != flow->port[DOWN];
+    bool is_up = has_two_ports ? tcp->th_sport == flow->port[UP]
+                               : smcr_collect_host(collection, &tcp->ip_src) == flow->host[UP];
+
+    return is_up ? UP : DOWN;
+}
+
+/* Counts what the segment has added to the direction as notices. `before`: counts of the direction
+ * before the segment. */
+static void
+count_notices(smcr_collect_t *collection, const smcr_entry_tcp_direction_t *counts,
+              const smcr_entry_tcp_direction_t *before, smcr_when_t when)
+{
+    if (counts->ce > before->ce)
+        smcr_collect_notices_count(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
+    if (counts->ece > before->ece)
+        smcr_collect_notices_count(collection, "tcp.flags.ece == 1", when, 1);
+    if (counts->repeated_segments > before->repeated_segments)
+        smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
+}
+
 void
 smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                             const struct tcpheader *tcp)
 {
-    /* A segment whose options are truncated by snaplen is not counted: Wireshark 4.0 does not pass
-     * such a segment to the tap, and all versions shall give the same report. */
-    if (tcp->th_have_seglen && pinfo->fd->cap_len + tcp->th_seglen < pinfo->fd->pkt_len)
-        return;
-    if (smcr_translation_is_copy(tcp->th_stream))
+    if (does_not_count(pinfo, tcp))
         return;
     if (smcr_collect_bits_has(collection->gone_streams, tcp->th_stream)) {
         collection->late_packets++;
@@ -484,29 +517,21 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
     }
     smcr_when_t when = smcr_capture_when(pinfo);
     tcp_conn_t *flow = get_flow(collection, tcp, when);
-    bool tells = flow->port[UP] != flow->port[DOWN]; /* the ports of both ends differ, so the source
-                                                        port shows the direction */
-    bool is_up = tells ? tcp->th_sport == flow->port[UP]
-                       : smcr_collect_host(collection, &tcp->ip_src) == flow->host[UP];
-    unsigned direction = is_up ? UP : DOWN;
+    unsigned direction = direction_of(collection, flow, tcp);
     flow->direction =
         smcr_packed_open(&collection->open_tcp, collection->scope, &flow->kept, flow->scope);
     const smcr_entry_tcp_direction_t *counts = &flow->direction[direction].counts;
-    uint64_t ce = counts->ce, ece = counts->ece, repeated = counts->repeated_segments;
+    const smcr_entry_tcp_direction_t before = *counts;
     smcr_congestion_tcp_segment_t segment = segment_of(pinfo, tcp, &flow->offsets[direction]);
 
     smcr_congestion_tcp_direction_take(&flow->direction[direction], &flow->direction[!direction],
                                        flow->scope, &segment);
-    if (counts->ce > ce)
-        smcr_collect_notices_count(collection, "ip.dsfield.ecn == 3 && tcp", when, 1);
-    if (counts->ece > ece)
-        smcr_collect_notices_count(collection, "tcp.flags.ece == 1", when, 1);
-    if (counts->repeated_segments > repeated)
-        smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
+    count_notices(collection, counts, &before, when);
     if (segment.length && !flow->facts.newest[direction].end)
         name_answer(pinfo, tcp, flow->facts.answer[direction]);
     if (segment.length)
-        take_data(flow, direction, &segment, when, counts->repeated_segments > repeated);
+        take_data(flow, direction, &segment, when,
+                  counts->repeated_segments > before.repeated_segments);
     take_facts(flow, direction, &segment, when);
     if (!(segment.flags & SMCR_CONGESTION_TCP_RST))
         flow->heard[direction]->tcp = when;
