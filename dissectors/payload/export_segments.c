@@ -279,8 +279,8 @@ queue_segment(packet_info *pinfo, const smcr_conn_t *conn, const outgoing_t *sen
 
 /* ---- segments of a packet ---- */
 
-/* Exports the new bytes of an RDMA WRITE packet as a segment. A packet without captured bytes becomes
- * a truncated segment, so that the cursors of TCP follow those of SMC-R. */
+/* Exports the new bytes of an RDMA WRITE packet as a segment. A packet without captured bytes
+ * becomes a truncated segment, so that the cursors of TCP follow those of SMC-R. */
 static void
 queue_data(packet_info *pinfo, const smcr_record_t *record, tvbuff_t *data)
 {

@@ -106,8 +106,8 @@ def test_lines_have_the_figures_of_the_report(tshark):
 def test_lines_of_two_passes_and_of_an_early_end(tshark):
     """With -2 the plugin knows what comes later: a line is not written before its connection
     ends, and has the figures of the report with -2. So lines of one pass and of two differ as the
-    two reports do: test_report_passes.py explains each difference. If lines wait for a twentieth of a
-    second only, later packets are counted as late."""
+    two reports do: test_report_passes.py explains each difference. If lines wait for a twentieth
+    of a second only, later packets are counted as late."""
     for name in sorted(CAPTURES if ALL else LONG & CAPTURES.keys()):
         report, found = both(tshark, path_of(tshark, name), "-2")
         assert list(different(report, found)) == [], name

@@ -469,8 +469,8 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
 }
 
 /* Whether the segment does not count: it is a copy that address translation shows, or its options
- * are truncated by snaplen. Wireshark 4.0 does not pass a truncated one to the tap, and all versions
- * shall give the same report. */
+ * are truncated by snaplen. Wireshark 4.0 does not pass a truncated one to the tap, and all
+ * versions shall give the same report. */
 static bool
 does_not_count(const packet_info *pinfo, const struct tcpheader *tcp)
 {
