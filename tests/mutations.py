@@ -1241,6 +1241,14 @@ EVERY = [
         ),
         (
             LINES,
+            "keys-of-links-whose-sides-are-turned",
+            "dissectors/report/collect/connections.c",
+            "facts/test_lines.py::test_parts_of_a_ring_join",
+            "const smcr_link_t *link = smcr_link_merged(use->link);",
+            "const smcr_link_t *link = use->link;",
+        ),
+        (
+            LINES,
             "zeros-left-out-where-zero-is-no-default",
             "dissectors/report/write/json.c",
             "facts/test_lines.py::test_lines_have_the_figures_of_the_report",

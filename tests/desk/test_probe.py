@@ -17,7 +17,9 @@ from lines import of_kind
 
 FORTY, FRAMES = "6.1-v2-q-forty-conns", 1691
 OF_A_FILE = 400  # frames
+BEGINNING = 100_000  # bytes of the capture: more than the first file, less than two
 SLOW = "#!/bin/sh\nsleep 1\n"
+HANGS = "#!/bin/sh\n[ -e hangs ] && exit 3\necho $$ > hangs\nexec sleep 1000\n"  # once
 FAILS = "#!/bin/sh\necho 'tshark: no more' >&2\nexit 3\n"
 
 
@@ -142,6 +144,31 @@ def test_a_slow_reader_is_reported(run):
     skipped = [each for each in found if each["event"] == "skipped"]
     assert all(each["bytes"] > 1000 and each["file"] for each in skipped)
     assert len(skipped) + events(run.lines()).count("file") == -(-FRAMES // OF_A_FILE)
+
+
+def test_the_ring_is_bounded_while_tshark_stands_still(run):
+    """tshark hangs with the first file: the ring keeps as many files as may wait, and the rest has
+    lines when tshark has been ended."""
+    run.stand_in("tshark", HANGS)
+    probe = run.begin("-n", "1")
+    data = captures()[FORTY].read_bytes()
+    with run.pipe.open("wb") as pipe:
+        pipe.write(data[:BEGINNING])
+        pipe.flush()
+        until((run.folder / "hangs").exists)
+        pipe.write(data[BEGINNING:])
+        pipe.flush()
+        until(lambda: len(run.files()) == 3 and run.files()[1].startswith("smcr_00004"))
+        reader = int((run.folder / "hangs").read_text())
+        os.kill(reader, signal.SIGKILL)
+        probe.send_signal(signal.SIGTERM)
+    probe.communicate(timeout=TIME_LIMIT)
+    found = [each["probe"] for each in of_kind(run.lines(), "probe")]
+    skipped = [each["file"] for each in found if each["event"] == "skipped"]
+    failed = [each for each in found if each["event"] == "failed"]
+    assert failed and failed[0]["text"] == "tshark was ended by signal 9"
+    assert skipped and run.files() == []
+    assert len(set(skipped) | {each["file"] for each in failed}) == -(-FRAMES // OF_A_FILE)
 
 
 def test_a_tshark_that_fails_is_reported(run):

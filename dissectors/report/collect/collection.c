@@ -437,7 +437,8 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     fill_capture(report, collection, filter);
     smcr_collect_rdma_flows_report(collection, &report->rdma_flows, scope);
     smcr_collect_connections_report(collection, false, &report->connections, scope);
-    smcr_collect_link_groups_report(collection, true, &report->link_groups, scope);
+    /* lines, for which connections are let go of, have no RMBs */
+    smcr_collect_link_groups_report(collection, !collection->lets_go, &report->link_groups, scope);
     fill_versions(report);
     SMCR_FIGURE_EACH(connection, entry, report->connections)
         if (entry->fallback)
