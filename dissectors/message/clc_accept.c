@@ -289,6 +289,7 @@ dissect_fce(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t *acce
     if (tail) {
         message->required_length += tail->length;
         smcr_clc_walk(message, &walk, tail, end, accept);
+        smcr_clc_say_vendor_options(&walk, smcr_clc_vendor_options(accept));
         end += tail->length;
     }
     smcr_clc_subtree_end(message, &walk, end);

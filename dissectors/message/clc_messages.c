@@ -172,3 +172,19 @@ smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t
 }
 
 SMCR_LAYOUT_LIST(clc_messages, &smcr_message_clc_peer_id);
+
+void
+smcr_clc_say_vendor_options(const smcr_layout_walk_t *walk, uint32_t options)
+{
+    static const char *const words[] = {"none", "credits", "immediate data in place of CDC",
+                                        "credits, immediate data in place of CDC"};
+    const uint32_t known =
+        SMCR_CLC_VENDOR_VALID | SMCR_CLC_VENDOR_CREDITS | SMCR_CLC_VENDOR_RWWI;
+    uint8_t first = (uint8_t)(options >> 24);
+    unsigned agreed = (first & SMCR_CLC_VENDOR_CREDITS ? 1U : 0U) |
+                      (first & SMCR_CLC_VENDOR_RWWI ? 2U : 0U);
+    proto_item *item = smcr_layout_item(walk, hf_smcr_clc_vendor_options);
+
+    if (!(options & ~(known << 24)) && first & SMCR_CLC_VENDOR_VALID && item != walk->tree)
+        proto_item_append_text(item, " (ANCK: %s)", words[agreed]);
+}

@@ -55,6 +55,21 @@ extern const smcr_layout_t smcr_message_clc_peer_id;
 bool smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                    const smcr_layout_t *layout, unsigned base, void *keep);
 
+/* The vendor options of an Accept or Confirm, in host byte order. */
+static inline uint32_t
+smcr_clc_vendor_options(const smcr_clc_accept_t *accept)
+{
+    const uint8_t *options = accept->vendor_options;
+
+    return (uint32_t)options[0] << 24 | (uint32_t)options[1] << 16 | (uint32_t)options[2] << 8 |
+           options[3];
+}
+
+/* Appends in words what the vendor options of the walked part say, if they have the form of ANCK's:
+ * valid, and without reserved bits (smc_clc.h, struct smc_clc_vendor_opt_ali). `options`: their four
+ * bytes, in host byte order. */
+void smcr_clc_say_vendor_options(const smcr_layout_walk_t *walk, uint32_t options);
+
 /* Adds the bytes from offset `start` to `end` - 1 to message->parts. */
 void smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end);
 

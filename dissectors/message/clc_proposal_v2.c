@@ -12,6 +12,8 @@
 
 #define V2_OFFSET_FROM 52      /* offset in the message from which the SMCv2 extension's offset
                                   counts: the end of its field */
+#define VENDOR_OPTIONS_AT 16   /* offset in the SMC-D area: first byte of the vendor options, after
+                                  the OUI and a reserved byte (ANCK's smc_clc.h) */
 #define V2_EXTENSION_LENGTH 40 /* without the EIDs */
 #define V2_FLAGS_AT 3          /* offset in the SMCv2 extension: byte with release and flags */
 #define SMCDV2_OFFSET_FROM 8   /* offset in the SMCv2 extension from which the SMC-Dv2 extension's
@@ -137,6 +139,7 @@ smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *pro
     proto_item *oui = smcr_layout_item(&walk, hf_smcr_clc_vendor_oui);
     if (oui != walk.tree && tvb_get_ntoh24(walk.tvb, (int)start + 12) == 0)
         proto_item_set_text(oui, "Vendor OUI: none (0x000000)");
+    smcr_clc_say_vendor_options(&walk, tvb_get_ntohl(walk.tvb, (int)start + VENDOR_OPTIONS_AT));
     proto_item *rest = smcr_layout_item(&walk, hf_smcr_cut_bytes);
     if (rest != walk.tree)
         proto_item_set_text(rest, "Vendor options or reserved: the release is not captured");

@@ -62,8 +62,11 @@
                                      EID */
 
 #define SMCR_CLC_FEATURE_EMULATED_ISM 0x0001 /* bit of the feature mask, which has 16 bits */
-#define SMCR_CLC_VENDOR_IMMEDIATE 0xa0 /* ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali: `valid`
-                                          and `rwwi_en` in the first byte */
+/* Bits of the first byte of vendor options (ANCK's smc_clc.h, struct smc_clc_vendor_opt_ali) */
+#define SMCR_CLC_VENDOR_VALID 0x80   /* the other bits mean something */
+#define SMCR_CLC_VENDOR_CREDITS 0x40 /* credits limit the number of messages under way */
+#define SMCR_CLC_VENDOR_RWWI 0x20    /* immediate data of WRITEs in place of CDC messages */
+#define SMCR_CLC_VENDOR_IMMEDIATE (SMCR_CLC_VENDOR_VALID | SMCR_CLC_VENDOR_RWWI)
 
 /* Types of SMC that a Proposal offers, or that an Accept or Confirm accepts (smc_clc.h) */
 #define SMCR_CLC_SMC_TYPES(V) \
