@@ -649,6 +649,30 @@ EVERY = [
         ),
         (
             WINDOWS,
+            "immediate-step-lost",
+            "dissectors/state/flow/immediate_flow.c",
+            "facts/test_immediate.py::test_messages_are_those_of_the_bytes",
+            "cdc->lacks_cons ? sender->cons : advance(ring, sender->cons, step);",
+            "cdc->lacks_cons ? sender->cons : advance(ring, sender->cons, 0);",
+        ),
+        (
+            WINDOWS,
+            "immediate-after-gap",
+            "dissectors/state/flow/immediate_flow.c",
+            "facts/test_immediate.py::test_what_is_missing_is_not_guessed",
+            "    sender->steps_missing |= !cdc->is_next || !smcr_ring_room(ring);\n",
+            "    sender->steps_missing |= !smcr_ring_room(ring);\n",
+        ),
+        (
+            WINDOWS,
+            "immediate-beside-counts",
+            "dissectors/state/flow/packet_flow.c",
+            "facts/test_immediate.py::test_agreement",
+            "    if (is_beside_immediate(arrival, cdc))\n        return;\n",
+            "    is_beside_immediate(arrival, cdc);\n",
+        ),
+        (
+            WINDOWS,
             "window-without-what-is-unread",
             "dissectors/state/model/stream.c",
             (
@@ -764,8 +788,8 @@ EVERY = [
             "end-of-the-stream",
             "dissectors/packet/show_packet.c",
             "facts/test_other_protocols.py::test_same_as_over_tcp[http10-together]",
-            "    if (!write) {\n        smcr_payload_end_stream(target, payload);\n",
-            "    if (!write) {\n",
+            "    }\n    smcr_payload_end_stream(target, payload);\n",
+            "    }\n",
         ),
         (
             FOLLOW,

@@ -89,7 +89,10 @@ PROPERTIES = [
     ),
     ("A fallback has its reason at its frame", ["facts/test_state_fallback.py"]),
     ("What one frame says of others is right", ["facts/test_statements.py"]),
-    ("Windows and waits are those of the cursors", ["facts/test_window.py"]),
+    (
+        "Windows and waits are those of the cursors",
+        ["facts/test_window.py", "facts/test_immediate.py"],
+    ),
     (
         "One pass, two passes and clicks show the same",
         [

@@ -48,9 +48,8 @@ static const struct {
 #include "wire/cdc.def"
 };
 
-/* Returns the flags that are set as text, such as " [sending done, closed]"; "": no flag is set. */
-static const char *
-flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
+const char *
+smcr_cdc_flags_text(packet_info *pinfo, const smcr_cdc_t *cdc)
 {
     wmem_strbuf_t *text = wmem_strbuf_new(pinfo->pool, "");
 
@@ -87,7 +86,7 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_say_line(walk, " (cursors and other flags have no meaning)");
         return;
     }
-    const char *flags = flags_text(walk->pinfo, cdc);
+    const char *flags = smcr_cdc_flags_text(walk->pinfo, cdc);
     /* One call writes all values, which is faster than several calls: most messages are CDC
      * messages. */
     smcr_say_info(walk, " Seq=%u Prod=%u:%u Cons=%u:%u%s", cdc->seq, cdc->prod.wrap,

@@ -59,6 +59,10 @@ proto_tree *smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
  * captured reserved bits are zero. */
 bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
 
+/* Returns the flags of the message that are set as text, such as " [sending done, closed]"; "": no
+ * flag is set. "Writer blocked", abort and failover are no part of the text. */
+const char *smcr_cdc_flags_text(packet_info *pinfo, const smcr_cdc_t *cdc);
+
 /* ---- SENDs on unknown queue pairs ---- */
 
 /* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its bytes fit the

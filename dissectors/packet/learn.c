@@ -215,6 +215,19 @@ is_copy(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *po
     return points && !packet->roce.has_bad_icrc && smcr_points_take(points, &at_point);
 }
 
+/* Checks the message in the immediate data of an RDMA WRITE against the end of its TCP
+ * connection. */
+static void
+learn_immediate(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arrival_t *arrival)
+{
+    smcr_cdc_t cdc;
+
+    if (!smcr_state_immediate_cdc(&packet->record, &packet->roce, &cdc))
+        return;
+    adopt_named_conns(arrival, pinfo);
+    learn_tcp_end(arrival, &cdc);
+}
+
 /* Learns the message that ends in the packet. A message with a truncated part cannot be decoded: it
  * counts as missing. */
 static void
@@ -226,6 +239,8 @@ learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arri
         smcr_evidence_pass_over(arrival);
     if (message && is_intact_smcr(&packet->record))
         learn_message(pinfo, message, arrival);
+    if (packet->record.kind == SMCR_RECORD_WRITE)
+        learn_immediate(pinfo, packet, arrival);
 }
 
 /* Learns from a packet that counts here. Returns whether it is recognised. */

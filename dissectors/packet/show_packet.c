@@ -122,12 +122,23 @@ show_part(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, car
     return message ? show_message(message, pinfo, tree, carried) : below;
 }
 
+/* Shows an RDMA WRITE packet, and the message in its immediate data. Returns its subtree. */
+static proto_tree *
+show_write(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
+{
+    if (smcr_state_immediate_cdc(&packet->record, &packet->roce, &carried->cdc)) {
+        carried->kind = CDC_MESSAGE;
+        smcr_info_immediate(pinfo, packet->roce.immediate, &carried->cdc);
+    }
+    return smcr_show_rdma_write(packet->payload, pinfo, tree, &packet->roce, &packet->record);
+}
+
 /* Shows the payload. Returns the subtree to which the learned facts are added. */
 static proto_tree *
 show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
     if (packet->record.kind == SMCR_RECORD_WRITE)
-        return smcr_show_rdma_write(packet->payload, pinfo, tree, &packet->roce, &packet->record);
+        return show_write(pinfo, tree, packet, carried);
     if (smcr_ib_is_whole_send(packet->roce.opcode))
         return show_message(packet->payload, pinfo, tree, carried);
     return show_part(pinfo, tree, packet, carried);
@@ -176,7 +187,7 @@ has_payload_to_show(const smcr_packet_t *packet)
 }
 
 /* Passes the application's bytes to dissectors: the bytes of held packets, then the bytes of this
- * packet if it is an RDMA WRITE. If the packet is a CDC message that ends a stream, reports the end
+ * packet if it is an RDMA WRITE. If the packet brings a message that ends a stream, reports the end
  * of the stream to dissectors. `held`: from held_packets(). */
 static void
 dissect_application(const smcr_payload_target_t *target, const smcr_packet_t *packet,
@@ -187,13 +198,12 @@ dissect_application(const smcr_payload_target_t *target, const smcr_packet_t *pa
 
     if (held)
         smcr_payload_hand_on(target, held, payload, write ? payload : NULL);
-    if (!write) {
-        smcr_payload_end_stream(target, payload);
-        return;
+    if (write) {
+        smcr_payload_buffer(payload, target->pinfo, target->record);
+        if (!held)
+            smcr_payload_dissect(target, payload);
     }
-    smcr_payload_buffer(payload, target->pinfo, target->record);
-    if (!held)
-        smcr_payload_dissect(target, payload);
+    smcr_payload_end_stream(target, payload);
 }
 
 bool

@@ -443,14 +443,14 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 
-/* Writes the numbers of bytes that a CDC message announces and reports as read into the Info
- * column. */
+/* Writes the number of bytes that a CDC message announces, and the free space that it offers, into
+ * the Info column. An RDMA WRITE that brings a message has the former already. */
 static void
 say_cdc(packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
-    if (view->has_announced_bytes)
+    if (view->has_announced_bytes && record->kind == SMCR_RECORD_CDC)
         col_append_str_uint(pinfo->cinfo, COL_INFO, "Len", view->announced_bytes, " ");
     if (view->own_free_bytes != SMCR_RECORD_NOT_KNOWN &&
         smcr_evidence_hears_reader(record, pinfo->num))

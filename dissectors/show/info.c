@@ -167,6 +167,26 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 
+void
+smcr_info_immediate(packet_info *pinfo, uint32_t immediate, const smcr_cdc_t *cdc)
+{
+    const smcr_cdc_immediate_t read = smcr_wire_immediate_read(immediate);
+
+    if (!pinfo->cinfo)
+        return;
+    col_append_fstr(pinfo->cinfo, COL_INFO, " %s",
+                    val_to_str_const(read.opcode, smcr_values_immediates, "?"));
+    if (read.parts->step)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Step=%u", read.step);
+    if (read.parts->credits)
+        col_append_fstr(pinfo->cinfo, COL_INFO, " Credits=%u", read.credits);
+    col_append_str(pinfo->cinfo, COL_INFO, smcr_cdc_flags_text(pinfo, cdc));
+    if (read.flags & SMCR_CDC_FLAG_BLOCKED)
+        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Writer blocked] ");
+    if (read.state & SMCR_CDC_STATE_ABORT)
+        col_prepend_fence_fstr(pinfo->cinfo, COL_INFO, "[Abort] ");
+}
+
 /* ---- trouble ---- */
 
 /* Returns why the sender has retransmitted the packet; NULL: not known, or the event is no

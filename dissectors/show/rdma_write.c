@@ -36,72 +36,42 @@ show_place(proto_tree *tree, const smcr_record_t *record)
         smcr_generated_uint64(tree, hf_smcr_stream_gap, piece.gap);
 }
 
-/* ---- immediate data of ANCK: smc_wr.h, union smc_wr_imm_msg ---- */
-
-#define FLAGS_OF_BYTE_24 5 /* number of CDC flags in byte 24 of a CDC message; the other flags are
-                              in byte 25 */
-
-/* The parts of the immediate data that follow the token (8 bits) and the opcode (3 bits). The
- * opcode decides which parts there are. */
-typedef struct {
-    uint8_t step;    /* number of bits of the step of the consumer cursor */
-    uint8_t credits; /* number of bits of the credits, which are the next higher bits after the
-                        step */
-    uint8_t flags;   /* number of CDC flags in the immediate data: the first rows of cdc.def */
-} immediate_parts_t;
-
-static const immediate_parts_t immediate_parts[8] = {
-    [0] = {.step = 21},
-    [1] = {.step = 17, .flags = 3},
-    [2] = {.flags = 8},
-    [6] = {.step = 13, .credits = 8},
-    [7] = {.step = 10, .credits = 8, .flags = 3},
-};
-
-/* Returns the flag byte that has the CDC flag number `i`. If the immediate data have a step, they
- * contain only three flags, at bit 20. If they have no step, they contain bytes 24 and 25 of a CDC
- * message. */
-static unsigned
-flag_byte(uint32_t immediate, const immediate_parts_t *parts, unsigned i)
-{
-    if (parts->step)
-        return immediate >> 13;
-    return i < FLAGS_OF_BYTE_24 ? immediate >> 8 : immediate;
-}
+/* ---- immediate data of ANCK (wire/immediate.h) ---- */
 
 static void
-show_immediate_flags(proto_tree *tree, uint32_t immediate, const immediate_parts_t *parts)
+show_immediate_flags(proto_tree *tree, const smcr_cdc_immediate_t *read)
 {
-    static const int *const flags[] = {
-#define SMCR_CDC_FLAG(name, mask, field, words) &hf_smcr_cdc_##field,
-#define SMCR_CDC_STATE SMCR_CDC_FLAG
+    static const struct {
+        const int *hf;
+        bool is_state; /* the flag is in byte 25 of a CDC message; false: in byte 24 */
+    } flags[] = {
+#define SMCR_CDC_FLAG(name, mask, field, words) {&hf_smcr_cdc_##field, false},
+#define SMCR_CDC_STATE(name, mask, field, words) {&hf_smcr_cdc_##field, true},
 #include "wire/cdc.def"
     };
 
-    for (unsigned i = 0; i < parts->flags; i++)
-        proto_item_set_generated(proto_tree_add_boolean(tree, *flags[i], NULL, 0, 0,
-                                                        flag_byte(immediate, parts, i)));
+    for (unsigned i = 0; i < read->parts->flags; i++)
+        proto_item_set_generated(
+            proto_tree_add_boolean(tree, *flags[i].hf, NULL, 0, 0,
+                                   flags[i].is_state ? read->state : read->flags));
 }
 
-/* Shows the immediate data. Shows nothing if their token differs from the low byte of the
- * receiver's alert token, because they then belong to another connection. */
+/* Shows the immediate data, which are a message of the packet's connection. */
 static void
-show_immediate(proto_tree *tree, const smcr_conn_side_t *receiver, uint32_t immediate)
+show_immediate(packet_info *pinfo, proto_tree *tree, uint32_t immediate)
 {
-    unsigned opcode = immediate >> 21 & 7;
-    const immediate_parts_t *parts = &immediate_parts[opcode];
+    const smcr_cdc_immediate_t read = smcr_wire_immediate_read(immediate);
+    proto_item *item = smcr_generated_uint(tree, hf_smcr_immediate, read.opcode);
+    proto_tree *below = proto_item_add_subtree(item, ett_smcr_flags);
 
-    if (!receiver->has_token || (uint8_t)receiver->token != immediate >> 24)
-        return;
-    proto_tree *below = proto_item_add_subtree(
-        smcr_generated_uint(tree, hf_smcr_immediate, opcode), ett_smcr_flags);
-    smcr_generated_uint(below, hf_smcr_immediate_token, immediate >> 24);
-    show_immediate_flags(below, immediate, parts);
-    if (parts->credits)
-        smcr_generated_uint(below, hf_smcr_credits, immediate >> parts->step & 0xff);
-    if (parts->step)
-        smcr_generated_uint(below, hf_smcr_immediate_step,
-                            immediate & ((1U << parts->step) - 1));
+    smcr_generated_uint(below, hf_smcr_immediate_token, read.token);
+    show_immediate_flags(below, &read);
+    if (read.parts->credits)
+        smcr_generated_uint(below, hf_smcr_credits, read.credits);
+    if (read.parts->step)
+        smcr_generated_uint(below, hf_smcr_immediate_step, read.step);
+    if (read.has_reserved)
+        smcr_item_raise(pinfo, item, &ei_smcr_reserved);
 }
 
 /* ---- the packet ---- */
@@ -126,9 +96,10 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce, const 
 }
 
 static void
-show_fields(tvbuff_t *data, proto_tree *below, const smcr_ib_headers_t *roce,
+show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib_headers_t *roce,
             const smcr_record_t *record)
 {
+    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
     uint32_t length = record->write_location->length;
 
     smcr_item_kind(below, hf_smcr_write, data);
@@ -136,8 +107,8 @@ show_fields(tvbuff_t *data, proto_tree *below, const smcr_ib_headers_t *roce,
     show_place(below, record);
     if (roce->has_reth)
         smcr_generated_uint(below, hf_smcr_rkey, roce->rkey);
-    if (roce->has_immediate && record->conn && record->conn->lgr->immediate_agreed)
-        show_immediate(below, &record->conn->side[!record->sender], roce->immediate);
+    if (rare && rare->names_conn)
+        show_immediate(pinfo, below, roce->immediate);
 }
 
 proto_tree *
@@ -150,7 +121,7 @@ smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     proto_tree *below = tree ? show_top(data, tree, roce, place) : NULL;
 
     if (proto_field_is_referenced(tree, proto_smcr))
-        show_fields(data, below, roce, record);
+        show_fields(data, pinfo, below, roce, record);
     if (rare && rare->buffered_payload && rare->buffered_payload->handed_on_frame)
         smcr_generated_uint(below, hf_smcr_data_in, rare->buffered_payload->handed_on_frame);
     if (captured < place->length)

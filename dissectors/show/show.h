@@ -124,6 +124,10 @@ void smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
  * offset in the RMB element follow. Replaces earlier text. */
 void smcr_info_begin(packet_info *pinfo, const smcr_record_t *record);
 
+/* Appends the immediate data of an RDMA WRITE packet that are a message to the Info column: opcode,
+ * step, credits and flags. `cdc`: from smcr_state_immediate_cdc(). */
+void smcr_info_immediate(packet_info *pinfo, uint32_t immediate, const smcr_cdc_t *cdc);
+
 /* Sets the columns of a TCP segment with a CLC message, as smcr_info_begin() does for other
  * packets. The Info column begins with the ports. */
 void smcr_info_begin_tcp(packet_info *pinfo);

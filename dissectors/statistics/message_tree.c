@@ -228,8 +228,20 @@ count_cdc(node_t top, const smcr_tap_t *packet)
 
 /* ---- packets without a message of SMC-R ---- */
 
+/* Counts the message in the immediate data of an RDMA WRITE, by opcode and flags. */
+static void
+count_immediate(node_t class, const smcr_tap_t *packet)
+{
+    const smcr_cdc_immediate_t read = smcr_wire_immediate_read(packet->roce->immediate);
+    node_t node = count_node(class, "Immediate data");
+
+    count_aspect(node, "Opcode",
+                 val_to_str_const(read.opcode, smcr_values_immediates, "not defined"));
+    count_flags(node, packet->cdc);
+}
+
 /* Counts a packet of an RDMA WRITE, by first packet of a request and further packet of a
- * request. */
+ * request. Counts the message in its immediate data, too. */
 static void
 count_write(node_t top, const smcr_tap_t *packet)
 {
@@ -242,6 +254,8 @@ count_write(node_t top, const smcr_tap_t *packet)
         count_node(class, smcr_ib_begins_message(packet->roce->opcode) ? "First packet of a request"
                                                                   : "Further packet of a request");
     count_direction(node, packet->record->direction);
+    if (packet->cdc)
+        count_immediate(class, packet);
 }
 
 /* Counts an acknowledgement: ACK, NAK by its code, or RNR NAK. */
@@ -289,7 +303,7 @@ count_packet(node_t top, const smcr_tap_t *packet)
         count_node(top, "Wrong ICRC");
     else if (packet->llc)
         count_llc(top, packet);
-    else if (packet->cdc)
+    else if (packet->cdc && !packet->cdc->is_immediate)
         count_cdc(top, packet);
     else
         count_other(top, packet);

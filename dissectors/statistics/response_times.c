@@ -70,7 +70,8 @@ add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *
     const smcr_tap_t *packet = tapped;
     const smcr_exchange_t *answers = packet->record->ends_exchange;
 
-    if (!answers || !answers->response_frame || answers->request_resent)
+    if (!answers || !answers->response_frame || answers->request_resent ||
+        packet->record->kind == SMCR_RECORD_WRITE) /* immediate data have no message type */
         return TAP_PACKET_DONT_REDRAW;
     unsigned which = table_of(packet);
     nstime_t took = smcr_capture_nstime(smcr_exchange_time(answers)), asked;

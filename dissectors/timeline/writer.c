@@ -1127,7 +1127,7 @@ smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
     if (!is_known_to_receiver(record)) {
         if (record->kind == SMCR_RECORD_WRITE)
             take_write(&step, sent);
-        else if (record->kind == SMCR_RECORD_CDC)
+        if (record->kind == SMCR_RECORD_CDC || packet->cdc)
             take_cdc(&step, sent);
     }
     timeline->writer[record->sender].last_seen = packet->when;

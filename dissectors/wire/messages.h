@@ -364,6 +364,14 @@ typedef struct {
     uint8_t flags;      /* byte 24 of the message: SMCR_CDC_FLAG_ bits */
     uint8_t state;      /* byte 25 of the message: SMCR_CDC_STATE_ bits */
     bool complete;      /* the whole message was captured */
+    bool is_immediate;  /* the message is immediate data of an RDMA WRITE (immediate.h): it has no
+                           sequence number, and the state has computed its cursors. The next
+                           members are set for such a message only */
+    bool is_next;       /* no message of the sender is missing before this one */
+    bool lacks_prod;    /* `prod` is not known: it is the last known producer cursor */
+    bool lacks_cons;    /* `cons` is not known: it is the last known consumer cursor */
+    bool is_step_full;  /* the sender may have read more than the message can report, or reports
+                           what is left of the message before */
 } smcr_cdc_t;
 
 /* ---- what Linux reports over netlink ----

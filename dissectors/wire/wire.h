@@ -9,6 +9,7 @@
 
 #include "clc_codes.h"
 #include "gid.h"
+#include "immediate.h"
 #include "llc_codes.h"
 #include "messages.h"
 #include "roce_codes.h"

@@ -351,6 +351,13 @@ count_cdc(smcr_collect_direction_t *direction, wmem_allocator_t *scope, const sm
     direction->wait_cursors[(*count)++ % SMCR_COLLECT_BLOCKED_KEPT] = cdc->prod;
 }
 
+/* Whether the packet brings a CDC message, or immediate data in its place. */
+static bool
+brings_message(const smcr_tap_t *packet)
+{
+    return packet->record->kind == SMCR_RECORD_CDC || packet->cdc;
+}
+
 /* Whether the CDC message ends the connection, or one direction of the connection. */
 static bool
 ends_connection(const smcr_record_t *record)
@@ -438,7 +445,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     note_link(collection, counted, record, when);
     if (record->kind == SMCR_RECORD_WRITE)
         count_write(collection, direction, when, packet);
-    else if (record->kind == SMCR_RECORD_CDC)
+    if (brings_message(packet))
         count_cdc(direction, counted->scope, packet->cdc);
 }
 

@@ -289,8 +289,7 @@ take_conn(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
     direction->link = packet->record->link;
     if (packet->record->kind == SMCR_RECORD_WRITE)
         take_write(pictures, packet);
-    else
-        take_cdc(pictures, packet);
+    take_cdc(pictures, packet); /* immediate data of a WRITE may stand for a CDC message */
 }
 
 /* ---- links ---- */

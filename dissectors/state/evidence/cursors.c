@@ -109,6 +109,29 @@ has_placed_writes(const succession_t *message)
     return message->is_first && smcr_evidence_joins(message->last, qp) && !qp->unpositioned_psn;
 }
 
+/* The member `is_first` of the succession, whose members up to `is_next` are set. Immediate data
+ * have no sequence number, so no packet may be missing before them. */
+static bool
+is_first_message(const succession_t *message)
+{
+    bool has_number = message->cdc->is_immediate ? message->is_next : true;
+
+    return has_number && message->cdc->seq == 1 && message->receiver->valid_from.qp &&
+           message->sender->announced_at.qp;
+}
+
+/* The member `step` of the succession, whose other members up to `has_moved` are set. Immediate
+ * data have no sequence number: a missing packet may be a message. */
+static int
+step_of(const succession_t *message)
+{
+    if (!message->sender->last_cdc_frame)
+        return message->is_first;
+    if (message->cdc->is_immediate)
+        return message->is_next ? 1 : 2;
+    return smcr_conn_side_seq_step(message->sender, message->cdc->seq);
+}
+
 /* Compares the arriving message with the sender's last message. */
 static succession_t
 succession_of(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
@@ -122,14 +145,13 @@ succession_of(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr
         .sender = sender,
         .receiver = receiver,
         .last = smcr_evidence_last_to(receiver),
-        .is_next = smcr_evidence_is_next(arrival, conn),
-        .is_first = cdc->seq == 1 && receiver->valid_from.qp && sender->announced_at.qp,
+        .is_next = cdc->is_immediate ? cdc->is_next : smcr_evidence_is_next(arrival, conn),
         .is_odd = smcr_conn_side_has_invalid_cursor(sender),
         .has_moved = smcr_conn_side_has_moved(sender),
     };
 
-    message.step =
-        sender->last_cdc_frame ? smcr_conn_side_seq_step(sender, cdc->seq) : message.is_first;
+    message.is_first = is_first_message(&message);
+    message.step = step_of(&message);
     message.gap = gap_of(&message);
     message.is_placed = has_placed_writes(&message);
     bool has_late = message.last->qp == qp && qp->last_late_psn > message.last->psn;
@@ -266,6 +288,7 @@ judge_prod(const succession_t *message)
     const mark_t earlier = {&out->ring, out->announced, out->prod, out->written};
     smcr_evidence_cursor_t prod = judge_cursor(message, &cursors);
 
+    prod.known &= !message->cdc->lacks_prod;
     place_cursor(&prod, &earlier, message->cdc->prod);
     prod.believed &= !prod.over || may_miss_written(message);
     return prod;
@@ -283,6 +306,7 @@ judge_cons(const succession_t *message, bool is_current)
     const mark_t earlier = {&in->ring, in->consumed, in->cons, in->announced};
     smcr_evidence_cursor_t cons = judge_cursor(message, &cursors);
 
+    cons.known &= !message->cdc->lacks_cons;
     place_cursor(&cons, &earlier, message->cdc->cons);
     cons.believed &= !cons.over || !is_current;
     return cons;
@@ -323,7 +347,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .prod = judge_prod(&message),
         .cons = judge_cons(&message, current),
         .seq = expected_seq(&message),
-        .same = smcr_conn_side_has_read_to(sender, cdc->cons),
+        .same = !cdc->lacks_cons && smcr_conn_side_has_read_to(sender, cdc->cons),
         .since = uncertain_since(&message),
         .left = message.has_moved ? sender->moved_frame : 0,
         .current = current,

@@ -105,12 +105,16 @@ may_miss_on_other_links(const smcr_conn_t *conn, int side, const smcr_point_t *l
 }
 
 /* Whether the cursors of CDC messages to `side` say what the sender has written and read: they are
- * possible, no immediate data replace them, and the token names this connection alone. */
+ * possible, no immediate data of unknown meaning replace them, no step of known ones is missing,
+ * and the token names this connection alone. */
 static bool
 has_usable_cursors(const smcr_conn_t *conn, int side)
 {
-    return !smcr_conn_side_has_invalid_cursor(&conn->side[!side]) && !conn->lgr->immediate &&
-           !conn->side[side].token_shared;
+    const smcr_conn_side_t *sender = &conn->side[!side];
+
+    if (smcr_conn_side_has_invalid_cursor(sender) || sender->steps_missing)
+        return false;
+    return !conn->lgr->immediate && !conn->side[side].token_shared;
 }
 
 bool

@@ -519,9 +519,9 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
      * group. */
     streams.out = smcr_write_stream(conn, receiver, cdc->prod.count);
     streams.in = smcr_write_stream(conn, !receiver, cdc->cons.count);
-    if (!smcr_conn_owns_element(conn, receiver))
+    if (!smcr_conn_owns_element(conn, receiver) || cdc->lacks_prod)
         streams.out = NULL;
-    if (!smcr_conn_owns_element(conn, !receiver))
+    if (!smcr_conn_owns_element(conn, !receiver) || cdc->lacks_cons)
         streams.in = NULL;
     return streams;
 }
@@ -661,6 +661,13 @@ take_in_announced(const smcr_arrival_t *arrival, const counted_t *counted)
     begin_view(arrival, counted);
 }
 
+/* Whether it is known what the message announces. `view`: NULL gives false. */
+static bool
+knows_meaning(const smcr_record_cdc_t *view)
+{
+    return view && view->has_announced_bytes && view->has_unread_bytes;
+}
+
 /* Whether only the consumer cursor of the message is new: the message announces no bytes, answers
  * no request, and has the same flags and state as the sender's last message. */
 static bool
@@ -668,8 +675,8 @@ is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, cons
 {
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
-    if (!view || !view->has_announced_bytes || !view->has_unread_bytes)
-        return false; /* it is not known what the message announces */
+    if (cdc->is_step_full || !knows_meaning(view))
+        return false; /* it is not known what the message announces, or that it reports all */
     return view->announced_bytes == 0 && !record->ends_exchange &&
            cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
 }
@@ -691,7 +698,8 @@ static void
 announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
-    if (known->prod.believed && smcr_conn_owns_element(conn, arrival->qp->side))
+    if (known->prod.believed && !cdc->lacks_prod &&
+        smcr_conn_owns_element(conn, arrival->qp->side))
         smcr_write_note_announcement(arrival, conn, cdc->prod);
 }
 
@@ -839,7 +847,7 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     }
     bool after_move = on_left_link && arrival->when.time < sender->moved_time;
     smcr_state_report_check(arrival, conn, cdc);
-    if (arrival->roce)
+    if (arrival->roce && !cdc->is_immediate)
         derive_rmb(arrival, conn, cdc);
     smcr_rules_check_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     if (!after_move)

@@ -161,8 +161,10 @@ take_in_extension(smcr_lgr_t *lgr, const smcr_clc_t *clc)
         return;
     lgr->has_release = true;
     lgr->release = (uint8_t)smcr_wire_bits(accept->os_release, SMCR_MASK_RELEASE);
+    bool agrees = !(~accept->vendor_options[0] & SMCR_CLC_VENDOR_IMMEDIATE);
+    if (agrees || clc->complete)
+        lgr->immediate_agreed = agrees && (lgr->immediate_agreed || !lgr->immediate_known);
     lgr->immediate_known |= clc->complete;
-    lgr->immediate_agreed |= !(~accept->vendor_options[0] & SMCR_CLC_VENDOR_IMMEDIATE);
 }
 
 /* Takes in version and MTU. Both count in the first contact of a link group. In a later contact,

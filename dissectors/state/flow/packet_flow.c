@@ -155,7 +155,8 @@ judge_retransmitted_write(const smcr_arrival_t *arrival)
  *     or: PSN 102, PSN 103 once more       103 was discarded: the retransmitted one counts */
 
 /* The content of a packet. One of three members is set: `llc`, `cdc` or, of a WRITE packet,
- * `place`. The other two are NULL. */
+ * `place`. The other two are NULL. A WRITE packet may also have a message in its immediate data;
+ * `place` is NULL then if the place is not known or there is no data. */
 typedef struct {
     const smcr_llc_t *llc;         /* the LLC message; NULL: none */
     const smcr_cdc_t *cdc;         /* the CDC message; NULL: none */
@@ -163,6 +164,7 @@ typedef struct {
     const smcr_ib_headers_t *roce; /* headers of the WRITE packet; NULL: no WRITE */
     smcr_conn_t *conn;             /* connection of `cdc` or `place`; NULL: not known for sure */
     bool requested;                /* `llc` is a response, and the capture has its request */
+    smcr_state_immediate_t message; /* message in the immediate data of the WRITE packet */
 } content_t;
 
 /* A packet after a PSN gap, kept until its receiver acknowledges or discards it. */
@@ -258,7 +260,7 @@ defer_content(const smcr_arrival_t *arrival, const content_t *content)
     deferred->sent = arrival->first_sent;
     deferred->order = arrival->record->order;
     deferred->discard_proof = arrival->record->discard_proof_frame;
-    deferred->analysis = content->cdc ? defer_analysis(arrival) : NULL;
+    deferred->analysis = content->cdc || content->message.conn ? defer_analysis(arrival) : NULL;
     copy_message(scope, deferred);
     insert_deferred(qp->deferred, deferred);
     if (content->place)
@@ -292,20 +294,30 @@ free_deferred(smcr_state_t *state, deferred_t *deferred)
 
 /* ---- the content of a packet is taken in, or deferred ---- */
 
-/* Changes the state by the content of a packet that its receiver has taken in. */
+/* Changes the state by the data of a WRITE packet whose connection is certain. */
+static void
+take_in_data(const smcr_arrival_t *arrival, const content_t *content)
+{
+    smcr_stream_t *stream =
+        smcr_write_stream(content->conn, arrival->qp->side, content->place->offset);
+
+    if (stream)
+        smcr_write_take_in_packet(arrival, stream, content->place);
+}
+
+/* Changes the state by the content of a packet that its receiver has taken in. If the connection of
+ * a CDC message or of data is not certain, they change nothing. */
 static void
 take_in_content(const smcr_arrival_t *arrival, const content_t *content)
 {
-    smcr_stream_t *stream;
-
-    if (!content->conn && !content->llc) /* the connection of `cdc` or `place` is not certain */
-        return;
-    if (content->cdc)
+    if (content->cdc && content->conn)
         smcr_state_cdc_take_in(arrival, content->conn, content->cdc);
     else if (content->llc)
         smcr_state_llc_take_in(arrival, content->llc, content->requested);
-    else if ((stream = smcr_write_stream(content->conn, arrival->qp->side, content->place->offset)))
-        smcr_write_take_in_packet(arrival, stream, content->place);
+    else if (content->place && content->conn)
+        take_in_data(arrival, content);
+    if (content->message.conn)
+        smcr_state_immediate_take_in(arrival, &content->message, content->place);
 }
 
 /* Takes in the content of the packet now if its receiver does, or keeps it if the packet comes
@@ -361,13 +373,22 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
     return content->conn != NULL;
 }
 
+/* The connection of the CDC message of a deferred packet, or of the immediate data in its place;
+ * NULL: the packet has none, or its connection is not certain. */
+static const smcr_conn_t *
+conn_of_message(const content_t *content)
+{
+    return content->cdc ? content->conn : content->message.conn;
+}
+
 /* Removes from the analysis of a CDC message what depends on messages of its receiver that came
- * after this message: the analysis is made when the message is taken in, which is later. */
+ * after this message: the analysis is made when the message is taken in, which is later. `conn`:
+ * connection of the message; NULL: none. */
 static void
 forget_later_reading(const smcr_arrival_t *then, const smcr_conn_t *conn)
 {
     smcr_record_cdc_t *analysis = then->record->cdc_analysis;
-    bool is_made = analysis && !analysis->is_deferred;
+    bool is_made = conn && analysis && !analysis->is_deferred;
 
     if (!is_made || conn->side[then->qp->side].last_cdc_frame < then->when.frame)
         return;
@@ -399,43 +420,40 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
     if (content->place && !content->conn && !place_deferred_write(&then, content)) {
         content->place = NULL;
-        return;
+        if (!content->message.conn)
+            return;
     }
     content->conn = smcr_conn_merged(content->conn);
+    content->message.conn = smcr_conn_merged(content->message.conn);
     then.roce = NULL; /* headers are not kept (smcr_arrival_t) */
     gone.write_location = NULL;
     gone.conn = NULL;
     gone.cdc_analysis = deferred->analysis;
     take_in_content(&then, content);
-    if (content->cdc && content->conn)
-        forget_later_reading(&then, content->conn);
+    forget_later_reading(&then, conn_of_message(content));
     if (content->place)
         smcr_held_hand_on(now, smcr_place_rare(content->place)->buffered_payload, content->conn,
                           !qp->side);
 }
 
-/* Address of the pointer that gets the acknowledgement of the deferred packet. NULL: nothing needs
- * the acknowledgement. */
-static const smcr_ack_t **
-acked_of(const deferred_t *deferred)
-{
-    if (deferred->content.place)
-        return &deferred->content.place->acked;
-    return deferred->analysis ? &deferred->analysis->acked : NULL;
-}
-
 /* Notes the acknowledgement of a deferred packet of the receiver `qp`, which has taken the packet
- * in. `ack`: an acknowledgement that covers the packet; NULL: there is none so far. */
+ * in, in its place and in the analysis of its message. `ack`: an acknowledgement that covers the
+ * packet; NULL: there is none so far. */
 static void
 note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferred,
          const smcr_ack_t *ack)
 {
-    const smcr_ack_t **acked = acked_of(deferred);
+    const smcr_ack_t **const acked[] = {
+        deferred->content.place ? &deferred->content.place->acked : NULL,
+        deferred->analysis ? &deferred->analysis->acked : NULL,
+    };
 
-    if (acked && ack)
-        *acked = ack;
-    else if (acked)
-        smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked);
+    for (unsigned i = 0; i < G_N_ELEMENTS(acked); i++) {
+        if (acked[i] && ack)
+            *acked[i] = ack;
+        else if (acked[i])
+            smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked[i]);
+    }
 }
 
 /* Whether a frame proves that the receiver has discarded the deferred packet. The content of the
@@ -641,29 +659,72 @@ note_replacement(const smcr_arrival_t *arrival)
         old->replaces ? old->replaces : refused.write_location;
 }
 
-/* Finds the request of a WRITE packet, and its place in the RMB element and in the byte stream.
- * Takes in its bytes, or keeps them if the packet comes after a PSN gap. */
+/* Takes in a WRITE without data, which carries a message in its immediate data. */
 static void
-place_write(const smcr_arrival_t *arrival)
+take_in_bare_message(const smcr_arrival_t *arrival)
+{
+    const content_t content = {.message = smcr_state_immediate_of(arrival, NULL)};
+
+    arrival->record->conn = content.message.conn;
+    if (content.message.conn)
+        take_in_or_defer(arrival, &content);
+}
+
+/* Returns the message in the immediate data of the WRITE packet. It proves to which connection its
+ * request belongs. `write`: the request; NULL: not known. */
+static smcr_state_immediate_t
+find_message(const smcr_arrival_t *arrival, smcr_write_t *write)
+{
+    smcr_state_immediate_t message = smcr_state_immediate_of(arrival, write);
+
+    if (write && message.conn && write->likely_conn == message.conn) {
+        smcr_write_prove_owner(write, message.conn);
+        smcr_orphan_place(arrival, write);
+    }
+    return message;
+}
+
+/* Takes in the bytes of a WRITE packet and its message, which `content` has, or keeps them if the
+ * packet comes after a PSN gap. `placed`: the position of the bytes is known. */
+static void
+take_in_write(const smcr_arrival_t *arrival, content_t *content, bool placed)
 {
     smcr_record_t *record = arrival->record;
 
+    if (placed || record->receiver_action == SMCR_FLOW_RECEIVER_WAITS) {
+        content->place = record->write_location;
+        content->roce = arrival->roce;
+        content->conn = record->conn;
+    }
+    if (!record->conn)
+        record->conn = content->message.conn;
+    if (content->place || content->message.conn)
+        take_in_or_defer(arrival, content);
+}
+
+/* Finds the request of a WRITE packet, and its place in the RMB element and in the byte stream.
+ * Takes in its bytes and its message, or keeps them if the packet comes after a PSN gap. */
+static void
+place_write(const smcr_arrival_t *arrival)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
     begin_place(arrival);
     judge_retransmitted_write(arrival);
+    if (smcr_state_immediate_is_bare(arrival)) {
+        take_in_bare_message(arrival);
+        return;
+    }
     smcr_write_t *write = find_request(arrival);
+    content_t content = {.message = find_message(arrival, write)};
     bool placed = write && smcr_write_place_packet(arrival, write);
-    if (shows_immediate_data(arrival, placed))
-        arrival->qp->link->lgr->immediate = true;
+    if (!lgr->immediate_agreed && shows_immediate_data(arrival, placed))
+        lgr->immediate = true;
     if (placed)
         note_replacement(arrival);
     else
         note_unpositioned(arrival, write);
-    if (placed || record->receiver_action == SMCR_FLOW_RECEIVER_WAITS)
-        take_in_or_defer(arrival, &(content_t){
-                                  .place = record->write_location,
-                                  .roce = arrival->roce,
-                                  .conn = record->conn,
-                              });
+    take_in_write(arrival, &content, placed);
 }
 
 /* Numbers a SEND packet within its message, by the distance of its PSN from the PSN of the first
@@ -1017,6 +1078,29 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
+/* Whether the CDC message comes though the hosts have agreed on immediate data in its place. Its
+ * receiver discards such a message (ANCK's smc_cdc.c, smc_cdc_rx_handler()), so it changes nothing.
+ * ANCK sends no such message but failover validations. If only WRITEs have shown the agreement, the
+ * message refutes it. */
+static bool
+is_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_lgr_t *lgr = qp->link->lgr;
+
+    lgr->has_plain_messages = true;
+    if (!lgr->immediate_agreed || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+        return false;
+    if (!lgr->immediate_known) {
+        lgr->immediate_agreed = false;
+        lgr->immediate = true;
+        return false;
+    }
+    arrival->record->conn = smcr_conn_find(arrival->state, lgr, qp->side, cdc->token);
+    smcr_event_add(arrival, SMCR_EVENT_cdc_beside_immediate, NULL);
+    return true;
+}
+
 void
 smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -1027,6 +1111,8 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         return;
     }
     smcr_rules_check_link_use(arrival);
+    if (is_beside_immediate(arrival, cdc))
+        return;
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
     take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }

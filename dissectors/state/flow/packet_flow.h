@@ -9,6 +9,7 @@
 
 #include "clc_flow.h"
 #include "cost.h"
+#include "immediate_flow.h"
 #include "orphan.h"
 #include "outcome.h"
 #include "told_flow.h"

@@ -663,6 +663,13 @@ smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smc
 {
     if (!write->likely_conn || !has_sent_request(arrival, write, conn, prod))
         return false;
+    smcr_write_prove_owner(write, conn);
+    return true;
+}
+
+void
+smcr_write_prove_owner(smcr_write_t *write, smcr_conn_t *conn)
+{
     write->likely_conn = NULL;
     write->rmb = write->likely_rmb;
     write->conn = conn;
@@ -671,7 +678,6 @@ smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smc
         write->deferred_place->has_position = true;
         write->deferred_place->position = write->position;
     }
-    return true;
 }
 
 /* Whether the address of the request fits a request that ends at position `end` of the stream. */

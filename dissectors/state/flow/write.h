@@ -78,6 +78,9 @@ void smcr_write_hand_on_payload(const smcr_arrival_t *arrival, smcr_write_t *wri
 bool smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
                               smcr_cursor_t prod);
 
+/* Takes in that the request, which was likely to be of `conn`, certainly belongs to `conn`. */
+void smcr_write_prove_owner(smcr_write_t *write, smcr_conn_t *conn);
+
 /* Takes in a CDC message with the producer cursor `prod`, on a connection whose positions are not
  * known since the capture starts mid-connection. The message announces the requests of the
  * connection that have come since its last announcement: the last one ends at `prod`, the one

@@ -429,6 +429,8 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     if (lgr->knows_token_difference)
         smcr_lgr_note_token_difference(now, -lgr->token_difference);
     now->immediate |= lgr->immediate;
+    now->immediate_agreed |= lgr->immediate_agreed;
+    now->has_plain_messages |= lgr->has_plain_messages;
     move_sides(lgr, now);
     lgr->newest_link = NULL;
 }

@@ -92,6 +92,12 @@ typedef struct {
                                conditions hold: 1. earlier messages of this side may be missing; 2.
                                CLC has not announced this side's element, or the message is the
                                first captured one */
+    bool steps_missing;     /* immediate data of this side are missing, or their steps were not
+                               known: `cons` is a lower bound for good */
+    bool writes_missing;    /* WRITEs of this side with immediate data are missing since the last
+                               one whose place was known: `prod` is a lower bound */
+    bool is_step_full;      /* the step in the last immediate data of this side was the highest one,
+                               so the next step may be only the rest */
     bool last_cdc_missing;  /* CDC messages that this side sent after its last captured CDC message
                                are missing: at the end of the connection, or on the link from which
                                this side has moved */

@@ -293,9 +293,13 @@ struct smcr_lgr {
                                   `knows_token_difference` */
 
     /* ---- what both sides have agreed on ---- */
-    bool immediate;       /* the peers use WRITEs with immediate data instead of CDC messages */
+    bool immediate;       /* WRITEs have immediate data whose meaning is not known, maybe instead of
+                             CDC messages */
     bool immediate_known; /* a First Contact Extension of version 2 is captured as a whole */
-    bool immediate_agreed; /* a First Contact Extension agrees on immediate data */
+    bool immediate_agreed; /* the peers send immediate data of ANCK instead of CDC messages: each
+                              captured First Contact Extension agrees on it, or WRITEs show it */
+    bool has_plain_messages; /* a WRITE without immediate data, or a CDC message, has been taken
+                                in */
     bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK or from the first data
                              to the side */
     uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,

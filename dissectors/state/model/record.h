@@ -98,6 +98,8 @@ typedef struct {
     bool is_arrival_ordered; /* `arrival_position` is known */
     bool fills_gap;        /* the packet fills a gap: the sender may have sent the packet before the
                               packets after the gap */
+    bool names_conn;       /* the immediate data of the packet name its connection: they are a
+                              message in place of a CDC message, or have an unknown opcode */
     bool gap_is_captured;  /* some bytes of `gap` are not missing: captured packets have these
                               bytes, but the position of these packets was not known when they
                               came */

@@ -17,6 +17,8 @@ SMCR_RULES_CDC(check_first_number)
 {
     smcr_lgr_t *lgr = conn->lgr;
 
+    if (message->cdc->is_immediate) /* it has no number */
+        return;
     if (message->cdc->seq == 1 || message->sender->announced_at.qp != arrival->qp ||
         !message->receiver->announced_at.qp)
         return;
@@ -66,6 +68,8 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
  * - The previous message is not verified (`unverified`), so its number is not believed. */
 SMCR_RULES_CDC(check_step)
 {
+    if (message->cdc->is_immediate) /* it has no number */
+        return;
     if (message->seq_step <= 0)
         check_number_back(arrival, message);
     else if (message->seq_step > 1)
@@ -464,7 +468,7 @@ SMCR_RULES_CDC(check_token)
 {
     unsigned found = 0;
 
-    if (message->cdc->seq == 1 || !is_first_sign(arrival, conn))
+    if (message->cdc->seq == 1 || message->cdc->is_immediate || !is_first_sign(arrival, conn))
         return;
     SMCR_LIST_EACH(const smcr_lgr_t *, lgr, arrival->state->lgrs)
         found += continues_in(arrival, lgr, message->cdc);

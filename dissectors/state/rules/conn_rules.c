@@ -113,7 +113,8 @@ SMCR_RULES_CDC(check_close)
             check_abort_answered(arrival, conn);
         return;
     }
-    if (closes && message->cursors->cons.believed)
+    /* ANCK reports no step in the message that closes, nor after "sending done" (smc_tx.c) */
+    if (closes && message->cursors->cons.believed && !cdc->is_immediate)
         check_closed_unread(arrival, conn);
     if (!smcr_conn_side_has_ended(sender))
         check_all_announced(arrival, conn);
@@ -359,6 +360,8 @@ SMCR_RULES_CDC(check_move)
     bool goes_on = !(cdc->state & ENDS) && !smcr_conn_side_has_ended(sender);
     bool on_old_link = goes_on && move && move->old_link == link;
 
+    if (conn->lgr->immediate_agreed) /* ANCK defines no validation with immediate data */
+        return;
     if (cdc->flags & SMCR_CDC_FLAG_FAILOVER)
         note_validation(arrival, conn, cdc->seq);
     else if (on_old_link)
@@ -401,7 +404,7 @@ SMCR_RULES_WRITE(check_link)
 {
     smcr_conn_t *conn = write->conn;
 
-    if (!conn || write->is_certain_owner ||
+    if (!conn || write->is_certain_owner || conn->lgr->immediate_agreed ||
         smcr_conn_side_has_ended(&conn->side[!arrival->qp->side]))
         return;
     check_link_of_writer(arrival, conn);

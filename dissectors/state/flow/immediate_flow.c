@@ -1,0 +1,381 @@
+/* Takes in the immediate data of RDMA WRITEs of ANCK, the kernel of Alibaba. If both hosts have
+ * agreed, they send no CDC messages. Each WRITE has immediate data in its last packet, and the
+ * receiver changes its state by them (ANCK's smc_cdc.c, smc_cdc_rx_handler_rwwi()):
+ *
+ * - The producer cursor advances by the bytes of the WRITE. So no WRITE goes over the end of the
+ *   RMB element (smc_tx.c, smcr_tx_rdma_writes_rwwi()).
+ * - The consumer cursor advances by the step. A step has few bits: the sender reports what is left
+ *   with its next message.
+ * - Flags count until the sender's next message, which brings its own or clears them.
+ * - A WRITE without data, to the begin of the element, carries a message only.
+ *
+ * A message has no sequence number, and its cursors are relative to those of the message before.
+ * So a missing message makes the consumer cursor unknown for good. The producer cursor becomes
+ * known again with the next data, whose address gives their place.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "immediate_flow.h"
+
+#include "cdc_flow.h"
+#include "write.h"
+#include "state/evidence/evidence.h"
+#include "state/model/store.h"
+
+/* ---- which hosts send immediate data in place of CDC ---- */
+
+/* Whether the packet ends a WRITE. */
+static bool
+ends_write(uint8_t opcode)
+{
+    switch (opcode) {
+    case SMCR_RC_WRITE_LAST:
+    case SMCR_RC_WRITE_ONLY:
+    case SMCR_RC_WRITE_LAST_IMMEDIATE:
+    case SMCR_RC_WRITE_ONLY_IMMEDIATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The connection that the RKey and the address of the WRITE name, certainly or likely; NULL: none
+ * is known. */
+static smcr_conn_t *
+user_of(const smcr_write_t *write)
+{
+    if (!write)
+        return NULL;
+    return write->conn ? write->conn : write->likely_conn;
+}
+
+/* Whether the token of the immediate data is that of the connection's receiver. */
+static bool
+names(const smcr_conn_t *conn, int receiver, const smcr_cdc_immediate_t *read)
+{
+    const smcr_conn_side_t *side = &conn->side[receiver];
+
+    return side->has_token && (uint8_t)side->token == read->token;
+}
+
+/* Whether the immediate data have the form of ANCK's, and a token as ANCK gives it. */
+static bool
+has_form(const smcr_cdc_immediate_t *read)
+{
+    return read->parts->is_known && !read->has_reserved && read->token != 0;
+}
+
+/* Whether a WRITE shows that the hosts send immediate data in place of CDC, though the first
+ * contact of their group, in which they agree on it, is not captured. Three conditions:
+ *
+ * - The immediate data have the form of ANCK's, with a known opcode and no reserved bit.
+ * - Their highest byte is the alert token of the connection to which the WRITE goes. ANCK's tokens
+ *   are 1 to 255. By RFC 7609, A.2.3, the token would be in the lowest byte.
+ * - Each WRITE of the group so far has had immediate data, and there was no CDC message. */
+static bool
+shows_agreement(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
+                const smcr_cdc_immediate_t *read)
+{
+    bool is_open = !lgr->first_contact_captured && !lgr->immediate_known;
+
+    if (!is_open || lgr->has_plain_messages || !has_form(read))
+        return false;
+    return conn && names(conn, receiver, read) &&
+           conn->side[receiver].token <= SMCR_CDC_IMMEDIATE_TOKEN_MAX;
+}
+
+/* Learns from the WRITE packet whether the hosts have agreed on immediate data. Returns whether
+ * they have. */
+static bool
+learn_agreement(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
+                const smcr_cdc_immediate_t *read)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+
+    if (!lgr->immediate_agreed && arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
+        lgr->immediate_agreed = shows_agreement(lgr, conn, arrival->qp->side, read);
+    return lgr->immediate_agreed;
+}
+
+bool
+smcr_state_immediate_is_bare(const smcr_arrival_t *arrival)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+
+    return arrival->qp->link->lgr->immediate_agreed && roce->payload_length == 0 &&
+           roce->opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
+}
+
+/* ---- which connection ---- */
+
+/* Whether the packet comes now: its content was not taken in before. */
+static bool
+comes_now(const smcr_arrival_t *arrival)
+{
+    return arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES ||
+           arrival->record->receiver_action == SMCR_FLOW_RECEIVER_WAITS;
+}
+
+/* Whether the connection had begun when the packet was sent. */
+static bool
+had_begun(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    const smcr_qp_t *qp = arrival->qp;
+
+    return comes_now(arrival) ||
+           smcr_point_is_before(&conn->side[qp->side].valid_from, qp, arrival->psn);
+}
+
+/* The connection that the token names: `user`, or the connection of the group whose whole token is
+ * so low. NULL: none, or two open connections have the token. */
+static smcr_conn_t *
+find_named(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_immediate_t *read)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_conn_t *conn =
+        user && names(user, qp->side, read)
+            ? user : smcr_conn_find(arrival->state, qp->link->lgr, qp->side, read->token);
+
+    return conn && !conn->side[qp->side].token_shared && had_begun(arrival, conn) ? conn : NULL;
+}
+
+/* Whether the WRITE may go to the element of `named`. `user`: the connection that the RKey and the
+ * address name; NULL: not known. */
+static bool
+is_user(const smcr_conn_t *user, const smcr_conn_t *named)
+{
+    return !user || named == user;
+}
+
+/* Reports immediate data that are no message of a known connection. The data of the WRITE keep
+ * their connection `user`, but a message of it is missing. `user`: NULL: not known. If its token is
+ * not known, CLC is missing, and an unknown token is nobody's fault. */
+static void
+report_useless(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_conn_t *named,
+               const smcr_cdc_immediate_t *read)
+{
+    if (user)
+        user->side[!arrival->qp->side].steps_missing = true;
+    if (named && is_user(user, named))
+        smcr_event_add(arrival, SMCR_EVENT_immediate_opcode,
+                       "The opcode %u of the immediate data is not defined", read->opcode);
+    else if (named)
+        smcr_event_add(arrival, SMCR_EVENT_immediate_token,
+                       "The immediate data name connection %u, but the RKey and the address name "
+                       "connection %u", named->index, user->index);
+    else if (user && user->side[arrival->qp->side].has_token)
+        smcr_event_add(arrival, SMCR_EVENT_immediate_token, NULL);
+}
+
+/* The connection whose message the immediate data are; NULL: none. Marks a packet whose immediate
+ * data name its connection, so that they are shown. */
+static smcr_conn_t *
+find_conn(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_immediate_t *read)
+{
+    smcr_conn_t *named = find_named(arrival, user, read);
+    bool is_own = named && is_user(user, named);
+
+    if (is_own)
+        smcr_place_make_rare(arrival->state, arrival->record->write_location)->names_conn = true;
+    if (is_own && read->parts->is_known)
+        return named;
+    if (comes_now(arrival))
+        report_useless(arrival, is_own ? named : user, named, read);
+    return NULL;
+}
+
+/* The message of the packet, before its connection is known. */
+static smcr_state_immediate_t
+begin_message(const smcr_arrival_t *arrival, const smcr_write_t *write)
+{
+    smcr_state_immediate_t message = {
+        .data = arrival->roce->immediate,
+        .first_psn = write ? write->first_psn : arrival->psn,
+        .written = write ? write->length : SMCR_RECORD_NOT_KNOWN,
+    };
+
+    if (smcr_state_immediate_is_bare(arrival))
+        message.written = 0;
+    return message;
+}
+
+smcr_state_immediate_t
+smcr_state_immediate_of(const smcr_arrival_t *arrival, const smcr_write_t *write)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    smcr_state_immediate_t message = begin_message(arrival, write);
+
+    if (!ends_write(roce->opcode))
+        return message;
+    lgr->has_plain_messages |= !smcr_ib_has_immediate(roce->opcode);
+    if (!smcr_ib_has_immediate(roce->opcode))
+        return message;
+    if (!roce->has_immediate) { /* truncated by snaplen */
+        if (lgr->immediate_agreed)
+            smcr_evidence_pass_over(arrival);
+        return message;
+    }
+    const smcr_cdc_immediate_t read = smcr_wire_immediate_read(roce->immediate);
+    smcr_conn_t *user = user_of(write);
+    if (!learn_agreement(arrival, user, &read))
+        return message;
+    message.conn = find_conn(arrival, user, &read);
+    return message;
+}
+
+/* ---- cursors ---- */
+
+/* The cursor at this position of the stream. */
+static smcr_cursor_t
+cursor_at(const smcr_ring_t *ring, uint64_t position)
+{
+    uint32_t room = smcr_ring_room(ring);
+
+    return (smcr_cursor_t){(uint16_t)(position / room), ring->base + (uint32_t)(position % room)};
+}
+
+/* The cursor that is `bytes` bytes after `from`. */
+static smcr_cursor_t
+advance(const smcr_ring_t *ring, smcr_cursor_t from, uint32_t bytes)
+{
+    uint32_t room = smcr_ring_room(ring);
+    uint64_t offset = (uint64_t)MAX(from.count, ring->base) - ring->base + bytes;
+    smcr_cursor_t cursor = cursor_at(ring, offset);
+
+    cursor.wrap = (uint16_t)(from.wrap + offset / room);
+    return cursor;
+}
+
+/* The ring of the element in which `side` receives. Its room is 0 if the size is not known. */
+static smcr_ring_t
+ring_of(const smcr_conn_t *conn, int side)
+{
+    const smcr_conn_side_t *reader = &conn->side[side];
+
+    if (reader->in.positions_known)
+        return reader->in.ring;
+    return (smcr_ring_t){reader->size, conn->lgr->base[side]};
+}
+
+/* Whether no packet of the flow is missing between the sender's last message and the WRITE. Packets
+ * of the WRITE itself carry no other message. */
+static bool
+is_next(const smcr_arrival_t *arrival, const smcr_state_immediate_t *message)
+{
+    smcr_arrival_t begin = *arrival;
+
+    begin.psn = message->first_psn;
+    return smcr_evidence_is_next(&begin, message->conn);
+}
+
+/* Whether the place of the packet's data is known. */
+static bool
+brings_placed_data(const smcr_place_t *place)
+{
+    return place && place->length && place->has_position;
+}
+
+/* Whether the step from the sender's last producer cursor is known: the bytes of the WRITE. */
+static bool
+knows_step(const smcr_conn_side_t *sender, const smcr_state_immediate_t *message)
+{
+    return !sender->writes_missing && message->written != SMCR_RECORD_NOT_KNOWN;
+}
+
+/* Sets the producer cursor: the end of the WRITE. The place of its data gives it. If the place is
+ * not known, the last cursor and the length of the WRITE give it, if no WRITE is missing since a
+ * place was known. */
+static void
+set_producer(smcr_cdc_t *cdc, const smcr_state_immediate_t *message, int receiver,
+             const smcr_place_t *place)
+{
+    const smcr_ring_t ring = ring_of(message->conn, receiver);
+    smcr_conn_side_t *sender = &message->conn->side[!receiver];
+    bool has_place = brings_placed_data(place);
+    bool has_step = cdc->is_next && knows_step(sender, message);
+
+    cdc->prod = sender->prod;
+    cdc->lacks_prod = !smcr_ring_room(&ring) || !(has_place || has_step);
+    sender->writes_missing = cdc->lacks_prod;
+    if (cdc->lacks_prod)
+        return;
+    cdc->prod = has_place ? cursor_at(&ring, place->position + place->length)
+                          : advance(&ring, cdc->prod, message->written);
+}
+
+/* Sets the consumer cursor: the step after the last one. */
+static void
+set_consumer(smcr_cdc_t *cdc, smcr_conn_side_t *sender, const smcr_ring_t *ring, uint32_t step)
+{
+    sender->steps_missing |= !cdc->is_next || !smcr_ring_room(ring);
+    cdc->lacks_cons = sender->steps_missing;
+    cdc->cons = cdc->lacks_cons ? sender->cons : advance(ring, sender->cons, step);
+}
+
+void
+smcr_state_immediate_take_in(const smcr_arrival_t *arrival, const smcr_state_immediate_t *message,
+                             const smcr_place_t *place)
+{
+    const smcr_cdc_immediate_t read = smcr_wire_immediate_read(message->data);
+    smcr_conn_t *conn = message->conn;
+    int receiver = arrival->qp->side;
+    smcr_conn_side_t *sender = &conn->side[!receiver];
+    const smcr_ring_t own = ring_of(conn, !receiver);
+    smcr_cdc_t cdc = {
+        .length = SMCR_LLC_LENGTH,
+        .seq = (uint16_t)(sender->cdc_seq_expected + 1),
+        .token = conn->side[receiver].token,
+        .flags = read.flags & (uint8_t)~SMCR_CDC_FLAG_FAILOVER, /* ANCK never sends it so */
+        .state = read.state,
+        .complete = true,
+        .is_immediate = true,
+        .is_next = is_next(arrival, message),
+        .is_step_full = read.is_step_full || sender->is_step_full,
+    };
+
+    set_producer(&cdc, message, receiver, place);
+    set_consumer(&cdc, sender, &own, read.step);
+    smcr_state_cdc_take_in(arrival, conn, &cdc);
+    sender->is_step_full = read.is_step_full;
+    sender->steps_missing |= smcr_conn_side_has_invalid_cursor(sender);
+}
+
+/* ---- every pass ---- */
+
+/* Whether the record is of a WRITE packet whose immediate data name its connection. */
+static bool
+names_own_conn(const smcr_record_t *record)
+{
+    const smcr_place_t *place = record->write_location;
+    const smcr_place_rare_t *rare = place ? smcr_place_rare(place) : NULL;
+
+    return rare && rare->names_conn && record->conn && record->sender >= 0;
+}
+
+bool
+smcr_state_immediate_cdc(const smcr_record_t *record, const smcr_ib_headers_t *roce,
+                         smcr_cdc_t *cdc)
+{
+    if (!names_own_conn(record))
+        return false;
+    const smcr_cdc_immediate_t read = smcr_wire_immediate_read(roce->immediate);
+    if (!read.parts->is_known)
+        return false;
+    const smcr_conn_side_t *sides = record->conn->side;
+    const smcr_record_cdc_t *view = record->cdc_analysis;
+    *cdc = (smcr_cdc_t){
+        .length = SMCR_LLC_LENGTH,
+        .seq = sides[record->sender].announced_at.qp != NULL,
+        .token = sides[!record->sender].token,
+        .flags = read.flags,
+        .state = read.state,
+        .complete = true,
+        .is_immediate = true,
+        .lacks_prod = !view || !view->has_announced,
+    };
+    if (!cdc->lacks_prod) /* the position tells the cursors of a stream apart, as the cursor does */
+        cdc->prod = (smcr_cursor_t){(uint16_t)(view->announced >> 32), (uint32_t)view->announced};
+    return true;
+}

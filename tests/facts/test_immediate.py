@@ -1,0 +1,230 @@
+"""
+Immediate data of ANCK's RDMA WRITEs bring what CDC brings: cursors, flags, windows, waits and ends
+are those of an own reader of the bytes, and the data are dissected and followed as with CDC.
+"""
+
+import itertools
+import random
+
+import anck
+import immediate_reader
+from follow import follow, raw
+from report_runs import ONE, TWO, differences, parse, print_json
+
+FIELDS = (
+    "frame.number",
+    "smcr.immediate",
+    "smcr.immediate.step",
+    "smcr.credits",
+    "smcr.cdc.announced",
+    "smcr.cdc.consumed",
+    "smcr.window.offered",
+    "smcr.window.unread",
+)
+READ = ("opcode", "step", "credits", "announced", "consumed", "offered", "unread")
+FLAGS = {
+    "smcr.cdc.writer_blocked": ("flags", 0x80),
+    "smcr.cdc.urgent_pending": ("flags", 0x40),
+    "smcr.cdc.urgent_present": ("flags", 0x20),
+    "smcr.cdc.update_requested": ("flags", 0x10),
+    "smcr.cdc.sending_done": ("state", 0x80),
+    "smcr.cdc.closed": ("state", 0x40),
+    "smcr.cdc.abort": ("state", 0x20),
+}
+ITEMS = "_ws.expert.message"
+HEALTHY = {"opcodes", "caps", "wraps", "late", "two", "after_end"}
+
+
+def shown(tshark, path, two_pass):
+    """{frame: {what the reader calls it: value}}; values that are not shown are not in it."""
+    rows = tshark.fields(path, *FIELDS, *FLAGS, where="smcr.immediate", two_pass=two_pass)
+    found = {}
+    for row in rows:
+        values = dict(zip(FIELDS + tuple(FLAGS), row))
+        found[int(values["frame.number"][0])] = {
+            **{
+                name: int(values[field][0])
+                for field, name in zip(FIELDS[1:], READ)
+                if values[field]
+            },
+            **{field: values[field] in (["1"], ["True"]) for field in FLAGS},
+        }
+    return found
+
+
+def expected(message):
+    """What is shown of a message that the reader has found."""
+    values = {name: message[name] for name in READ}
+    if message["opcode"] == anck.CTRL:
+        del values["step"]
+    if message["opcode"] not in (anck.DATA_CR, anck.FLAGS_CR):
+        del values["credits"]
+    return {**values, **{field: bool(message[of] & bit) for field, (of, bit) in FLAGS.items()}}
+
+
+def test_messages_are_those_of_the_bytes(tshark):
+    """Opcode, step, credits and flags, both cursors and both windows; in one pass and in two."""
+    for name, scene in anck.SCENES.items():
+        path = anck.store(tshark.bed.scratch, name, scene)
+        reader = immediate_reader.Reader(path)
+        assert len(reader.messages) > 5, name
+        for two_pass in (False, True):
+            found = shown(tshark, path, two_pass)
+            wrong = {
+                frame: (found.get(frame), expected(message))
+                for frame, message in reader.messages.items()
+                if found.get(frame) != expected(message)
+            }
+            if name == "late":  # the client may have heard of the server before the capture
+                first = min(reader.messages)
+                shows, is_true = wrong.pop(first, ({}, {}))
+                assert shows.items() <= is_true.items()
+            assert not wrong and found.keys() == reader.messages.keys(), (name, two_pass, wrong)
+
+
+def test_data_and_reports(tshark):
+    """Follow has the bytes that were written, HTTP is dissected, the report divides the time and
+    knows the end, healthy captures have no finding, and one pass says the same as two."""
+    for name, scene in anck.SCENES.items():
+        path = anck.store(tshark.bed.scratch, name, scene)
+        reader = immediate_reader.Reader(path)
+        reports = [parse(print_json(tshark, path, run)) for run in (ONE, TWO)]
+        different = differences(*reports, lambda member: member.endswith("capture.passes"))
+        assert not list(different), (name, list(different)[:5])
+        written = sorted(each for each in reader.data.values() if each)
+        followed = []
+        for number, conn in enumerate(reports[1]["connections"]):
+            pieces = raw(follow(tshark, path, number, two_pass=True))
+            sides = [b"".join(data for way, data in pieces if way == each) for each in (0, 1)]
+            followed += [each for each in sides if each]
+            assert conn["close"] == ("abort" if name == "aborts" else "normal"), (name, conn)
+            assert conn["client_to_server"]["time"] and conn["server_to_client"]["time"], name
+            for way, data in zip(("client_to_server", "server_to_client"), sides):
+                assert conn[way]["bytes"] == len(data), (name, way)
+        assert sorted(followed) == written, name
+        findings = [
+            each for each in reports[1]["findings"] if each["severity"] in ("error", "warn")
+        ]
+        if name == "opcodes":  # the client read nothing for 0.7 s, as the scene says
+            assert {each["kind"] for each in findings} <= {"slow_reader", "buffer_full"}, findings
+        elif name in HEALTHY:
+            assert not findings, (name, findings)
+    path = anck.store(tshark.bed.scratch, "two", anck.two)
+    assert len(tshark.frames(path, "http.response", two_pass=True)) == 11
+
+
+def test_every_bit_pattern(tshark):
+    """Each opcode, with the token of the connection, of another one, of none; with reserved and
+    random bits: what is not defined gets an item, and no byte of the stream is lost."""
+    chosen = random.Random(76)
+    tokens = [anck.TOKENS["server"], 0x31, 0x77]
+    words = [
+        token << 24 | opcode << 21 | low
+        for token, opcode in itertools.product(tokens, range(8))
+        for low in (0, 0x1FFFFF, 1 << chosen.randrange(21), chosen.randrange(1 << 21))
+    ]
+    chosen.shuffle(words)
+    words.sort(key=lambda word: word >> 21 == tokens[0] << 3 | anck.CTRL)  # they end it
+
+    def scene(capture):
+        one = anck.Anck(capture).first_contact()
+        one.next(40001, tokens={"client": 0x30, "server": 0x31})
+        for number, word in enumerate(words):
+            frames[one.request("client", b"%06d" % number, word)] = word
+
+    frames = {}
+    path = anck.store(tshark.bed.scratch, "patterns", scene)
+    rows = tshark.fields(
+        path, "frame.number", "smcr.immediate", ITEMS, where="smcr.write", two_pass=True
+    )
+    unknown = tshark.frames(path, "smcr.immediate.token_unknown", two_pass=True)
+    undefined = tshark.frames(path, "smcr.immediate.opcode_unknown", two_pass=True)
+    for number, opcode, items in rows:
+        message = immediate_reader.Message(frames[int(number[0])])
+        own = message.token == anck.TOKENS["server"]
+        assert opcode == ([str(message.opcode)] if own else []), (
+            number,
+            hex(frames[int(number[0])]),
+        )
+        odd = [each for each in items if "immediate data" in each]
+        assert bool(odd) == (not own or not message.defined), (number, items)
+        assert int(number[0]) in (unknown if not own else undefined) or not odd
+    assert len(rows) == len(words)
+    pieces = raw(follow(tshark, path, 0, two_pass=True))
+    assert b"".join(data for way, data in pieces if way == 0) == b"".join(
+        b"%06d" % number for number in range(len(words))
+    )
+
+
+def test_what_is_missing_is_not_guessed(tshark):
+    """Where the capture lacks frames, what is shown is true all the same, and nobody is blamed."""
+    for name in ("opcodes", "wraps", "two"):
+        scene = anck.SCENES[name]
+        whole = anck.store(tshark.bed.scratch, name, scene)
+        reader = immediate_reader.Reader(whole)
+        numbers = sorted(reader.messages)
+        for gone in (numbers[1], numbers[len(numbers) // 2], numbers[3] - 1):
+            path = anck.store(
+                tshark.bed.scratch,
+                f"{name}-without",
+                scene,
+                lambda all_: [each for number, each in enumerate(all_, 1) if number != gone],
+            )
+            for frame, found in shown(tshark, path, True).items():
+                truth = expected(reader.messages[frame + (frame >= gone)])
+                assert found.items() <= truth.items(), (name, gone, frame, found, truth)
+            blamed = tshark.frames(path, "smcr.breach", two_pass=True)
+            assert blamed == tshark.frames(whole, "smcr.breach", two_pass=True) == [], (name, gone)
+
+
+def test_agreement(tshark):
+    """CDC beside immediate data gets an item and changes nothing. Hosts that have not agreed, and
+    hosts of a late capture with CDC or another form, get no messages of immediate data."""
+
+    def beside(capture):
+        one = anck.Anck(capture).first_contact()
+        anck.talk(one)
+        cdc = one.connection
+        frames.append(cdc.cdc("client", prod=(3, 7), cons=(0, 1)))
+        anck.talk(one)
+        one.close()
+
+    def late_plain(capture):
+        one = anck.Anck(capture).first_contact()
+        capture.frames.clear()
+        later = one.next(40001, tokens={"client": 0x21, "server": 0x22})
+        later.connection.send("client", b"plain")
+        anck.talk(later)
+
+    def not_agreed(capture):
+        one = anck.Anck(capture, options=anck.VALID | anck.CREDITS).first_contact()
+        anck.talk(one)
+
+    frames = []
+    path = anck.store(tshark.bed.scratch, "beside", beside)
+    assert tshark.frames(path, "smcr.cdc.beside_immediate", two_pass=True) == frames
+    found = shown(tshark, path, True)
+    reader = immediate_reader.Reader(path)
+    assert found == {frame: expected(each) for frame, each in reader.messages.items()}
+    for name, scene in (("plain", late_plain), ("not-agreed", not_agreed)):
+        path = anck.store(tshark.bed.scratch, name, scene)
+        assert tshark.frames(path, "smcr.write", two_pass=True)
+        assert shown(tshark, path, True) == {}, name
+    options = tshark.show(path, "-V", "-2", "-Y", "smcr.clc.vendor_options")
+    assert options.count("(ANCK: credits)") == 3
+
+
+def test_info(tshark):
+    """The packet list has opcode, step, credits and flags."""
+    path = anck.store(tshark.bed.scratch, "info", anck.opcodes)
+    lines = [row[0][0] for row in tshark.fields(path, "_ws.col.Info", where="smcr.immediate")]
+    for wanted in (
+        "RDMA WRITE Len=0 DATA Step=3041 Win=16384",
+        "RDMA WRITE Len=12 Offset=50 DATA_CR Step=0 Credits=5 Win=16384",
+        "DATA_WITH_FLAGS Step=12 [urgent data pending, urgent data present]",
+        "Credits=255 [urgent data pending, urgent data present]",
+        "CTRL [cursor update requested] Win=16377",
+        "CTRL [closed]",
+    ):
+        assert any(wanted in line for line in lines), (wanted, lines)
+    assert any(line.startswith("[Window full] [Writer blocked] ") for line in lines), lines
