@@ -88,7 +88,8 @@ const value_string smcr_values_netlink_commands[] = {
     {5, "GET_DEV_SMCD"}, {6, "GET_DEV_SMCR"}, {7, "GET_STATS"}, {8, "GET_FBACK_STATS"},
     {9, "DUMP_UEID"}, {10, "ADD_UEID"}, {11, "REMOVE_UEID"}, {12, "FLUSH_UEID"},
     {13, "DUMP_SEID"}, {14, "ENABLE_SEID"}, {15, "DISABLE_SEID"}, {16, "DUMP_HS_LIMITATION"},
-    {17, "ENABLE_HS_LIMITATION"}, {18, "DISABLE_HS_LIMITATION"}, {0, NULL}};
+    {17, "ENABLE_HS_LIMITATION"}, {18, "DISABLE_HS_LIMITATION"}, {251, "GET_DUMP_DEV"},
+    {252, "SET_DUMP_DEV"}, {253, "RESET_DUMP_DEV"}, {0, NULL}}; /* the last three are of ANCK */
 const value_string smcr_values_told_states[] = {
     {1, "ACTIVE"}, {2, "INIT"}, {7, "CLOSED"}, {10, "LISTEN"}, {20, "PEERCLOSEWAIT1"},
     {21, "PEERCLOSEWAIT2"}, {22, "APPCLOSEWAIT1"}, {23, "APPCLOSEWAIT2"}, {24, "APPFINCLOSEWAIT"},

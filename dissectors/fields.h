@@ -32,6 +32,8 @@ void smcr_fields_register(void);
     V(clc_steps, SMCR_CLC_STEPS) \
     V(buffer_sizes, SMCR_BSIZES) \
     V(mtus, SMCR_MTUS) \
+    V(anck_modes, SMCR_WIRE_ANCK_MODES) \
+    V(anck_kinds, SMCR_WIRE_ANCK_KINDS) \
     V(os_types, SMCR_CLC_OS_TYPES) \
     V(releases, SMCR_CLC_RELEASES) \
     V(immediates, SMCR_CDC_IMMEDIATES) \

@@ -8,6 +8,7 @@
 
 #include "compat.h"
 
+#include "anck/anck.h"
 #include "host/host.h"
 #include "payload/payload.h"
 #include "fields.h"
@@ -37,6 +38,7 @@ register_parts(void)
     smcr_dissector_roce_register();
     smcr_dissector_tcpopt_register();
     smcr_netlink_register();
+    smcr_anck_register();
     smcr_tap_add(register_tap(SMCR_TAP), NULL);
     smcr_packet_parts_register();
     smcr_decode_as_register(proto_smcr);
@@ -55,6 +57,7 @@ register_handoffs(void)
     smcr_dissector_clc_handoff();
     smcr_dissector_roce_handoff();
     smcr_netlink_handoff();
+    smcr_anck_handoff();
     smcr_handshake_handoff(); /* behind CLC's */
     smcr_policy_handoff();
     smcr_follow_handoff();

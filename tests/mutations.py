@@ -30,6 +30,7 @@ LACKING = "Nobody is blamed for what a capture lacks"
 TRUTHS = "What is said of a part of a capture is true of all of it"
 OTHERS = "RoCE that is not analysed is counted as the bytes have it"
 POINTS = "What happened between capture points is what was done to the packets there"
+ANCK = "What the tap of ANCK copies is shown, followed and reported as its bytes say"
 PAUSES = "Pauses of Ethernet and the flows that stand still are those of the bytes"
 RECOVERY = "Flows recover from loss and disorder as a reader of the bytes says"
 CLASSES = "VLANs and tunnels keep RDMA flows apart; classes and ports are those of the bytes"
@@ -1424,6 +1425,23 @@ EVERY = [
             ),
             " || smcr.llc.delete_reason == 0x00010000",
             "",
+        ),
+        # ---- what a tap copies ----
+        (
+            ANCK,
+            "headers-of-16-bytes",
+            "dissectors/anck/anck.c",
+            "facts/test_anck_tap.py::test_tap_is_shown_followed_and_reported[long header]",
+            "    return are_zero(tvb, RESERVED_AT, total - message) ? total - message : 0;",
+            "    return are_zero(tvb, RESERVED_AT, total - message) ? HEADER_USUAL : 0;",
+        ),
+        (
+            ANCK,
+            "duplicates-count",
+            "dissectors/state/flow/tapped_flow.c",
+            "facts/test_anck_tap.py::test_tap_is_shown_followed_and_reported[one host]",
+            "    if (tapped->shows_twice && is_awaited(",
+            "    if (!tapped->shows_twice && is_awaited(",
         ),
         # ---- what hosts tell ----
         (

@@ -22,6 +22,10 @@ PROPERTIES = [
         ["facts/test_page.py", "facts/test_chromium.py"],
     ),
     (
+        "What the tap of ANCK copies is shown, followed and reported as its bytes say",
+        ["facts/test_anck_tap.py"],
+    ),
+    (
         "Pauses of Ethernet and the flows that stand still are those of the bytes",
         ["facts/test_pause.py"],
     ),

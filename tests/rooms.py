@@ -33,6 +33,7 @@ ROOMS = {
     "tcp": ("tcp.h",),
     "roce": ("roce.h",),
     "netlink": ("netlink.h",),
+    "anck": ("anck.h",),
     "report/histogram": ("histogram.h",),
     "report/packed": ("packed.h",),
     "report/figures": ("figures.h",),

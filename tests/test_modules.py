@@ -421,6 +421,7 @@ def test_first_pass_is_asked_once_in_each_dissector():
         "learn.c": 1,
         "netlink.c": 1,  # five ways in
         "capture.c": 1,  # asserts it
+        "anck.c": 1,
         "udp_ports.c": 1,  # marks frames
         # TCP's table of messages, bytes that are held, bytes of before a host named their
         # connection, first bytes that name a protocol

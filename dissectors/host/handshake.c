@@ -406,6 +406,29 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
     return pinfo->srcport == conn->port[0] && smcr_gid_is_same(source, client);
 }
 
+/* ---- packets of a tap in the kernel of a host ---- */
+
+smcr_conn_t *
+smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin)
+{
+    conversation_t *conversation =
+        find_conversation(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_TCP, pinfo->srcport,
+                          pinfo->destport, 0);
+    smcr_conn_t *conn =
+        conversation ? smcr_conn_of_conversation(smcr_capture_state(), conversation) : NULL;
+
+    if (conn && (!may_begin || !smcr_state_tapped_has_ended(
+                                   conn, !smcr_handshake_from_client(pinfo, conn),
+                                   smcr_capture_interface(pinfo))))
+        return conn;
+    if (!conversation || conn)
+        conversation = new_conversation(pinfo, pinfo->num);
+    watch_segments();
+    smcr_state_tcp_t tcp = describe_tcp(pinfo, conversation, pinfo->srcport > pinfo->destport);
+    tcp.roles_unknown = true;
+    return smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);
+}
+
 /* ---- the packet that the user has selected ---- */
 
 bool

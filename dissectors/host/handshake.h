@@ -130,6 +130,12 @@ smcr_conn_t *smcr_handshake_claim_conversation(packet_info *pinfo, bool from_cli
  * connection: it is the copy of another conversation (translation.h), which has the connection. */
 void smcr_handshake_claim_translated(packet_info *pinfo);
 
+/* First pass: returns the connection between the addresses and ports of this packet, which is a UDP
+ * packet that a tap in the kernel of a host has made of a packet of the connection. Makes the
+ * connection, and its TCP conversation, if it does not exist yet; or if it has ended and the packet
+ * may begin another one (`may_begin`). The end with the lower port then counts as the server. */
+smcr_conn_t *smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin);
+
 /* First pass: attaches the connection to the TCP conversation of the addresses and ports that a
  * host has reported over netlink. */
 void smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn);

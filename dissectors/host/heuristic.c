@@ -16,7 +16,7 @@
 
 /* The plugin's heuristics. */
 static struct {
-    heur_dtbl_entry_t *entry[2];
+    heur_dtbl_entry_t *entry[3];
     unsigned count;
     bool file_is_open;
 } ours;

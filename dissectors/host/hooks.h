@@ -88,6 +88,11 @@ void smcr_udp_ports_register(void);
 /* Looks up the dissector table udp.port. Called once, after all protocols have registered. */
 void smcr_udp_ports_handoff(void);
 
+/* From the first sign of SMC on, datagrams that begin with the four bytes `magic`, in network
+ * order, are passed to `to`, even if their ports belong to other protocols. Called once, after all
+ * protocols have registered. */
+void smcr_udp_ports_lead(uint32_t magic, dissector_handle_t to);
+
 /* Called when the file is known to have SMC-R. From now on, RoCEv2 packets to queue pairs of SMC-R
  * are passed to InfiniBand's dissector, even if their UDP source port belongs to another
  * protocol. */

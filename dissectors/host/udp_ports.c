@@ -39,6 +39,8 @@ static struct {
     dissector_handle_t wrapper;      /* wrapper of UDP's dissector */
     dissector_handle_t original;     /* UDP's dissector */
     dissector_handle_t conversation; /* dissector of claimed conversations */
+    uint32_t magic;                  /* first four bytes of datagrams for `by_magic` */
+    dissector_handle_t by_magic;     /* dissector of datagrams with these bytes; NULL: none */
     bool is_wrapped;                 /* the wrapper is active in the open file */
 } ports;
 
@@ -127,6 +129,17 @@ would_be_lost(const datagram_t *datagram)
            !user_has_chosen(datagram);
 }
 
+/* ---- does it begin with the magic number? ---- */
+
+/* Whether the payload of a datagram, which begins at `at` of `tvb`, begins with the magic number.
+ * */
+static bool
+has_magic(tvbuff_t *tvb, unsigned at)
+{
+    return ports.by_magic && tvb_captured_length(tvb) >= at + sizeof ports.magic &&
+           tvb_get_ntohl(tvb, (int)at) == ports.magic;
+}
+
 /* ---- the conversation ---- */
 
 /* Whether a dissector other than the plugin's has claimed the conversation. */
@@ -139,35 +152,49 @@ is_claimed_by_other(conversation_t *conversation, uint32_t frame)
     return owner && owner != ports.conversation;
 }
 
+/* Claims the conversation of the packet, which goes between the ports `source` and `destination`.
+ * Does nothing if another protocol has claimed it and `is_smcr` is false. Returns whether the
+ * conversation is claimed. */
+static bool
+claim(packet_info *pinfo, uint16_t source, uint16_t destination, bool is_smcr)
+{
+    conversation_t *conversation =
+        find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP, destination,
+                          source, 0);
+
+    if (!is_smcr && is_claimed_by_other(conversation, pinfo->num))
+        return false;
+    if (!conversation || (conversation->options & (NO_ADDR2 | NO_PORT2)))
+        conversation = conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_UDP,
+                                        source, destination, 0);
+    if (conversation_get_dissector(conversation, pinfo->num) != ports.conversation)
+        conversation_set_dissector_from_frame_number(conversation, pinfo->num, ports.conversation);
+    return true;
+}
+
 /* Makes UDP's dissector pass the packet to InfiniBand's dissector: claims the conversation of the
  * packet, and marks the frame. Does nothing if another protocol has claimed the conversation and
  * the queue pair is not one of SMC-R (`is_smcr` is false). */
 static void
 lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 {
-    conversation_t *conversation =
-        find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
-                          datagram->destination, datagram->source, 0);
-
-    if (!is_smcr && is_claimed_by_other(conversation, pinfo->num))
+    if (!claim(pinfo, datagram->source, datagram->destination, is_smcr))
         return;
-    if (!conversation || (conversation->options & (NO_ADDR2 | NO_PORT2)))
-        conversation = conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_UDP,
-                                        datagram->source, datagram->destination, 0);
-    if (conversation_get_dissector(conversation, pinfo->num) != ports.conversation)
-        conversation_set_dissector_from_frame_number(conversation, pinfo->num, ports.conversation);
     /* the mark is for the layer of UDP, which is added next */
     p_add_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num + 1, &ports);
 }
 
-/* Dissects a packet of a claimed conversation. A packet of a marked frame goes to the dissector of
- * the destination port. Any other packet goes to the dissector that UDP would have called; if
- * another protocol has claimed the conversation, this is its claim at frame 0. If there is no
- * conversation, the file was written by Export PDU, with the name of this dissector; then the
- * packet goes to the dissector of the port. */
+/* Dissects a packet of a claimed conversation. A packet with the magic number goes to its
+ * dissector. A packet of a marked frame goes to the dissector of the destination port. Any other
+ * packet goes to the dissector that UDP would have called; if another protocol has claimed the
+ * conversation, this is its claim at frame 0. If there is no conversation, the file was written by
+ * Export PDU, with the name of this dissector; then the packet goes to the dissector of the port.
+ * */
 static int
 dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
+    if (has_magic(tvb, 0))
+        return call_dissector_only(ports.by_magic, tvb, pinfo, tree, data);
     bool marked =
         p_get_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num) != NULL;
     conversation_t *conversation =
@@ -205,6 +232,10 @@ watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
 
     if (!smcr_hooks_enabled() || !read_datagram(tvb, &datagram))
         return;
+    if (has_magic(tvb, UDP_LENGTH)) {
+        claim(pinfo, datagram.source, datagram.destination, true);
+        return;
+    }
     if (!is_roce(&datagram) || !would_be_lost(&datagram))
         return;
     bool is_smcr = goes_to_smcr(pinfo, &datagram);
@@ -231,6 +262,13 @@ wrap_udp(void)
     if (replaced)
         ports.original = replaced;
     ports.is_wrapped = true;
+}
+
+void
+smcr_udp_ports_lead(uint32_t magic, dissector_handle_t to)
+{
+    ports.magic = magic;
+    ports.by_magic = to;
 }
 
 void

@@ -7,6 +7,8 @@
 
 #include "message.h"
 
+#define SMCD_FLAGS_END 24 /* CDC message of SMC-D: offset of the first byte after the flags */
+
 static int *const cdc_flags[] = {
 #define SMCR_CDC_FLAG(name, mask, field, words) &hf_smcr_cdc_##field,
 #define SMCR_CDC_STATE(name, mask, field, words)
@@ -35,6 +37,20 @@ SMCR_LAYOUT(cdc_layout, "CDC", SMCR_LLC_LENGTH,
     KEEP_BITS(hf_smcr_cdc_flags, 24, 1, cdc_flags, smcr_cdc_t, flags),
     KEEP_BITS(hf_smcr_cdc_state, 25, 1, cdc_state, smcr_cdc_t, state),
     SHOW_RESERVED(SMCR_CDC_FLAGS_END, SMCR_LLC_LENGTH - SMCR_CDC_FLAGS_END));
+
+/* struct smcd_cdc_msg of net/smc/smc_cdc.h. The producer cursor has flags, too, but the receiver
+ * reads those of the consumer cursor. */
+SMCR_LAYOUT(smcd_layout, "CDC of SMC-D", SMCR_CDC_SMCD_LENGTH,
+    SHOW(hf_smcr_cdc_type, 0, 1),
+    SHOW(hf_smcr_cdc_unset, 1, 7),
+    KEEP_PEER_ORDER(hf_smcr_cdc_prod_wrap, 8, 2, smcr_cdc_t, prod.wrap),
+    KEEP_PEER_ORDER(hf_smcr_cdc_prod, 10, 4, smcr_cdc_t, prod.count),
+    SHOW(hf_smcr_cdc_unset, 14, 2),
+    KEEP_PEER_ORDER(hf_smcr_cdc_cons_wrap, 16, 2, smcr_cdc_t, cons.wrap),
+    KEEP_PEER_ORDER(hf_smcr_cdc_cons, 18, 4, smcr_cdc_t, cons.count),
+    KEEP_BITS(hf_smcr_cdc_flags, 22, 1, cdc_flags, smcr_cdc_t, flags),
+    KEEP_BITS(hf_smcr_cdc_state, 23, 1, cdc_state, smcr_cdc_t, state),
+    SHOW(hf_smcr_cdc_unset, SMCD_FLAGS_END, SMCR_CDC_SMCD_LENGTH - SMCD_FLAGS_END));
 
 /* ---- the summary ---- */
 
@@ -74,6 +90,28 @@ say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)
     smcr_say_line(walk, "%s", line);
 }
 
+/* Writes the cursors and flags of a message of SMC-D. */
+static void
+summarize_cursors(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
+{
+    const char *flags = flags_text(walk->pinfo, cdc);
+
+    smcr_say_info(walk, " Prod=%u:%u Cons=%u:%u%s", cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap,
+                  cdc->cons.count, flags);
+    smcr_say_line(walk, ", producer %u:%u, consumer %u:%u%s", cdc->prod.wrap, cdc->prod.count,
+                  cdc->cons.wrap, cdc->cons.count, flags);
+}
+
+/* Remarks on a writer that is blocked, and on an abnormal close. */
+static void
+summarize_trouble(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
+{
+    if (cdc->flags & SMCR_CDC_FLAG_BLOCKED)
+        say_trouble(walk, "Writer blocked", ", writer blocked");
+    if (cdc->state & SMCR_CDC_STATE_ABORT)
+        say_trouble(walk, "Abort", ", aborted");
+}
+
 /* Writes the texts of the message. A message with the failover flag validates the connection on a
  * new link: its cursors and other flags have no meaning (A.4). */
 static void
@@ -93,10 +131,7 @@ summarize(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
                   cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
     smcr_say_line(walk, ", sequence %u, producer %u:%u, consumer %u:%u%s", cdc->seq,
                   cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap, cdc->cons.count, flags);
-    if (cdc->flags & SMCR_CDC_FLAG_BLOCKED)
-        say_trouble(walk, "Writer blocked", ", writer blocked");
-    if (cdc->state & SMCR_CDC_STATE_ABORT)
-        say_trouble(walk, "Abort", ", aborted");
+    summarize_trouble(walk, cdc);
 }
 
 /* ---- one message ---- */
@@ -175,4 +210,48 @@ smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
            tvb_reported_length(tvb) == SMCR_LLC_LENGTH;
 }
 
-SMCR_LAYOUT_LIST(cdc, &cdc_layout);
+/* ---- one message of SMC-D ---- */
+
+proto_tree *
+smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
+{
+    proto_item *top = smcr_item_top(tree, tvb, "SMC-D");
+    smcr_layout_walk_t walk = {
+        .pinfo = pinfo,
+        .tvb = tvb,
+        .tree = proto_item_add_subtree(top, ett_smcr),
+        .top = top,
+        .peer_order = ENC_LITTLE_ENDIAN,
+    };
+
+    memset(cdc, 0, sizeof *cdc);
+    col_append_str(pinfo->cinfo, COL_INFO, "CDC");
+    smcr_say_line(&walk, ", CDC");
+    smcr_item_kind(walk.tree, hf_smcr_cdc, walk.tvb);
+    smcr_layout_walk(&smcd_layout, &walk, 0, cdc);
+    cdc->complete = tvb_captured_length(tvb) >= SMCD_FLAGS_END;
+    if (!cdc->complete)
+        return walk.tree;
+    summarize_cursors(&walk, cdc);
+    summarize_trouble(&walk, cdc);
+    return walk.tree;
+}
+
+bool
+smcr_cdc_decode_smcd(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
+{
+    bool flawed = false;
+    const smcr_layout_walk_t walk = {
+        .pinfo = pinfo,
+        .tvb = tvb,
+        .peer_order = ENC_LITTLE_ENDIAN,
+        .violation = &flawed,
+    };
+
+    memset(cdc, 0, sizeof *cdc);
+    smcr_layout_walk(&smcd_layout, &walk, 0, cdc);
+    cdc->complete = tvb_captured_length(tvb) >= SMCD_FLAGS_END;
+    return !flawed && tvb_get_uint8(tvb, 0) == SMCR_LLC_CDC;
+}
+
+SMCR_LAYOUT_LIST(cdc, &cdc_layout, &smcd_layout);

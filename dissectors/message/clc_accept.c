@@ -332,6 +332,8 @@ dissect_smcd(smcr_message_clc_t *message, smcd_accept_t *accept)
 
     if (!dissect_fixed(message, message->format == 1 ? &smcd_v1 : &smcd_v2, accept))
         return false;
+    message->clc->dmb_size =
+        smcr_bsize_to_bytes(smcr_wire_bits(accept->size, SMCR_MASK_BUFFER_SIZE));
     show_buffer_size(message, hf_smcr_smcd_size, DMB_SIZE_AT, accept->size);
     if (smcr_wire_bits(accept->size, SMCR_MASK_BUFFER_SIZE) > SMCR_BSIZE_1M)
         smcr_say_note_format(walk, hf_smcr_rmb_bsize, &ei_smcr_rmb_bsize,

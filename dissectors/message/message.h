@@ -63,6 +63,16 @@ bool smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
  * flag is set. "Writer blocked", abort and failover are no part of the text. */
 const char *smcr_cdc_flags_text(packet_info *pinfo, const smcr_cdc_t *cdc);
 
+/* As smcr_cdc_dissect(), for a CDC message of SMC-D (struct smcd_cdc_msg), which has neither a
+ * sequence number nor a token. Its numbers are in the byte order of the hosts. Linux on
+ * little-endian processors is assumed. */
+proto_tree *smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
+                                  smcr_cdc_t *cdc);
+
+/* Decodes a CDC message of SMC-D without showing anything. Returns whether its type is right. A
+ * copy that a tap makes when the message is received has no type: those bytes are not set. */
+bool smcr_cdc_decode_smcd(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc);
+
 /* ---- SENDs on unknown queue pairs ---- */
 
 /* Returns whether a SEND on an unknown queue pair is a message of LLC or CDC: its bytes fit the

@@ -97,18 +97,24 @@ adopt_named_conns(const smcr_arrival_t *arrival, packet_info *pinfo)
         smcr_handshake_set_conversation(pinfo, conn);
 }
 
+/* Lets the state learn from a decoded CDC message. */
+static void
+learn_cdc(packet_info *pinfo, const smcr_cdc_t *cdc, const smcr_arrival_t *arrival)
+{
+    smcr_state_cdc(arrival, cdc);
+    adopt_named_conns(arrival, pinfo);
+    if (arrival->record->conn)
+        learn_tcp_end(arrival, cdc);
+}
+
 /* Decodes an LLC or CDC message, and lets the state learn from the message. */
 static void
 learn_message(packet_info *pinfo, tvbuff_t *message, const smcr_arrival_t *arrival)
 {
     if (smcr_wire_llc_type_is_cdc(tvb_get_uint8(message, 0))) {
-        const smcr_record_t *record = arrival->record;
         smcr_cdc_t cdc;
         smcr_cdc_decode(message, pinfo, &cdc);
-        smcr_state_cdc(arrival, &cdc);
-        adopt_named_conns(arrival, pinfo);
-        if (record->conn)
-            learn_tcp_end(arrival, &cdc);
+        learn_cdc(pinfo, &cdc, arrival);
     } else {
         smcr_llc_t llc;
         smcr_llc_decode(message, pinfo, &llc);
@@ -243,12 +249,28 @@ learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arri
         learn_immediate(pinfo, packet, arrival);
 }
 
+/* Learns from what a tap has copied. Its link is known. */
+static bool
+learn_tapped(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
+{
+    const smcr_packet_tapped_t *tapped = packet->tapped;
+
+    if (!smcr_state_packet(arrival))
+        return false;
+    if (tapped->lacks_before)
+        smcr_evidence_pass_over(arrival);
+    if (tapped->cdc)
+        learn_cdc(pinfo, tapped->cdc, arrival);
+    return true;
+}
+
 /* Learns from a packet that counts here. Returns whether it is recognised. */
 static bool
 learn_counting(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
+    if (packet->tapped)
+        return learn_tapped(pinfo, packet, arrival);
     bool found = recognise_packet(pinfo, packet, arrival);
-
     if (smcr_preferences.roce && !packet->record.link)
         found |= learn_foreign(packet, arrival);
     if (found)
@@ -265,7 +287,7 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
     begin_arrival(pinfo, &packet->record, &arrival);
     arrival.roce = &packet->roce;
     arrival.layer = packet->layer;
-    smcr_points_t *points = smcr_state_points(arrival.state);
+    smcr_points_t *points = packet->tapped ? NULL : smcr_state_points(arrival.state);
     bool found = is_copy(pinfo, packet, points) ? smcr_state_copy(&arrival)
                                                 : learn_counting(pinfo, packet, &arrival);
 
@@ -287,8 +309,9 @@ recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 
     if (!smcr_record_find(state, pinfo->num, packet->layer, &packet->record))
         return false;
-    find_message(pinfo, packet); /* called since it sets `fragments` of the packet, which are
-                                    shown */
+    if (!packet->tapped)
+        find_message(pinfo, packet); /* called since it sets `fragments` of the packet, which are
+                                        shown */
     smcr_record_complete(state, &packet->record);
     return true;
 }

@@ -18,6 +18,13 @@
  * The first pass learns a packet from its headers and its payload, and keeps its record (what is
  * known of the packet), before any other dissector gets the packet. */
 
+/* A message or data that a tap in the kernel of a host has copied. */
+typedef struct {
+    const smcr_cdc_t *cdc; /* the message, with the numbers that it has for the state; NULL: data */
+    bool is_smcd;          /* the message has the format of SMC-D */
+    bool lacks_before;     /* data that the message announces is missing in the capture */
+} smcr_packet_tapped_t;
+
 /* A RoCE packet. smcr_packet_begin() fills it in first; roce/ adds headers and payload. */
 typedef struct {
     smcr_ib_headers_t roce; /* transport headers */
@@ -28,6 +35,9 @@ typedef struct {
     smcr_record_t record;   /* record of the packet; set by smcr_packet_learn() */
     fragment_head *fragments; /* the reassembled parts of the message that the packet completes;
                                  NULL: the packet has a whole message or none */
+    const smcr_packet_tapped_t *tapped; /* a tap has copied the packet, which no network has
+                                           carried; its headers are those that RoCE would have.
+                                           NULL: a packet of RoCE */
 } smcr_packet_t;
 
 /* Fills in a new `packet` in the layer that Wireshark dissects now: source and destination come

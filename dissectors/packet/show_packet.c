@@ -133,12 +133,29 @@ show_write(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, ca
     return smcr_show_rdma_write(packet->payload, pinfo, tree, &packet->roce, &packet->record);
 }
 
+/* Shows a CDC message that a tap has copied. The listeners of the tap get it as the state has. */
+static proto_tree *
+show_tapped_message(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet,
+                    carried_t *carried)
+{
+    smcr_cdc_t shown;
+    proto_tree *below =
+        packet->tapped->is_smcd ? smcr_cdc_dissect_smcd(packet->payload, pinfo, tree, &shown)
+                                : smcr_cdc_dissect(packet->payload, pinfo, tree, &shown);
+
+    carried->kind = CDC_MESSAGE;
+    carried->cdc = *packet->tapped->cdc;
+    return below;
+}
+
 /* Shows the payload. Returns the subtree to which the learned facts are added. */
 static proto_tree *
 show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, carried_t *carried)
 {
     if (packet->record.kind == SMCR_RECORD_WRITE)
         return show_write(pinfo, tree, packet, carried);
+    if (packet->tapped)
+        return show_tapped_message(pinfo, tree, packet, carried);
     if (smcr_ib_is_whole_send(packet->roce.opcode))
         return show_message(packet->payload, pinfo, tree, carried);
     return show_part(pinfo, tree, packet, carried);

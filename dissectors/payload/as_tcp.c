@@ -139,12 +139,12 @@ typedef struct {
 /* Replaces the name of TCP in the column Protocol. TCP writes its own name there if no dissector
  * above TCP has got a whole message. */
 static void
-correct_protocol_column(packet_info *pinfo)
+correct_protocol_column(packet_info *pinfo, const smcr_record_t *record)
 {
     const char *protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
 
     if (protocol && strcmp(protocol, "TCP") == 0)
-        col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+        col_set_str(pinfo->cinfo, COL_PROTOCOL, smcr_show_protocol(record));
 }
 
 /* Calls Wireshark's TCP to dissect a segment. If `last` of the segment is set, TCP dissects the
@@ -188,7 +188,7 @@ dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment
         end_tcp(pinfo, ends, &saved);
     }
     ENDTRY;
-    correct_protocol_column(pinfo);
+    correct_protocol_column(pinfo, record);
 }
 
 /* Calls Wireshark's TCP to dissect new bytes of the stream. */

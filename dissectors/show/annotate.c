@@ -437,7 +437,7 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
     if (record->direction >= 0)
         smcr_generated_text(tree, hf_smcr_dir, (uint32_t)record->direction,
                             smcr_values_directions[record->direction].strptr);
-    if (record->link)
+    if (record->link && !smcr_record_tapped(record))
         show_link(pinfo, tree, record, roce);
     show_exchanges(tree, record);
     smcr_analysis_show(tvb, pinfo, tree, record, roce);

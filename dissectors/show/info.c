@@ -142,11 +142,14 @@ put_owner(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record
     }
 }
 
-/* Writes length and offset of an RDMA WRITE packet. */
+/* Writes length and offset of an RDMA WRITE packet, or of data that a tap has copied. */
 static void
-put_write(smcr_quick_text_t *to, const smcr_place_t *place)
+put_write(smcr_quick_text_t *to, const smcr_record_t *record)
 {
-    smcr_quick_text_put_number(to, "RDMA WRITE Len=", place->length);
+    const smcr_place_t *place = record->write_location;
+    const char *name = smcr_record_tapped(record) ? "Data Len=" : "RDMA WRITE Len=";
+
+    smcr_quick_text_put_number(to, name, place->length);
     if (place->index)
         smcr_quick_text_put_number(to, " Offset=", place->offset);
 }
@@ -159,11 +162,11 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 
     if (!pinfo->cinfo)
         return; /* nobody wants columns: tshark -2 in its first pass, tshark -q */
-    col_set_str(pinfo->cinfo, COL_PROTOCOL, "SMC-R");
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, smcr_show_protocol(record));
     col_clear(pinfo->cinfo, COL_INFO);
     put_owner(&to, pinfo, record);
     if (record->kind == SMCR_RECORD_WRITE)
-        put_write(&to, record->write_location);
+        put_write(&to, record);
     col_append_str(pinfo->cinfo, COL_INFO, text);
 }
 

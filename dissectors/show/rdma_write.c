@@ -78,13 +78,20 @@ show_immediate(packet_info *pinfo, proto_tree *tree, uint32_t immediate)
 
 /* Adds the line of the packet. Fields whose values are in this line are hidden. */
 static proto_tree *
-show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce, const smcr_place_t *place)
+show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce,
+         const smcr_record_t *record)
 {
+    const smcr_place_t *place = record->write_location;
     char text[128];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
-    smcr_quick_text_put(&to, "SMC-R, RDMA WRITE ");
-    smcr_quick_text_put(&to, smcr_ib_is_write(roce->opcode) ? part_names[roce->opcode] : "?");
+    smcr_quick_text_put(&to, smcr_show_protocol(record));
+    if (smcr_record_tapped(record)) {
+        smcr_quick_text_put(&to, ", data");
+    } else {
+        smcr_quick_text_put(&to, ", RDMA WRITE ");
+        smcr_quick_text_put(&to, smcr_ib_is_write(roce->opcode) ? part_names[roce->opcode] : "?");
+    }
     smcr_quick_text_put_number(&to, ", ", place->length);
     smcr_quick_text_put(&to, " bytes");
     if (place->index) {
@@ -105,7 +112,7 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib
     smcr_item_kind(below, hf_smcr_write, data);
     smcr_generated_hidden_uint(below, hf_smcr_write_len, length);
     show_place(below, record);
-    if (roce->has_reth)
+    if (roce->has_reth && !smcr_record_tapped(record))
         smcr_generated_uint(below, hf_smcr_rkey, roce->rkey);
     if (rare && rare->names_conn)
         show_immediate(pinfo, below, roce->immediate);
@@ -118,7 +125,7 @@ smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
     const smcr_place_t *place = record->write_location;
     const smcr_place_rare_t *rare = smcr_place_rare(place);
     uint32_t captured = tvb_captured_length(data);
-    proto_tree *below = tree ? show_top(data, tree, roce, place) : NULL;
+    proto_tree *below = tree ? show_top(data, tree, roce, record) : NULL;
 
     if (proto_field_is_referenced(tree, proto_smcr))
         show_fields(data, pinfo, below, roce, record);

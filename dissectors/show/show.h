@@ -118,6 +118,13 @@ void smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tr
  * TCP; 2. the connection of the packet; 3. the message, written by message/; 4. the packet that an
  * acknowledgement answers. */
 
+/* Returns the name of the protocol of a packet: "SMC-R", or "SMC-D" if a tap has copied it. */
+static inline const char *
+smcr_show_protocol(const smcr_record_t *record)
+{
+    return smcr_record_tapped(record) == SMCR_LGR_TAPPED_SMCD ? "SMC-D" : "SMC-R";
+}
+
 /* Sets the columns of a packet. The Info column begins with the ports of the TCP connection, as in
  * TCP's Info. If the ports are not known, it begins with the number of the connection; if the
  * connection is not known, with the number of the link. For an RDMA WRITE, the length and the

@@ -109,6 +109,19 @@ smcr_wire_bits(uint8_t byte, uint8_t mask)
 enum smcr_bsize { SMCR_BSIZES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_mtu { SMCR_MTUS(SMCR_WIRE_ENUM_ROW) };
 
+/* The tap of ANCK: modes, and what packets contain (net/smc/smc_stats.c of ANCK) */
+#define SMCR_WIRE_ANCK_MAGIC 0xcfd3e7a5U
+#define SMCR_WIRE_ANCK_MODES(V) \
+    V(SMCR_WIRE_ANCK_SMCR, 1, "SMC-R") \
+    V(SMCR_WIRE_ANCK_SMCD, 2, "SMC-D")
+#define SMCR_WIRE_ANCK_KINDS(V) \
+    V(SMCR_WIRE_ANCK_UNKNOWN, 0, "not known") \
+    V(SMCR_WIRE_ANCK_MESSAGE, 1, "CDC message") \
+    V(SMCR_WIRE_ANCK_DATA, 2, "data")
+
+enum smcr_wire_anck_mode { SMCR_WIRE_ANCK_MODES(SMCR_WIRE_ENUM_ROW) };
+enum smcr_wire_anck_kind { SMCR_WIRE_ANCK_KINDS(SMCR_WIRE_ENUM_ROW) };
+
 /* Returns the size of an RMB element in bytes. `code` is 0 to 15 (enum smcr_bsize, A.2.3). */
 static inline uint32_t
 smcr_bsize_to_bytes(unsigned code)

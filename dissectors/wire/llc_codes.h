@@ -31,6 +31,7 @@
 #define SMCR_LLC_HEADER 4
 #define SMCR_LLC_LENGTH 44   /* length of every v1 message and of CDC messages (A.3, A.4) */
 #define SMCR_LLC_RKEYS_MAX 8 /* highest number of RKeys in a DELETE RKEY of version 1 (A.3.7) */
+#define SMCR_CDC_SMCD_LENGTH 32 /* length of a CDC message of SMC-D (net/smc/smc_cdc.h) */
 #define SMCR_CDC_FLAGS_END 26 /* CDC message: offset of the first byte after the flags; all bytes
                                  from this offset on are reserved */
 

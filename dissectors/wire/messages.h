@@ -201,7 +201,10 @@ typedef struct {
     bool complete;     /* the whole message is captured, and its length and its trailer are right */
     bool malformed;    /* the whole message is captured, but its length, its trailer or a count is
                           wrong */
-    bool smcd;         /* the message is an Accept or Confirm of SMC-D; only `header` is set */
+    bool smcd;         /* the message is an Accept or Confirm of SMC-D; only `header` and `dmb_size`
+                          are set */
+    uint32_t dmb_size; /* Accept, Confirm of SMC-D: size of the direct memory buffer (DMB) that the
+                          sender announces, bytes; 0: not captured */
     union {
         smcr_clc_proposal_t proposal;
         smcr_clc_accept_t accept; /* Accept and Confirm */

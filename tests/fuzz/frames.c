@@ -131,6 +131,23 @@ frames_handshake(unsigned conn)
 }
 
 void
+frames_udp(unsigned conn, bool from_server, input_t payload, frames_cut_t cut)
+{
+    uint8_t frame[LENGTH_MAX] = {0};
+    uint8_t *udp = frame + ETHERNET + IPV4;
+    unsigned ports[] = {40000U + conn, conn ? OTHER_PORT + conn : SERVICE_PORT};
+    size_t payload_length = MIN(payload.left, LENGTH_MAX - ETHERNET - IPV4 - UDP);
+    size_t length = ETHERNET + IPV4 + UDP + payload_length;
+
+    put_ipv4(frame, PROTOCOL_UDP, 20, from_server, length);
+    put(udp, 2, ports[from_server]);
+    put(udp + 2, 2, ports[!from_server]);
+    put(udp + 4, 2, (uint32_t)length - ETHERNET - IPV4);
+    memcpy(udp + UDP, payload.bytes, payload_length);
+    dissect(frame, length, cut);
+}
+
+void
 frames_roce(bool from_server, input_t packet, frames_cut_t cut)
 {
     uint8_t frame[LENGTH_MAX] = {0};

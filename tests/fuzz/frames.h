@@ -36,6 +36,9 @@ void frames_tcp(unsigned conn, bool from_server, uint8_t flags, input_t options,
 /* SYN and SYN-ACK with the SMC-R option. */
 void frames_handshake(unsigned conn);
 
+/* A UDP packet with the addresses and ports of connection `conn`. */
+void frames_udp(unsigned conn, bool from_server, input_t payload, frames_cut_t cut);
+
 /* A RoCEv2 packet to or from host `server`, from its BTH on; the ICRC is added. */
 void frames_roce(bool from_server, input_t packet, frames_cut_t cut);
 

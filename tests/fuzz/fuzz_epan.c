@@ -186,6 +186,33 @@ send_packet(input_t *input)
         frames_roce(server, (input_t){packet, bytes.left}, cut);
 }
 
+/* ---- the tap of ANCK ---- */
+
+/* A packet of the tap, with messages as its source has them, or with anything. */
+static void
+send_tapped(input_t *input)
+{
+    uint8_t how = input_byte(input), kind = input_byte(input);
+    uint8_t packet[300] = {0xcf, 0xd3, 0xe7, 0xa5, 1, 2, how & 0x10 ? 2 : 1, kind & 1};
+    frames_cut_t cut = pick_cut(input, how);
+    size_t header = kind & 0x40 ? 12 + (kind >> 2 & 0x1c) : 16;
+    input_t body = kind & 2 ? input_part(input, how & 0x10 ? 32 : 44) : record(input);
+    uint8_t *content = packet + header;
+
+    memcpy(content, body.bytes, body.left);
+    if (kind & 2 && !(kind & 0x80)) { /* a message */
+        content[0] = 0xfe;
+        content[1] = how & 0x10 ? 0 : 44;
+        memset(content + 2, 0, how & 0x10 ? 6 : 0);
+    }
+    if (how & 0x20) { /* members of the header of the input's own */
+        input_t own = input_part(input, 8);
+        memcpy(packet + 4, own.bytes, own.left);
+    }
+    packet[9] = how & FIX_LENGTH ? (uint8_t)(header + body.left) : packet[9];
+    frames_udp(how >> 6, (how & SERVER) != 0, (input_t){packet, header + body.left}, cut);
+}
+
 /* ---- netlink ---- */
 
 static void
@@ -279,6 +306,22 @@ play_rdma(input_t *input)
             rdma_send(input);
 }
 
+/* After a first contact that is captured, or without; beside other traffic. */
+static void
+play_anck(input_t *input)
+{
+    uint8_t begin = input_byte(input);
+
+    if (begin & 1)
+        frames_link();
+    session_end_prelude();
+    for (unsigned count = 0; count < PACKETS_MAX && input->left > 0; count++)
+        if (begin & 2 && input_pick(input, 8) == 0)
+            send_anything(input);
+        else
+            send_tapped(input);
+}
+
 /* What hosts tell beside traffic, with a link of which CLC has told or without. */
 static void
 play_told(input_t *input)
@@ -317,6 +360,8 @@ play(const char *target, input_t *input)
         play_rdma(input);
     if (strcmp(target, "told") == 0)
         play_told(input);
+    if (strcmp(target, "anck") == 0)
+        play_anck(input);
     if (strcmp(target, "netlink") == 0)
         announce_family();
     bool sound = strcmp(target, "llc") == 0 || strcmp(target, "cdc") == 0;

@@ -36,6 +36,7 @@ EPAN = dict.fromkeys(
         "rdma",
         "netlink",
         "told",
+        "anck",
         "frames",
     ),
     600,

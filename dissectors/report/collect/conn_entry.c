@@ -10,11 +10,20 @@
 #include "fields.h"
 #include "wire/wire.h"
 
+/* Whether a tap has copied the connection's messages and data. */
+static bool
+is_tapped(const smcr_conn_t *conn)
+{
+    return conn->lgr && conn->lgr->tapped;
+}
+
 uint64_t
 smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 {
     const smcr_state_t *state = smcr_capture_state();
 
+    if (lgr->tapped)
+        return SMCR_FIGURE_UNKNOWN;
     if (lgr->index != SMCR_LGR_NO_INDEX || !lgr->newest_link || !state)
         return lgr->index;
     return (uint64_t)smcr_lgr_count(state) + lgr->first_link_index;
@@ -247,6 +256,13 @@ may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect
     return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
 }
 
+/* Whether a tap has copied the connection's messages and data, and they are of SMC-D. */
+static bool
+is_tapped_smcd(const smcr_conn_t *conn)
+{
+    return is_tapped(conn) && conn->lgr->tapped == SMCR_LGR_TAPPED_SMCD;
+}
+
 /* Whether the TCP handshake has not succeeded: a RST answers the SYN, or the SYN is retransmitted
  * at least twice and gets no answer. */
 static bool
@@ -263,7 +279,7 @@ static smcr_figure_outcome_t
 outcome_without_fallback(const smcr_collect_conn_stats_t *counted,
                          const smcr_collect_tcp_facts_t *tcp, uint64_t last_time)
 {
-    if (counted->is_smcd)
+    if (counted->is_smcd || is_tapped_smcd(counted->conn))
         return SMCR_FIGURE_OUTCOME_SMCD;
     if (counted->on_roce)
         return SMCR_FIGURE_OUTCOME_SMCR;
@@ -860,7 +876,7 @@ fill_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *count
 {
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
-    if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR) {
+    if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR || is_tapped(counted->conn)) {
         fill_rdma_directions(entry, counted, tcp, gaps, scope);
         return;
     }
@@ -936,7 +952,8 @@ static smcr_figure_version_t
 version_of(const smcr_collect_conn_stats_t *counted)
 {
     const smcr_conn_t *conn = counted->conn;
-    bool only_reported = !counted->version && conn->socket && conn->lgr;
+    bool is_reported = conn->socket || is_tapped(conn);
+    bool only_reported = !counted->version && is_reported && conn->lgr;
 
     return smcr_figure_version_of(only_reported ? conn->lgr->version : counted->version,
                                   smcr_lgr_release(conn->lgr));
@@ -964,7 +981,8 @@ fill_links(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
 
     if (conn->lgr && !conn->fallback.kind)
         entry->link_group = smcr_collect_lgr_number(conn->lgr);
-    for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
+    const smcr_collect_link_use_t *use = is_tapped(conn) ? NULL : counted->first_use;
+    for (; use; use = use->next) {
         smcr_entry_conn_link_t *used = SMCR_FIGURE_ADD(conn_link, &entry->links, scope);
         used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
         used->from_frame = use->from;

@@ -87,7 +87,7 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
 {
     const smcr_record_t *record = packet->record;
 
-    if (!record->link)
+    if (!record->link || smcr_record_tapped(record))
         return;
     gathered_group_t *group = group_of(collection, record->link->lgr, smcr_capture_when(pinfo));
     uint32_t vlan = packet->roce ? smcr_capture_vlan(pinfo) : 0;

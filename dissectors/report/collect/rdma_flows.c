@@ -90,6 +90,8 @@ receiver_of(const smcr_tap_t *packet)
 {
     const smcr_link_t *link = packet->record->link;
 
+    if (smcr_record_tapped(packet->record)) /* no network has carried the packet */
+        return NULL;
     if (packet->record->sender >= 0)
         return &link->qp[!packet->record->sender];
     for (unsigned side = 0; side < 2; side++)

@@ -599,6 +599,8 @@ take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rul
     }
     if (message->qp)
         take_in_side(arrival, conn, message->qp, clc);
+    if (clc->smcd)
+        conn->dmb_size[smcr_arrival_role(arrival)] = clc->dmb_size;
     if (type == SMCR_CLC_DECLINE)
         take_in_decline(arrival, conn, clc);
     smcr_conn_note_clc(conn);
@@ -649,6 +651,7 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
                        tcp->port);
     conn->conversation_from = tcp->frame;
     conn->reuses_ports = tcp->has_ended;
+    conn->roles_unknown = tcp->roles_unknown;
     return conn;
 }
 

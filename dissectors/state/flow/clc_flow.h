@@ -23,6 +23,8 @@ typedef struct {
     uint16_t port[2];                /* ports, in host byte order */
     bool has_ended;                  /* an earlier TCP connection with these ports has ended, and no
                                         SYN has come since */
+    bool roles_unknown;              /* no TCP segment of the connection is captured: which end is
+                                        the client is a guess by the ports */
 } smcr_state_tcp_t;
 
 /* Makes the connection of `tcp->conversation`. */

@@ -12,6 +12,7 @@
 #include "immediate_flow.h"
 #include "orphan.h"
 #include "outcome.h"
+#include "tapped_flow.h"
 #include "told_flow.h"
 
 /* ---- packets of SMC-R, and their messages ----

@@ -158,6 +158,10 @@ struct smcr_conn {
     /* CLC message whose last bytes have not come yet (room tcp/), by sender; NULL: none */
     struct smcr_tcp_begun *partial_clc[2];
     uint16_t port[2];        /* ports, by role; 0: not known */
+    uint32_t dmb_size[2];    /* sizes of the direct memory buffers that Accept and Confirm of SMC-D
+                                announce, bytes, by role of the owner; 0: not announced */
+    struct smcr_tapped *tapped; /* what a tap in the kernel of a host shows of the connection
+                                   (flow/tapped_flow.c); NULL: nothing */
     uint32_t tcp_stream;     /* number of the TCP connection (tcp.stream) */
     uint32_t conversation_from; /* frame from which on `conversation` has been known */
 

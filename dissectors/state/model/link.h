@@ -220,6 +220,13 @@ typedef enum {
     SMCR_LGR_ASYMMETRIC, /* the group has several active links that share a device of one side */
 } smcr_lgr_type_t;
 
+/* Where the packets of a link group come from. */
+typedef enum {
+    SMCR_LGR_TAPPED_NOT,  /* from RoCE */
+    SMCR_LGR_TAPPED_SMCR, /* a tap in the kernel of a host has copied messages and data of SMC-R */
+    SMCR_LGR_TAPPED_SMCD, /* a tap has copied those of SMC-D */
+} smcr_lgr_tapped_t;
+
 /* A link group. An array of two is by side. */
 struct smcr_lgr {
     /* ---- which it is ---- */
@@ -227,6 +234,8 @@ struct smcr_lgr {
                              proves so far that it differs from the other groups */
     smcr_state_t *state;  /* state of the capture file */
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
+    smcr_lgr_tapped_t tapped; /* the group stands for what a tap does not show: it has one
+                                 connection, and a link that no packet names */
     /* line of a smcss file that is the only source of `server`; NULL: `server` is not known, or
      * known from messages or netlink */
     smcr_socket_t *role_source_file;

@@ -412,6 +412,13 @@ smcr_exchange_time(const smcr_exchange_t *exchange)
                ? exchange->response_time - exchange->request_time : 0;
 }
 
+/* Which tap has copied the packet; SMCR_LGR_TAPPED_NOT: none, the packet is of RoCE. */
+static inline smcr_lgr_tapped_t
+smcr_record_tapped(const smcr_record_t *record)
+{
+    return record->link ? record->link->lgr->tapped : SMCR_LGR_TAPPED_NOT;
+}
+
 /* Writes into the record what is known of the link at present. `sender`: side of the link group
  * that sends the packet. */
 static inline void

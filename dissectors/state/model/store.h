@@ -39,6 +39,8 @@ struct smcr_state {
     /* link.c */
     uint32_t lgr_count;      /* number of link groups that have an index */
     uint32_t link_count;     /* number of links */
+    uint32_t tapped_qps;     /* number of queue pairs that stand for what a tap does not show
+                                (../flow/tapped_flow.c) */
     wmem_list_t *lgrs;       /* smcr_lgr_t: the newest link groups that have an index */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: known queue pairs */
     bool base_uncertain;     /* an element somewhere in the capture has an eyecatcher before its

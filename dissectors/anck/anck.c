@@ -1,0 +1,426 @@
+/* The tap of ANCK (net/smc/smc_stats.c there): with a device set by `smcr dumpdev set`, the kernel
+ * sends each CDC message and all data, of SMC-R and of SMC-D, to this device as UDP, with the
+ * addresses and ports of the TCP connection. So a capture on that device shows connections whose
+ * packets no network carries: those of eRDMA, of ISM and of the loopback device.
+ *
+ * A header comes before the content: magic number (4 bytes), version of the header, version of
+ * SMC, mode and type (1 byte each), length of header and content (2 bytes), and reserved bytes,
+ * which are zero. Three things are not known from public source: the number of the reserved bytes,
+ * the values of the type, and the version. The order of the members is taken from the order in
+ * which the source sets them. So:
+ *
+ * - Which type is a message, and which is data, is learned. A message of SMC-R has 44 bytes and
+ * begins with 0xFE and its length; one of SMC-D that is sent has 32 bytes and begins with 0xFE and
+ *   seven zeros.
+ * - The length of the header is what such a message leaves of its packet. Before the first message,
+ *   it is taken to be 16 bytes, or 12 if the four bytes after those are not zero.
+ *
+ * The sender's kernel copies data before the message that announces it, and so does the receiver's;
+ * only the latter is known from public source.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "anck.h"
+
+#include "fields.h"
+#include "host/host.h"
+#include "message/message.h"
+#include "packet/packet.h"
+#include "wire/wire.h"
+
+enum {
+    MAGIC_AT = 0, VERSION_AT = 4, SMC_VERSION_AT = 5, MODE_AT = 6, TYPE_AT = 7, LENGTH_AT = 8,
+    RESERVED_AT = 10,
+    HEADER_MIN = 12,     /* the first members, to a multiple of 4 */
+    HEADER_USUAL = 16,   /* length that is assumed before it is known */
+    HEADER_MAX = 64,     /* a longer header is not believed */
+    VERSION_ASSUMED = 1,
+};
+
+/* Numbers of the records that a frame keeps for its packet, one for each part of the data. Packets
+ * of RoCE have numbers of layers, which are lower. */
+#define LAYER 0xc0
+
+/* What is known of the headers of the open file. */
+static struct {
+    unsigned header_length; /* 0: not known */
+    uint8_t kind[256];      /* content of the packets of a type: enum smcr_wire_anck_kind */
+} known;
+
+static dissector_handle_t handle;
+static heur_dtbl_entry_t *heuristic;
+
+/* What the first pass has learned of a packet, for all passes. */
+typedef struct {
+    uint8_t kind;           /* enum smcr_wire_anck_kind */
+    uint8_t header_length;
+    bool is_assumed;        /* `header_length` was not known */
+    uint8_t part_count;     /* number of `parts`; 0: the content is a copy, or nothing is known */
+    smcr_cdc_t cdc;         /* message, with the numbers that it has for the state */
+    uint64_t missing;       /* number of announced bytes that the capture lacks */
+    smcr_tapped_part_t parts[SMCR_TAPPED_PARTS];
+} kept_t;
+
+/* A packet while it is dissected. */
+typedef struct {
+    tvbuff_t *tvb;
+    packet_info *pinfo;
+    proto_tree *tree;       /* tree of the frame */
+    proto_tree *below;      /* subtree of the header */
+    const kept_t *kept;
+    tvbuff_t *content;      /* NULL: the packet ends with its header */
+} display_t;
+
+/* ---- the header ---- */
+
+static bool
+is_anck(tvbuff_t *tvb)
+{
+    return tvb_captured_length(tvb) >= HEADER_MIN &&
+           tvb_get_ntohl(tvb, MAGIC_AT) == SMCR_WIRE_ANCK_MAGIC;
+}
+
+static bool
+is_smcd(tvbuff_t *tvb)
+{
+    return tvb_get_uint8(tvb, MODE_AT) == SMCR_WIRE_ANCK_SMCD;
+}
+
+/* Number of bytes of a message. */
+static unsigned
+message_length(tvbuff_t *tvb)
+{
+    return is_smcd(tvb) ? SMCR_CDC_SMCD_LENGTH : SMCR_LLC_LENGTH;
+}
+
+/* Whether the packet has the captured bytes from `from` to `end`, and all of them are zero. */
+static bool
+are_zero(tvbuff_t *tvb, unsigned from, unsigned end)
+{
+    return tvb_captured_length(tvb) >= end && !smcr_layout_has_bits(tvb, from, end - from);
+}
+
+/* Length of the header if the content is a message; 0: it cannot be one, or the header is
+ * truncated. */
+static unsigned
+header_before_message(tvbuff_t *tvb)
+{
+    unsigned total = tvb_reported_length(tvb), message = message_length(tvb);
+
+    if (total < message + HEADER_MIN || total > message + HEADER_MAX || total % 4)
+        return 0;
+    return are_zero(tvb, RESERVED_AT, total - message) ? total - message : 0;
+}
+
+/* Whether the content has what only a message has. `at`: offset of the content. */
+static bool
+is_certainly_message(tvbuff_t *tvb, unsigned at)
+{
+    if (!at || tvb_captured_length(tvb) < at + 8 || tvb_get_uint8(tvb, (int)at) != SMCR_LLC_CDC)
+        return false;
+    return is_smcd(tvb) ? are_zero(tvb, at + 1, at + 8)
+                        : tvb_get_uint8(tvb, (int)at + 1) == SMCR_LLC_LENGTH;
+}
+
+/* Whether another type than `type` is known to have this content. */
+static bool
+another_has(uint8_t type, enum smcr_wire_anck_kind kind)
+{
+    for (unsigned other = 0; other < array_length(known.kind); other++)
+        if (other != type && known.kind[other] == kind)
+            return true;
+    return false;
+}
+
+/* Finds out which content the packets of the type have. There are two types: what one has, the
+ * other has not. Only a message of SMC-D that is received has no sign of a message. */
+static enum smcr_wire_anck_kind
+kind_of(tvbuff_t *tvb, uint8_t type)
+{
+    unsigned at = header_before_message(tvb);
+
+    if (known.kind[type])
+        return known.kind[type];
+    if (is_certainly_message(tvb, at))
+        return SMCR_WIRE_ANCK_MESSAGE;
+    if (!at || !is_smcd(tvb) || another_has(type, SMCR_WIRE_ANCK_MESSAGE))
+        return SMCR_WIRE_ANCK_DATA;
+    return another_has(type, SMCR_WIRE_ANCK_DATA) ? SMCR_WIRE_ANCK_MESSAGE : SMCR_WIRE_ANCK_UNKNOWN;
+}
+
+/* The length of the header, as far as one packet shows it. */
+static unsigned
+assumed_length(tvbuff_t *tvb)
+{
+    return are_zero(tvb, RESERVED_AT, HEADER_USUAL) ? HEADER_USUAL : HEADER_MIN;
+}
+
+/* First pass: learns the header of the packet. */
+static void
+learn_header(tvbuff_t *tvb, kept_t *kept)
+{
+    uint8_t type = tvb_get_uint8(tvb, TYPE_AT);
+
+    kept->kind = known.kind[type] = (uint8_t)kind_of(tvb, type);
+    if (kept->kind == SMCR_WIRE_ANCK_MESSAGE && !known.header_length)
+        known.header_length = header_before_message(tvb);
+    kept->is_assumed = !known.header_length;
+    kept->header_length =
+        (uint8_t)(kept->is_assumed ? assumed_length(tvb) : known.header_length);
+}
+
+/* ---- learn ---- */
+
+/* The content of the packet; NULL: none of it is captured. */
+static tvbuff_t *
+content_of(tvbuff_t *tvb, unsigned header_length)
+{
+    return tvb_captured_length(tvb) > header_length
+               ? tvb_new_subset_remaining(tvb, (int)header_length) : NULL;
+}
+
+/* Decodes a message. */
+static void
+decode(tvbuff_t *tvb, tvbuff_t *content, packet_info *pinfo, smcr_cdc_t *cdc)
+{
+    if (is_smcd(tvb))
+        smcr_cdc_decode_smcd(content, pinfo, cdc);
+    else
+        smcr_cdc_decode(content, pinfo, cdc);
+}
+
+/* First pass: learns where the content lies in the streams of its connection. */
+static void
+learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept)
+{
+    const smcr_arrival_t arrival = smcr_packet_arrival(pinfo);
+
+    if (kept->kind == SMCR_WIRE_ANCK_MESSAGE)
+        decode(tvb, content, pinfo, &kept->cdc);
+    smcr_tapped_packet_t packet = {.conn = smcr_handshake_claim_tapped(pinfo, !kept->cdc.state),
+                                   .interface = smcr_capture_interface(pinfo),
+                                   .is_smcd = is_smcd(tvb),
+                                   .version = tvb_get_uint8(tvb, SMC_VERSION_AT)};
+
+    packet.sender = !smcr_handshake_from_client(pinfo, packet.conn);
+    smcr_endpoint_gid(&pinfo->src, packet.source);
+    smcr_endpoint_gid(&pinfo->dst, packet.destination);
+    if (kept->kind == SMCR_WIRE_ANCK_MESSAGE) {
+        kept->part_count = smcr_state_tapped_cdc(&arrival, &packet, &kept->cdc, &kept->parts[0],
+                                                 &kept->missing);
+        return;
+    }
+    uint32_t captured = tvb_captured_length(content);
+    const smcr_tapped_data_t data = {tvb_get_ptr(content, 0, (int)captured), captured,
+                                     tvb_reported_length(content)};
+    kept->part_count = (uint8_t)smcr_state_tapped_data(&arrival, &packet, data, kept->parts);
+}
+
+/* Returns what the first pass has learned of the packet, or learns it now. A frame has one packet
+ * of the tap: of a second one, nothing is learned. */
+static const kept_t *
+learn(tvbuff_t *tvb, packet_info *pinfo)
+{
+    static const kept_t nothing;
+    bool is_known = pinfo->fd->visited;
+    kept_t *kept = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, LAYER);
+
+    if (is_known || kept)
+        return kept && is_known ? kept : &nothing;
+    kept = wmem_new0(wmem_file_scope(), kept_t);
+    p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, LAYER, kept);
+    learn_header(tvb, kept);
+    tvbuff_t *content = content_of(tvb, kept->header_length);
+    if (content && kept->kind)
+        learn_content(tvb, pinfo, content, kept);
+    smcr_udp_ports_watch();
+    return kept;
+}
+
+/* ---- show ---- */
+
+/* Shows the length, and raises an item if it is not that of the UDP packet. */
+static void
+show_length(const display_t *shown)
+{
+    proto_item *item = proto_tree_add_item(shown->below, hf_smcr_anck_length, shown->tvb,
+                                           LENGTH_AT, 2, ENC_BIG_ENDIAN);
+
+    if (tvb_get_ntohs(shown->tvb, LENGTH_AT) != tvb_reported_length(shown->tvb))
+        smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_length);
+}
+
+/* Shows the version of the header, and raises an item if it is not the one that is assumed. */
+static void
+show_version(const display_t *shown)
+{
+    proto_item *item =
+        proto_tree_add_item(shown->below, hf_smcr_anck_version, shown->tvb, VERSION_AT, 1, ENC_NA);
+
+    if (tvb_get_uint8(shown->tvb, VERSION_AT) != VERSION_ASSUMED)
+        smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_version);
+}
+
+/* Shows what is known of the packet beside the bytes of its header. */
+static void
+show_learned(const display_t *shown)
+{
+    const kept_t *kept = shown->kept;
+    proto_item *item =
+        proto_tree_add_uint(shown->below, hf_smcr_anck_kind, shown->tvb, 0, 0, kept->kind);
+
+    proto_item_set_generated(item);
+    if (!kept->kind)
+        smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_kind);
+    if (!kept->header_length)
+        return;
+    item = proto_tree_add_uint(shown->below, hf_smcr_anck_header_length, shown->tvb, 0, 0,
+                               kept->header_length);
+    proto_item_set_generated(item);
+    if (kept->kind && kept->is_assumed)
+        smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_assumed);
+    if (kept->missing) {
+        item = proto_tree_add_uint64(shown->below, hf_smcr_anck_missing, shown->tvb, 0, 0,
+                                     kept->missing);
+        proto_item_set_generated(item);
+        smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_missing);
+    }
+}
+
+/* Shows the header. */
+static void
+show_header(display_t *shown)
+{
+    tvbuff_t *tvb = shown->tvb;
+    unsigned end = MIN(MAX(shown->kept->header_length, HEADER_MIN), tvb_captured_length(tvb));
+    proto_item *item = proto_tree_add_protocol_format(shown->tree, proto_smcr, tvb, 0, (int)end,
+                                                      "SMC, tap of ANCK");
+
+    shown->below = proto_item_add_subtree(item, ett_smcr_anck);
+    item = proto_tree_add_item(shown->below, hf_smcr_anck, tvb, 0, (int)end, ENC_NA);
+    proto_item_set_hidden(item);
+    proto_tree_add_item(shown->below, hf_smcr_anck_magic, tvb, MAGIC_AT, 4, ENC_BIG_ENDIAN);
+    show_version(shown);
+    proto_tree_add_item(shown->below, hf_smcr_anck_smc_version, tvb, SMC_VERSION_AT, 1, ENC_NA);
+    proto_tree_add_item(shown->below, hf_smcr_anck_mode, tvb, MODE_AT, 1, ENC_NA);
+    proto_tree_add_item(shown->below, hf_smcr_anck_type, tvb, TYPE_AT, 1, ENC_NA);
+    show_length(shown);
+    proto_tree_add_item(shown->below, hf_smcr_reserved, tvb, RESERVED_AT, (int)end - RESERVED_AT,
+                        ENC_NA);
+    show_learned(shown);
+}
+
+/* Shows content that no stream has: a copy, or bytes of which it is not known what they are. */
+static void
+show_bytes(const display_t *shown)
+{
+    const char *text = shown->kept->kind == SMCR_WIRE_ANCK_MESSAGE ? "CDC" : "Data";
+
+    col_set_str(shown->pinfo->cinfo, COL_PROTOCOL, is_smcd(shown->tvb) ? "SMC-D" : "SMC-R");
+    col_clear(shown->pinfo->cinfo, COL_INFO);
+    col_append_fstr(shown->pinfo->cinfo, COL_INFO, "Tap of ANCK: %s%s",
+                    shown->kept->kind ? text : "unknown content",
+                    shown->kept->kind ? ", duplicate" : "");
+    if (shown->content)
+        proto_tree_add_item(shown->below, hf_smcr_anck_content, shown->content, 0, -1, ENC_NA);
+}
+
+/* Fills in the packet that RoCE would have for a part of the content. `at`: offset of the part. */
+static void
+begin_part(const display_t *shown, unsigned nth, unsigned at, smcr_packet_t *packet)
+{
+    const smcr_tapped_part_t *part = &shown->kept->parts[nth];
+    bool is_message = shown->kept->kind == SMCR_WIRE_ANCK_MESSAGE;
+    unsigned length = is_message ? tvb_reported_length(shown->content) : part->length;
+    unsigned captured = (unsigned)tvb_captured_length_remaining(shown->content, (int)at);
+
+    smcr_packet_begin(shown->pinfo, packet);
+    packet->layer = (uint16_t)(LAYER + nth);
+    packet->payload = tvb_new_subset_length_caplen(shown->content, (int)at,
+                                                   (int)MIN(captured, length), (int)length);
+    packet->roce.opcode = is_message ? SMCR_RC_SEND_ONLY : SMCR_RC_WRITE_ONLY;
+    packet->roce.destination.qpn = part->qpn;
+    packet->roce.psn = part->psn;
+    packet->roce.length = packet->roce.dma_length = length;
+    packet->roce.payload_length = (int)length;
+    packet->roce.has_reth = !is_message;
+    packet->roce.rkey = SMCR_TAPPED_RKEY;
+    packet->roce.virtual_address = part->address;
+}
+
+/* Learns and shows the content: a message, or data in one or two parts. */
+static void
+show_content(const display_t *shown)
+{
+    const smcr_packet_tapped_t tapped = {
+        .cdc = shown->kept->kind == SMCR_WIRE_ANCK_MESSAGE ? &shown->kept->cdc : NULL,
+        .is_smcd = is_smcd(shown->tvb),
+        .lacks_before = shown->kept->missing != 0,
+    };
+    unsigned at = 0;
+
+    for (unsigned nth = 0; nth < shown->kept->part_count; nth++) {
+        smcr_packet_t packet;
+        begin_part(shown, nth, at, &packet);
+        packet.tapped = &tapped;
+        at += shown->kept->parts[nth].length;
+        if (nth) {
+            col_append_str(shown->pinfo->cinfo, COL_INFO, ", ");
+            col_set_fence(shown->pinfo->cinfo, COL_INFO);
+        }
+        if (smcr_packet_learn(shown->pinfo, &packet))
+            smcr_packet_show(shown->pinfo, shown->tree, &packet);
+    }
+}
+
+static int
+dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
+{
+    static const kept_t nothing;
+    display_t shown = {.tvb = tvb, .pinfo = pinfo, .tree = tree};
+
+    if (!is_anck(tvb))
+        return 0;
+    shown.kept = pinfo->flags.in_error_pkt ? &nothing : learn(tvb, pinfo);
+    shown.content = content_of(tvb, MAX(shown.kept->header_length, HEADER_MIN));
+    show_header(&shown);
+    if (shown.content && shown.kept->part_count)
+        show_content(&shown);
+    else
+        show_bytes(&shown);
+    return (int)tvb_captured_length(tvb);
+}
+
+/* ---- registration ---- */
+
+/* The heuristic for UDP. Packets on ports of other protocols come another way (host/udp_ports.c).
+ * */
+static ws_bool
+dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    if (!is_anck(tvb) || !smcr_heuristic_enabled(heuristic))
+        return false;
+    return call_dissector_only(handle, tvb, pinfo, tree, data) != 0;
+}
+
+/* Called before a file is dissected. */
+static void
+start_file(void)
+{
+    memset(&known, 0, sizeof known);
+}
+
+void
+smcr_anck_register(void)
+{
+    handle = register_dissector("smcr.anck", dissect, proto_smcr);
+    register_init_routine(start_file);
+}
+
+void
+smcr_anck_handoff(void)
+{
+    heuristic = smcr_heuristic_add("udp", dissect_heuristic, "SMC, tap of ANCK", "smcr_anck");
+    smcr_udp_ports_lead(SMCR_WIRE_ANCK_MAGIC, handle);
+}

@@ -1,0 +1,15 @@
+/* Knows the UDP packets of the tap of ANCK, the kernel of Alibaba: copies of CDC messages and of
+ * data that the kernel sends to a device which the user has chosen. Does not know what messages
+ * mean. Called when dissectors register.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+/* Notes that what is learned of the header is forgotten with each file; called once, when protocols
+ * register. */
+void smcr_anck_register(void);
+
+/* Registers the heuristic for UDP; called once, after all protocols have registered. */
+void smcr_anck_handoff(void);

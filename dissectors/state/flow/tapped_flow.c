@@ -1,0 +1,431 @@
+/* Places copies of data and of CDC messages on the link that stands for a tapped connection.
+ *
+ * Data has no offset. It follows the data before it, from the producer cursor of the sender's last
+ * message on; the next message tells whether data is missing.
+ *
+ * If CLC has not announced the size of the receiver's RMB element, the round of a cursor has no
+ * known length. Then cursors are replaced by positions that count from the first captured byte. A
+ * consumer cursor is a copy of a producer cursor that the peer has sent, so it is looked up among
+ * the last ones.
+ *
+ * Three kinds of packets are copies: 1. the tap of the other host is in the file, too, as another
+ * interface; 2. both ends are on one host, whose tap shows each packet when it is sent and when it
+ * is received; 3. the RoCE packets of the link are captured.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tapped_flow.h"
+
+#include "state/evidence/evidence.h"
+#include "state/model/store.h"
+
+#define FIRST_QPN 0x1000000U /* the numbers of queue pairs on the wire are lower: 24 bits */
+#define FIRST_PSN 1
+#define RMB_ADDRESS UINT64_C(0x100000000)
+#define CURSORS 64u                /* number of producer cursors that are kept */
+#define AWAITED_MAX (4u << 20)     /* number of bytes that are kept to recognise copies */
+#define POSITIONS_MAX (256u << 20) /* a longer stream of an element of unknown size is begun anew */
+
+/* A CDC message, as far as a copy of it has to be the same. */
+typedef struct {
+    smcr_cursor_t prod, cons;
+    uint16_t seq;
+    uint8_t flags, state;
+} message_t;
+
+/* One direction of a tapped connection: what its sender has sent. */
+typedef struct {
+    bool has_interface;     /* `interface` is set: a packet has come */
+    uint32_t interface;     /* interface of the first packet */
+    bool has_message;       /* `last` is set: a message has come */
+    message_t last;         /* last message, as on the wire */
+    uint32_t unannounced;   /* bytes of data since that message */
+    uint64_t end;           /* position after the last byte of data */
+    smcr_psn_t psn;         /* PSN of the last packet to the receiver of this direction */
+    uint16_t seq;           /* sequence number that the last message had for the state */
+    smcr_cursor_t cons;     /* consumer cursor that the last message had for the state */
+    struct {
+        smcr_cursor_t wire; /* producer cursor of a message, as on the wire */
+        uint32_t position;  /* position of the cursor */
+    } cursors[CURSORS];     /* circular list of the last producer cursors, if the size of the
+                               element is not known */
+    unsigned cursor_count;  /* number of producer cursors so far */
+    wmem_array_t *awaited_bytes;    /* data of which the copy has not come; NULL: none so far */
+    wmem_array_t *awaited_messages; /* message_t: messages of which the copy has not come */
+} direction_t;
+
+/* What is kept of a tapped connection. */
+struct smcr_tapped {
+    smcr_link_t *link;        /* the link that stands for what is not captured; NULL: the RoCE
+                                 packets of the connection are captured */
+    bool shows_twice;         /* both ends are on one host */
+    direction_t direction[2]; /* by role of the sender */
+};
+
+/* ---- a link that stands for what is not captured ---- */
+
+/* Whether RoCE packets of the connection are captured. */
+static bool
+has_roce(const smcr_conn_t *conn)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+    const smcr_link_t *link = lgr && !lgr->tapped ? lgr->newest_link : NULL;
+
+    while (link && !link->packet_count)
+        link = smcr_link_older(link);
+    return link != NULL;
+}
+
+/* The size of the RMB element in which the end `role` receives, as CLC has announced it; 0: not
+ * known. Linux keeps the messages of SMC-D in the first bytes of the DMB, before the data
+ * (net/smc/smc_core.c). */
+static uint32_t
+announced_size(const smcr_conn_t *conn, unsigned role)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    if (conn->dmb_size[role])
+        return conn->dmb_size[role] - SMCR_CDC_SMCD_LENGTH;
+    if (!lgr || lgr->server == SMCR_LGR_SIDE_UNKNOWN)
+        return 0;
+    return conn->side[role ? lgr->server : !lgr->server].size;
+}
+
+/* Makes the link of the connection. Side 0 is the client. */
+static smcr_link_t *
+new_link(smcr_state_t *state, const smcr_tapped_packet_t *packet)
+{
+    smcr_lgr_t *lgr = smcr_lgr_new(state);
+    smcr_link_t *link = smcr_link_new(state, lgr);
+    const uint8_t *gid[2];
+
+    gid[packet->sender] = packet->source;
+    gid[!packet->sender] = packet->destination;
+    lgr->tapped = packet->is_smcd ? SMCR_LGR_TAPPED_SMCD : SMCR_LGR_TAPPED_SMCR;
+    lgr->version = packet->version <= 2 ? packet->version : 0;
+    lgr->server = 1;
+    for (int side = 0; side < 2; side++) {
+        smcr_ib_qp_key_t key = smcr_qp_key(gid[side], FIRST_QPN + state->tapped_qps++);
+        smcr_qp_set(state, link, side, &key, SMCR_GROUND_CLC);
+        lgr->base_known[side] = true;
+    }
+    return link;
+}
+
+/* Gives a side of the connection its RMB, and starts its stream. */
+static void
+begin_side(smcr_state_t *state, smcr_conn_t *conn, smcr_qp_t *qp, uint32_t size)
+{
+    smcr_conn_side_t *side = &conn->side[qp->side];
+
+    *side = (smcr_conn_side_t){.size = size, .rmb_index = 1, .link = qp->link};
+    side->rmb = smcr_rmb_announce(state, qp, SMCR_TAPPED_RKEY, RMB_ADDRESS);
+    side->rmb->element_size = size;
+    smcr_rmb_set_conn(state, side->rmb, 1, conn);
+    side->valid_from = side->last_confirmed_use = side->last_positioned_write = smcr_point_now(qp);
+    side->announced_at = smcr_point_now(smcr_qp_peer(qp));
+    smcr_flow_announce(&qp->traffic.flow, FIRST_PSN);
+    if (size)
+        smcr_stream_start(&side->in, size, 0);
+    else
+        smcr_stream_start_late(&side->in, 0, 0, 0);
+}
+
+/* Makes what is kept of the connection. */
+static struct smcr_tapped *
+begin_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
+{
+    smcr_state_t *state = arrival->state;
+    smcr_conn_t *conn = packet->conn;
+    struct smcr_tapped *tapped = wmem_new0(state->scope, struct smcr_tapped);
+    uint32_t size[2] = {announced_size(conn, 0), announced_size(conn, 1)};
+
+    if (!size[0] || !size[1])
+        size[0] = size[1] = 0; /* cursors of both directions are positions, or those of none */
+    conn->tapped = tapped;
+    tapped->shows_twice = smcr_gid_is_same(packet->source, packet->destination);
+    if (has_roce(conn))
+        return tapped;
+    smcr_link_t *link = new_link(state, packet);
+    if (conn->lgr)
+        smcr_conn_leave_smc(state, conn);
+    smcr_conn_join(conn, link->lgr);
+    for (int side = 0; side < 2; side++)
+        begin_side(state, conn, &link->qp[side], size[side]);
+    tapped->link = link;
+    return tapped;
+}
+
+/* Returns what is kept of the packet's connection; NULL: the packet is a copy of one at another
+ * interface, or its RoCE packet is captured. */
+static struct smcr_tapped *
+find_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
+{
+    struct smcr_tapped *tapped = packet->conn->tapped;
+
+    if (!tapped)
+        tapped = begin_conn(arrival, packet);
+    direction_t *direction = &tapped->direction[packet->sender];
+    if (!direction->has_interface)
+        direction->interface = packet->interface;
+    direction->has_interface = true;
+    return tapped->link && direction->interface == packet->interface ? tapped : NULL;
+}
+
+/* Whether a duplicate of a message of this direction has to come. */
+static bool
+awaits_message(const direction_t *direction)
+{
+    return direction->awaited_messages && wmem_array_get_count(direction->awaited_messages);
+}
+
+/* Whether the positions of this direction, which has no element of known size, are too high. */
+static bool
+is_full(const smcr_conn_t *conn, unsigned sender)
+{
+    return !smcr_ring_room(&conn->side[!sender].in.ring) &&
+           conn->tapped->direction[sender].end > POSITIONS_MAX;
+}
+
+bool
+smcr_state_tapped_has_ended(const smcr_conn_t *conn, unsigned sender, uint32_t interface)
+{
+    const smcr_conn_side_t *one = &conn->side[0], *other = &conn->side[1];
+
+    if (!conn->tapped || !conn->tapped->link)
+        return false;
+    const direction_t *direction = &conn->tapped->direction[sender];
+    bool is_elsewhere = direction->has_interface && direction->interface != interface;
+    if (awaits_message(direction) || is_elsewhere)
+        return false;
+    bool have_closed = smcr_conn_side_has_closed(one) && smcr_conn_side_has_closed(other);
+    return have_closed || is_full(conn, 0) || is_full(conn, 1);
+}
+
+/* The ring in which the receiver of the direction has the data. */
+static const smcr_ring_t *
+ring_of(const smcr_conn_t *conn, unsigned sender)
+{
+    return &conn->side[!sender].in.ring;
+}
+
+/* Fills in the place of a part on the link. */
+static void
+begin_part(struct smcr_tapped *tapped, unsigned sender, smcr_tapped_part_t *part)
+{
+    direction_t *direction = &tapped->direction[sender];
+
+    *part = (smcr_tapped_part_t){.qpn = tapped->link->qp[!sender].key.qpn,
+                                 .psn = (uint32_t)(++direction->psn & SMCR_PSN_MASK)};
+}
+
+/* ---- copies, if both ends are on one host ---- */
+
+/* Appends data to that of which the copy has not come. Bytes that are not captured are zeros. If
+ * there is too much of it, no data counts as a copy any more. */
+static void
+await_copy(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
+{
+    if (!direction->awaited_bytes)
+        direction->awaited_bytes = wmem_array_new(state->scope, 1);
+    wmem_array_t *awaited = direction->awaited_bytes;
+    if (wmem_array_get_count(awaited) + data.length > AWAITED_MAX) {
+        wmem_destroy_array(awaited);
+        direction->awaited_bytes = NULL;
+        return;
+    }
+    if (data.captured)
+        wmem_array_append(awaited, data.bytes, data.captured);
+    const uint8_t missing = 0;
+    for (uint32_t i = data.captured; i < data.length; i++)
+        wmem_array_append(awaited, &missing, 1);
+}
+
+/* Whether the data is the copy that has to come next. If so, it is not awaited any more. */
+static bool
+is_awaited(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
+{
+    wmem_array_t *awaited = direction->awaited_bytes;
+    unsigned count = awaited ? wmem_array_get_count(awaited) : 0;
+
+    if (!count || count < data.length ||
+        memcmp(wmem_array_get_raw(awaited), data.bytes, data.captured) != 0)
+        return false;
+    direction->awaited_bytes = wmem_array_new(state->scope, 1);
+    if (count > data.length)
+        wmem_array_append(direction->awaited_bytes,
+                          (uint8_t *)wmem_array_get_raw(awaited) + data.length,
+                          count - data.length);
+    wmem_destroy_array(awaited);
+    return true;
+}
+
+/* Whether two messages are the same. */
+static bool
+messages_are_same(const message_t *one, const message_t *other)
+{
+    bool same_cursors = smcr_ring_cursors_are_same(one->prod, other->prod) &&
+                        smcr_ring_cursors_are_same(one->cons, other->cons);
+
+    return same_cursors && one->seq == other->seq && one->flags == other->flags &&
+           one->state == other->state;
+}
+
+/* Whether the message is a copy of one of which the copy has not come. If so, neither this one nor
+ * those before it are awaited any more. Otherwise its copy is awaited. */
+static bool
+is_awaited_message(smcr_state_t *state, direction_t *direction, const message_t *message)
+{
+    if (!direction->awaited_messages)
+        direction->awaited_messages = wmem_array_new(state->scope, sizeof *message);
+    wmem_array_t *awaited = direction->awaited_messages;
+    unsigned count = wmem_array_get_count(awaited), i = 0;
+
+    while (i < count && !messages_are_same(wmem_array_index(awaited, i), message))
+        i++;
+    if (i == count && count < CURSORS) {
+        wmem_array_append(awaited, message, 1);
+        return false;
+    }
+    direction->awaited_messages = wmem_array_new(state->scope, sizeof *message);
+    for (unsigned rest = i + 1; rest < count; rest++)
+        wmem_array_append(direction->awaited_messages, wmem_array_index(awaited, rest), 1);
+    wmem_destroy_array(awaited);
+    return i < count;
+}
+
+/* ---- data ---- */
+
+/* Offset in the element at which the next data of the direction begins. */
+static uint32_t
+next_offset(const direction_t *direction, const smcr_ring_t *ring)
+{
+    uint32_t room = smcr_ring_room(ring);
+
+    if (!room)
+        return (uint32_t)direction->end;
+    return (uint32_t)((direction->last.prod.count + (uint64_t)direction->unannounced) % room);
+}
+
+unsigned
+smcr_state_tapped_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
+                       smcr_tapped_data_t data, smcr_tapped_part_t parts[SMCR_TAPPED_PARTS])
+{
+    struct smcr_tapped *tapped = find_conn(arrival, packet);
+    uint32_t length = data.length;
+    unsigned count = 0;
+
+    if (!tapped)
+        return 0;
+    direction_t *direction = &tapped->direction[packet->sender];
+    const smcr_ring_t *ring = ring_of(packet->conn, packet->sender);
+    if (tapped->shows_twice && is_awaited(arrival->state, direction, data))
+        return 0;
+    if (tapped->shows_twice)
+        await_copy(arrival->state, direction, data);
+    while (count < SMCR_TAPPED_PARTS && (length || !count)) {
+        uint32_t offset = next_offset(direction, ring), room = smcr_ring_room(ring);
+        smcr_tapped_part_t *part = &parts[count++];
+        begin_part(tapped, packet->sender, part);
+        part->address = RMB_ADDRESS + offset;
+        part->length = room ? MIN(length, room - offset) : length;
+        length -= part->length;
+        direction->unannounced += part->length;
+        direction->end += part->length;
+    }
+    return count;
+}
+
+/* ---- messages ---- */
+
+/* Number of bytes that the message announces, according to its cursor. */
+static int64_t
+announced_bytes(const direction_t *direction, const smcr_ring_t *ring, smcr_cursor_t prod)
+{
+    bool is_known = smcr_ring_room(ring) || prod.wrap == direction->last.prod.wrap;
+
+    return is_known ? smcr_ring_distance(ring, direction->last.prod, prod)
+                    : direction->unannounced;
+}
+
+/* The sequence number that the message has for the state. Messages of SMC-D have no number, nor do
+ * those that the tap has made of WRITEs with immediate data: theirs is always 0. */
+static uint16_t
+sequence_number(const direction_t *direction, uint16_t on_wire)
+{
+    bool is_numbered = on_wire || direction->last.seq;
+
+    if (!direction->has_message)
+        return is_numbered ? on_wire : 1;
+    return (uint16_t)(direction->seq + (is_numbered ? on_wire - direction->last.seq : 1));
+}
+
+/* Replaces the cursors of a message by positions. `reader`: the direction whose data the sender of
+ * the message reads. */
+static void
+replace_cursors(direction_t *direction, const direction_t *reader, smcr_cdc_t *cdc)
+{
+    unsigned at = direction->cursor_count++ % CURSORS;
+
+    direction->cursors[at].wire = cdc->prod;
+    direction->cursors[at].position = (uint32_t)direction->end;
+    cdc->prod = (smcr_cursor_t){0, (uint32_t)direction->end};
+    for (unsigned i = 0; i < MIN(reader->cursor_count, CURSORS); i++)
+        if (smcr_ring_cursors_are_same(reader->cursors[i].wire, cdc->cons))
+            direction->cons = (smcr_cursor_t){0, reader->cursors[i].position};
+    cdc->cons = direction->cons;
+}
+
+/* Notes the message, and sets the numbers that it has for the state. */
+static void
+take_in_message(struct smcr_tapped *tapped, const smcr_tapped_packet_t *packet,
+                const message_t *message, smcr_cdc_t *cdc)
+{
+    direction_t *direction = &tapped->direction[packet->sender];
+
+    cdc->seq = direction->seq = sequence_number(direction, message->seq);
+    if (!smcr_ring_room(ring_of(packet->conn, packet->sender)))
+        replace_cursors(direction, &tapped->direction[!packet->sender], cdc);
+    direction->has_message = true;
+    direction->last = *message;
+    direction->unannounced = 0;
+}
+
+/* Gives the token of the message to the connection. */
+static void
+take_in_token(smcr_state_t *state, const smcr_tapped_packet_t *packet, uint32_t token)
+{
+    smcr_conn_side_t *receiver = &packet->conn->side[!packet->sender];
+
+    if (!receiver->has_token || receiver->token != token)
+        smcr_conn_set_token(state, packet->conn, !packet->sender, token);
+}
+
+bool
+smcr_state_tapped_cdc(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
+                      smcr_cdc_t *cdc, smcr_tapped_part_t *part, uint64_t *missing)
+{
+    struct smcr_tapped *tapped = find_conn(arrival, packet);
+    const message_t message = {cdc->prod, cdc->cons, cdc->seq, cdc->flags, cdc->state};
+
+    *missing = 0;
+    if (!tapped)
+        return false;
+    direction_t *direction = &tapped->direction[packet->sender];
+    if (tapped->shows_twice && cdc->complete &&
+        is_awaited_message(arrival->state, direction, &message))
+        return false;
+    begin_part(tapped, packet->sender, part);
+    if (!cdc->complete)
+        return true;
+    int64_t announced =
+        announced_bytes(direction, ring_of(packet->conn, packet->sender), cdc->prod);
+    if (announced > direction->unannounced) {
+        *missing = (uint64_t)(announced - direction->unannounced);
+        direction->end += *missing;
+    }
+    take_in_token(arrival->state, packet, cdc->token);
+    take_in_message(tapped, packet, &message, cdc);
+    return true;
+}

@@ -1,0 +1,64 @@
+/* What a tap in the kernel of a host shows of connections: copies of CDC messages and of data, but
+ * no packet of a network. The state learns them as it learns the RDMA WRITEs and CDC messages of
+ * RoCE. So a tapped connection has a link of its own, between two queue pairs with numbers that no
+ * packet can have, and an RMB for each side. These stand for what is not captured: a report does
+ * not show them, and no rule about links concerns them.
+ *
+ * The functions are called in the first pass, in the order of the capture. A direction is the role
+ * of its sender: 0 client, 1 server.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "state/model/record.h"
+
+/* A packet of the tap, as far as the state needs it. */
+typedef struct {
+    smcr_conn_t *conn;
+    unsigned sender;    /* role of the sender */
+    uint32_t interface; /* interface of the capture file */
+    bool is_smcd;       /* the connection uses SMC-D: its messages have no sequence number and no
+                           token */
+    uint8_t version;    /* version of SMC, 1 or 2 */
+    uint8_t source[SMCR_GID_LENGTH];      /* address of the sender, as a GID */
+    uint8_t destination[SMCR_GID_LENGTH]; /* address of the receiver, as a GID */
+} smcr_tapped_packet_t;
+
+/* Data of a packet of the tap. */
+typedef struct {
+    const uint8_t *bytes; /* the captured bytes */
+    uint32_t captured;    /* number of `bytes` */
+    uint32_t length;      /* number of bytes that the tap has copied */
+} smcr_tapped_data_t;
+
+/* Where a part of the packet's data, or its message, lies on the link of the connection. */
+typedef struct {
+    uint32_t qpn;        /* number of the queue pair that receives the part */
+    uint32_t psn;        /* PSN of the part */
+    uint64_t address;    /* address in the RMB; only of data */
+    uint32_t length;     /* number of bytes; only of data */
+} smcr_tapped_part_t;
+
+#define SMCR_TAPPED_RKEY 1   /* RKey of the RMB of each side */
+#define SMCR_TAPPED_PARTS 2u /* data that reaches over the end of the RMB element has two parts */
+
+/* Learns the place of the data, which follows the data before it in the receiver's RMB element.
+ * Fills in `parts`, and returns their number. Returns 0 if the data is a copy: it is shown at
+ * another place of the capture. */
+unsigned smcr_state_tapped_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
+                                smcr_tapped_data_t data,
+                                smcr_tapped_part_t parts[SMCR_TAPPED_PARTS]);
+
+/* Learns the place of the CDC message `cdc`. If the message has no sequence number, sets the one
+ * that it would have. If the size of the receiver's RMB element is not known, replaces the cursors
+ * by positions from the first captured byte on. Sets `*missing` to the number of announced bytes
+ * that the capture lacks. Returns false if the message is a copy, as smcr_state_tapped_data(). */
+bool smcr_state_tapped_cdc(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
+                           smcr_cdc_t *cdc, smcr_tapped_part_t *part, uint64_t *missing);
+
+/* Whether the connection has ended, so that the packet, which `sender` sends at `interface` and
+ * which is no duplicate, is of another one with the same ends: both sides have closed or aborted
+ * it. */
+bool smcr_state_tapped_has_ended(const smcr_conn_t *conn, unsigned sender, uint32_t interface);

@@ -1,0 +1,213 @@
+"""
+The tap of ANCK: what its packets carry is dissected, followed and reported as a reader of the bytes
+finds it, for SMC-D, loopback and SMC-R, with each format of the header that its source allows.
+Nothing is lost of packets that lie, are truncated, or have another version.
+"""
+
+import struct
+import sys
+
+import pytest
+from bed import TOP
+from report_runs import ALL_TWO, parse, print_json
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+sys.path.insert(0, str(TOP / "tests" / "synth"))
+from smcsynth.anck_tap import SMC_D, SMC_R, Format, Tap, smcd_cdc  # noqa: E402
+from smcsynth.capture import Capture  # noqa: E402
+from smcsynth.octets import noise, text_lines  # noqa: E402
+
+HOSTS = {"client": "192.0.2.1", "server": "192.0.2.2"}
+ONE_HOST = {"client": "192.0.2.1", "server": "192.0.2.1"}
+PORTS = {"client": 40001, "server": 8080}
+GET = b"GET /page HTTP/1.1\r\nHost: server.example\r\n\r\n"
+BODY = text_lines(90_000, "tap")
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
+UNSET = bytes.fromhex("0011223344556677")
+ROOM = 65504
+BOTH = ("client", "server")
+
+
+def http(tap):
+    """A request and an answer that wraps the element. Before the first message, which shows the
+    length of the header, only a header of 12 or 16 bytes is read right."""
+    if tap.form.reserved > 6:
+        tap.cdc("client")
+    tap.send("client", GET)
+    for begin in range(0, len(ANSWER), 40_000):
+        tap.send("server", ANSWER[begin : begin + 40_000])
+        tap.cdc("client")
+    tap.close()
+
+
+# name: (what the tap has, hosts, capture of the project whose handshake comes before)
+STORIES = {
+    "sender's tap": dict(),
+    "receiver's tap": dict(own=("server",), garbage=UNSET),
+    "short header": dict(form=Format(reserved=2)),
+    "long header": dict(form=Format(reserved=22, message=9, data=7)),
+    "types swapped": dict(form=Format(message=1, data=0)),
+    "one host": dict(own=BOTH, hosts=ONE_HOST, garbage=UNSET),
+    "SMC-R": dict(mode=SMC_R, room=65536),
+    "immediate data": dict(mode=SMC_R, room=65536, immediate=True),
+    "SMC-R, receiver's tap": dict(mode=SMC_R, room=65536, own=("server",)),
+}
+
+
+def tap_of(hosts=HOSTS, **options):
+    return Tap(Capture(), hosts, PORTS, **options)
+
+
+def file_of(capture, folder):
+    path = folder / f"tap-{len(capture.frames)}-{abs(hash(capture.pcap()))}.pcap"
+    path.write_bytes(capture.pcap())
+    path.chmod(0o644)
+    return path
+
+
+def read(path):
+    """The UDP payloads of a pcap file of Ethernet and IPv4 with their ports, frame by frame; None:
+    another packet."""
+    data, at, found = path.read_bytes(), 24, []
+    while at < len(data):
+        length = struct.unpack_from("<I", data, at + 8)[0]
+        frame = data[at + 16 : at + 16 + length]
+        at += 16 + length
+        is_udp = frame[23] == 17
+        found.append((*struct.unpack_from(">HH", frame, 34), frame[42:]) if is_udp else None)
+    return found
+
+
+def messages(path, form, mode):
+    """{frame: (producer wrap and count, consumer wrap and count, producer flags, state flags)} of
+    the CDC messages."""
+    found, start = {}, 10 + form.reserved
+    for number, packet in enumerate(read(path), 1):
+        if packet and packet[2][7] == form.message:
+            content = packet[2][start:]
+            if mode == SMC_D:
+                prod, cons = (struct.unpack_from("<HI", content, at) for at in (8, 16))
+                flags = tuple(content[22:24])
+            else:
+                prod, cons = (struct.unpack_from(">HI", content, at) for at in (10, 18))
+                flags = tuple(content[24:26])
+            found[number] = (*prod, *cons, *flags)
+    return found
+
+
+def followed(tshark, path, stream=0):
+    """Bytes of both directions, as Follow Stream has them."""
+    shown = tshark.show(path, "-q", "-2", "-z", f"follow,smcr,raw,{stream}")
+    lines = shown.split("Node 1:")[1].splitlines()[1:-1]
+    sides = {"client": b"", "server": b""}
+    for line in lines:
+        sides["server" if line.startswith("\t") else "client"] += bytes.fromhex(line.strip())
+    return sides
+
+
+CDC_FIELDS = [
+    f"smcr.cdc.{name}"
+    for name in ("prod_wrap", "prod", "cons_wrap", "cons", "flags", "state")
+]
+
+
+def shown_messages(tshark, path):
+    rows = tshark.fields(path, "frame.number", *CDC_FIELDS, where="smcr.cdc && smcr.anck")
+    return {int(row[0][0]): tuple(int(value[0], 0) for value in row[1:]) for row in rows}
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_tap_is_shown_followed_and_reported(tshark, name):
+    options = STORIES[name]
+    tap = tap_of(**options)
+    http(tap)
+    path = file_of(tap.capture, tshark.bed.scratch)
+    shown = shown_messages(tshark, path)
+    of_file = messages(path, tap.form, tap.mode)
+    if len(tap.own) == 1:
+        assert shown == of_file
+    else:  # each message is in the file twice: the second one is a duplicate
+        assert len(shown) * 2 == len(of_file) and set(shown.values()) == set(of_file.values())
+    assert followed(tshark, path) == {"client": GET, "server": ANSWER}
+    assert len(tshark.frames(path, "http.request")) == 1
+    assert len(tshark.frames(path, "http.response.code == 200", two_pass=True)) == 1
+    assert tshark.frames(path, "_ws.expert.severity >= error || _ws.malformed") == []
+    report = parse(print_json(tshark, tshark.bed.capture(path), ALL_TWO))
+    (connection,) = report["connections"]
+    assert connection["outcome"] == ("smc-d" if tap.mode == SMC_D else "smc-r")
+    assert connection["client_to_server"]["bytes"] == len(GET)
+    assert connection["server_to_client"]["bytes"] == len(ANSWER)
+    assert connection["close"] == "normal"
+    assert report["link_groups"] == [] and report["rdma_flows"] == []
+
+
+def test_handshake_gives_the_size_of_the_buffer(tshark):
+    """The element of a DMB of 64 KiB has 32 bytes for messages; a cursor that comes to its end
+    wraps."""
+    rows = tshark.fields(
+        "anck-tap", "smcr.cdc.announced", "tcp.stream", where="smcr.cdc && udp.port == 40001"
+    )
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100000\r\n\r\n"
+    sent = len(head) + 100_000
+    assert max(int(row[0][0]) for row in rows) == sent
+    report = parse(print_json(tshark, tshark.bed.capture("anck-tap"), ALL_TWO))
+    first = min(report["connections"], key=lambda each: each["stream"])
+    assert first["buffer_bytes"] == {"client": ROOM, "server": ROOM}
+
+
+def test_nothing_is_lost_of_packets_that_lie(tshark):
+    """Another version, another length, another mode, a packet that is truncated, one that ends with
+    its header: an item each, and the data of the others is whole."""
+    tap = tap_of()
+    unknown = tap.packet("client", 0, smcd_cdc((0, 0), (0, 0), unset=UNSET))
+    tap.send("client", GET)
+    expected = {
+        tap.packet("client", 1, b"A" * 50, length=9): "smcr.anck.length_invalid",
+        tap.packet("client", 77, UNSET * 8): None,
+        tap.packet("client", 1, b""): None,
+    }
+    tap.form.version = 7
+    expected[tap.packet("client", 1, b"B" * 50)] = "smcr.anck.version_unknown"
+    tap.form.version = 1
+    cut = tap.packet("client", 1, b"C" * 50, snap=20)
+    tap.prod["client"] = (0, len(GET) + 50 + len(UNSET) * 8 + 50 + 50)
+    tap.cdc("client")
+    missing = len(tap.capture.frames) + 1
+    tap.prod["client"] = (0, tap.prod["client"][1] + 1000)
+    tap.cdc("client")
+    path = file_of(tap.capture, tshark.bed.scratch)
+    for frame, item in expected.items():
+        if item:
+            assert tshark.frames(path, item) == [frame]
+    assert tshark.frames(path, "smcr.anck.kind_unknown") == [unknown]
+    assert tshark.frames(path, "smcr.anck.header_assumed") == [unknown + 1]
+    assert tshark.frames(path, "smcr.anck.bytes_missing") == [missing]
+    assert tshark.fields(path, "smcr.anck.missing", where=f"frame.number == {missing}") == [
+        [["1000"]]
+    ]
+    assert cut in tshark.frames(path, "smcr.cut_short")
+    sides = followed(tshark, path)
+    assert sides["client"].startswith(GET + b"A" * 50 + UNSET * 8 + b"B" * 50 + b"C" * 20)
+
+
+def test_ports_of_other_protocols_and_late_start(tshark):
+    """Ports that Wireshark gives to other protocols, after a first sign of the tap; a stream of
+    binary data; the same ports are used again, and by UDP itself."""
+    tap = tap_of()
+    tap.cdc("client")
+    of_dns = Tap(tap.capture, HOSTS, {"client": 40001, "server": 53})
+    first = bytes(4) + noise(3000, 1)
+    of_dns.send("client", first)
+    query = bytes.fromhex("00010100000100000000000003777777076578616d706c650000010001")
+    other = (
+        Ether() / IP(src=HOSTS["client"], dst=HOSTS["server"]) / UDP(sport=40001, dport=53) / query
+    )
+    dns = tap.capture.add(bytes(other))
+    of_dns.close()
+    second = Tap(tap.capture, HOSTS, of_dns.ports)
+    second.send("server", b"again")
+    path = file_of(tap.capture, tshark.bed.scratch)
+    assert followed(tshark, path, 1)["client"] == first
+    assert followed(tshark, path, 2)["server"] == b"again"
+    assert tshark.frames(path, "dns") == [dns]
