@@ -94,7 +94,7 @@ say_trouble(const smcr_layout_walk_t *walk, const char *info, const char *line)
 static void
 summarize_cursors(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
 {
-    const char *flags = flags_text(walk->pinfo, cdc);
+    const char *flags = smcr_cdc_flags_text(walk->pinfo, cdc);
 
     smcr_say_info(walk, " Prod=%u:%u Cons=%u:%u%s", cdc->prod.wrap, cdc->prod.count, cdc->cons.wrap,
                   cdc->cons.count, flags);

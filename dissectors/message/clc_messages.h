@@ -66,8 +66,8 @@ smcr_clc_vendor_options(const smcr_clc_accept_t *accept)
 }
 
 /* Appends in words what the vendor options of the walked part say, if they have the form of ANCK's:
- * valid, and without reserved bits (smc_clc.h, struct smc_clc_vendor_opt_ali). `options`: their four
- * bytes, in host byte order. */
+ * valid, and without reserved bits (smc_clc.h, struct smc_clc_vendor_opt_ali). `options`: their
+ * four bytes, in host byte order. */
 void smcr_clc_say_vendor_options(const smcr_layout_walk_t *walk, uint32_t options);
 
 /* Adds the bytes from offset `start` to `end` - 1 to message->parts. */
