@@ -65,6 +65,7 @@ const value_string smcr_values_clc_types[] = {
 const value_string smcr_values_llc_types[] = {
 #define SMCR_LLC_MESSAGE(name, type, text, ...) {SMCR_LLC_##name, text},
 #include "wire/llc.def"
+    SMCR_LLC_OPTIONAL_TYPES(TEXT_ROW)
     SMCR_CDC_TYPES(TEXT_ROW)
     {0, NULL},
 };
@@ -104,6 +105,12 @@ const value_string smcr_values_told_lgr_types[] = {
     {4, "asymmetric, this host has one link"}, {0, NULL}};
 const value_string smcr_values_told_link_states[] = {
     {0, "unused"}, {1, "inactive"}, {2, "activating"}, {3, "active"}, {0, NULL}};
+
+/* net/smc/smc_ism.h of Linux, commit b40584d1 */
+const range_string smcr_values_chids[] = {
+    {0, 0, "none"}, {1, 0xfeff, "ISM device"}, {0xff00, 0xfffe, "virtio-ism"},
+    {0xffff, 0xffff, "loopback-ism"},
+    {0, 0, NULL}};
 
 const true_false_string smcr_values_direct = {"direct, same subnet", "through a gateway"};
 

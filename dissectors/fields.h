@@ -59,6 +59,7 @@ extern const value_string smcr_values_netlink_commands[], smcr_values_told_reaso
 extern const value_string smcr_values_told_states[], smcr_values_told_modes[];
 extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[];
 extern const value_string smcr_values_told_link_states[];
+extern const range_string smcr_values_chids[];
 extern const true_false_string smcr_values_direct;
 
 /* Returns the text for the diagnosis in a Decline: a static text, never NULL.

@@ -20,6 +20,10 @@
 #define SMCR_LLC_CLASS_CDC 0xc0      /* value of SMCR_LLC_CLASS: the message is a CDC message */
 
 /* The type of CDC messages (A.4) */
+/* Optional types of which only the names are known: Wireshark's packet-smc.c, commit 07d77dd5 */
+#define SMCR_LLC_OPTIONAL_TYPES(V) \
+    V(SMCR_LLC_OPT_CONTROL, 0x80, "OPT MESSAGE CONTROL") \
+    V(SMCR_LLC_NWM_DATA, 0x8a, "NWM DATA")
 #define SMCR_CDC_TYPES(V) V(SMCR_LLC_CDC, 0xfe, "CDC")
 
 /* Offsets in the first four bytes of an LLC message */
@@ -102,6 +106,7 @@
 enum smcr_llc_type {
 #define SMCR_LLC_MESSAGE(name, type, ...) SMCR_LLC_##name = (type),
 #include "llc.def"
+    SMCR_LLC_OPTIONAL_TYPES(SMCR_WIRE_ENUM_ROW)
     SMCR_CDC_TYPES(SMCR_WIRE_ENUM_ROW)
 };
 enum smcr_cdc_flag {

@@ -588,13 +588,14 @@ def test_built_messages_have_their_values(tshark, scratch, order):
         host.frame(16, message)
     host.frame(16, *(message for message, _ in built))
     smcd = host.attribute(4, host.pack("IIQQQQ", 1, 0, 2, 3, LARGE, 5))
+    extended = host.attribute(4, host.pack("IIQQQQQQ", 1, 0, 2, 3, LARGE, 5, 6, 7))
     fallback = host.attribute(5, host.pack("II", 0x05000000, 0x03030000))
     sockets = [
         host.socket(1, host.number(3, "B", 2), conn_info(host, 0xFFFF0001)),
         host.socket(2, fallback, mode=1, ipv6=True),
         host.socket(3, smcd, mode=2),
         host.socket(4, state=10),
-        host.socket(5, host.attribute(99, b"new!")),
+        host.socket(5, host.attribute(99, b"new!"), extended),
     ]
     ends = (
         struct.pack(">HH", 1001, 2001)
@@ -662,6 +663,11 @@ def test_built_messages_have_their_values(tshark, scratch, order):
     assert (found[2]["ism_gid"], found[2]["dmb_token"]) == (
         ["0x0000000000000003"],
         [f"0x{LARGE:016x}"],
+    )
+    assert (found[2]["ext_gid"], found[2]["peer_ext_gid"]) == ([], [])
+    assert (found[4]["ext_gid"], found[4]["peer_ext_gid"]) == (
+        ["0x0000000000000007"],
+        ["0x0000000000000006"],
     )
     assert (found[3]["state"], found[4]["netlink.unknown"]) == (
         ["10"],
