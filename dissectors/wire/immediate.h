@@ -64,7 +64,7 @@ smcr_wire_immediate_read(uint32_t data)
     if (parts->credits)
         read.credits = (uint8_t)(data >> parts->step);
     if (parts->flags && parts->step) {
-        read.flags = data >> 13 & urgent_and_blocked;
+        read.flags = (uint8_t)(data >> 13 & urgent_and_blocked);
     } else if (parts->flags) { /* bytes 24 and 25 of a CDC message */
         read.flags = (uint8_t)(data >> 8);
         read.state = (uint8_t)data;

@@ -176,7 +176,9 @@ UNITS = {
     "point_missed": A_FRAME,
     "points_contradict": A_FRAME,
     "application_errors": Terms(
-        Term("http.response.code", "http.response.code >= 400"), besides=["frame.number == {frame}"]
+        Term("http.response.code", "http.response.code >= 400"),
+        Term("tls.alert_message.level", "tls.alert_message.level == 2"),
+        besides=["frame.number == {frame}"],
     ),
     "no_roce": Terms("smcr.no_roce"),
     "undelivered": A_FRAME,

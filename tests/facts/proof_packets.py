@@ -178,7 +178,12 @@ def global_route(number, time, data):
         return None
     grh = data[start:]
     return rc_reader._roce(
-        number, time, (grh[8:24], grh[24:40]), 0, -1, grh[wire.GRH : wire.GRH + wire.u16(grh, 4)]
+        number,
+        time,
+        (grh[8:24], grh[24:40]),
+        0,
+        (-1, grh[7]),
+        grh[wire.GRH : wire.GRH + wire.u16(grh, 4)],
     )
 
 

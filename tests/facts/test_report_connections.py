@@ -14,6 +14,7 @@ import sys
 import ground_truth
 import kernel
 import pytest
+import rc_reader
 import report_reader
 import report_tcp
 import traffic
@@ -507,6 +508,24 @@ def agreements(name):
     return found
 
 
+FULL_PACKETS = (0, 1, 6, 7)  # first and middle packets of SEND and of RDMA WRITE
+
+
+def agreed_mtu(name, ends):
+    """The MTU on which both ends agree. A packet that others follow is as long as the MTU of the
+    path: if all such packets are shorter, nobody knows the MTU."""
+    agreed = min(each.mtu for each in ends)
+    full = max(
+        (
+            each.payload_length
+            for each in rc_reader.frames(PATHS[name])
+            if each.opcode & 31 in FULL_PACKETS and each.qpn in [end.qpn for end in ends]
+        ),
+        default=agreed,
+    )
+    return agreed if full >= agreed else None
+
+
 def rkeys(rmb):
     return {int(each["rkey"], 16) for each in rmb["rkeys"]}
 
@@ -538,7 +557,7 @@ def test_agreements(tshark, name, run):
             else [(f"{stream}: link", [link["client"] for link in group["links"]], ends)]
         )
         if ends[1].first_contact:  # both name one link, and later MTUs mean nothing
-            right = min(ends[0].mtu, ends[1].mtu)
+            right = agreed_mtu(name, ends)
             wrong += (
                 []
                 if any(link in named[1] for link in named[0])

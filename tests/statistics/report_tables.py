@@ -21,6 +21,7 @@ STATES = {
     "unconfirmed": "LINK_ACTIVATING",
     "rejected": "rejected",
     "deleted": "deleted",
+    "lost": "lost",
 }
 TITLES = {
     "connections": "SMC-R Connections",
@@ -107,7 +108,7 @@ def connections(report):
     for conn in report["connections"]:
         yield {
             "Stream": text(conn["stream"]),
-            "Client Address": end(conn["client"]),
+            "Client Address": conn.get("ends") or end(conn["client"]),
             "Server Address": end(conn["server"]),
             "Mode": mode(conn),
             "Version": text(conn["version"]),
@@ -140,17 +141,34 @@ PARTS = {
 }
 
 
+def direction(conn, writer, reader):
+    """The name of a direction of a connection."""
+    ends = [conn[each] for each in (writer, reader)]
+    if any(each["addr"] for each in ends):
+        likely = conn["roce_stream"] is not None and conn["roce_stream"] != conn["stream"]
+        return ("probably " if likely else "") + " → ".join(map(end, ends))
+    if conn["ends"] is None:
+        return f"connection {conn['stream']} to the {reader}"
+    if conn["tcp_stream"] is not None:
+        return conn["ends"]
+    return f"connection {conn['stream']} to {conn['ends'].split(' ↔ ')[reader == 'server']}"
+
+
+def ways(conn):
+    """(writer, reader) of the rows of a connection: without roles both had the same name."""
+    yield "client", "server"
+    if conn["ends"] is None or conn["tcp_stream"] is None:
+        yield "server", "client"
+
+
 def directions(report):
     for conn in report["connections"]:
-        for writer, reader in (("client", "server"), ("server", "client")):
-            way, ends = conn[f"{writer}_to_{reader}"], [conn[each] for each in (writer, reader)]
-            known = any(each["addr"] for each in ends)
+        for writer, reader in ways(conn):
+            way = conn[f"{writer}_to_{reader}"]
             ack, read = way["ack_time_s"], way["read_reported_s"]
             yield {
                 "Stream": text(conn["stream"]),
-                "Writer → reader": " → ".join(map(end, ends))
-                if known
-                else f"connection {conn['stream']} to the {reader}",
+                "Writer → reader": direction(conn, writer, reader),
                 "Time (s)": lasting(conn),
                 "Bytes": text(way["bytes"]),
                 "WRITEs": text(way["writes"]),
@@ -172,6 +190,12 @@ def directions(report):
                 "Unreported": text(way["unreported_bytes"]),
                 "Urgent": text(way["urgent_count"]),
             }
+
+
+def state(link):
+    if link["state"] == "lost" and "active" not in [each["state"] for each in link["states"]]:
+        return "never came up"
+    return STATES.get(link["state"], NOT_KNOWN)
 
 
 def links(report):
@@ -199,14 +223,18 @@ def links(report):
                 "EID": text(group["eid"]),
                 "#Conns": text(conns),
                 "Linkid": text(link["number"]),
-                "Link-State": STATES.get(link["state"], NOT_KNOWN)
+                "Link-State": state(link)
                 + (f" to frame {link['state_frame']}" if link["state_frame"] else ""),
             }
-            for side in ("client", "server"):
-                row |= {
-                    f"{side.title()}-GID": text(link[side]["gid"]),
-                    f"{side.title()}-QP": hexadecimal(link[side]["qpn"], 6),
-                }
+            for name, cell in (
+                ("GID", lambda end: text(end["gid"])),
+                ("QP", lambda end: hexadecimal(end["qpn"], 6)),
+            ):
+                cells = [cell(link["client"]), cell(link["server"])]
+                if group["ends"] is not None:  # nobody knows which one is the client
+                    both = " ↔ ".join("?" if each == NOT_KNOWN else each for each in cells)
+                    cells = [both, NOT_KNOWN]
+                row |= {f"Client-{name}": cells[0], f"Server-{name}": cells[1]}
             yield row | {
                 "MTU": text(link["mtu_bytes"]),
                 "Added in": text(link["added_frame"]),
