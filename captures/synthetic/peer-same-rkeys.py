@@ -32,5 +32,6 @@ def scene(capture):
     link = first.group.links[1]
     psn = link.qp["server"].psn
     link.send("server", llc_test_link(version=2))
+    capture.wait(0.1)  # the sender's timer
     link.send("server", llc_test_link(version=2), psn=psn)
     link.send("client", llc_test_link(version=2, reply=True))

@@ -219,6 +219,14 @@ may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *see
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
+/* Longest time after a request, nanoseconds, at which a capture that has every packet twice has the
+ * second one: half as long again as those before. */
+static uint64_t
+mirrored_distance(const smcr_flow_t *flow)
+{
+    return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copy_distance * 3 / 2);
+}
+
 /* Returns how long after a request, nanoseconds, an equal one is still a copy. `seen`: its history.
  *
  * - A sender that goes back does so after 100 microseconds or more.
@@ -233,7 +241,7 @@ longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 
     if (is_newest && flow->has_acks && !seen->fetches)
         return TIMER_LEAST;
-    return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copy_distance * 3 / 2);
+    return mirrored_distance(flow);
 }
 
 /* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is
@@ -256,6 +264,16 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
            smcr_seen_is_within(last, packet->when, longest_distance(flow, seen));
 }
 
+/* Notes how far apart two copies are that only time proves, nanoseconds. A copy that comes much
+ * later than those before does not count: the network has made it, and no mirror port. */
+static void
+note_copy_distance(smcr_flow_t *flow, uint64_t distance)
+{
+    if (flow->copy_distance && distance > mirrored_distance(flow))
+        return;
+    flow->copy_distance = MAX(flow->copy_distance, (uint32_t)MAX(distance, 1));
+}
+
 /* Whether `packet` is a copy of the last request with its PSN, which its identification cannot
  * show. `seen`: the history of that PSN. Notes how far apart copies are that only time proves. */
 static bool
@@ -269,8 +287,7 @@ is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
         return true;
     if (!is_copy_by_time(flow, seen, packet))
         return false;
-    flow->copy_distance =
-        MAX(flow->copy_distance, (uint32_t)MAX(packet->when.time - last.time, 1));
+    note_copy_distance(flow, packet->when.time - last.time);
     return true;
 }
 

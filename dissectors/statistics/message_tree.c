@@ -228,14 +228,14 @@ count_cdc(node_t top, const smcr_tap_t *packet)
 
 /* ---- packets without a message of SMC-R ---- */
 
-/* Counts the message in the immediate data of an RDMA WRITE, by opcode and flags. */
+/* Counts the message in the immediate data of an RDMA WRITE, by opcode and flags. `node`: the node
+ * of the WRITE. */
 static void
-count_immediate(node_t class, const smcr_tap_t *packet)
+count_immediate(node_t node, const smcr_tap_t *packet)
 {
     const smcr_cdc_immediate_t read = smcr_wire_immediate_read(packet->roce->immediate);
-    node_t node = count_node(class, "Immediate data");
 
-    count_aspect(node, "Opcode",
+    count_aspect(node, "Immediate data",
                  val_to_str_const(read.opcode, smcr_values_immediates, "not defined"));
     count_flags(node, packet->cdc);
 }
@@ -255,7 +255,7 @@ count_write(node_t top, const smcr_tap_t *packet)
                                                                   : "Further packet of a request");
     count_direction(node, packet->record->direction);
     if (packet->cdc)
-        count_immediate(class, packet);
+        count_immediate(node, packet);
 }
 
 /* Counts an acknowledgement: ACK, NAK by its code, or RNR NAK. */

@@ -59,6 +59,7 @@ OTHER_BLOCKS = (
     "headers -> ",
     "floor ",
     "udp port 4791 or ",
+    "ip link add smc0 ",  # of a host with ANCK's kernel
     "[Retransmission: NAK]",
     "(smcr.write && ",
 )

@@ -456,7 +456,11 @@ def test_fresh_hosts_are_new(live, scratch):
     """Captures that come again from other hosts (tests/desk/soak): all they have is there twice,
     and nothing else."""
     head, frames = pcapng.read(live.bed.capture(FEW))
-    again = [frame._replace(block=fresh_block(frame)) for frame in frames]
+    # an hour later: at the same time they would be those of an address translation
+    again = [
+        pcapng.at_time(frame._replace(block=fresh_block(frame)), pcapng.time(frame) + 3_600_000_000)
+        for frame in frames
+    ]
     pcapng.write(scratch / "twice.pcapng", head, frames + again)
     once, twice = report_of(live, FEW), report_of(live, scratch / "twice.pcapng")
     for what in ("connections", "link_groups", "rdma_flows", "tcp_flows"):

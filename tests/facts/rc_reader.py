@@ -654,7 +654,9 @@ class Reader:
             and not Reader.is_refused(life, request, latest)
         ):
             twin = latest.frame
-            life.distance = max(life.distance, request.header.time - latest.time, 1)
+            apart = request.header.time - latest.time
+            if not life.distance or apart <= max(SOON, life.distance * 3 // 2):  # no stray one
+                life.distance = max(life.distance, apart, 1)
         else:
             twin = 0
         if twin:

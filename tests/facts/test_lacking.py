@@ -503,8 +503,11 @@ def test_page_of_what_is_known_in_part(tshark, scratch, name, rows):
 def test_each_frame_twice(tshark, scratch, name):
     """
     As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets
-    not either. IPv6 has no identification, which alone tells copies of acknowledgements.
+    not either. IPv6 has no identification, which alone tells copies of acknowledgements; and of the
+    copies that the network made itself, two may be too late to be told from retransmissions, once
+    copies come after 5 us.
     """
+    unsure = 2 if "-v1-" in name else 0
     path = altered(
         tshark,
         scratch,
@@ -516,18 +519,18 @@ def test_each_frame_twice(tshark, scratch, name):
         ],
     )
     for field in ("smcr.retransmission", "smcr.llc", "smcr.write"):
-        assert tshark.frames(path, f"{field} and not smcr.duplicate") == [
-            2 * at - 1 for at in tshark.frames(name, f"{field} and not smcr.duplicate")
-        ]
+        found = set(tshark.frames(path, f"{field} and not smcr.duplicate"))
+        right = {2 * at - 1 for at in tshark.frames(name, f"{field} and not smcr.duplicate")}
+        assert len(found ^ right) <= unsure, found ^ right
     whole, twice = (
         json.loads(tshark.show(each, "-q", "-z", "smcr,json"))["summary"] for each in (name, path)
     )
     before, after = whole["rdma_flows"], twice["rdma_flows"]
     untold = before["opcodes"]["RC_ACK"] if "-v1-" in name else 0
-    assert [after["repeated"], after["copies"]] == [
-        before["repeated"],
-        before["copies"] + before["packets"] - untold,
-    ]
+    assert 0 <= after["repeated"] - before["repeated"] <= unsure
+    assert after["repeated"] + after["copies"] == (
+        before["repeated"] + before["copies"] + before["packets"] - untold
+    )
     for way in ("up", "down"):
         before = whole["tcp_flows"][way]
         assert twice["tcp_flows"][way] == {

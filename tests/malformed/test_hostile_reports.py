@@ -32,7 +32,7 @@ def check_text(printed):
 
 def check_page(printed):
     blocks = re.findall(r'(?s)<script type="application/json" id="\w+">(.*?)</script>', printed)
-    report, rows, pictures = (json.loads(block, parse_constant=pytest.fail) for block in blocks)
+    report, rows, pictures, *_ = (json.loads(block, parse_constant=pytest.fail) for block in blocks)
     assert report["capture"]["frames"] > 0 and printed.endswith("</html>\n")
     assert len(pictures["connections"]) <= len(rows["rows"])
 
