@@ -387,9 +387,9 @@ smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *ke
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
 /* Returns the smaller of the MTUs that both hosts of the link have announced, bytes; 0: not known,
- * or wrong, since packets that others follow are shorter. In a later contact the MTU field has no meaning. So an
- * MTU of a later contact is returned only if the longest packets have exactly this length. (RFC
- * 7609 A.2.3) */
+ * or wrong, since packets that others follow are shorter. In a later contact the MTU field has no
+ * meaning. So an MTU of a later contact is returned only if the longest packets have exactly this
+ * length. (RFC 7609 A.2.3) */
 static inline int
 smcr_link_mtu(const smcr_link_t *link)
 {
