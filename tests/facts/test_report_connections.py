@@ -13,8 +13,8 @@ import sys
 
 import ground_truth
 import kernel
+import proof_packets
 import pytest
-import rc_reader
 import report_reader
 import report_tcp
 import traffic
@@ -518,7 +518,7 @@ def agreed_mtu(name, ends):
     full = max(
         (
             each.payload_length
-            for each in rc_reader.frames(PATHS[name])
+            for each in proof_packets.frames(PATHS[name])
             if each.opcode & 31 in FULL_PACKETS and each.qpn in [end.qpn for end in ends]
         ),
         default=agreed,
