@@ -394,8 +394,8 @@ dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 
 /* ---- registration ---- */
 
-/* The heuristic for UDP. Packets on ports of other protocols come another way (host/udp_ports.c).
- * */
+/* The heuristic for UDP. Packets on ports of other protocols come another way
+ * (host/udp_ports.c). */
 static ws_bool
 dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

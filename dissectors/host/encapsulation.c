@@ -246,7 +246,7 @@ read_gre(headers_walk_t *walk)
     if (!has_bytes(walk, length, &header))
         return false;
     enter_tunnel(walk, SMCR_IB_TUNNEL_GRE,
-                 header[0] & KEY ? (uint32_t)smcr_wire_number(header + key_at, 4) : 0);
+                 header[0] & KEY ? smcr_wire_number32(header + key_at) : 0);
     if (smcr_wire_number16(header + 2) != ERSPAN)
         return skip_header(walk, length, 2);
     enter_mirror(walk);

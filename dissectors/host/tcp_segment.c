@@ -11,7 +11,15 @@
 #include "ip_packet.h"
 #include "wire/wire.h"
 
-#define SHORTEST 20 /* length of a TCP header without options, bytes */
+unsigned
+smcr_host_tcp_option_length(const uint8_t *options, unsigned length)
+{
+    if (options[0] == SMCR_HOST_TCP_OPTION_NOP)
+        return 1;
+    if (length <= 1 || options[1] < 2 || options[1] > length)
+        return 0;
+    return options[1];
+}
 
 /* Finds the IP header before the TCP segment of the frame. Returns false if there is none, or if
  * the captured bytes do not have the whole TCP header. */
@@ -22,7 +30,7 @@ find_ip(smcr_host_bytes_t frame, const packet_info *pinfo, smcr_host_ip_packet_t
         !smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, ip))
         return false;
     return ip->next == IP_PROTO_TCP && !ip->is_fragment &&
-           ip->offset + ip->header_length + SHORTEST <= frame.length;
+           ip->offset + ip->header_length + SMCR_HOST_TCP_HEADER <= frame.length;
 }
 
 /* Whether the header at `bytes` has the ports that TCP's dissector has read. */
@@ -60,8 +68,8 @@ smcr_host_tcp_segment(packet_info *pinfo, struct tcpheader *tcp)
     uint32_t length = segment_length(pinfo, &ip);
     uint8_t header = (uint8_t)(bytes[12] >> 4 << 2);
     *tcp = (struct tcpheader){
-        .th_rawseq = (uint32_t)smcr_wire_number(bytes + 4, 4),
-        .th_rawack = (uint32_t)smcr_wire_number(bytes + 8, 4),
+        .th_rawseq = smcr_wire_number32(bytes + 4),
+        .th_rawack = smcr_wire_number32(bytes + 8),
         .th_have_seglen = length >= header,
         .th_seglen = length >= header ? length - header : 0,
         .th_sport = (uint16_t)pinfo->srcport,

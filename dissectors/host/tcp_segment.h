@@ -1,4 +1,5 @@
-/* Reads the TCP header of a frame, in passes in which Wireshark's tap `tcp` is silent.
+/* Reads the TCP header of a frame, in passes in which Wireshark's tap `tcp` is silent; and the
+ * options of a TCP header.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,6 +9,19 @@
 #include "compat.h" /* must precede the headers of Wireshark */
 
 #include <epan/dissectors/packet-tcp.h>
+
+#define SMCR_HOST_TCP_HEADER 20 /* length of a TCP header without options, bytes */
+
+/* Kinds of TCP options (RFC 9293, 3.1; RFC 7323, 3.2). */
+#define SMCR_HOST_TCP_OPTION_END 0
+#define SMCR_HOST_TCP_OPTION_NOP 1
+#define SMCR_HOST_TCP_OPTION_TIMESTAMPS 8
+#define SMCR_HOST_TCP_TIMESTAMPS_LENGTH 10
+
+/* Returns the length of the TCP option at `options`, bytes (RFC 9293, 3.1). `length`: number of
+ * captured bytes of options from there on, at least 1. A NOP is a single byte; all other options
+ * have at least the bytes kind and length. Returns 0 if the option is malformed or truncated. */
+unsigned smcr_host_tcp_option_length(const uint8_t *options, unsigned length);
 
 /* Reads the TCP header of the frame into `tcp`, as Wireshark's tap `tcp` would hand it over. Fills
  * in ports, addresses, raw numbers, flags, lengths and the number of the connection (tcp.stream);

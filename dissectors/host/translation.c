@@ -9,13 +9,8 @@
 
 #include "capture.h"
 #include "ip_packet.h"
+#include "tcp_segment.h"
 #include "wire/wire.h"
-
-#define SHORTEST 20 /* length of a TCP header without options, bytes */
-#define OPTION_END 0
-#define OPTION_NOP 1
-#define OPTION_TIMESTAMPS 8
-#define TIMESTAMPS_LENGTH 10
 
 /* A copy comes no later than this after the original, nanoseconds: a client repeats its SYN after a
  * second. */
@@ -50,18 +45,18 @@ smcr_translation_register(void)
 static bool
 find_timestamp(const uint8_t *options, uint32_t length, uint32_t *tsval)
 {
-    uint32_t at = 0;
+    while (length && options[0] != SMCR_HOST_TCP_OPTION_END) {
+        unsigned step = smcr_host_tcp_option_length(options, length);
 
-    while (at + 1 < length && options[at] != OPTION_END) {
-        uint32_t step = options[at] == OPTION_NOP ? 1 : options[at + 1];
-        bool fits = step && at + step <= length;
-        if (fits && options[at] == OPTION_TIMESTAMPS && step == TIMESTAMPS_LENGTH) {
-            *tsval = (uint32_t)smcr_wire_number(options + at + 2, 4);
+        if (options[0] == SMCR_HOST_TCP_OPTION_TIMESTAMPS &&
+            step == SMCR_HOST_TCP_TIMESTAMPS_LENGTH) {
+            *tsval = smcr_wire_number32(options + 2);
             return true;
         }
-        if (!fits)
+        if (!step)
             return false;
-        at += step;
+        options += step;
+        length -= step;
     }
     return false;
 }
@@ -76,9 +71,10 @@ read_timestamp(const packet_info *pinfo, const struct tcpheader *tcp, uint32_t *
     if (!smcr_host_ip_packet_before(frame, frame.length, &pinfo->net_src, &pinfo->net_dst, &ip))
         return false;
     uint32_t begin = ip.offset + ip.header_length, end = begin + tcp->th_hlen;
-    if (end > frame.length || tcp->th_hlen <= SHORTEST)
+    if (end > frame.length || tcp->th_hlen <= SMCR_HOST_TCP_HEADER)
         return false;
-    return find_timestamp(frame.bytes + begin + SHORTEST, tcp->th_hlen - SHORTEST, tsval);
+    return find_timestamp(frame.bytes + begin + SMCR_HOST_TCP_HEADER,
+                          tcp->th_hlen - SMCR_HOST_TCP_HEADER, tsval);
 }
 
 /* Whether the SYN of this conversation, seen now, is a copy of the original. */

@@ -131,8 +131,8 @@ would_be_lost(const datagram_t *datagram)
 
 /* ---- does it begin with the magic number? ---- */
 
-/* Whether the payload of a datagram, which begins at `at` of `tvb`, begins with the magic number.
- * */
+/* Whether the payload of a datagram, which begins at `at` of `tvb`, begins with the magic
+ * number. */
 static bool
 has_magic(tvbuff_t *tvb, unsigned at)
 {
@@ -188,8 +188,8 @@ lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
  * dissector. A packet of a marked frame goes to the dissector of the destination port. Any other
  * packet goes to the dissector that UDP would have called; if another protocol has claimed the
  * conversation, this is its claim at frame 0. If there is no conversation, the file was written by
- * Export PDU, with the name of this dissector; then the packet goes to the dissector of the port.
- * */
+ * Export PDU, with the name of this dissector; then the packet goes to the dissector of the
+ * port. */
 static int
 dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

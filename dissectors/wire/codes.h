@@ -38,6 +38,13 @@ smcr_wire_number16(const uint8_t *bytes)
     return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }
 
+/* Returns the number in four bytes in network order. */
+static inline uint32_t
+smcr_wire_number32(const uint8_t *bytes)
+{
+    return (uint32_t)smcr_wire_number(bytes, 4);
+}
+
 /* Returns the number in the bits of `byte` that `mask` selects, shifted down to bit 0. `mask` has
  * one bit, or several adjacent bits. */
 static inline uint8_t

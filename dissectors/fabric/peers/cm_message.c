@@ -21,12 +21,6 @@ number24(const uint8_t *bytes)
     return (uint32_t)smcr_wire_number(bytes, 3);
 }
 
-static uint32_t
-number32(const uint8_t *bytes)
-{
-    return (uint32_t)smcr_wire_number(bytes, 4);
-}
-
 /* Returns the FNV-1a hash of the bytes. Different messages have equal digests so rarely that an
  * equal digest counts as a retransmission. */
 static uint32_t
@@ -102,7 +96,7 @@ static void
 take_answer(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
 {
     if (at->names_receiver)
-        message->remote_id = number32(body + 4);
+        message->remote_id = smcr_wire_number32(body + 4);
     if (at->answered)
         message->answered = smcr_wire_bits(body[at->answered], BITS_ANSWERED);
     if (at->reason)
@@ -141,7 +135,7 @@ smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t len
         return false;
     message->attribute = attribute;
     message->tid = smcr_wire_number(mad + AT_TID, 8);
-    message->local_id = number32(body);
+    message->local_id = smcr_wire_number32(body);
     message->digest = digest_of(mad, length < SMCR_IB_MAD_LENGTH ? length : SMCR_IB_MAD_LENGTH);
     take_service(message, at, body);
     take_queue_pairs(message, at, body);

@@ -12,24 +12,13 @@
 #define PATTERN 14  /* length of the first part of a TCP header, from ports to flags, bytes; this
                        part identifies the header in a frame */
 
-/* Kinds of TCP options (RFC 9293, 3.1; RFC 7323, 3.2; RFC 2018, 3) */
-#define OPTION_END 0
-#define OPTION_NOP 1
+/* Kinds of TCP options that host/tcp_segment.h does not have (RFC 2018, 3) */
 #define OPTION_SACK 5
-#define OPTION_TIMESTAMPS 8
 #define OPTION_FAST_OPEN 34 /* Fast Open (RFC 7413, 4.1.1) */
-#define TIMESTAMPS_LENGTH 10
 #define NOPS 6 /* number of consecutive NOPs that show a removed SMC-R option: the option has 6
                   bytes, and no sender needs 6 NOPs */
 /* length of a SACK block, bytes */
 #define SACK_BLOCK 8
-
-/* Returns the number of 4 bytes in network byte order. */
-static uint32_t
-number32(const uint8_t *bytes)
-{
-    return (uint32_t)smcr_wire_number(bytes, 4);
-}
 
 /* ---- a segment: finding its header ---- */
 
@@ -130,28 +119,16 @@ read_option(smcr_congestion_tcp_segment_t *segment, const uint8_t *option, unsig
         for (unsigned at = 2;
              at + SACK_BLOCK <= length && segment->sacks < SMCR_CONGESTION_TCP_SACKS;
              at += SACK_BLOCK) {
-            segment->sack[segment->sacks].left = number32(option + at);
-            segment->sack[segment->sacks].right = number32(option + at + 4);
+            segment->sack[segment->sacks].left = smcr_wire_number32(option + at);
+            segment->sack[segment->sacks].right = smcr_wire_number32(option + at + 4);
             segment->sacks++;
         }
-    } else if (option[0] == OPTION_TIMESTAMPS && length == TIMESTAMPS_LENGTH) {
+    } else if (option[0] == SMCR_HOST_TCP_OPTION_TIMESTAMPS &&
+               length == SMCR_HOST_TCP_TIMESTAMPS_LENGTH) {
         segment->timestamps = true;
-        segment->tsval = number32(option + 2);
-        segment->tsecr = number32(option + 6);
+        segment->tsval = smcr_wire_number32(option + 2);
+        segment->tsecr = smcr_wire_number32(option + 6);
     }
-}
-
-/* Returns the length of the TCP option at `options`, bytes (RFC 9293, 3.1). A NOP is a single byte;
- * all other options have at least the bytes kind and length. Returns 0 if the option is malformed
- * or truncated. */
-static unsigned
-option_length(const uint8_t *options, unsigned length)
-{
-    if (options[0] == OPTION_NOP)
-        return 1;
-    if (length <= 1 || options[1] < 2 || options[1] > length)
-        return 0;
-    return options[1];
 }
 
 /* Reads `length` bytes of captured options, up to the first malformed option. NOPS NOPs in a row
@@ -161,12 +138,12 @@ read_options(smcr_congestion_tcp_segment_t *segment, const uint8_t *options, uns
 {
     unsigned nops = 0;
 
-    while (length && options[0] != OPTION_END) {
-        unsigned step = option_length(options, length);
+    while (length && options[0] != SMCR_HOST_TCP_OPTION_END) {
+        unsigned step = smcr_host_tcp_option_length(options, length);
 
         if (!step)
             return;
-        nops = options[0] == OPTION_NOP ? nops + 1 : 0;
+        nops = options[0] == SMCR_HOST_TCP_OPTION_NOP ? nops + 1 : 0;
         if (nops == NOPS)
             segment->sign = SMCR_FIGURE_SIGN_NOPS;
         if (step > 1)

@@ -166,8 +166,8 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                          smcr_doubt_group(arrival, conn->lgr));
 }
 
-/* Whether the link was deleted after `frame`, or LLC has reported its loss and it is not deleted.
- * */
+/* Whether the link was deleted after `frame`, or LLC has reported its loss and it is not
+ * deleted. */
 static bool
 is_lost_after(const smcr_link_t *link, uint32_t frame)
 {

@@ -255,8 +255,8 @@ is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
            !smcr_ranges_count(&flow->lost_later, since, frame + 1);
 }
 
-/* Whether the record is a retransmission in `frame` that was lost itself after the capture point.
- * */
+/* Whether the record is a retransmission in `frame` that was lost itself after the capture
+ * point. */
 static bool
 is_lost_retransmission(const smcr_record_t *record, uint32_t frame)
 {
