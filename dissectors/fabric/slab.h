@@ -89,10 +89,9 @@ smcr_slab_entry(const smcr_slab_t *slab, uint32_t number)
                         number % SMCR_SLAB_UNITS * SMCR_SLAB_UNIT : NULL;
 }
 
-/* The entry with the number `number` in the slab of the entry `neighbour`; NULL if `number` is
- * 0. */
+/* The entry with the number `number`, which is not 0, in the slab of the entry `neighbour`. */
 static inline void *
 smcr_slab_beside(const void *neighbour, uint32_t number)
 {
-    return number ? smcr_slab_entry(smcr_slab_block(neighbour)->slab, number) : NULL;
+    return smcr_slab_entry(smcr_slab_block(neighbour)->slab, number);
 }

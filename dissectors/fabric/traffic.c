@@ -108,7 +108,7 @@ append_message(list_t *list, smcr_slab_t *slab, smcr_when_t begin, bool again)
 const smcr_completion_t *
 smcr_completion_next(const smcr_completion_t *message)
 {
-    return smcr_slab_beside(message, message->next);
+    return message->next ? smcr_slab_beside(message, message->next) : NULL;
 }
 
 /* Frame and time of the first packet of the READ or atomic with the PSN `fetch`; frame 0: not

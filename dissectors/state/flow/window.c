@@ -211,21 +211,11 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     await_announcement(arrival, stream, place);
 }
 
-/* The oldest packet that no message has announced so far. Called only if there is one. */
-static smcr_place_t *
-oldest_unannounced(const smcr_slab_t *entries, const smcr_stream_t *stream)
-{
-    const smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
-
-    return smcr_slab_entry(entries, last->next);
-}
-
-/* Removes the oldest packet from the list of packets that no message has announced so far. */
+/* Removes the oldest packet from the list of packets that no message has announced so far. `last`
+ * is the newest packet of the list. */
 static void
-remove_oldest_unannounced(const smcr_slab_t *entries, smcr_stream_t *stream, smcr_place_t *oldest)
+remove_oldest_unannounced(smcr_stream_t *stream, smcr_place_t *last, smcr_place_t *oldest)
 {
-    smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
-
     last->next = oldest->next;
     if (oldest == last)
         stream->unannounced = 0;
@@ -238,12 +228,12 @@ static bool
 is_announced_before(const smcr_place_t *place, const smcr_stream_t *stream,
                     const smcr_record_cdc_t *view)
 {
-    const smcr_place_rare_t *more = smcr_place_rare(place);
     uint64_t end = place->position + place->length;
 
-    if (!view->has_announced_bytes || (more && more->rewritten))
+    if (!view->has_announced_bytes || end + view->announced_bytes > stream->announced)
         return false;
-    return end + view->announced_bytes <= stream->announced;
+    const smcr_place_rare_t *more = smcr_place_rare(place);
+    return !more || !more->rewritten;
 }
 
 /* Whether a missing message may have announced the packet: packets are missing before the frame
@@ -251,10 +241,12 @@ is_announced_before(const smcr_place_t *place, const smcr_stream_t *stream,
 static bool
 may_be_announced_by_missing(const smcr_place_t *place, uint32_t since, uint32_t frame)
 {
+    if (!since)
+        return false;
+    if (place->frame < since || place->frame > frame)
+        return true;
     const smcr_place_rare_t *more = smcr_place_rare(place);
-    bool fills_gap = more && more->fills_gap;
-
-    return since && (place->frame < since || fills_gap || place->frame > frame);
+    return more && more->fills_gap;
 }
 
 /* Connects a CDC message with the WRITE packets that the message announces: each packet gets the
@@ -270,15 +262,16 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
               const smcr_evidence_cursors_t *known)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
+    smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
     uint32_t frame = arrival->when.frame;
 
     while (stream->unannounced) {
-        smcr_place_t *place = oldest_unannounced(entries, stream);
+        smcr_place_t *place = smcr_slab_entry(entries, last->next); /* the oldest packet */
         bool is_beyond = place->position + place->length > stream->announced;
 
         if (is_beyond && place->frame >= known->left)
             return;
-        remove_oldest_unannounced(entries, stream, place);
+        remove_oldest_unannounced(stream, last, place);
         place->announced_in = 0;
         if (is_beyond || is_announced_before(place, stream, view))
             continue;

@@ -464,13 +464,13 @@ smcr_stream_range_t smcr_place_range(const smcr_place_t *place);
 static inline const smcr_place_rare_t *
 smcr_place_rare(const smcr_place_t *place)
 {
-    return smcr_slab_beside(place, place->rare);
+    return place->rare ? smcr_slab_beside(place, place->rare) : NULL;
 }
 
 static inline const smcr_record_cdc_rare_t *
 smcr_record_cdc_rare(const smcr_record_cdc_t *view)
 {
-    return smcr_slab_beside(view, view->rare);
+    return view->rare ? smcr_slab_beside(view, view->rare) : NULL;
 }
 
 /* What was learned about a WRITE packet after it came; NULL: its connection and its position were

@@ -101,7 +101,7 @@ const smcr_rmb_rtoken_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t 
 static inline const smcr_rmb_rtoken_t *
 smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry)
 {
-    return smcr_slab_beside(entry, entry->next);
+    return entry->next ? smcr_slab_beside(entry, entry->next) : NULL;
 }
 
 /* The first connection that uses the RMB and for which `test` is true; NULL: there is none. */
