@@ -156,7 +156,7 @@ EVERY = [
         (
             TRUTHS,
             "a-reader-is-always-heard",
-            "dissectors/report/collect/conn_entry.c",
+            "dissectors/report/collect/connections/conn_bytes.c",
             (
                 "facts/test_truths.py::test_what_was_once_said[bytes not read, though the "
                 "reader's last message is lost]"
@@ -322,6 +322,14 @@ EVERY = [
             "unit/test_pause.c",
             "    if (pauses->speed || is_renewed)\n",
             "",
+        ),
+        (
+            OTHERS,
+            "analysed-packets-are-of-others",
+            "dissectors/report/collect/assembly/collection.c",
+            "facts/test_others.py::test_smcr_beside_others",
+            "if (smcr_preferences.roce || all->roce_frame == pinfo->num)",
+            "if (smcr_preferences.roce)",
         ),
         (
             OTHERS,
@@ -1050,7 +1058,7 @@ EVERY = [
         (
             TRUTHS,
             "cut-answers-fail-handshakes",
-            "dissectors/report/collect/handshake_end.c",
+            "dissectors/report/collect/connections/handshake_end.c",
             "facts/test_truths.py::test_what_was_once_said_in_turn",
             "counted->conn->fallback.kind || may_have_answer(counted, tcp, sender) ||",
             "counted->conn->fallback.kind || (0 && may_have_answer(counted, tcp, sender)) ||",
@@ -1082,7 +1090,7 @@ EVERY = [
         (
             FINDINGS,
             "full-before-a-gap",
-            "dissectors/report/collect/connections.c",
+            "dissectors/report/collect/connections/link_flows.c",
             "facts/test_stories.py::test_report_over_netlink_proves_only_with_its_packets",
             "|| record->missing_before)\n        flows->whole_since",
             ")\n        flows->whole_since",
@@ -1243,7 +1251,7 @@ EVERY = [
         (
             LINES,
             "lines-before-the-end-of-two-passes",
-            "dissectors/report/collect/connections.c",
+            "dissectors/report/collect/connections/conn_end.c",
             "facts/test_lines.py::test_lines_of_two_passes_and_of_an_early_end",
             "return frame && frame <= patience->frame;",
             "return frame && patience->frame;",
@@ -1267,7 +1275,7 @@ EVERY = [
         (
             LINES,
             "keys-of-links-whose-sides-are-turned",
-            "dissectors/report/collect/connections.c",
+            "dissectors/report/collect/connections/conn_report.c",
             "facts/test_lines.py::test_parts_of_a_ring_join",
             "const smcr_link_t *link = smcr_link_merged(use->link);",
             "const smcr_link_t *link = use->link;",

@@ -162,7 +162,7 @@ INNER_DOORS = {
     "host/hooks": "udp_ports.c is the hook of UDP",
     "packet-smcr": "the three registered dissectors, registered in turn",
     "message/clc_messages": "what the decoders of CLC have in common; each has a layout in rows",
-    "report/collect/collectors": "one function of each collector, called in turn",
+    "report/collect/connections/counts": "figures of a connection, and who counts and reports them",
     "report/findings/finder": "one function of each file on_*.c, called in turn",
     "state/rules/links/links_checks": "what rules of links ask each other, behind rows of a table",
 }

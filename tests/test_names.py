@@ -52,6 +52,8 @@ WORDS = {
     "report/words": "words",
     "report/findings": "finder finding",
     "report/collect": "collect collection",
+    "report/collect/connections": "",
+    "report/collect/assembly": "",
     "report/congestion": "congestion",
     "report/others": "others",
     "report/classes": "classes",

@@ -1,6 +1,6 @@
-/* The inner door of report/collect/: the struct of a collection, and the functions of its parts.
- * There are six parts: times of connections, RDMA flows, TCP flows, connections, link groups,
- * expert items.
+/* Knows how what is counted of a capture is kept, and how the data of four taps become the entries
+ * of a report: link groups and RMBs, RDMA flows, TCP flows, breaches. Does not know how connections
+ * of SMC-R are counted, nor which entries are bad. Called by the rooms within.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -105,39 +105,6 @@ typedef struct smcr_collection {
                                   counted_items_t of notices.c; NULL: none */
 } smcr_collect_t;
 
-/* ---- where the time of a connection went (docs/report.md, "Where the time went") ---- */
-
-/* Times of one direction of a connection that the intervals of the timeline do not show. */
-typedef struct {
-    smcr_distribution_t *ack_time;    /* times from a WRITE to its acknowledgement
-                                         (SMCR_TIMELINE_ACK) */
-    smcr_distribution_t *reader_time; /* times from a full receive buffer to the reader's cursor
-                                         update (SMCR_TIMELINE_READER) */
-    smcr_distribution_t *drain_time;  /* times from a full receive buffer to a half-empty one
-                                         (SMCR_TIMELINE_DRAIN) */
-    smcr_distribution_t *answer_time; /* times in which the peer's program answered
-                                         (SMCR_TIMELINE_ANSWER) */
-    uint64_t slow_answers;     /* number of answers that took SMCR_COLLECT_SLOW_ANSWER or more */
-    uint64_t slow_answer_time; /* time that these answers took together, nanoseconds */
-    uint64_t unasked_writes;   /* number of WRITEs that the peer certainly did not ask for
-                                  (note_unasked()) */
-    smcr_when_t ended; /* first CDC message of the writer that closes or aborts the connection;
-                          frame 0: none */
-    smcr_when_t aborted; /* first CDC message of the writer that aborts the connection; frame 0:
-                            none */
-} smcr_collect_writer_times_t;
-
-/* The timeline of a connection, and what it does not show. */
-typedef struct {
-    smcr_timeline_t timeline; /* intervals of both directions of the connection */
-    smcr_collect_writer_times_t of[2]; /* index: side of the writer */
-    smcr_when_t idle; /* last RDMA WRITE with data, of either side, before the earlier message of
-                         `ended`, or the first packet of the connection; set with `ended` */
-    int first_sender;    /* side that sent the first packet of the connection */
-    smcr_when_t whole_since; /* packet from which on no packet of the link is missing up to the
-                                first packet of the connection, in both directions; frame 0: none */
-} smcr_collect_times_t;
-
 /* Returns the memory pool of a new connection: its own if the collection lets go of connections,
  * else that of the collection. The other kinds of pools take 64 kB and more each. */
 static inline wmem_allocator_t *
@@ -172,98 +139,6 @@ smcr_collect_bits_has(wmem_array_t *bits, uint32_t number)
     return number / 8 < wmem_array_get_count(bits) &&
            *(const uint8_t *)wmem_array_index(bits, number / 8) & 1 << number % 8;
 }
-
-/* Shortest time of an answer that a user notices, nanoseconds. */
-#define SMCR_COLLECT_SLOW_ANSWER (500 * SMCR_TIME_MILLISECOND)
-
-/* Packets and messages of a connection that are missing before a certain packet. */
-typedef struct {
-    const uint32_t *by_sender; /* sequence gaps on the packet's link so far: an array of two counts,
-                                  index: side of the sender */
-    const smcr_when_t *whole_since; /* by sender: packet from which on no packet of the link is
-                                       missing; frame 0: none */
-    bool is_whole;             /* the CLC Confirm of the connection was captured */
-} smcr_collect_gaps_t;
-
-/* When a connection began, was ready for data, and ended. Times are nanoseconds since 1970. */
-typedef struct {
-    uint64_t first;      /* time of the connection's first frame */
-    uint64_t last;       /* time of the connection's last frame */
-    uint32_t last_frame; /* number of the connection's last frame */
-    uint64_t ready;      /* time from which the connection can carry data; SMCR_FIGURE_UNKNOWN: not
-                            known */
-    bool has_syn;        /* the SYN of the connection was captured */
-    /* by side of the writer: packet since which the buffer of its reader was full, up to the first
-     * packet of the connection (smcr_collect_times_full_since()); frame 0: none */
-    smcr_when_t full_since[2];
-    smcr_timeline_missing_t missing; /* packets of the connection that may be missing */
-    uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
-                                    SMCR_FIGURE_UNKNOWN: not known */
-} smcr_collect_span_t;
-
-/* Adds the connection's next RoCE packet to the timeline in `times`. `gaps`: what the capture has
- * missed before this packet. Memory is allocated in `scope`. */
-void smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope,
-                             smcr_when_t when, const smcr_tap_t *packet,
-                             const smcr_collect_gaps_t *gaps);
-
-/* Whether the packet in `frame` is proven to fill the receive window. Two conditions hold: the
- * packet has the event "window full", and every message that the reader sent before the packet was
- * captured. Then the writer knew of no more free space than the capture shows. */
-bool smcr_collect_times_fills(const smcr_record_t *record, uint32_t frame);
-
-/* Brings the timeline up to frame `now`: applies the acknowledgements in frames up to `now` that
- * cover packets of the connection. */
-void smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
-                                uint32_t now);
-
-/* Swaps the figures of side 0 and side 1. Called when the state has swapped the sides of the
- * connection. */
-void smcr_collect_times_flip(smcr_collect_times_t *times);
-
-/* Moves the figures of writer `side` from `half` to `times`. `half` was counted as a connection of
- * its own; now the state knows that it is one direction of this connection. */
-void smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t *half,
-                             int side);
-
-/* Divides the connection's time by what the writer `side` was doing, and stores the result in
- * `*found`. Returns true if it has stored a result. Returns false, and leaves `*found` unchanged,
- * if time stamps decrease between the frames of `span`. */
-bool smcr_collect_times_find(const smcr_collect_times_t *times, int side,
-                             const smcr_collect_span_t *span, smcr_timeline_direction_t *found);
-
-/* Returns the packet since which the buffer that the side `writer` fills was full of unread data,
- * up to the first packet of the connection. Frame 0: no host has reported that it was. */
-smcr_when_t smcr_collect_times_full_since(const smcr_collect_times_t *times,
-                                          const smcr_conn_t *conn, int writer);
-
-/* Passes on the pieces of time whose sum smcr_collect_times_find() returns for the same arguments.
- * Called only after that function has returned true. */
-void smcr_collect_times_each_piece(const smcr_collect_times_t *times, int side,
-                                   const smcr_collect_span_t *span,
-                                   const smcr_timeline_pieces_t *pieces);
-
-/* Returns the time of a direction, divided into the parts of the entry conn_time (entries.def). The
- * entry is allocated in `scope`. */
-smcr_entry_conn_time_t *smcr_collect_times_entry(const smcr_collect_times_t *times,
-                                                 const smcr_collect_span_t *span,
-                                                 const smcr_timeline_direction_t *direction,
-                                                 wmem_allocator_t *scope);
-
-/* Fills in the distributions and counts of the direction that side `writer` writes. */
-void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
-                             smcr_entry_conn_direction_t *entry);
-
-/* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. NULL: neither
- * side has closed or aborted the connection. */
-smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times,
-                                              const smcr_conn_t *conn, wmem_allocator_t *scope);
-
-/* Adds the longest wait of each kind, in one direction, to the connection's entry. Memory is
- * allocated in `scope`. */
-void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
-                                  const smcr_timeline_direction_t *direction,
-                                  wmem_allocator_t *scope);
 
 /* ---- texts of addresses ---- */
 
@@ -569,205 +444,6 @@ smcr_collect_tcp_flows_has_closed(const smcr_collect_tcp_facts_t *tcp)
 /* Returns the gap of a TCP connection in which bytes may be missing; `until` 0: there is none. */
 smcr_collect_gap_t smcr_collect_tcp_flows_gap(const smcr_collect_tcp_facts_t *tcp);
 
-/* ---- connections of SMC-R: bytes, messages, links and times of each ---- */
-
-/* Length of the list smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC
- * messages during one wait, all with the same producer cursor. Comparing the cursors lets each wait
- * count once. */
-#define SMCR_COLLECT_BLOCKED_KEPT 16
-
-/* Figures of one direction of a connection. */
-typedef struct {
-    smcr_entry_conn_direction_t figures; /* entry of the direction, filled while packets come */
-    smcr_collect_stream_bytes_t bytes; /* positions of the stream whose bytes `figures.bytes`
-                                          counts */
-    const smcr_link_t *link;           /* link of the direction's last packet; NULL: no packet
-                                          yet */
-
-    /* Producer cursors of the writer's last waits: a circular list of SMCR_COLLECT_BLOCKED_KEPT
-     * cursors. The index of the newest cursor is `figures.blocked_count` - 1, modulo the length of
-     * the list. NULL: the writer has not waited. */
-    smcr_cursor_t *wait_cursors;
-
-    uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
-                                began in the capture; valid if `figures.cdc` is not 0 */
-    bool has_unowned_writes; /* `figures` may miss a WRITE: before the direction's last packet, the
-                                sender has sent a WRITE on the same link whose connection is not
-                                known */
-} smcr_collect_direction_t;
-
-/* Element of the list of links that a connection has used, in order of time. */
-typedef struct smcr_collect_link_use {
-    struct smcr_collect_link_use *next; /* the link that the connection used next; NULL: this is the
-                                           last one */
-    const smcr_link_t *link; /* the link that the connection has used */
-    smcr_when_t from;        /* first packet of the connection on the link */
-} smcr_collect_link_use_t;
-
-/* A first contact: the time between CLC Confirm and the first data of the connection, in which LLC
- * messages set up the link group (RFC 7609, 3.5.1). A step is a first transmission of an LLC
- * message. */
-typedef struct {
-    smcr_when_t ready;                 /* last packet of the first contact so far: data can flow
-                                          after this packet; frame 0: no Confirm yet */
-    smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
-                                          0: no Confirm yet */
-    const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
-    const smcr_link_t *last_request_link; /* link of `last_request`; NULL: none */
-    uint64_t longest_step;             /* longest time between two steps, nanoseconds */
-    const smcr_exchange_t *longest_step_request; /* last request before the longest time; NULL:
-                                                    none */
-    uint8_t longest_link;              /* number of the link that carries `longest_step_request`; 0:
-                                          none */
-    bool longest_step_after_response; /* the longest time between two steps began after the response
-                                         of `longest_step_request` */
-    bool is_unsure;      /* the durations are not certain: a message is truncated or missing, or
-                            time stamps decreased */
-    bool is_over;        /* the first contact is over: data came, or an LLC message that does not
-                            belong to the first contact */
-    bool is_adding;      /* a link was announced, and is not yet confirmed, rejected or deleted */
-} smcr_collect_contact_t;
-
-/* Most of the figures of a connection. They are needed with its packets, and when its entry is
- * made. */
-typedef struct {
-    smcr_collect_times_t times;            /* timeline of the connection */
-    smcr_collect_direction_t direction[2]; /* figures of each direction; index: side of the
-                                              sender */
-} smcr_collect_conn_counts_t;
-
-/* Figures of a connection. Roles, outcome and ends of the connection are read from `conn` when the
- * report is made, since the state may learn them late. */
-typedef struct smcr_collect_conn_stats {
-    const smcr_conn_t *conn; /* the connection in the state */
-    wmem_allocator_t *scope; /* memory pool that owns everything of the connection */
-    const char *interface;   /* interface that captured its first packet; NULL: not known */
-    smcr_collection_end_t end; /* whether it has ended, as of the last
-                                  smcr_collect_connections_find_over() */
-    struct smcr_collect_conn_stats *partner; /* the other half of the connection, of TCP or of RoCE,
-                                                as is probable (halves.c); NULL: none */
-    smcr_when_t first;                     /* first packet or message; frame 0: none yet */
-    smcr_when_t last;                      /* last packet or message; frame 0: none yet */
-    smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* first CLC message of each type; index: type of the
-                                              message; frame 0: none */
-    smcr_when_t decline[2];                /* first Decline; index: 0 of the client, 1 of the
-                                              server; frame 0: none */
-    smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm; all zeros: no
-                                       Confirm yet */
-    smcr_packed_object_t kept;             /* figures that are packed while they are not used */
-    smcr_collect_conn_counts_t *counts;    /* the same, open; set by smcr_collect_conn_open(), and
-                                              valid until other connections are opened
-                                              (report/packed/) */
-    smcr_collect_link_use_t *first_use;    /* first link that the connection has used; NULL: none */
-    smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
-    uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
-                                    SMCR_FIGURE_UNKNOWN: not known. Set when the report is made */
-    uint64_t clc_bytes[2];                 /* bytes of CLC messages; index: 0 from the client, 1
-                                              from the server */
-    bool has_cut_clc[2];                   /* a CLC message of this sender may be complete, but is
-                                              not captured to its end or has an unknown type; index
-                                              as `clc_bytes` */
-    const char *offered_eids;              /* user EIDs of the Proposal, separated by commas; NULL:
-                                              the Proposal has none or was not captured */
-    uint8_t version;                       /* SMC version of Accept or Confirm; 0: not known */
-    bool is_smcd;                          /* Accept or Confirm agrees on SMC-D */
-    bool on_roce;                          /* a RoCE packet of the connection was counted */
-    smcr_series_conn_t *pictures;          /* pictures over time; NULL: none; set when the report is
-                                              made */
-    bool sides_swapped;                    /* value of `conn->sides_swapped` when `counts` was last
-                                              changed */
-} smcr_collect_conn_stats_t;
-
-/* Opens the figures of a connection: sets `counts`. */
-static inline void
-smcr_collect_conn_open(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
-{
-    counted->counts = smcr_packed_open(&collection->open_conns, collection->scope, &counted->kept,
-                                       counted->scope);
-}
-
-/* Takes a packet that belongs to a link but to no connection: an LLC message, or a packet that was
- * not decoded. A first contact that is under way includes an LLC message in three cases:
- * 1. the LLC message comes within a second after the message before it;
- * 2. a request has no response yet;
- * 3. a link is being added.
- * Any other LLC message ends the first contact. */
-void smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when,
-                               const smcr_tap_t *packet);
-
-/* Whether the first contact still waits before `frame`: its last LLC request has no response, or a
- * link is being added. */
-bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t frame);
-
-/* Counts a packet or message in the figures of its connection. A packet without connection may be a
- * step of a first contact. */
-void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
-                                   const smcr_tap_t *packet);
-
-/* Adds an entry for each connection to `list`, in the order of their indices. `only_over`: only for
- * those that have ended or are given up (smcr_collect_connections_find_over()). Memory is allocated
- * in `scope`. */
-void smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
-                                     smcr_figure_list_t *list, wmem_allocator_t *scope);
-
-/* Begins the figures of a connection that a TCP segment shows, if there are none. */
-void smcr_collect_connections_take_segment(smcr_collect_t *collection, const smcr_conn_t *conn);
-
-/* Finds out which connections, of SMC-R and of TCP, have ended or are given up. Returns whether
- * there is one. */
-bool smcr_collect_connections_find_over(smcr_collect_t *collection,
-                                        const smcr_collection_patience_t *patience);
-
-/* Lets go of these connections, of SMC-R and of TCP. */
-void smcr_collect_connections_let_go(smcr_collect_t *collection);
-
-/* Frees the memory of all connections that have a pool of their own. */
-void smcr_collect_connections_free(smcr_collect_t *collection);
-
-/* How often connections have moved from one link to another, counted for one link (failover, RFC
- * 7609, 4.6.2). */
-typedef struct {
-    uint64_t from; /* number of moves from this link to another one */
-    uint64_t to;   /* number of moves from another link to this one */
-} smcr_collect_moves_t;
-
-/* Fills in the entry of a connection from its figures `counted`. Memory is allocated in `scope`.
- * `tcp`: facts of the TCP connection; NULL: not known. `collection` has the gaps of the capture. */
-void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
-                                  smcr_collect_conn_stats_t *counted,
-                                  const smcr_collect_tcp_facts_t *tcp,
-                                  const smcr_collect_t *collection, wmem_allocator_t *scope);
-
-/* Returns how TCP ended the handshake of CLC: a new entry, allocated in `scope`. NULL: the
- * handshake had a result, has not ended, or its end is not known. `tcp`: facts of the TCP
- * connection; NULL: not known. `fallback`: frame that proves the fallback; frame 0: none. */
-smcr_entry_conn_handshake_end_t *
-smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
-                           const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,
-                           wmem_allocator_t *scope);
-
-/* Finds for connections that are known from RoCE alone the TCP connections that they probably are:
- * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. Memory
- * is allocated in `scope`. */
-void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all,
-                              wmem_allocator_t *scope);
-
-/* Makes one entry of two halves. `entry`: entry of the RoCE half, which gets the result. `clc`:
- * entry of the half of TCP and CLC. */
-void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc);
-
-/* Returns the number of a link group in the report. The number is the index of the group. A group
- * that may be a part of another group has no index. Its number is then the count of link groups
- * plus the index of its oldest link, so the group comes after all groups with an index. */
-uint64_t smcr_collect_lgr_number(const smcr_lgr_t *lgr);
-
-/* Returns number and time of the frame. The returned frame is 0 if `frame` is 0, or if the
- * collection has not kept the time of the frame. */
-smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
-
-/* Forgets the times of CLC messages before the frame `frame`. */
-void smcr_collect_times_forget(smcr_collect_t *collection, uint32_t frame);
-
 /* ---- link groups: their links, the fate of each link, and the RMBs that messages announce ---- */
 
 /* Takes a packet or message of a link: keeps the facts that it shows about the link group. A packet
@@ -780,6 +456,27 @@ void smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info
  * after smcr_collect_rdma_flows_report(), which numbers the flows that links refer to. */
 void smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope);
+
+/* How often connections have moved from one link to another, counted for one link (failover, RFC
+ * 7609, 4.6.2). */
+typedef struct {
+    uint64_t from; /* number of moves from this link to another one */
+    uint64_t to;   /* number of moves from another link to this one */
+} smcr_collect_moves_t;
+
+/* Returns the number of a link group in the report. The number is the index of the group. A group
+ * that may be a part of another group has no index. Its number is then the count of link groups
+ * plus the index of its oldest link, so the group comes after all groups with an index. */
+uint64_t smcr_collect_lgr_number(const smcr_lgr_t *lgr);
+
+/* ---- times of frames ---- */
+
+/* Returns number and time of the frame. The returned frame is 0 if `frame` is 0, or if the
+ * collection has not kept the time of the frame. */
+smcr_when_t smcr_collect_when(const smcr_collect_t *collection, uint32_t frame);
+
+/* Forgets the times of CLC messages before the frame `frame`. */
+void smcr_collect_times_forget(smcr_collect_t *collection, uint32_t frame);
 
 /* ---- the plugin's expert items, counted by kind and by the side that caused them ---- */
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "compat.h"
-#include "report/collect/collection.h"
+#include "report/collect/assembly/collection.h"
 
 /* Fills in uid, uid_partial, the keys and community_id of a line with a connection. `scope` owns
  * the texts. */

@@ -12,7 +12,7 @@
 
 #pragma once
 
-#include "report/collect/collection.h"
+#include "report/collect/assembly/collection.h"
 
 /* Returns a report of the collection, with its findings, allocated in `scope`; valid as long as a
  * report of smcr_collection_report(). Stores the frames of the findings in `*frames`: as

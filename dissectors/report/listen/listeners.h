@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "report/collect/collection.h"
+#include "report/collect/assembly/collection.h"
 
 typedef struct smcr_listeners smcr_listeners_t;
 

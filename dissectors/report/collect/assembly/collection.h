@@ -1,13 +1,13 @@
-/* Knows how the data of four taps become the entries of a report: connections, link groups and
- * RMBs, RDMA flows, TCP flows, breaches. Does not know which entries are bad, nor how they are
- * written. Called by report/listen/.
+/* Knows how the data of four taps become a report: which collector takes which data, and which one
+ * makes which entries. Does not know which entries are bad, nor how they are written. Called by
+ * report/listen/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #pragma once
 
-#include "ended.h"
+#include "report/collect/ended.h"
 #include "report/figures/figures.h"
 #include "report/series/series.h"
 #include "show/show.h"

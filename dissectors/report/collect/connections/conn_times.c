@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "collectors.h"
+#include "conn_times.h"
 
 #include "wire/wire.h"
 

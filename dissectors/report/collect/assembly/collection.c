@@ -8,7 +8,8 @@
 
 #include <epan/ipproto.h>
 
-#include "collectors.h"
+#include "report/collect/collectors.h"
+#include "report/collect/connections/connections.h"
 #include "wire/wire.h"
 
 #define UDP_HEADER_LENGTH 8 /* bytes */
@@ -235,7 +236,7 @@ begin(smcr_collect_t *all)
     all->late_steps = wmem_array_new(all->scope, sizeof(const smcr_step_back_t *));
     for (unsigned i = 0; i < array_length(maps); i++)
         *maps[i] = wmem_map_new(all->scope, g_direct_hash, g_direct_equal);
-    all->open_conns.size = sizeof(smcr_collect_conn_counts_t);
+    smcr_collect_connections_begin(all);
     smcr_collect_tcp_flows_begin(all);
     smcr_collect_notices_begin(all);
 }

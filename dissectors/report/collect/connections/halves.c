@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
-#include "collectors.h"
+#include "counts.h"
 
 #include "wire/wire.h"
 

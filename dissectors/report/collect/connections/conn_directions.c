@@ -1,0 +1,190 @@
+/* Fills in both directions of a connection: what they carried, and where their time went.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "counts.h"
+
+/* What may be missing at the end of a connection. All zeros: nothing. */
+typedef struct {
+    bool is_part;         /* the last messages of the connection may be missing */
+    bool is_part_in_time; /* they may be missing before the last captured frame of the connection */
+} ending_t;
+
+/* What may be missing at the end of the connection. The last messages may be missing if the end of
+ * the connection is not captured, in two cases: 1. both ends have closed TCP; 2. packets of other
+ * flows are missing after the last packet of the connection's link. In the second case, no message
+ * before that gap is missing. */
+static ending_t
+ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
+          uint32_t last_frame, const smcr_collect_gap_list_t *gaps)
+{
+    const smcr_conn_side_t *side = counted->conn->side;
+    const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
+    uint32_t newest =
+        link ? MIN(link->qp[0].traffic.flow.highest_frame, link->qp[1].traffic.flow.highest_frame)
+             : UINT32_MAX;
+    bool tcp_closed = smcr_collect_conn_tcp_close(tcp) == SMCR_FIGURE_CLOSE_NORMAL;
+    uint32_t since = smcr_collect_gaps_begin(gaps, newest);
+
+    if (smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]))
+        return (ending_t){false, false};
+    return (ending_t){tcp_closed || since != UINT32_MAX, tcp_closed || since <= last_frame};
+}
+
+/* Whether the RoCE packets certainly belong to the connection, and cursors give positions. Three
+ * conditions: both directions are captured, both tokens are known, and no cursor is impossible. */
+static bool
+is_time_known(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_side_t *sides = counted->conn->side;
+
+    for (int side = 0; side < 2; side++)
+        if (!smcr_collect_conn_is_captured(counted, side) || !sides[side].has_token ||
+            smcr_conn_side_has_invalid_cursor(&sides[side]))
+            return false;
+    return true;
+}
+
+/* Why the time of the connection may not be divided exactly: the capture is out of order, or
+ * packets of the connection may not be recognised, or the positions of a stream are not known. */
+static smcr_timeline_doubt_t
+doubt_of_time(const smcr_conn_t *conn)
+{
+    bool misses_more = conn->lgr->immediate;
+
+    if (smcr_lgr_is_in_disorder(conn->lgr))
+        return SMCR_TIMELINE_IN_DISORDER;
+    for (int side = 0; side < 2; side++)
+        misses_more |= !conn->side[side].in.positions_known || conn->side[side].token_shared;
+    return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
+}
+
+/* What may be missing of the connection: acknowledgements (`acks`) and the last messages (`last`),
+ * for each sender. If both sides have closed, `last` stays false: later messages do not change how
+ * the time is divided. `is_part`: the caller knows that the last messages may be missing. */
+static smcr_timeline_missing_t
+missing_of(const smcr_conn_t *conn, bool is_part)
+{
+    const smcr_conn_side_t *sides = conn->side;
+    bool have_closed = smcr_conn_side_has_closed(&sides[0]) && smcr_conn_side_has_closed(&sides[1]);
+    smcr_timeline_missing_t missing = {.doubt = doubt_of_time(conn)};
+
+    for (int sender = 0; sender < 2; sender++) {
+        const smcr_link_t *link = sides[sender].link;
+        bool knows_link = !link || smcr_evidence_knows_link(link);
+        missing.acks[sender] = is_part || !smcr_evidence_is_current(conn, !sender);
+        missing.last[sender] = !have_closed && (missing.acks[sender] || !knows_link);
+    }
+    return missing;
+}
+
+/* Adds the pieces of time of the direction that `side` writes to its pictures. */
+static void
+draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span_t *span)
+{
+    smcr_series_direction_t *direction = &counted->pictures->direction[side];
+    const smcr_timeline_pieces_t pieces = {smcr_series_add_lane, direction};
+
+    direction->lane_count = 0;
+    smcr_collect_times_each_piece(&counted->counts->times, side, span, &pieces);
+}
+
+/* The time that is divided, up to the last frame of the connection. `is_part`: the last messages
+ * may be missing. */
+static smcr_collect_span_t
+span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+        const smcr_collect_tcp_facts_t *tcp, bool is_part)
+{
+    smcr_when_t can_carry = smcr_collect_conn_ready(counted);
+
+    return (smcr_collect_span_t){
+        .last = entry->last_frame.time,
+        .last_frame = entry->last_frame.frame,
+        .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
+        .has_syn = tcp && tcp->syn.frame,
+        .missing = missing_of(counted->conn, is_part),
+        .retransmitted_most = counted->retransmitted_most,
+    };
+}
+
+/* Sets since when the buffers of both directions were full before the first captured frame. The
+ * connection, and the time that is divided, begins then at the latest. */
+static void
+begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
+           const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_times_t *times = &counted->counts->times;
+
+    for (int writer = 0; writer < 2; writer++) {
+        smcr_when_t since = smcr_collect_times_full_since(times, counted->conn, writer);
+        span->full_since[writer] = since;
+        entry->first_frame = smcr_figure_when_earlier(entry->first_frame, since);
+    }
+    span->first = entry->first_frame.time;
+}
+
+/* Fills in how the time of both directions is divided. If packets are missing, the entry has lower
+ * and upper bounds. */
+static void
+fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
+          smcr_collect_span_t *span, wmem_allocator_t *scope)
+{
+    const smcr_collect_times_t *times = &counted->counts->times;
+    int client = smcr_lgr_client_side(counted->conn->lgr);
+    smcr_entry_conn_direction_t *const directions[] = {&entry->client_to_server,
+                                                       &entry->server_to_client};
+
+    if (!is_time_known(counted))
+        return;
+    if (span->missing.last[0] || span->missing.last[1])
+        span->retransmitted_most = SMCR_FIGURE_UNKNOWN;
+    begin_span(span, entry, counted);
+    for (int role = 0; role < 2; role++) {
+        int writer = role ? !client : client;
+        smcr_timeline_direction_t direction;
+        if (!smcr_collect_times_find(times, writer, span, &direction))
+            return;
+        directions[role]->time = smcr_collect_times_entry(times, span, &direction, scope);
+        smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
+        if (counted->pictures)
+            draw_lanes(counted, writer, span);
+    }
+}
+
+/* Fills in the two directions of a connection over RDMA. */
+static void
+fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
+                     const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
+                     wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+    int client = smcr_lgr_client_side(conn->lgr);
+    uint32_t size = conn->side[client].size, server_size = conn->side[!client].size;
+    ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, gaps);
+    smcr_collect_span_t span = span_of(entry, counted, tcp, ending.is_part_in_time);
+
+    entry->buffer_bytes.client = size ? size : SMCR_FIGURE_UNKNOWN;
+    entry->buffer_bytes.server = server_size ? server_size : SMCR_FIGURE_UNKNOWN;
+    smcr_collect_conn_fill_direction(&entry->client_to_server, counted, ending.is_part, client);
+    smcr_collect_conn_fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
+    fill_time(entry, counted, &span, scope);
+    if (!smcr_evidence_lacks_before(conn->lgr, UINT32_MAX))
+        entry->end = smcr_collect_times_end(&counted->counts->times, conn, scope);
+}
+
+void
+smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
+                                  smcr_collect_conn_stats_t *counted,
+                                  const smcr_collect_tcp_facts_t *tcp,
+                                  const smcr_collect_gap_list_t *gaps, wmem_allocator_t *scope)
+{
+    bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
+
+    if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR || smcr_collect_conn_is_tapped(counted->conn)) {
+        fill_rdma_directions(entry, counted, tcp, gaps, scope);
+        return;
+    }
+    smcr_collect_conn_fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);
+    smcr_collect_conn_fill_tcp_direction(&entry->server_to_client, counted, tcp, 1, is_unknown);
+}

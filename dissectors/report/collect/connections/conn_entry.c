@@ -1,0 +1,182 @@
+/* Makes the entry of a connection: its ends, its links, and its first and last frame. Other files
+ * fill in its outcome, its setup, and what it carried.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "counts.h"
+
+/* ---- ends ---- */
+
+static void
+fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned role,
+              const smcr_collect_t *collection)
+{
+    address addr;
+
+    if (!conn->conversation || conn->roles_unknown)
+        return;
+    smcr_endpoint_tcp_address(conn, role, &addr);
+    entry->addr = smcr_collect_host(collection, &addr);
+    entry->port = conn->port[role];
+}
+
+static const char *
+token_text(const smcr_conn_side_t *side, wmem_allocator_t *scope)
+{
+    return side->has_token ? smcr_figure_hex_text(scope, side->token, 4) : NULL;
+}
+
+/* Whether it is known which end is the client: TCP or CLC shows it; without a TCP connection, the
+ * roles of the link group show it. */
+static bool
+knows_roles(const smcr_conn_t *conn)
+{
+    if (conn->conversation)
+        return !conn->roles_unknown;
+    return smcr_evidence_knows_server(conn->lgr);
+}
+
+static void
+fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
+          const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
+          wmem_allocator_t *scope)
+{
+    int client = smcr_lgr_client_side(conn->lgr);
+
+    fill_endpoint(&entry->client, conn, 0, collection);
+    fill_endpoint(&entry->server, conn, 1, collection);
+    if (!knows_roles(conn)) {
+        smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
+        const char **name = conn->conversation ? ends.name : ends.address;
+        entry->ends = smcr_figure_ends(scope, name[0], name[1]);
+    }
+    entry->tokens.client = token_text(&conn->side[client], scope);
+    entry->tokens.server = token_text(&conn->side[!client], scope);
+    if (conn->conversation)
+        entry->tcp_stream = conn->tcp_stream;
+    if (tcp) {
+        entry->tcp_isn.client = tcp->isn[0];
+        entry->tcp_isn.server = tcp->isn[1];
+    }
+}
+
+/* ---- the entry ---- */
+
+/* Whether the capture has the first CDC message of each captured direction: messages are numbered
+ * from 1 (A.4). Then at most TCP and CLC came before the capture. */
+static bool
+has_first_data(const smcr_collect_conn_stats_t *counted)
+{
+    bool has_any = false;
+
+    for (unsigned side = 0; side < 2; side++) {
+        const smcr_collect_direction_t *direction = &counted->counts->direction[side];
+        if (direction->figures.cdc && direction->first_cdc_seq != 1)
+            return false;
+        has_any |= direction->figures.cdc != 0;
+    }
+    return has_any;
+}
+
+/* Whether the connection has messages that come only after a SYN: CLC, CLC of the group's first
+ * contact, or its first data. */
+static bool
+has_later_messages(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_lgr_t *lgr = counted->conn->lgr;
+    bool has_clc_messages =
+        counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame;
+
+    return has_clc_messages || (lgr && lgr->first_contact_captured) || has_first_data(counted);
+}
+
+/* Fills in when the connection began and ended as far as captured. */
+static void
+fill_frames(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+            const smcr_collect_tcp_facts_t *tcp)
+{
+    entry->first_frame = counted->first;
+    entry->last_frame = counted->last;
+    if (tcp) {
+        entry->first_frame = smcr_figure_when_earlier(counted->first, tcp->first);
+        if (tcp->last.frame > counted->last.frame)
+            entry->last_frame = tcp->last;
+    }
+    if ((tcp && tcp->syn.frame) || counted->conn->has_synack)
+        entry->began_before = SMCR_FIGURE_NO;
+    else if (!has_later_messages(counted)) /* otherwise only TCP and CLC may be missing */
+        entry->began_before = SMCR_FIGURE_YES;
+}
+
+/* The version of SMC-R that the connection uses. */
+static smcr_figure_version_t
+version_of(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool is_reported = conn->socket || smcr_collect_conn_is_tapped(conn);
+    bool only_reported = !counted->version && is_reported && conn->lgr;
+
+    return smcr_figure_version_of(only_reported ? conn->lgr->version : counted->version,
+                                  smcr_lgr_release(conn->lgr));
+}
+
+/* Fills in which host's kernel has reported the connection's socket, and in which frame. */
+static void
+fill_reporter(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_allocator_t *scope)
+{
+    address addr;
+
+    if (!conn->socket)
+        return;
+    smcr_endpoint_of_gid(conn->socket->reported.address[SMCR_TOLD_OWN], &addr);
+    entry->named_by = address_to_str(scope, &addr);
+    entry->named_frame = conn->socket->first;
+}
+
+/* Fills in the link group of the connection, and the links that it has used. */
+static void
+fill_links(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+           wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    if (conn->lgr && !conn->fallback.kind)
+        entry->link_group = smcr_collect_lgr_number(conn->lgr);
+    const smcr_collect_link_use_t *use =
+        smcr_collect_conn_is_tapped(conn) ? NULL : counted->first_use;
+    for (; use; use = use->next) {
+        smcr_entry_conn_link_t *used = SMCR_FIGURE_ADD(conn_link, &entry->links, scope);
+        used->number = use->link->has_number ? use->link->number : SMCR_FIGURE_UNKNOWN;
+        used->from_frame = use->from;
+    }
+}
+
+void
+smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
+                             smcr_collect_conn_stats_t *counted,
+                             const smcr_collect_tcp_facts_t *tcp,
+                             const smcr_collect_t *collection, wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    entry->stream = conn->index;
+    counted->pictures = collection->series ? smcr_series_conn(collection->series, conn) : NULL;
+    fill_ends(entry, conn, tcp, collection, scope);
+    fill_reporter(entry, conn, scope);
+    if (!counted->is_smcd)
+        entry->version = version_of(counted);
+    entry->handshake_end = smcr_collect_handshake_end(
+        counted, tcp, smcr_collect_when(collection, conn->fallback.frame), scope);
+    entry->outcome = entry->handshake_end
+                         ? SMCR_FIGURE_OUTCOME_FAILED
+                         : smcr_collect_conn_outcome(counted, tcp, collection->capture.last_time);
+    smcr_collect_conn_fill_fallback(entry, counted, tcp, collection, scope);
+    if (tcp)
+        entry->reset_by = tcp->reset_by;
+    fill_links(entry, counted, scope);
+    fill_frames(entry, counted, tcp);
+    smcr_collect_conn_fill_close(entry, counted, tcp, &collection->gaps);
+    smcr_collect_conn_fill_setup(entry, counted, tcp, scope);
+    smcr_collect_conn_fill_directions(entry, counted, tcp, &collection->gaps, scope);
+}

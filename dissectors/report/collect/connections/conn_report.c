@@ -1,0 +1,179 @@
+/* Adds the connections to a report: each once, with the figures of both its halves.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "connections.h"
+
+#include <stdlib.h>
+
+#include "counts.h"
+
+/* Adds the figures of a connection whose TCP segments were counted. A connection that falls back to
+ * TCP before the first CLC message has no packet on the tap `smcr`, so only its TCP segments show
+ * it. */
+static void
+add_by_stream(const smcr_conn_t *conn, void *collection)
+{
+    const smcr_collect_t *all = collection;
+
+    if (smcr_collect_tcp_flows_facts(all, conn->tcp_stream) &&
+        !smcr_collect_bits_has(all->gone_conns, conn->index))
+        smcr_collect_conn_of(collection, conn);
+}
+
+SMCR_FIGURE_ORDER(by_index, smcr_collect_conn_stats_t *const, counted, (*counted)->conn->index)
+
+/* Appends the figures of a connection to the array `all`. Called for each entry of a map. */
+static void
+gather(void *key _U_, void *value, void *all)
+{
+    wmem_array_append_one((wmem_array_t *)all, value);
+}
+
+wmem_array_t *
+smcr_collect_conns_all(const smcr_collect_t *collection, wmem_allocator_t *scope)
+{
+    wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_collect_conn_stats_t *));
+
+    wmem_map_foreach(collection->conns, gather, all);
+    wmem_array_sort(all, by_index);
+    return all;
+}
+
+const smcr_collect_tcp_facts_t *
+smcr_collect_conn_tcp_facts(const smcr_collect_t *collection,
+                            const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+
+    return conn->conversation ? smcr_collect_tcp_flows_facts(collection, conn->tcp_stream) : NULL;
+}
+
+/* Adds the entry of a connection to the report. Of two halves that probably are one connection, the
+ * half of TCP has the entry, with the figures of both. */
+static void
+report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
+            smcr_figure_list_t *list, wmem_allocator_t *scope)
+{
+    smcr_collect_conn_stats_t *roce = counted->partner ? counted->partner : counted;
+    const smcr_collect_tcp_facts_t *tcp = smcr_collect_conn_tcp_facts(collection, counted);
+
+    if (counted->partner && !counted->conn->conversation)
+        return;
+    smcr_entry_connection_t *entry = SMCR_FIGURE_ADD(connection, list, scope);
+    smcr_collect_conn_open(collection, counted);
+    smcr_collect_conn_open(collection, roce);
+    smcr_collect_times_advance(&roce->counts->times, roce->scope, collection->last_taken_frame);
+    roce->retransmitted_most = smcr_collect_link_flows_retransmitted_most(collection, roce);
+    smcr_collect_conn_entry_fill(entry, roce, tcp, collection, scope);
+    if (!counted->partner)
+        return;
+    smcr_entry_connection_t clc;
+    smcr_entry_clear(&clc, &smcr_entry_connection_description);
+    smcr_collect_conn_entry_fill(&clc, counted, tcp, collection, scope);
+    smcr_collect_halves_join(entry, &clc);
+}
+
+/* Moves figures of connections that the state has joined (`merged_into`): the state has found that
+ * a counted connection is a part of another one. The figures of the part move to that other
+ * connection, so that one entry has both. */
+static void
+join_conns(smcr_collect_t *collection, wmem_array_t *all)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        const smcr_conn_t *conn =
+            (*(smcr_collect_conn_stats_t **)wmem_array_index(all, i))->conn;
+        if (conn->merged_into)
+            smcr_collect_conn_of(collection, conn->merged_into);
+    }
+}
+
+/* Returns the gaps of the capture. Three kinds of gaps count:
+ * 1. sequence gaps of RoCE of two packets and more;
+ * 2. gaps of a TCP connection with a captured SYN, from the segment before the first missing bytes
+ *    to its last frame: the bytes may be missing anywhere between these frames;
+ * 3. the beginning of a TCP connection without a captured SYN. */
+static smcr_collect_gap_list_t
+find_gaps(const smcr_collect_t *collection)
+{
+    smcr_collect_gap_list_t gaps = collection->roce_gaps;
+    wmem_array_t *all = smcr_collect_tcp_flows_all(collection, NULL);
+
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        smcr_collect_gap_t gap = smcr_collect_tcp_flows_gap(
+            *(smcr_collect_tcp_facts_t **)wmem_array_index(all, i));
+        if (gap.until)
+            smcr_collect_gaps_add(&gaps, gap);
+    }
+    wmem_destroy_array(all);
+    return gaps;
+}
+
+static bool
+has_link(wmem_array_t *links, const smcr_link_t *link)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(links); i++)
+        if (*(const smcr_link_t **)wmem_array_index(links, i) == link)
+            return true;
+    return false;
+}
+
+/* Keeps the subject of a connection: what its entry does not have. */
+static void
+add_subject(smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted,
+            wmem_allocator_t *scope)
+{
+    const smcr_collect_conn_stats_t *roce = counted->partner ? counted->partner : counted;
+    smcr_collection_subject_t subject = {
+        .conn = roce->conn,
+        .interface = counted->interface,
+        .end = counted->end,
+        .is_part = collection->given_up && wmem_map_contains(collection->given_up, counted->conn),
+        .links = wmem_array_new(scope, sizeof(smcr_link_t *)),
+    };
+
+    for (const smcr_collect_link_use_t *use = roce->first_use; use; use = use->next) {
+        const smcr_link_t *link = smcr_link_merged(use->link);
+        if (!has_link(subject.links, link))
+            wmem_array_append_one(subject.links, link);
+    }
+    wmem_array_append_one(collection->subjects, subject);
+}
+
+wmem_array_t *
+smcr_collect_conns_complete(smcr_collect_t *collection, wmem_allocator_t *scope)
+{
+    wmem_array_t *all = smcr_collect_conns_all(collection, scope);
+
+    join_conns(collection, all);
+    all = smcr_collect_conns_all(collection, scope);
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++)
+        smcr_collect_conn_follow_sides(collection,
+                                       *(smcr_collect_conn_stats_t **)wmem_array_index(all, i));
+    smcr_collect_halves_pair(collection, all, scope);
+    return all;
+}
+
+void
+smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
+                                smcr_figure_list_t *list, wmem_allocator_t *scope)
+{
+    const smcr_state_t *state = smcr_capture_state();
+
+    if (state && !only_over)
+        smcr_conn_each(state, add_by_stream, collection);
+    wmem_array_t *all = smcr_collect_conns_complete(collection, scope);
+    collection->gaps = find_gaps(collection);
+    collection->subjects = wmem_array_new(scope, sizeof(smcr_collection_subject_t));
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++) {
+        smcr_collect_conn_stats_t *counted =
+            *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
+        if (only_over && counted->end == SMCR_COLLECTION_OPEN)
+            continue;
+        uint32_t before = list->length;
+        report_conn(collection, counted, list, scope);
+        if (list->length > before)
+            add_subject(collection, counted, scope);
+    }
+}

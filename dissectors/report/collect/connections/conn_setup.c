@@ -1,0 +1,122 @@
+/* Fills in how long the setup of a connection took, step by step.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "counts.h"
+
+#include "fields.h"
+
+/* Returns the duration of one step of the setup, nanoseconds: from the time `*from` to the packet
+ * `to`. SMCR_FIGURE_UNKNOWN: one of the two is not captured, or the times decrease. `*from` gets
+ * the time of `to`, at which the next step begins. */
+static uint64_t
+step(uint64_t *from, smcr_when_t to)
+{
+    uint64_t begin = *from;
+
+    *from = to.frame ? to.time : SMCR_FIGURE_UNKNOWN;
+    return begin == SMCR_FIGURE_UNKNOWN || !to.frame || to.time < begin ? SMCR_FIGURE_UNKNOWN
+                                                                        : to.time - begin;
+}
+
+/* Whether LLC messages of the first contact may be missing: a packet of the link group is missing,
+ * or the capture is out of order. */
+static bool
+may_lack_step(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+
+    return !contact->last_request || contact->is_unsure ||
+           smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
+}
+
+/* Whether the first contact of the connection has not succeeded as far as captured: its last LLC
+ * request has no response, and the link carries no data. */
+static bool
+is_contact_open(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_exchange_t *last = counted->contact.last_request;
+
+    return !counted->on_roce && last && !last->response_frame;
+}
+
+/* Whether only one direction of the connection is captured on RoCE, or none. */
+static bool
+misses_direction(const smcr_collect_conn_stats_t *counted)
+{
+    return !smcr_collect_conn_is_captured(counted, 0) || !smcr_collect_conn_is_captured(counted, 1);
+}
+
+smcr_when_t
+smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool uses_old_link = conn->accept_frame && !conn->first_contact;
+
+    if (uses_old_link)
+        return counted->contact.ready;
+    if (may_lack_step(counted) || misses_direction(counted) || is_contact_open(counted))
+        return (smcr_when_t){0};
+    return counted->contact.ready;
+}
+
+/* Whether the capture proves that the LLC request got no response in time. The capture continues
+ * long enough after the request. Also, both directions of the link are captured, or the connection
+ * has fallen back to TCP. */
+static bool
+is_unanswered(const smcr_collect_conn_stats_t *counted, const smcr_exchange_t *request)
+{
+    const smcr_state_t *state = smcr_capture_state();
+    const smcr_link_t *link = counted->contact.last_request_link;
+    bool has_both = link && smcr_evidence_has_packets_to(&link->qp[0]) &&
+                    smcr_evidence_has_packets_to(&link->qp[1]);
+
+    return state && (has_both || counted->conn->fallback.kind) &&
+           smcr_evidence_is_unanswered(state, request);
+}
+
+/* The LLC request of the longest step of the first contact; NULL: not known, since an LLC message
+ * may be missing. */
+static const smcr_exchange_t *
+longest_step_request(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_exchange_t *longest = counted->contact.longest_step_request;
+
+    if (!longest || may_lack_step(counted))
+        return NULL;
+    if (counted->on_roce && misses_direction(counted))
+        return NULL;
+    return longest->response_frame || is_unanswered(counted, longest) ? longest : NULL;
+}
+
+/* Text that names the longest step of the first contact; NULL: not known. */
+static const char *
+longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
+{
+    const smcr_collect_contact_t *contact = &counted->contact;
+    const smcr_exchange_t *longest = longest_step_request(counted);
+
+    if (!longest)
+        return NULL;
+    return wmem_strdup_printf(
+        scope, "%s%s on link %u%s", contact->longest_step_after_response ? "the step after " : "",
+        val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
+        longest->response_frame ? "" : ", without an answer");
+}
+
+void
+smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
+                             const smcr_collect_conn_stats_t *counted,
+                             const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
+{
+    bool known = tcp && tcp->syn.frame && !tcp->is_disordered;
+    uint64_t from = known ? tcp->syn.time : SMCR_FIGURE_UNKNOWN, syn = from;
+
+    entry->setup.tcp_s = step(&from, counted->clc[SMCR_CLC_PROPOSAL]);
+    entry->setup.accept_s = step(&from, counted->clc[SMCR_CLC_ACCEPT]);
+    entry->setup.confirm_s = step(&from, counted->clc[SMCR_CLC_CONFIRM]);
+    entry->setup.llc_s = step(&from, smcr_collect_conn_ready(counted));
+    entry->setup_s = step(&syn, smcr_collect_conn_ready(counted));
+    entry->setup_longest = longest_step(counted, scope);
+}

@@ -1,0 +1,287 @@
+/* The figures of a connection of SMC-R, and the functions of the parts that count them and make its
+ * entry.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "conn_times.h"
+
+/* Length of the list smcr_collect_direction_t.wait_cursors. A blocked writer may send several CDC
+ * messages during one wait, all with the same producer cursor. Comparing the cursors lets each wait
+ * count once. */
+#define SMCR_COLLECT_BLOCKED_KEPT 16
+
+/* Figures of one direction of a connection. */
+typedef struct {
+    smcr_entry_conn_direction_t figures; /* entry of the direction, filled while packets come */
+    smcr_collect_stream_bytes_t bytes; /* positions of the stream whose bytes `figures.bytes`
+                                          counts */
+    const smcr_link_t *link;           /* link of the direction's last packet; NULL: no packet
+                                          yet */
+
+    /* Producer cursors of the writer's last waits: a circular list of SMCR_COLLECT_BLOCKED_KEPT
+     * cursors. The index of the newest cursor is `figures.blocked_count` - 1, modulo the length of
+     * the list. NULL: the writer has not waited. */
+    smcr_cursor_t *wait_cursors;
+
+    uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
+                                began in the capture; valid if `figures.cdc` is not 0 */
+    bool has_unowned_writes; /* `figures` may miss a WRITE: before the direction's last packet, the
+                                sender has sent a WRITE on the same link whose connection is not
+                                known */
+} smcr_collect_direction_t;
+
+/* Element of the list of links that a connection has used, in order of time. */
+typedef struct smcr_collect_link_use {
+    struct smcr_collect_link_use *next; /* the link that the connection used next; NULL: this is the
+                                           last one */
+    const smcr_link_t *link; /* the link that the connection has used */
+    smcr_when_t from;        /* first packet of the connection on the link */
+} smcr_collect_link_use_t;
+
+/* A first contact: the time between CLC Confirm and the first data of the connection, in which LLC
+ * messages set up the link group (RFC 7609, 3.5.1). A step is a first transmission of an LLC
+ * message. */
+typedef struct {
+    smcr_when_t ready;                 /* last packet of the first contact so far: data can flow
+                                          after this packet; frame 0: no Confirm yet */
+    smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
+                                          0: no Confirm yet */
+    const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
+    const smcr_link_t *last_request_link; /* link of `last_request`; NULL: none */
+    uint64_t longest_step;             /* longest time between two steps, nanoseconds */
+    const smcr_exchange_t *longest_step_request; /* last request before the longest time; NULL:
+                                                    none */
+    uint8_t longest_link;              /* number of the link that carries `longest_step_request`; 0:
+                                          none */
+    bool longest_step_after_response; /* the longest time between two steps began after the response
+                                         of `longest_step_request` */
+    bool is_unsure;      /* the durations are not certain: a message is truncated or missing, or
+                            time stamps decreased */
+    bool is_over;        /* the first contact is over: data came, or an LLC message that does not
+                            belong to the first contact */
+    bool is_adding;      /* a link was announced, and is not yet confirmed, rejected or deleted */
+} smcr_collect_contact_t;
+
+/* Most of the figures of a connection. They are needed with its packets, and when its entry is
+ * made. */
+typedef struct {
+    smcr_collect_times_t times;            /* timeline of the connection */
+    smcr_collect_direction_t direction[2]; /* figures of each direction; index: side of the
+                                              sender */
+} smcr_collect_conn_counts_t;
+
+/* Figures of a connection. Roles, outcome and ends of the connection are read from `conn` when the
+ * report is made, since the state may learn them late. */
+typedef struct smcr_collect_conn_stats {
+    const smcr_conn_t *conn; /* the connection in the state */
+    wmem_allocator_t *scope; /* memory pool that owns everything of the connection */
+    const char *interface;   /* interface that captured its first packet; NULL: not known */
+    smcr_collection_end_t end; /* whether it has ended, as of the last
+                                  smcr_collect_connections_find_over() */
+    struct smcr_collect_conn_stats *partner; /* the other half of the connection, of TCP or of RoCE,
+                                                as is probable (halves.c); NULL: none */
+    smcr_when_t first;                     /* first packet or message; frame 0: none yet */
+    smcr_when_t last;                      /* last packet or message; frame 0: none yet */
+    smcr_when_t clc[SMCR_CLC_CONFIRM + 1]; /* first CLC message of each type; index: type of the
+                                              message; frame 0: none */
+    smcr_when_t decline[2];                /* first Decline; index: 0 of the client, 1 of the
+                                              server; frame 0: none */
+    smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm; all zeros: no
+                                       Confirm yet */
+    smcr_packed_object_t kept;             /* figures that are packed while they are not used */
+    smcr_collect_conn_counts_t *counts;    /* the same, open; set by smcr_collect_conn_open(), and
+                                              valid until other connections are opened
+                                              (report/packed/) */
+    smcr_collect_link_use_t *first_use;    /* first link that the connection has used; NULL: none */
+    smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
+    uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
+                                    SMCR_FIGURE_UNKNOWN: not known. Set when the report is made */
+    uint64_t clc_bytes[2];                 /* bytes of CLC messages; index: 0 from the client, 1
+                                              from the server */
+    bool has_cut_clc[2];                   /* a CLC message of this sender may be complete, but is
+                                              not captured to its end or has an unknown type; index
+                                              as `clc_bytes` */
+    const char *offered_eids;              /* user EIDs of the Proposal, separated by commas; NULL:
+                                              the Proposal has none or was not captured */
+    uint8_t version;                       /* SMC version of Accept or Confirm; 0: not known */
+    bool is_smcd;                          /* Accept or Confirm agrees on SMC-D */
+    bool on_roce;                          /* a RoCE packet of the connection was counted */
+    smcr_series_conn_t *pictures;          /* pictures over time; NULL: none; set when the report is
+                                              made */
+    bool sides_swapped;                    /* value of `conn->sides_swapped` when `counts` was last
+                                              changed */
+} smcr_collect_conn_stats_t;
+
+/* Opens the figures of a connection: sets `counts`. */
+static inline void
+smcr_collect_conn_open(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+{
+    counted->counts = smcr_packed_open(&collection->open_conns, collection->scope, &counted->kept,
+                                       counted->scope);
+}
+
+/* Whether a tap has copied the connection's messages and data. */
+static inline bool
+smcr_collect_conn_is_tapped(const smcr_conn_t *conn)
+{
+    return conn->lgr && conn->lgr->tapped;
+}
+
+/* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
+ * 0 for all other packets. */
+typedef struct {
+    uint32_t gaps[2]; /* number of sequence gaps in the flow so far */
+    uint32_t last[2]; /* frame of the last packet other than an acknowledgement or a CNP; 0: none */
+    bool unowned[2];  /* a WRITE has come whose connection is not known */
+    /* packet from which on no packet of the flow is missing: its first packet, or its packet after
+     * the last sequence gap; frame 0: none so far */
+    smcr_when_t whole_since[2];
+    uint32_t first_psn[2]; /* PSN of the first request, 24 bits; set with `last` */
+    /* first acknowledgement of a captured request by this side; frame 0: none so far */
+    smcr_when_t acked[2];
+    bool is_disordered; /* a request came out of order, or its first transmission is not captured */
+    smcr_interval_union_t repeated; /* times from the first transmission of a packet to its
+                                       retransmission, of both flows */
+} smcr_collect_link_flows_t;
+
+/* ---- counting ---- */
+
+/* Returns the figures of a connection; makes them if there are none. The state may have counted the
+ * other half of the connection as a connection of its own, and joined both later (`merged_half`).
+ * Then the figures of that half are added. */
+smcr_collect_conn_stats_t *smcr_collect_conn_of(smcr_collect_t *collection,
+                                                const smcr_conn_t *conn);
+
+/* Swaps the figures of both sides if the state has swapped the sides of the connection. The state
+ * does so when it learns which half links belong together. The figures then stay with their
+ * hosts. */
+void smcr_collect_conn_follow_sides(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted);
+
+/* Takes a packet that belongs to a link but to no connection: an LLC message, or a packet that was
+ * not decoded. A first contact that is under way includes an LLC message in three cases:
+ * 1. the LLC message comes within a second after the message before it;
+ * 2. a request has no response yet;
+ * 3. a link is being added.
+ * Any other LLC message ends the first contact. */
+void smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when,
+                               const smcr_tap_t *packet);
+
+/* Whether the first contact still waits before `frame`: its last LLC request has no response, or a
+ * link is being added. */
+bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t frame);
+
+/* Counts a packet in the facts of its link, for the packet's sender. Returns the facts of both
+ * flows of the link. */
+const smcr_collect_link_flows_t *smcr_collect_link_flows_take(smcr_collect_t *collection,
+                                                              const smcr_tap_t *packet,
+                                                              smcr_when_t when);
+
+/* Returns how long retransmissions may have held up the connection at most, nanoseconds: up to the
+ * acknowledgements of the first requests on its link, since packets from before the capture may
+ * have been retransmitted; and from the first transmission of each retransmitted packet of the link
+ * to its retransmission. SMCR_FIGURE_UNKNOWN: not known, since packets of the link may be missing,
+ * or the connection has used several links. */
+uint64_t smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
+                                                    const smcr_collect_conn_stats_t *counted);
+
+/* ---- all connections ---- */
+
+/* Returns the figures of all connections, as smcr_collect_conn_stats_t *, in the order of the
+ * indices of connections. */
+wmem_array_t *smcr_collect_conns_all(const smcr_collect_t *collection, wmem_allocator_t *scope);
+
+/* Makes sure that each connection has its figures once, and finds the halves that belong
+ * together. Returns the figures of all connections. */
+wmem_array_t *smcr_collect_conns_complete(smcr_collect_t *collection, wmem_allocator_t *scope);
+
+/* Returns the facts of the TCP connection. They are used only if the state has the connection's TCP
+ * conversation; else NULL. */
+const smcr_collect_tcp_facts_t *
+smcr_collect_conn_tcp_facts(const smcr_collect_t *collection,
+                            const smcr_collect_conn_stats_t *counted);
+
+/* ---- the entry of a connection ---- */
+
+/* Fills in the entry of a connection from its figures `counted`. Memory is allocated in `scope`.
+ * `tcp`: facts of the TCP connection; NULL: not known. `collection` has the gaps of the capture. */
+void smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
+                                  smcr_collect_conn_stats_t *counted,
+                                  const smcr_collect_tcp_facts_t *tcp,
+                                  const smcr_collect_t *collection, wmem_allocator_t *scope);
+
+/* Returns how TCP ended the handshake of CLC: a new entry, allocated in `scope`. NULL: the
+ * handshake had a result, has not ended, or its end is not known. `tcp`: facts of the TCP
+ * connection; NULL: not known. `fallback`: frame that proves the fallback; frame 0: none. */
+smcr_entry_conn_handshake_end_t *
+smcr_collect_handshake_end(const smcr_collect_conn_stats_t *counted,
+                           const smcr_collect_tcp_facts_t *tcp, smcr_when_t fallback,
+                           wmem_allocator_t *scope);
+
+/* Finds for connections that are known from RoCE alone the TCP connections that they probably are:
+ * sets `partner` of both. `all`: figures of all connections, as smcr_collect_conn_stats_t *. Memory
+ * is allocated in `scope`. */
+void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all,
+                              wmem_allocator_t *scope);
+
+/* Makes one entry of two halves. `entry`: entry of the RoCE half, which gets the result. `clc`:
+ * entry of the half of TCP and CLC. */
+void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc);
+
+/* How TCP ended; SMCR_FIGURE_CLOSE_UNKNOWN: not known. `tcp` may be NULL. */
+smcr_figure_close_t smcr_collect_conn_tcp_close(const smcr_collect_tcp_facts_t *tcp);
+
+/* Fills in why the connection fell back to TCP, if it did so. `tcp` may be NULL. */
+void smcr_collect_conn_fill_fallback(smcr_entry_connection_t *entry,
+                                     const smcr_collect_conn_stats_t *counted,
+                                     const smcr_collect_tcp_facts_t *tcp,
+                                     const smcr_collect_t *collection, wmem_allocator_t *scope);
+
+/* The outcome of the connection. If CLC has never begun, the outcome is TCP, and not a fallback.
+ * `tcp` may be NULL. `last_time`: when the capture ends, nanoseconds since 1970;
+ * SMCR_FIGURE_UNKNOWN: not known. */
+smcr_figure_outcome_t smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
+                                                const smcr_collect_tcp_facts_t *tcp,
+                                                uint64_t last_time);
+
+/* Fills in how the connection ended, and whether it goes on after the capture. `tcp` may be
+ * NULL. */
+void smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
+                                  const smcr_collect_conn_stats_t *counted,
+                                  const smcr_collect_tcp_facts_t *tcp,
+                                  const smcr_collect_gap_list_t *gaps);
+
+/* Whether packets of the side `sender` are captured on the connection's last link, and these
+ * packets cannot be of another connection. */
+bool smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int sender);
+
+/* Fills in a direction of a connection over RDMA. `is_part`: the last messages of the connection
+ * may be missing. */
+void smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
+                                      const smcr_collect_conn_stats_t *counted, bool is_part,
+                                      int sender);
+
+/* Fills in a direction of a connection over TCP. `role`: role of the sender, 0 client, 1 server.
+ * `tcp` may be NULL. `may_go_elsewhere`: the end of the handshake may be missing. Then data may go
+ * over RDMA, and no figure is known. */
+void smcr_collect_conn_fill_tcp_direction(smcr_entry_conn_direction_t *entry,
+                                          const smcr_collect_conn_stats_t *counted,
+                                          const smcr_collect_tcp_facts_t *tcp, unsigned role,
+                                          bool may_go_elsewhere);
+
+/* The packet from which on the connection could carry data; frame 0: not known. */
+smcr_when_t smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted);
+
+/* Fills in how long the steps of the setup took. `tcp` may be NULL. */
+void smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
+                                  const smcr_collect_conn_stats_t *counted,
+                                  const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope);
+
+/* Fills in both directions of a connection: over RDMA, or over TCP. `tcp` may be NULL. */
+void smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
+                                       smcr_collect_conn_stats_t *counted,
+                                       const smcr_collect_tcp_facts_t *tcp,
+                                       const smcr_collect_gap_list_t *gaps,
+                                       wmem_allocator_t *scope);

@@ -1,0 +1,124 @@
+/* Follows both flows of a link as far as its connections need: whether packets are missing, and how
+ * long retransmissions took.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "counts.h"
+
+#include "wire/wire.h"
+
+/* Counts a sequence gap before the packet. If packets are missing during a first contact, the
+ * durations of the first contact are unsure: a missing packet may be an LLC message, or the first
+ * data. But if the sender has sent a request after the last LLC message, the first contact was over
+ * before the gap, and its durations stay certain. */
+static void
+note_gap(smcr_collect_t *collection, const smcr_record_t *record, smcr_collect_link_flows_t *flows)
+{
+    smcr_collect_conn_stats_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
+    unsigned sender = record->sender == 1;
+
+    if (!record->missing_before)
+        return;
+    flows->gaps[sender] += record->missing_before > 0;
+    if (counted && flows->last[sender] <= counted->contact.ready.frame)
+        counted->contact.is_unsure = true;
+}
+
+/* Whether the packet is a RoCE packet other than an acknowledgement or a CNP. */
+static bool
+is_request(const smcr_tap_t *packet)
+{
+    const smcr_record_t *record = packet->record;
+
+    return packet->roce && record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP;
+}
+
+/* Whether the packet is a WRITE whose connection is not known after the whole capture has been
+ * read. False while the capture is being read for the first time. */
+static bool
+is_unowned_write(const smcr_record_t *record)
+{
+    return record->kind == SMCR_RECORD_WRITE && !record->conn && smcr_capture_is_read();
+}
+
+/* Notes a request: its place in the order of its flow, and how long it took if it is a
+ * retransmission. */
+static void
+note_request(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
+             const smcr_tap_t *packet, smcr_when_t when)
+{
+    const smcr_record_t *record = packet->record;
+    unsigned sender = record->sender == 1;
+
+    if (!flows->last[sender])
+        flows->first_psn[sender] = packet->roce->psn;
+    flows->last[sender] = when.frame;
+    flows->is_disordered |= record->order == SMCR_FLOW_IS_LATE || smcr_record_misses_first(record);
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
+        smcr_interval_union_add(&flows->repeated, collection->scope,
+                                (smcr_interval_t){{record->first_frame, record->first_time}, when});
+}
+
+/* Notes an acknowledgement, if it is the first one that covers a captured request of the peer. */
+static void
+note_ack(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
+{
+    unsigned sender = packet->record->sender == 1;
+    bool is_one = packet->roce && packet->roce->has_aeth && packet->record->sender >= 0 &&
+                  !smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+
+    if (!is_one || !flows->last[!sender] || flows->acked[sender].frame)
+        return;
+    if (smcr_psn_distance(flows->first_psn[!sender], packet->roce->psn) >= 0)
+        flows->acked[sender] = when;
+}
+
+const smcr_collect_link_flows_t *
+smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packet, smcr_when_t when)
+{
+    const smcr_record_t *record = packet->record;
+    smcr_collect_link_flows_t *flows =
+        smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
+    unsigned sender = record->sender == 1;
+
+    note_gap(collection, record, flows);
+    if (is_request(packet))
+        note_request(collection, flows, packet, when);
+    else if (record->kind == SMCR_RECORD_ACK)
+        note_ack(flows, packet, when);
+    if (!flows->whole_since[sender].frame || record->missing_before)
+        flows->whole_since[sender] = when;
+    flows->unowned[sender] |= is_unowned_write(record);
+    return flows;
+}
+
+/* Whether the capture has every packet of both flows of the link, in order, and acknowledgements of
+ * both, if both have requests. */
+static bool
+are_whole(const smcr_collect_link_flows_t *flows)
+{
+    bool have_gaps = flows->gaps[0] || flows->gaps[1] || flows->is_disordered;
+
+    for (unsigned side = 0; side < 2; side++)
+        if (!flows->whole_since[side].frame || (flows->last[side] && !flows->acked[!side].frame))
+            return false;
+    return !have_gaps;
+}
+
+uint64_t
+smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
+                                           const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_link_use_t *use = counted->first_use;
+    const smcr_collect_link_flows_t *flows =
+        use ? wmem_map_lookup(collection->link_flows, use->link) : NULL;
+    uint64_t begun = counted->counts->times.timeline.begun.time, most = 0;
+
+    if (!flows || use->next || !are_whole(flows) || smcr_lgr_is_in_disorder(use->link->lgr))
+        return SMCR_FIGURE_UNKNOWN;
+    for (unsigned side = 0; side < 2; side++)
+        if (flows->acked[side].time > begun)
+            most = MAX(most, flows->acked[side].time - begun);
+    return most + smcr_interval_union_length(&flows->repeated);
+}
