@@ -122,9 +122,11 @@ draw(const smcr_entry_report_t *report, void *context)
     if (!rows.shown || rows.shown->num_elements)
         return; /* the user does not show the table, or it has been drawn */
     rows.scope = taker.scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+    taker.texts = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
     table->kind->fill(&taker);
     if (!rows.row && smcr_host_window_ops())
         take_row(&rows, NULL, 0, 0);
+    wmem_destroy_allocator(taker.texts);
     wmem_destroy_allocator(rows.scope);
 }
 

@@ -94,8 +94,9 @@ typedef struct smcr_collection {
                                    tcp.stream */
     wmem_map_t *given_up; /* smcr_conn_t -> not NULL: connections that were let go of before they
                              ended */
-    wmem_array_t *subjects; /* subjects of the connections of the last report; element
-                               smcr_collection_subject_t; NULL: no report yet */
+    wmem_array_t *subjects; /* subjects of the connections of the last report, if the collection
+                               `lets_go`; element smcr_collection_subject_t; NULL: no report
+                               yet */
     uint64_t late_packets; /* packets and segments of connections that were let go of */
     wmem_array_t *item_kinds; /* expert items, counted by kind; element counted_items_t of
                                  notices.c */

@@ -279,37 +279,101 @@ ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 
 /* The connections that are captured twice, before and after a translation of their addresses. */
 typedef struct {
-    wmem_map_t *first;   /* key of one end -> last connection so far with this end */
     uint64_t count;      /* number of connections that are captured twice */
     const smcr_entry_connection_t *one;   /* the first of them, as it was captured first */
     const smcr_entry_connection_t *other; /* the same, as it was captured once more */
     wmem_array_t *frames; /* first and last frames of these connections */
 } translated_t;
 
-/* Returns a text that names one end of the connection and both alert tokens; NULL: a part of it is
- * not known. A host gives a token to one open connection only. */
-static const char *
-key_of_end(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool is_server)
-{
-    const smcr_entry_endpoint_t *end = is_server ? &conn->server : &conn->client;
-    const char *one = conn->tokens.client, *other = conn->tokens.server;
+/* One end of a connection. */
+typedef struct {
+    const smcr_entry_connection_t *conn; /* the connection */
+    uint32_t order;                      /* its index among the connections of the report */
+    bool is_server;                      /* the end is that of the server */
+} conn_end_t;
 
-    if (!end->addr || end->port == SMCR_FIGURE_UNKNOWN || !one || !other)
-        return NULL;
-    return wmem_strdup_printf(finder->scope, "%d %s %" PRIu64 " %s %s", is_server, end->addr,
-                              end->port, one, other);
+static const smcr_entry_endpoint_t *
+endpoint_of(const conn_end_t *end)
+{
+    return end->is_server ? &end->conn->server : &end->conn->client;
 }
 
-/* Returns the connection before `conn` that has the end `key`, and is open at the same time; NULL:
- * there is none. Notes that `conn` has this end, too. */
-static const smcr_entry_connection_t *
-find_same_end(translated_t *translated, const char *key, smcr_entry_connection_t *conn)
+/* Whether the address and port of the end are known, and both alert tokens of the connection. A
+ * host gives a token to one open connection only. */
+static bool
+is_end_known(const conn_end_t *end)
 {
-    const smcr_entry_connection_t *before = key ? wmem_map_lookup(translated->first, key) : NULL;
+    const smcr_entry_endpoint_t *endpoint = endpoint_of(end);
+    bool has_tokens = end->conn->tokens.client && end->conn->tokens.server;
 
-    if (key)
-        wmem_map_insert(translated->first, key, conn);
-    return before && conn->first_frame.frame <= before->last_frame.frame ? before : NULL;
+    return has_tokens && endpoint->addr && endpoint->port != SMCR_FIGURE_UNKNOWN;
+}
+
+/* Compares two known ends: role, port, address, and both alert tokens. 0: the same end. */
+static int
+compare_ends(const conn_end_t *one, const conn_end_t *other)
+{
+    const smcr_entry_endpoint_t *a = endpoint_of(one), *b = endpoint_of(other);
+    int order = one->is_server - other->is_server;
+
+    if (!order)
+        order = (a->port > b->port) - (a->port < b->port);
+    if (!order)
+        order = strcmp(a->addr, b->addr);
+    if (!order)
+        order = strcmp(one->conn->tokens.client, other->conn->tokens.client);
+    return order ? order : strcmp(one->conn->tokens.server, other->conn->tokens.server);
+}
+
+/* Order of ends for qsort(): equal ends in the order of the report. */
+static int
+compare_in_order(const void *one, const void *other)
+{
+    const conn_end_t *a = one, *b = other;
+    int order = compare_ends(a, b);
+
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+/* Returns the known ends of all connections in the order of compare_in_order(); stores their number
+ * in `*count`. */
+static conn_end_t *
+sorted_ends(const smcr_finder_t *finder, wmem_allocator_t *scope, size_t *count)
+{
+    const smcr_figure_list_t *conns = &finder->report->connections;
+    conn_end_t *ends = wmem_alloc_array(scope, conn_end_t, 2 * (size_t)conns->length + 1);
+    uint32_t order = 0;
+
+    *count = 0;
+    SMCR_FIGURE_EACH(connection, conn, *conns) {
+        for (int role = 0; role < 2; role++) {
+            ends[*count] = (conn_end_t){conn, order, role == 1};
+            *count += is_end_known(&ends[*count]);
+        }
+        order++;
+    }
+    qsort(ends, *count, sizeof *ends, compare_in_order);
+    return ends;
+}
+
+/* Returns an array with two pointers for each connection of the report: the connection before it
+ * that has the same end, of the client and of the server, and is open at the same time. NULL: there
+ * is none. */
+static const smcr_entry_connection_t **
+conns_before(const smcr_finder_t *finder, wmem_allocator_t *scope)
+{
+    size_t count;
+    const conn_end_t *ends = sorted_ends(finder, scope, &count);
+    const smcr_entry_connection_t **before = wmem_alloc0_array(
+        scope, const smcr_entry_connection_t *, 2 * (size_t)finder->report->connections.length + 1);
+
+    for (size_t i = 1; i < count; i++) {
+        const conn_end_t *last = &ends[i - 1], *end = &ends[i];
+        bool is_same = compare_ends(last, end) == 0;
+        if (is_same && end->conn->first_frame.frame <= last->conn->last_frame.frame)
+            before[2 * (size_t)end->order + end->is_server] = last->conn;
+    }
+    return before;
 }
 
 /* Returns the connections that are captured twice. The two entries of each have one end in common,
@@ -317,21 +381,21 @@ find_same_end(translated_t *translated, const char *key, smcr_entry_connection_t
 static translated_t
 find_translated(const smcr_finder_t *finder)
 {
-    translated_t found = {.first = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal),
-                          .frames = smcr_finder_frames(finder)};
+    translated_t found = {.frames = smcr_finder_frames(finder)};
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
+    const smcr_entry_connection_t **same = conns_before(finder, scope);
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        const smcr_entry_connection_t *same[] = {
-            find_same_end(&found, key_of_end(finder, conn, false), conn),
-            find_same_end(&found, key_of_end(finder, conn, true), conn)};
-        if (!same[0] == !same[1])
+        const smcr_entry_connection_t *by_client = *same++, *by_server = *same++;
+        if (!by_client == !by_server)
             continue;
-        const smcr_entry_connection_t *one = same[0] ? same[0] : same[1];
+        const smcr_entry_connection_t *one = by_client ? by_client : by_server;
         found.one = found.count ? found.one : one;
         found.other = found.count++ ? found.other : conn;
         smcr_finder_frames_add_ends(found.frames, one);
         smcr_finder_frames_add_ends(found.frames, conn);
     }
+    wmem_destroy_allocator(scope);
     return found;
 }
 

@@ -104,8 +104,8 @@ static void
 write_table(json_dumper *json, const smcr_entry_report_t *report, const smcr_table_kind_t *kind)
 {
     written_rows_t rows = {json, kind, 0};
-    smcr_table_row_sink_t taker = {report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK), take_row,
-                                   &rows};
+    smcr_table_row_sink_t taker = {report, wmem_allocator_new(WMEM_ALLOCATOR_BLOCK),
+                                   wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE), take_row, &rows};
 
     json_dumper_begin_object(json);
     json_dumper_set_member_name(json, "name");
@@ -121,6 +121,7 @@ write_table(json_dumper *json, const smcr_entry_report_t *report, const smcr_tab
     json_dumper_set_member_name(json, "count");
     write_number(json, SMCR_TABLE_COUNT, rows.row_count);
     json_dumper_end_object(json);
+    wmem_destroy_allocator(taker.texts);
     wmem_destroy_allocator(taker.scope);
 }
 

@@ -47,12 +47,12 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 #define CONNECTION(X)                                                                              \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
     X(TEXT, "Client Address", NULL, 21,                                                            \
-      conn->ends ? conn->ends : smcr_words_endpoint(taker->scope, &conn->client))                  \
-    X(TEXT, "Server Address", NULL, 21, smcr_words_endpoint(taker->scope, &conn->server))          \
-    X(TEXT, "Mode", NULL, 14, mode_of(taker->scope, conn))                                         \
+      conn->ends ? conn->ends : smcr_words_endpoint(taker->texts, &conn->client))                  \
+    X(TEXT, "Server Address", NULL, 21, smcr_words_endpoint(taker->texts, &conn->server))          \
+    X(TEXT, "Mode", NULL, 14, mode_of(taker->texts, conn))                                         \
     X(TEXT, "Version", NULL, 9, smcr_figure_version_words[conn->version])                          \
     X(NUMBER, "LG-ID", NULL, 0, conn->link_group)                                                  \
-    X(TEXT, "Linkid", NULL, 0, links_of(taker->scope, conn))                                       \
+    X(TEXT, "Linkid", NULL, 0, links_of(taker->texts, conn))                                       \
     X(SECONDS, "Setup (s)", NULL, 9, conn->setup_s)                                                \
     X(SECONDS, "Time (s)", NULL, 12,                                                               \
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
@@ -96,7 +96,7 @@ is_partly(uint64_t part, uint64_t unknown)
 #define DIRECTION(X)                                                                               \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
     X(TEXT, "Writer → reader", "writer → reader", 33,                                              \
-      smcr_words_direction(taker->scope, conn, to_server))                                         \
+      smcr_words_direction(taker->texts, conn, to_server))                                         \
     X(SECONDS, "Time (s)", "time", 12,                                                             \
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
     X(BYTES, "Bytes", "data", 12,                                                                  \
@@ -218,7 +218,7 @@ SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);
     X(TEXT, "Code", NULL, 10,                                                                      \
       fallback->code == SMCR_FIGURE_UNKNOWN                                                        \
           ? NULL                                                                                   \
-          : smcr_figure_hex_text(taker->scope, fallback->code, 4))                                 \
+          : smcr_figure_hex_text(taker->texts, fallback->code, 4))                                 \
     X(TEXT, "By", NULL, 6, smcr_figure_role_words[fallback->by])                                   \
     X(COUNT, "Count", NULL, 0, fallback->count)                                                    \
     X(TEXT, "Reason", NULL, 0, fallback->reason)

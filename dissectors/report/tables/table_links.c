@@ -64,13 +64,13 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
     return wmem_strdup_printf(scope, "%s to frame %" PRIu32, state, link->state_frame.frame);
 }
 
-#define QUEUE_PAIR(end) smcr_words_queue_pair(taker->scope, link->end.gid, link->end.qpn)
-#define QPN(end) qpn_text(taker->scope, link->end.qpn)
+#define QUEUE_PAIR(end) smcr_words_queue_pair(taker->texts, link->end.gid, link->end.qpn)
+#define QPN(end) qpn_text(taker->texts, link->end.qpn)
 /* If the client is not known, the columns of the client show both ends. */
-#define CLIENT(one, other) group->ends ? smcr_figure_ends(taker->scope, one, other) : one
+#define CLIENT(one, other) group->ends ? smcr_figure_ends(taker->texts, one, other) : one
 #define LINK(X)                                                                                    \
     X(TEXT, NULL, "client → server", 0,                                                            \
-      (group->ends ? smcr_figure_ends : smcr_words_hosts)(taker->scope, QUEUE_PAIR(client),        \
+      (group->ends ? smcr_figure_ends : smcr_words_hosts)(taker->texts, QUEUE_PAIR(client),        \
                                                           QUEUE_PAIR(server)))                     \
     X(NUMBER, "LG-ID", "group", 0, group->index)                                                   \
     X(TEXT, "Version", NULL, 9, smcr_figure_version_words[group->version])                         \
@@ -80,7 +80,7 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
     X(COUNT, "#Conns", NULL, 0, conns)                                                             \
     X(NUMBER, "Linkid", "link", 0, link->number)                                                   \
     X(TEXT, "Link-State", "state", 15,                                                             \
-      link->index == SMCR_FIGURE_UNKNOWN ? NULL : state_text(taker->scope, link))                  \
+      link->index == SMCR_FIGURE_UNKNOWN ? NULL : state_text(taker->texts, link))                  \
     X(TEXT, "Client-GID", NULL, 22, CLIENT(link->client.gid, link->server.gid))                    \
     X(TEXT, "Client-QP", NULL, 0, CLIENT(QPN(client), QPN(server)))                                \
     X(TEXT, "Server-GID", NULL, 22, group->ends ? NULL : link->server.gid)                         \
@@ -220,11 +220,11 @@ streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
     X(TEXT, "Owner", NULL, 6, smcr_figure_role_words[rmb->owner])                                  \
     X(BYTES, "Size", NULL, 7, rmb->size_bytes)                                                     \
     X(TEXT, "VA", NULL, 18, rmb->va)                                                               \
-    X(TEXT, "RKeys", NULL, 12, rkeys_of(taker->scope, rmb))                                        \
+    X(TEXT, "RKeys", NULL, 12, rkeys_of(taker->texts, rmb))                                        \
     X(NUMBER, "Confirmed in", NULL, 0, SMCR_TABLE_FRAME(rmb->confirmed_frame))                     \
     X(NUMBER, "Deleted in", NULL, 0, SMCR_TABLE_FRAME(rmb->deleted_frame))                         \
     X(COUNT, "#Conns", NULL, 0, rmb->streams.length)                                               \
-    X(TEXT, "Streams", NULL, 0, streams_of(taker->scope, rmb))
+    X(TEXT, "Streams", NULL, 0, streams_of(taker->texts, rmb))
 
 static void
 fill_rmbs(const smcr_table_row_sink_t *taker)
@@ -281,7 +281,7 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
 }
 
 #define FLOW(X)                                                                                    \
-    X(TEXT, NULL, "flow", 0, smcr_words_flow(taker->scope, flow))                                  \
+    X(TEXT, NULL, "flow", 0, smcr_words_flow(taker->texts, flow))                                  \
     X(COUNT, NULL, "packets", 0, flow->packets)                                                    \
     X(COUNT, NULL, "retrans.", 0, flow->repeated)                                                  \
     X(COUNT, NULL, "NAKs", 0, naks_of(flow))                                                       \
@@ -291,9 +291,9 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(NUMBER, "Linkid", NULL, 0, owner.link ? owner.link->number : SMCR_FIGURE_UNKNOWN)            \
     X(TEXT, "Kind", NULL, 5, smcr_figure_flow_kind_words[flow->kind])                              \
     X(TEXT, "Source", NULL, 22, flow->src)                                                         \
-    X(TEXT, "Source QP", NULL, 0, qpn_text(taker->scope, flow->src_qpn))                           \
+    X(TEXT, "Source QP", NULL, 0, qpn_text(taker->texts, flow->src_qpn))                           \
     X(TEXT, "Destination", NULL, 22, flow->dst)                                                    \
-    X(TEXT, "Destination QP", NULL, 0, qpn_text(taker->scope, flow->dst_qpn))                      \
+    X(TEXT, "Destination QP", NULL, 0, qpn_text(taker->texts, flow->dst_qpn))                      \
     X(COUNT, "Packets", NULL, 8, flow->packets)                                                    \
     X(BYTES, "Bytes", NULL, 12, flow->bytes)                                                       \
     X(BYTES, "Payload", NULL, 12, flow->payload_bytes)                                             \
@@ -307,8 +307,8 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(COUNT, "CE", NULL, 5, flow->ecn.ce)                                                          \
     X(COUNT, "Outer CE", NULL, 0, flow->outer_ce)                                                  \
     X(COUNT, "CNPs", NULL, 5, flow->cnp)                                                           \
-    X(TEXT, "DSCP", NULL, 0, classes_text(taker->scope, &flow->classes, true))                     \
-    X(TEXT, "Priority", NULL, 0, classes_text(taker->scope, &flow->classes, false))                \
+    X(TEXT, "DSCP", NULL, 0, classes_text(taker->texts, &flow->classes, true))                     \
+    X(TEXT, "Priority", NULL, 0, classes_text(taker->texts, &flow->classes, false))                \
     X(NUMBER, "Ports", NULL, 0, flow->udp_ports.length)                                            \
     SMCR_TABLE_SPREAD(X, "ACK", flow->ack_time_s)                                                  \
     SMCR_TABLE_SPREAD(X, "Complete", flow->completion_time_s)                                      \
@@ -388,7 +388,7 @@ SMCR_TABLE(fabric, "SMC-R Fabric", FLOW, heading_of_fabric);
 /* ---- a row for each kind of broken rule or format, and who breaks it ---- */
 
 #define BREACH(X)                                                                                  \
-    X(TEXT, "Filter", "filter", 33, wmem_strdup_printf(taker->scope, "smcr.%s", breach->kind))     \
+    X(TEXT, "Filter", "filter", 33, wmem_strdup_printf(taker->texts, "smcr.%s", breach->kind))     \
     X(TEXT, "By", "by", 6, smcr_figure_role_words[breach->by])                                     \
     X(COUNT, "Count", "count", 7, breach->count)                                                   \
     X(NUMBER, "First frame", "first frame", 0, SMCR_TABLE_FRAME(breach->frame))

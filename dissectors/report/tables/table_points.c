@@ -17,7 +17,7 @@ nanoseconds(double value)
 }
 
 #define WAY(X)                                                                                     \
-    X(TEXT, NULL, "from → to", 0, smcr_words_hosts(taker->scope, way->from, way->to))              \
+    X(TEXT, NULL, "from → to", 0, smcr_words_hosts(taker->texts, way->from, way->to))              \
     X(COUNT, NULL, "packets", 0, way->packets)                                                     \
     X(COUNT, NULL, "lost", 0, way->lost)                                                           \
     X(COUNT, NULL, "after", 0, way->lost_after + way->unanswered)                                  \

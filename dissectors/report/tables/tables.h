@@ -47,8 +47,10 @@ typedef struct {
  * much it has suffered. The page shows the rows with the highest values. */
 typedef struct {
     const smcr_entry_report_t *report; /* the report whose rows are wanted */
-    wmem_allocator_t *scope; /* memory pool that owns the texts of cells */
-    /* receives one row: a cell for each column of the table */
+    wmem_allocator_t *scope; /* memory pool of the table: of its heading, and of what makes rows */
+    wmem_allocator_t *texts; /* memory pool that owns the texts of a row's cells; emptied after the
+                                row, so that many rows take no memory */
+    /* receives one row: a cell for each column of the table; copies the texts that it keeps */
     void (*take)(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t troubled);
     void *context; /* first argument of the function `take` */
 } smcr_table_row_sink_t;
@@ -94,8 +96,9 @@ SMCR_TABLES(SMCR_TABLE_OF)
 #define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* after a value: it is a lower bound if `is` */
 #define SMCR_TABLE_AT_MOST(bound) , .most = bound /* after SMCR_TABLE_AT_LEAST: an upper bound */
 #define SMCR_TABLE_ROW(taker, LIST, busy, troubled)                                                \
-    (taker)->take((taker)->context, (const smcr_table_cell_t[]){LIST(SMCR_TABLE_CELL)}, busy,      \
-                  troubled)
+    ((taker)->take((taker)->context, (const smcr_table_cell_t[]){LIST(SMCR_TABLE_CELL)}, busy,     \
+                   troubled),                                                                      \
+     wmem_free_all((taker)->texts))
 #define SMCR_TABLE(name, title, LIST, heading)                                                     \
     static const smcr_table_column_t name##_columns[] = {LIST(SMCR_TABLE_COLUMN)};                 \
     const smcr_table_kind_t smcr_table_of_##name = {                                               \

@@ -285,6 +285,7 @@ write_findings(const page_t *page)
 /* A row that the page may show. */
 typedef struct {
     smcr_table_cell_t cells[ROWS_COLUMNS]; /* cells of the columns that the page shows */
+    char *texts[ROWS_COLUMNS]; /* texts of these cells; NULL: the cell has no text */
     uint64_t weights[2]; /* rank of the row; index: 0 how much it has suffered, 1 how much it has
                             carried (tables.h) */
     bool chosen; /* the page shows the row */
@@ -337,6 +338,14 @@ choose_rows(columns_t *table)
     choose(table, 1, table->page->most);
 }
 
+/* Frees the texts of a row. */
+static void
+free_texts(const columns_t *table, row_t *row)
+{
+    for (unsigned i = 0; i < table->count; i++)
+        wmem_free(table->page->scope, row->texts[i]);
+}
+
 /* Forgets the rows that the page would not show if no more rows came: more rows do not change that.
  * So the rows of many connections take no memory. */
 static void
@@ -346,8 +355,10 @@ forget_rows(columns_t *table)
 
     choose_rows(table);
     for (unsigned i = 0; i < table->kept; i++) {
-        if (!table->rows[i].chosen)
+        if (!table->rows[i].chosen) {
+            free_texts(table, &table->rows[i]);
             continue;
+        }
         table->rows[kept] = table->rows[i];
         table->rows[kept++].chosen = false;
     }
@@ -366,9 +377,17 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy, uint64_t 
         forget_rows(table);
     row_t *row = &table->rows[table->kept++];
     *row = (row_t){.weights = {troubled, busy}};
-    for (unsigned i = 0; i < table->kind->column_count; i++)
-        if (table->kind->columns[i].page)
-            row->cells[count++] = cells[i];
+    for (unsigned i = 0; i < table->kind->column_count; i++) {
+        const smcr_table_column_t *column = &table->kind->columns[i];
+        if (!column->page)
+            continue;
+        row->cells[count] = cells[i];
+        if (column->kind == SMCR_TABLE_TEXT && cells[i].TEXT)
+            row->texts[count] = wmem_strdup(table->page->scope, cells[i].TEXT);
+        if (column->kind == SMCR_TABLE_TEXT)
+            row->cells[count].TEXT = row->texts[count];
+        count++;
+    }
     table->row_count++;
 }
 
@@ -512,7 +531,7 @@ write_rows_of(const page_t *page, const smcr_table_kind_t *kind)
     columns_t table = {.page = page,
                        .kind = kind,
                        .rows = wmem_alloc_array(page->scope, row_t, ROWS_KEPT)};
-    smcr_table_row_sink_t taker = {page->report, page->scope, take_row, &table};
+    smcr_table_row_sink_t taker = {page->report, page->scope, NULL, take_row, &table};
     const char *heading = kind->heading ? kind->heading(&taker) : NULL;
     unsigned more;
 
@@ -521,7 +540,9 @@ write_rows_of(const page_t *page, const smcr_table_kind_t *kind)
     for (unsigned i = 0; i < kind->column_count; i++)
         if (kind->columns[i].page)
             table.columns[table.count++] = &kind->columns[i];
+    taker.texts = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
     kind->fill(&taker);
+    wmem_destroy_allocator(taker.texts);
     choose_rows(&table);
     more = table.row_count - table.chosen_count;
     g_string_append_c(page->text, '\n');

@@ -508,24 +508,33 @@ smcr_collection_late_packets(const smcr_collection_t *collection)
 
 /* ---- notices ---- */
 
+/* Returns the facts of the entry's TCP connection, if it was reset; else NULL. */
+static const smcr_collect_tcp_facts_t *
+reset_of(const smcr_collect_t *all, const smcr_entry_connection_t *entry)
+{
+    const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(all, entry->tcp_stream);
+
+    return tcp && tcp->reset.frame ? tcp : NULL;
+}
+
 /* Returns a notice of the TCP connections of SMC-R that were reset; count 0: none was. */
 static smcr_figure_notice_t
 resets(const smcr_collect_t *all, const smcr_entry_report_t *report, wmem_allocator_t *scope)
 {
     smcr_figure_notice_t notice = {.filter = "tcp.flags.reset == 1"};
-    smcr_figure_occurrence_t *occurrences =
-        wmem_alloc_array(scope, smcr_figure_occurrence_t, report->connections.length);
+    wmem_array_t *occurrences = wmem_array_new(scope, sizeof(smcr_figure_occurrence_t));
 
     SMCR_FIGURE_EACH(connection, entry, report->connections) {
-        const smcr_collect_tcp_facts_t *tcp = smcr_collect_tcp_flows_facts(all, entry->tcp_stream);
-        if (!tcp || !tcp->reset.frame)
+        const smcr_collect_tcp_facts_t *tcp = reset_of(all, entry);
+        if (!tcp)
             continue;
+        const smcr_figure_occurrence_t occurrence = {tcp->reset.frame, entry->stream,
+                                                     entry->link_group, SMCR_FIGURE_UNKNOWN};
         notice.first = smcr_figure_when_earlier(notice.first, tcp->reset);
-        occurrences[notice.count++] = (smcr_figure_occurrence_t){
-            tcp->reset.frame, entry->stream, entry->link_group, SMCR_FIGURE_UNKNOWN};
+        wmem_array_append_one(occurrences, occurrence);
     }
-    notice.occurrences = occurrences;
-    notice.occurrence_count = (uint32_t)notice.count;
+    notice.occurrences = wmem_array_get_raw(occurrences);
+    notice.count = notice.occurrence_count = wmem_array_get_count(occurrences);
     return notice;
 }
 

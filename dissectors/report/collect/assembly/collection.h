@@ -71,7 +71,7 @@ smcr_entry_report_t *smcr_collection_report_ended(smcr_collection_t *collection,
 void smcr_collection_let_go(smcr_collection_t *collection);
 
 /* Returns the subject of the connection with this index in the list `connections` of the last
- * report. */
+ * report. Called only after smcr_collection_begin_letting_go(). */
 const smcr_collection_subject_t *smcr_collection_subject(const smcr_collection_t *collection,
                                                          uint32_t index);
 

@@ -173,7 +173,7 @@ smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
             continue;
         uint32_t before = list->length;
         report_conn(collection, counted, list, scope);
-        if (list->length > before)
+        if (collection->lets_go && list->length > before)
             add_subject(collection, counted, scope);
     }
 }
