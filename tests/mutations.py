@@ -986,7 +986,7 @@ EVERY = [
         (
             FIGURES,
             "all-retransmissions-were-needed",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/retransmission.c",
             "unit/test_timeline.c",
             "bool is_proven = was_needed(step, first);",
             "bool is_proven = true;",
@@ -994,7 +994,7 @@ EVERY = [
         (
             FIGURES,
             "what-needs-no-report-is-unread",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/buffer.c",
             "unit/test_timeline.c",
             "unread->size / (unread->knows_wait ? SMALL : HALF);",
             "unread->size / SMALL;",
@@ -1002,7 +1002,7 @@ EVERY = [
         (
             FIGURES,
             "gaps-settle-no-answer",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/answer.c",
             "unit/test_timeline.c",
             "bool is_open = asker->gap.since.frame && ",
             "bool is_open = false && ",
@@ -1010,7 +1010,7 @@ EVERY = [
         (
             FIGURES,
             "data-of-the-link-before-are-under-way",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/transfer.c",
             "unit/test_timeline.c",
             "return sent->link != acked->link && sent->when.frame < acked->when.frame;",
             "return sent->link != acked->link && sent->when.frame == acked->when.frame;",
@@ -1018,7 +1018,7 @@ EVERY = [
         (
             FIGURES,
             "what-is-written-once-more-had-arrived",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/in_flight.c",
             "unit/test_timeline.c",
             "sent->is_rewritten |= sent->end > position;",
             "sent->is_rewritten |= sent->end == position;",
@@ -1034,7 +1034,7 @@ EVERY = [
         (
             FIGURES,
             "what-is-read-is-under-way",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/in_flight.c",
             "unit/test_timeline.c",
             "if (sent->end && !sent->read.frame)",
             "if (sent->end && sent->read.frame)",
@@ -1042,7 +1042,7 @@ EVERY = [
         (
             FIGURES,
             "a-capture-is-in-order",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/buffer.c",
             "unit/test_timeline.c",
             "return knows_reader && end > unread->consumed + unread->size;",
             "return knows_reader && end > unread->consumed + 2 * unread->size;",
@@ -1050,7 +1050,7 @@ EVERY = [
         (
             FIGURES,
             "a-writer-without-packets-writes-nothing",
-            "dissectors/timeline/writer.c",
+            "dissectors/timeline/division.c",
             "unit/test_timeline.c",
             "return writer->misses_first || (misses_last && !writer->last_known.frame);",
             "return writer->misses_first || (misses_last && writer->last_known.frame);",

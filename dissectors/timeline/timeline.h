@@ -20,9 +20,14 @@
  * from the last packet before missing packets to the packet from which on it is known what the
  * sender does.
  *
- *     writer's packet ----> writer.c ----> intervals of the writer: transfer, full, retransmission
- *     reader's packet ----> writer.c ----> intervals of the writer: unread data, answer
- *     report, page   <---- interval.c <--- shares of time, longest waits
+ *     packet of either side ---> writer.c: who does what
+ *                                  |---> transfer.c, in_flight.c: data under way
+ *                                  |---> buffer.c: unread data, waits for space
+ *                                  |---> answer.c, retransmission.c, gap.c
+ *                                  v
+ *                       directions.c: intervals of each writer (interval.h)
+ *                                  v
+ *     report, page <--- division.c: shares of time, longest waits
  *
  * Limitations: only a listener of the tap keeps intervals, so a report has them and plain
  * dissection does not. If a direction has more than SMCR_INTERVAL_LIST_MOST intervals, long ones
@@ -31,4 +36,5 @@
  * Sections: RFC 7609 4.5 (flow control), 4.5.1 (updates of the consumer cursor); the writer blocked
  * flag as in Linux, net/smc/smc_tx.c. No epan. */
 
+#include "division.h"
 #include "writer.h"

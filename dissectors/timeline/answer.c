@@ -1,0 +1,62 @@
+/* Finds out which WRITE of a peer answers which request.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "answer.h"
+
+void
+smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, smcr_when_t since,
+                             smcr_when_t until)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[asker];
+    bool asks_later = writer->last_write.time > since.time && writer->last_write.time < until.time;
+
+    if (writer->has_written)
+        smcr_timeline_add(step, asker, SMCR_INTERVAL_ANSWER,
+                          asks_later ? writer->last_write : since, until);
+}
+
+void
+smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
+{
+    smcr_timeline_writer_t *asker = &step->timeline->writer[side];
+    smcr_interval_t answer = asker->pending_answer;
+    uint64_t lasted = smcr_interval_length(answer);
+
+    bool is_open = asker->gap.since.frame && asker->gap_noticed.frame > answer.end.frame;
+    if (!answer.end.frame || is_open)
+        return;
+    if (step->sink)
+        step->sink->take(step->sink->data, side, SMCR_TIMELINE_ANSWER, lasted);
+    if (lasted > smcr_interval_length(asker->longest_answer))
+        asker->longest_answer = answer;
+    asker->pending_answer = (smcr_interval_t){{0}, {0}};
+}
+
+/* Whether the WRITE of `answerer` that has just come certainly answers the request of `asker`. The
+ * WRITE has to be the first one since the request, and no packet of either side may be missing
+ * since then. False if `asker` waits for space, since its request may not be finished then. */
+static bool
+is_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
+{
+    uint32_t asked = asker->last_write.frame;
+
+    return asked && answerer->last_write.frame < asked && !asker->wait.wait &&
+           asker->gap_noticed.frame < asked && answerer->gap_noticed.frame < asked;
+}
+
+void
+smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
+{
+    smcr_timeline_writer_t *asker = &step->timeline->writer[!side];
+    smcr_when_t when = step->packet->when;
+    const smcr_ack_t *acked = smcr_timeline_ack_before(asker->request_acked, when.frame);
+
+    if (!asker->has_written)
+        return;
+    smcr_timeline_add(step, !side, SMCR_INTERVAL_ANSWER, asker->last_write, when);
+    if (!acked || !is_answer(asker, &step->timeline->writer[side]))
+        return;
+    asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
+}

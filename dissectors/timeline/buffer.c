@@ -1,0 +1,222 @@
+/* Finds out when data lay unread in a receive buffer, and when its writer waited for space.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "buffer.h"
+
+/* A reader that knows of the writer's wait sends an update for each tenth of the buffer (4.5.1). So
+ * the reader may have read up to 1/SMALL of the buffer without a report. */
+#define SMALL 10
+
+/* If the writer does not wait, a reader sends no update before half of the buffer is full
+ * (net/smc/smc_tx.c). So the reader may have read up to 1/HALF of the buffer without a report. */
+#define HALF 2
+
+/* ---- unread data ---- */
+
+/* Begins or ends the interval SMCR_INTERVAL_UNREAD of the writer `side` at `when`.
+ *
+ * With an update, the reader reports up to which position it has read. If the reader knows that the
+ * writer waits for space, it sends an update for each tenth of the buffer that it has read. The
+ * reader knows of the wait once its host has acknowledged the message with which the wait begins.
+ * If the reader does not know of a wait, it sends an update only if less than half of the buffer is
+ * free. So data certainly lie unread if the number of unreported bytes is higher than the reader
+ * may have read without a report. */
+static void
+look_at_unread(const smcr_timeline_step_t *step, int side, smcr_when_t when)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+    uint32_t unreported = unread->size / (unread->knows_wait ? SMALL : HALF);
+    bool is_known = unread->is_known && !unread->is_doubtful;
+    bool is_much = is_known && unread->acked > unread->consumed + unreported;
+
+    if (is_much && !unread->since.frame) {
+        unread->since = when;
+    } else if (!is_much && unread->since.frame) {
+        smcr_timeline_add(step, side, SMCR_INTERVAL_UNREAD, unread->since, when);
+        unread->since.frame = 0;
+    }
+}
+
+void
+smcr_timeline_doubt_reading(const smcr_timeline_step_t *step, int side, bool is_doubtful,
+                            smcr_when_t when)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+
+    if (is_doubtful && !unread->is_doubtful)
+        unread->doubtful_since = when;
+    else if (!is_doubtful && unread->is_doubtful)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_UNREAD, unread->doubtful_since, when);
+    unread->is_doubtful = is_doubtful;
+    look_at_unread(step, side, when);
+}
+
+void
+smcr_timeline_take_announcement(const smcr_timeline_step_t *step, int side,
+                                const smcr_record_cdc_t *view, smcr_when_t acked)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+
+    if (!view->has_announced || !view->size)
+        return;
+    unread->acked = MAX(unread->acked, view->announced);
+    unread->size = view->size;
+    unread->is_known = true;
+    unread->knows_wait |= step->timeline->writer[side].wait.filled == &view->acked;
+    look_at_unread(step, side, acked);
+}
+
+/* ---- waits for space ---- */
+
+smcr_when_t
+smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
+{
+    const smcr_ack_t *freed =
+        wait->space_freed ? smcr_timeline_ack_before(wait->space_freed, frame) : NULL;
+    bool goes_on = wait->continues.frame && wait->continues.frame <= frame;
+
+    if (freed && !(goes_on && wait->continues.frame < freed->frame))
+        return smcr_ack_when(freed);
+    return goes_on ? wait->continues : (smcr_when_t){0, 0};
+}
+
+void
+smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t end)
+{
+    smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
+
+    smcr_timeline_add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
+    step->timeline->writer[side].last_wait = (smcr_interval_t){wait->begun, end};
+    if (wait->may_have_ended)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, wait->freed, end);
+    *wait = (smcr_timeline_wait_t){0};
+    step->timeline->writer[side].unread.knows_wait = false;
+    look_at_unread(step, side, end);
+}
+
+void
+smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    const smcr_record_cdc_t *view = step->packet->record->cdc_analysis;
+    const smcr_record_cdc_rare_t *wait = smcr_record_cdc_rare(view);
+
+    if (!wait || wait == writer->wait.wait)
+        return;
+    if (writer->wait.wait)
+        smcr_timeline_end_wait(step, side, step->packet->when);
+    writer->wait = (smcr_timeline_wait_t){
+        .wait = wait,
+        .begun = step->packet->when,
+        .link = step->packet->record->link,
+        .filled = &view->acked,
+        .consumed = writer->unread.is_doubtful ? UINT64_MAX : writer->unread.consumed};
+    if (!writer->draining && view->size) {
+        writer->draining = &view->acked;
+        writer->half = view->announced - MIN(view->announced, view->size / 2);
+    }
+}
+
+/* Whether data of the writer `side`, up to the position `end` of the stream, find no space in the
+ * buffer, as far as is known. 0: the position is not known. */
+static bool
+find_no_space(const smcr_timeline_step_t *step, int side, uint64_t end)
+{
+    const smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+    bool knows_reader = unread->is_known && (unread->consumed || !step->timeline->is_late);
+
+    return knows_reader && end > unread->consumed + unread->size;
+}
+
+void
+smcr_timeline_take_new_data(const smcr_timeline_step_t *step, int side, uint64_t end)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t when = step->packet->when;
+
+    if (writer->wait.wait && writer->wait.link == step->packet->record->link)
+        smcr_timeline_end_wait(step, side, when);
+    if (find_no_space(step, side, end) && !writer->no_space_since.frame)
+        writer->no_space_since =
+            writer->last_wait.end.frame == when.frame ? writer->last_wait.begin : when;
+}
+
+/* ---- messages of the reader ---- */
+
+/* Time from the acknowledgement of the writer's message that filled the buffer to the message of
+ * `step`, nanoseconds; 0: there was no acknowledgement before this message. `filled`: points to the
+ * acknowledgement. */
+static uint64_t
+time_since_filled(const smcr_timeline_step_t *step, const smcr_ack_t *const *filled)
+{
+    smcr_when_t when = step->packet->when;
+    const smcr_ack_t *acked = smcr_timeline_ack_before(filled, when.frame);
+
+    return acked && acked->time < when.time ? when.time - acked->time : 0;
+}
+
+/* Takes the samples SMCR_TIMELINE_DRAIN and SMCR_TIMELINE_READER, if this CDC message of the reader
+ * ends the measured time. `side`: the writer. `view`: what the message means. */
+static void
+measure_reader(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool reached_half = view->has_consumed && view->consumed >= writer->half;
+
+    if (writer->draining && reached_half) {
+        step->sink->take(step->sink->data, side, SMCR_TIMELINE_DRAIN,
+                         time_since_filled(step, writer->draining));
+        writer->draining = NULL;
+    }
+    if (!writer->wait.wait || writer->wait.freed.frame)
+        return;
+    writer->wait.freed = step->packet->when;
+    step->sink->take(step->sink->data, side, SMCR_TIMELINE_READER,
+                     time_since_filled(step, writer->wait.filled));
+}
+
+/* Ends the wait of the writer `side` for space, if the reader's message that freed space is
+ * missing. The message is missing if this message reports data that was read during the wait, and
+ * no captured message has freed space. `view`: what the reader's message means. */
+static void
+end_wait_of_missing_update(const smcr_timeline_step_t *step, int side,
+                           const smcr_record_cdc_t *view)
+{
+    const smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
+
+    if (wait->wait && !wait->freed.frame && view->has_consumed && view->consumed > wait->consumed)
+        smcr_timeline_end_wait(step, side, step->packet->when);
+}
+
+/* Handles data of the writer `side` that found no space in the buffer, at the reader's next
+ * message. If packets of the reader are missing since then, the update that freed the space is
+ * among them. Otherwise the capture is out of order there: the update came before the data. So it
+ * is not known when the wait for space ended. */
+static void
+doubt_wait_out_of_order(const smcr_timeline_step_t *step, int side)
+{
+    smcr_when_t *since = &step->timeline->writer[side].no_space_since;
+
+    if (since->frame && step->timeline->writer[!side].gap_noticed.frame <= since->frame) {
+        smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, *since, step->packet->when);
+        smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, *since, step->packet->when);
+    }
+    since->frame = 0;
+}
+
+void
+smcr_timeline_take_reading(const smcr_timeline_step_t *step, int side,
+                           const smcr_record_cdc_t *view)
+{
+    smcr_timeline_unread_t *unread = &step->timeline->writer[side].unread;
+
+    if (view->read_bytes)
+        measure_reader(step, side, view);
+    doubt_wait_out_of_order(step, side);
+    end_wait_of_missing_update(step, side, view);
+    if (view->has_consumed)
+        unread->consumed = MAX(unread->consumed, view->consumed);
+    smcr_timeline_doubt_reading(step, side, !view->has_consumed, step->packet->when);
+}

@@ -1,0 +1,42 @@
+/* The receive buffer of a direction: unread data in it, and the writer's waits for space.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "directions.h"
+
+/* Notes whether the reader may have reported more bytes as read than is known. This holds from the
+ * event `when` on. */
+void smcr_timeline_doubt_reading(const smcr_timeline_step_t *step, int side, bool is_doubtful,
+                                 smcr_when_t when);
+
+/* Handles the acknowledgement, at the time `acked`, of a CDC message of the writer `side` by the
+ * reader's host. The reader's program can read the announced data from this time on. `view`: what
+ * the message means. */
+void smcr_timeline_take_announcement(const smcr_timeline_step_t *step, int side,
+                                     const smcr_record_cdc_t *view, smcr_when_t acked);
+
+/* The event that ends the wait. This is the earlier one of two events: 1. the writer sends data; 2.
+ * the writer's host has acknowledged the message that frees space. Frame 0: neither event came
+ * before `frame`. */
+smcr_when_t smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame);
+
+/* Ends the current wait of the writer `side` for space at `end`. */
+void smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t end);
+
+/* Begins a wait of the writer `side`, if the state has found that the writer waits for space from
+ * this CDC message on (smcr_record_cdc_rare_t). */
+void smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side);
+
+/* Ends the current wait of the writer `side`, since the writer sends new data: the reader's update
+ * may be missing. Data on another link do not end the wait: after a failover the writer may send
+ * data of the old link once more (RFC 7609, 4.6.1). `end`: position in the stream after the data;
+ * 0: not known. */
+void smcr_timeline_take_new_data(const smcr_timeline_step_t *step, int side, uint64_t end);
+
+/* Handles what a CDC message reports as read. `side`: the writer of the read data, which is the
+ * receiver of the message. `view`: what the message means. */
+void smcr_timeline_take_reading(const smcr_timeline_step_t *step, int side,
+                                const smcr_record_cdc_t *view);

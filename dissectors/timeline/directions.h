@@ -1,0 +1,187 @@
+/* What the timeline keeps of the two directions of a connection: what is known of each writer, and
+ * what lasts.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "interval.h"
+#include "wire/wire.h"
+
+/* Kinds of samples. A sample is one measured time. It is not an interval of interval.h. */
+typedef enum {
+    /* from the last packet of a WRITE request to the acknowledgement that covers the packet; not
+     * measured for a retransmitted packet */
+    SMCR_TIMELINE_ACK,
+    /* from the acknowledgement of the CDC message that fills the receive buffer to the reader's
+     * message that frees space; 0: the reader's message comes before this acknowledgement */
+    SMCR_TIMELINE_READER,
+    /* from the acknowledgement of the CDC message that fills the receive buffer to the reader's
+     * message after which half of the buffer is free; 0: the reader's message comes before this
+     * acknowledgement */
+    SMCR_TIMELINE_DRAIN,
+    /* from the acknowledgement of the writer's request to the first WRITE of its peer after it: the
+     * time that the peer's program took to answer */
+    SMCR_TIMELINE_ANSWER,
+} smcr_timeline_sample_t;
+
+/* The receiver of the samples. */
+typedef struct {
+    /* called with each sample: `time` in nanoseconds, of the stream that side `writer` writes */
+    void (*take)(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time);
+    void *data; /* first argument of `take` */
+} smcr_timeline_sink_t;
+
+/* A RoCE packet of the connection, but not an acknowledgement. */
+typedef struct {
+    smcr_when_t when;              /* frame and time of the packet */
+    const smcr_record_t *record;   /* record of the packet; its `sender` is known */
+    const smcr_ib_headers_t *roce; /* transport headers of the packet */
+    const smcr_cdc_t *cdc;         /* CDC message of the packet; NULL: the packet has none, or is
+                                      truncated by snaplen */
+    const uint32_t *gap_count;     /* number of sequence gaps so far on the link of the packet, by
+                                      sender */
+    bool is_whole;                 /* the begin of the connection is captured */
+    bool may_miss_last;            /* the connection has moved to another link with this packet, and
+                                      packets are missing on a link of its link group */
+} smcr_timeline_packet_t;
+
+/* The current wait of a writer for space. All zeros: the writer does not wait. */
+typedef struct {
+    const smcr_record_cdc_rare_t *wait; /* the wait, as the state knows it (smcr_record_cdc_rare_t);
+                                           NULL: the writer does not wait */
+    smcr_when_t begun;                  /* frame and time of the message with which the wait
+                                           begins */
+    const smcr_link_t *link;            /* link that carried the CDC message of `begun` */
+    const smcr_ack_t *const *filled;   /* points to the acknowledgement of the CDC message of
+                                          `begun`; *filled is NULL as long as there is none */
+    smcr_when_t freed;                  /* the reader's first update since the wait began, which
+                                           frees space; frame 0: none */
+    bool may_have_ended;                /* packets of the writer are missing after `freed`, with
+                                           which it may have continued */
+    uint64_t consumed; /* position up to which the reader had reported data as read at the begin of
+                          the wait; UINT64_MAX: not known */
+} smcr_timeline_wait_t;
+
+/* What is known of unread data in the receive buffer of a direction. */
+typedef struct {
+    uint64_t acked;    /* position up to which the reader's host has acknowledged the announced
+                          data; set with `is_known` */
+    uint64_t consumed; /* position up to which the reader has reported data as read */
+    uint32_t size;     /* size of the receive buffer, bytes; set with `is_known` */
+    bool is_known;     /* `acked` and `size` are known */
+    bool is_doubtful;  /* the reader may have reported more data as read than `consumed` */
+    bool knows_wait;   /* the reader's host has acknowledged the message with which the writer's
+                          wait for space begins */
+    smcr_when_t since; /* frame and time since which data lie unread in the buffer; frame 0: no data
+                          lie unread, as far as is known */
+    smcr_when_t doubtful_since; /* frame and time since which `is_doubtful` is set */
+} smcr_timeline_unread_t;
+
+/* A gap of a writer: packets of its host are missing on the link of the connection. The writer's
+ * next CDC message in order shows whether the missing packets belong to this connection. */
+typedef struct {
+    smcr_when_t since; /* last packet of the writer before the gap; frame 0: there is no gap */
+    smcr_when_t until; /* first packet of the writer after the gap that came in order; frame 0: none
+                          so far */
+    bool has_unknown_message; /* a CDC message with unknown content came after the gap, so no later
+                                 message can show that nothing is missing */
+} smcr_timeline_gap_t;
+
+/* The timeline of one direction. "The writer" sends data in this direction, and "the reader", its
+ * peer, receives the data. All zeros: nothing has been sent. */
+typedef struct {
+    smcr_intervals_t intervals;        /* intervals of the writer that have already ended */
+    struct smcr_timeline_sent *oldest; /* list of packets in flight, which are not acknowledged yet:
+                                          the oldest packet; NULL: no packet is in flight */
+    struct smcr_timeline_sent **end;   /* pointer at the end of the list `oldest`, to which the next
+                                          packet is added; only set if `oldest` is not NULL */
+    unsigned in_flight;                /* number of packets in flight */
+    smcr_timeline_wait_t wait;         /* current wait of the writer for space */
+    smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
+                                          frame 0: none */
+    /* data of the writer have found no space in the buffer since this packet, and the reader has
+     * sent no message since then; if the data ended a wait for space: the begin of this wait. Frame
+     * 0: the data have found space */
+    smcr_when_t no_space_since;
+    smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */
+    /* points to the acknowledgement of a CDC message that filled the buffer; NULL: no such message,
+     * or half of the buffer is free again */
+    const smcr_ack_t *const *draining;
+    uint64_t half;            /* position up to which the reader has to read until half of the
+                                 buffer is free; set with `draining` */
+    smcr_when_t last_seen;    /* last captured packet of the writer; frame 0: none */
+    smcr_when_t last_write;   /* last RDMA WRITE with data of the writer; frame 0: none */
+    smcr_when_t last_acked;   /* last acknowledgement of packets of the writer; frame 0: none */
+    const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges */
+    smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
+                                 missing; frame 0: none may be missing, or one has come in the
+                                 meantime */
+    /* Retransmissions of the writer's packets since `last_acked`: from the earliest first
+     * transmission to the last retransmission. Left out are retransmissions that were certainly
+     * needed. End frame 0: none. */
+    smcr_interval_t retransmitted;
+    smcr_interval_t retransmitted_unheard; /* the same, since `last_seen` of the peer */
+    uint32_t retransmitted_psn; /* PSN of the writer's last retransmission, 24 bits; set with
+                                   `retransmitted` */
+    /* points to the acknowledgement of the last packet that may end a request of the writer's
+     * application: a WRITE with data, or a CDC message that announces data. NULL: not known */
+    const smcr_ack_t *const *request_acked;
+    smcr_when_t unknown_since; /* packet since which it is not known what the writer does; frame 0:
+                                  this is known */
+    smcr_when_t gap_noticed;  /* last packet of the connection before which packets of the writer
+                                 are missing; frame 0: none */
+    smcr_timeline_gap_t gap;  /* current gap of the writer */
+    uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
+    uint64_t written;         /* position after all data that the writer has written so far */
+    uint64_t written_on_left; /* `written`, when the connection last moved to another link */
+    smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
+                                 0: none */
+    smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer: from
+                                       the acknowledgement of the writer's request to the first
+                                       WRITE of the peer after the request; end frame 0: none */
+    smcr_interval_t pending_answer; /* time of the answer to the writer's newest request; end frame
+                                       0: none. The writer's next packet decides whether this time
+                                       may become `longest_answer`: no later request may be
+                                       missing */
+    bool has_written;         /* the writer has sent an RDMA WRITE with data */
+    bool has_acks;            /* a packet of the writer was acknowledged in the capture */
+    bool misses_first;        /* the first data of the writer are not captured */
+} smcr_timeline_writer_t;
+
+/* The timeline of a connection. All zeros: there has been no packet. */
+typedef struct {
+    smcr_timeline_writer_t writer[2]; /* the two directions, by the side of the link group that is
+                                         the writer */
+    smcr_when_t begun;    /* first packet of the connection; frame 0: there has been none */
+    smcr_when_t latest;   /* packet with the latest time */
+    const smcr_link_t *link[2]; /* link of the connection's last packet; both members of the array
+                                   are equal */
+    uint32_t gaps[2];     /* by sender: `gap_count` of the last packet (smcr_timeline_packet_t) */
+    bool is_late;         /* the connection began before the capture */
+    smcr_when_t last_gap; /* last packet of the connection before which packets of either side are
+                             missing; frame 0: none */
+    bool misses_acks;     /* acknowledgements may be missing anywhere in the capture */
+} smcr_timeline_t;
+
+/* What the modules of the timeline need to take in a packet or an acknowledgement. */
+typedef struct {
+    smcr_timeline_t *timeline; /* timeline of the connection */
+    wmem_allocator_t *scope;   /* scope of memory that the timeline keeps */
+    const smcr_timeline_packet_t *packet; /* packet that the timeline takes in; NULL: none */
+    const smcr_timeline_sink_t *sink;     /* receiver of the samples (smcr_timeline_sample_t); NULL:
+                                             none */
+} smcr_timeline_step_t;
+
+/* Swaps the two sides: the direction of side 0 becomes the direction of side 1, and the direction
+ * of side 1 becomes the direction of side 0. */
+void smcr_timeline_flip(smcr_timeline_t *timeline);
+
+/* Adds an interval of the writer `side`. Times in a capture may go back. So a begin before the
+ * first packet of the connection is replaced by this first packet. */
+void smcr_timeline_add(const smcr_timeline_step_t *step, int side, smcr_interval_kind_t kind,
+                       smcr_when_t begin, smcr_when_t end);
+
+/* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none before `frame`. */
+const smcr_ack_t *smcr_timeline_ack_before(const smcr_ack_t *const *acked, uint32_t frame);

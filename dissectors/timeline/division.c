@@ -1,0 +1,296 @@
+/* Divides the time of a direction: adds what has not ended yet to a copy of its intervals, and
+ * applies the reasons to doubt them.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "division.h"
+#include "answer.h"
+#include "gap.h"
+#include "retransmission.h"
+#include "transfer.h"
+
+/* The event up to which the open wait of the writer `side` for space is certain. If there is a
+ * doubt, an update of the reader may be missing after the reader's last packet. Then the wait is
+ * certain up to the reader's last packet. Otherwise the wait is certain up to the end of the
+ * divided time. */
+static smcr_when_t
+end_of_certain_wait(const smcr_timeline_t *timeline, int side,
+                    const smcr_timeline_question_t *question)
+{
+    smcr_when_t last = timeline->writer[!side].last_seen, end = question->span.end;
+
+    return question->missing.doubt && last.time < end.time ? last : end;
+}
+
+/* Adds to the writer `side` what is missing of `sender` at the end of the divided time. The other
+ * arguments are those of add_open_gaps(). */
+static void
+add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
+             const smcr_timeline_question_t *question)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+    smcr_when_t known = writer->last_known.frame ? writer->last_known : step->timeline->begun;
+    smcr_interval_kind_t kind =
+        sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED;
+
+    if (writer->gap.since.frame)
+        smcr_timeline_add_gap(step, sender, side, question->span.end);
+    if (question->missing.acks[!sender])
+        smcr_timeline_doubt_retransmissions(step, side, &writer->retransmitted);
+    if (question->missing.last[sender])
+        smcr_timeline_add(step, side, kind, known, question->span.end);
+}
+
+/* Adds intervals of missing packets at the end of the divided time (`span` of `question`) to the
+ * timeline of `step`, which is a copy. There are three cases: 1. gaps after which no message has
+ * come; 2. packets that may be missing after the last packet of a sender; 3. acknowledgements that
+ * may be missing at the end. */
+static void
+add_open_gaps(const smcr_timeline_step_t *step, int side, const smcr_timeline_question_t *question)
+{
+    for (int sender = 0; sender < 2; sender++)
+        add_open_gap(step, side, sender, question);
+    const smcr_when_t *last_acked = &step->timeline->writer[side].last_acked;
+    if (question->missing.acks[!side])
+        smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT,
+                          last_acked->frame ? *last_acked : step->timeline->begun,
+                          question->span.end);
+    if (question->missing.last[!side])
+        smcr_timeline_prolong_answer(step, side, step->timeline->begun, question->span.end);
+}
+
+/* Adds the intervals in which the packet `sent`, which nothing has acknowledged up to `end`, was
+ * under way. */
+static void
+add_open_transfer(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent_t *sent,
+                  smcr_when_t end)
+{
+    smcr_timeline_look_for_missing_ack(step, sent, NULL, end);
+    if (sent->is_data && sent->read.frame)
+        smcr_timeline_add_transfer_without_ack(step, side, sent, end);
+    else if (sent->is_data)
+        smcr_timeline_add_transfer(step, side, sent, end, false);
+}
+
+/* Adds the open intervals of the receive buffer to the writer `side`. `certain`: event up to which
+ * an open wait for space is certain. `end`: end of the divided time. */
+static void
+add_open_buffer(const smcr_timeline_step_t *step, int side, smcr_when_t certain, smcr_when_t end)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+
+    if (writer->wait.wait)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_FULL, writer->wait.begun, certain);
+    if (writer->wait.freed.frame)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, writer->wait.freed, certain);
+    if (writer->unread.since.frame)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, certain);
+    if (writer->unread.is_doubtful)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_UNREAD, writer->unread.doubtful_since,
+                          end);
+}
+
+/* Adds to a copy of the timeline the intervals that have begun, and have not ended at the end of
+ * the divided time (`span` of `question`). */
+static void
+add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *question)
+{
+    smcr_timeline_writer_t *writer = &copy->writer[side];
+    smcr_timeline_step_t step = {copy, NULL, NULL, NULL};
+    smcr_when_t end = question->span.end;
+
+    add_open_gaps(&step, side, question);
+    smcr_timeline_end_missing_acks(&step, side, end);
+    add_open_buffer(&step, side, end_of_certain_wait(copy, side, question), end);
+    if (writer->unknown_since.frame)
+        smcr_timeline_add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
+    if (copy->is_late && !writer->has_acks)
+        smcr_timeline_add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
+    for (const smcr_timeline_sent_t *sent = writer->oldest; sent; sent = sent->next)
+        add_open_transfer(&step, side, sent, end);
+}
+
+/* If there is a doubt, charges all time that is not proven to SMCR_INTERVAL_IS_UNKNOWN. Only one
+ * part can be proven, SMCR_INTERVAL_IS_FULL_READER: captured packets show that the reader's program
+ * had data and did not read them. If the capture is out of order, even this part is not proven. */
+static void
+keep_what_is_proven(uint64_t *share, smcr_timeline_doubt_t doubt)
+{
+    for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++) {
+        bool is_proven = part == SMCR_INTERVAL_IS_FULL_READER && doubt == SMCR_TIMELINE_MISSES_MORE;
+        if (is_proven || part == SMCR_INTERVAL_IS_UNKNOWN)
+            continue;
+        share[SMCR_INTERVAL_IS_UNKNOWN] += share[part];
+        share[part] = 0;
+    }
+}
+
+/* If there is a doubt, forgets the longest stretches that are not proven. */
+static void
+keep_proven_stretches(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
+{
+    if (doubt != SMCR_TIMELINE_MISSES_MORE)
+        division->longest_reader = (smcr_interval_t){{0}, {0}};
+    division->longest_full = division->longest_reader;
+    division->longest_retransmission = (smcr_interval_t){{0}, {0}};
+}
+
+/* Charges SMCR_INTERVAL_IS_MAYBE_TRANSFER to another part. The packets of this time have no
+ * acknowledgement of their own. If acknowledgements may be missing (`misses_acks`), the time is
+ * unknown. Otherwise the receiver has acknowledged several packets at once, and the time is a
+ * transfer. */
+static void
+divide_maybe_transfer(uint64_t *share, bool misses_acks)
+{
+    share[misses_acks ? SMCR_INTERVAL_IS_UNKNOWN : SMCR_INTERVAL_IS_TRANSFER] +=
+        share[SMCR_INTERVAL_IS_MAYBE_TRANSFER];
+    share[SMCR_INTERVAL_IS_MAYBE_TRANSFER] = 0;
+}
+
+/* Charges the time before the first packet, in which the buffer was full of unread data, to the
+ * reader's program. This time has no interval, so it was divided as idle time. Begin frame 0: it is
+ * not known that the buffer was full. */
+static void
+charge_reported(smcr_interval_division_t *division, smcr_interval_t full)
+{
+    uint64_t time = smcr_interval_length(full);
+
+    if (!full.begin.frame)
+        return;
+    division->share[SMCR_INTERVAL_IS_NOTHING] -= time;
+    division->share[SMCR_INTERVAL_IS_FULL_READER] += time;
+    if (time > smcr_interval_length(division->longest_reader))
+        division->longest_reader = full;
+    if (time > smcr_interval_length(division->longest_full))
+        division->longest_full = full;
+}
+
+/* Whether the first data of the writer may be missing. `misses_last`: packets of the writer after
+ * its last captured packet may be missing. */
+static bool
+misses_first(const smcr_timeline_writer_t *writer, bool misses_last)
+{
+    return writer->misses_first || (misses_last && !writer->last_known.frame);
+}
+
+/* Charges idle time before the first packet to SMCR_INTERVAL_IS_UNKNOWN, since the first data are
+ * missing. `time`: length of the time before the first packet, nanoseconds. */
+static void
+doubt_beginning(uint64_t *share, uint64_t time)
+{
+    uint64_t unknown = MIN(share[SMCR_INTERVAL_IS_NOTHING], time);
+
+    share[SMCR_INTERVAL_IS_NOTHING] -= unknown;
+    share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
+}
+
+/* Copies the intervals. More intervals can be added to the copy, with NULL as scope. free_copy()
+ * frees the copy. */
+static smcr_intervals_t
+copy_intervals(const smcr_intervals_t *intervals)
+{
+    smcr_intervals_t copy = *intervals;
+
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++) {
+        smcr_interval_list_t *list = &copy.list[kind];
+        size_t size = list->room * sizeof *list->entries;
+        smcr_interval_t *entries = size ? wmem_alloc(NULL, size) : NULL;
+        if (entries && list->length)
+            memcpy(entries, list->entries, list->length * sizeof *entries);
+        list->entries = entries;
+    }
+    return copy;
+}
+
+/* Frees a copy that copy_intervals() has made. */
+static void
+free_copy(smcr_intervals_t *copy)
+{
+    for (unsigned kind = 0; kind < SMCR_INTERVAL_KINDS; kind++)
+        wmem_free(NULL, copy->list[kind].entries);
+}
+
+smcr_timeline_direction_t
+smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
+                     const smcr_timeline_question_t *question)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[side];
+    smcr_interval_t before = {question->span.begin, timeline->begun};
+    smcr_timeline_t copy = *timeline;
+
+    copy.writer[side].intervals = copy_intervals(&writer->intervals);
+    add_open(&copy, side, question);
+    smcr_timeline_direction_t found = {
+        smcr_intervals_divide(&copy.writer[side].intervals, question->span),
+        writer->longest_answer};
+    divide_maybe_transfer(found.division.share, copy.misses_acks);
+    charge_reported(&found.division, (smcr_interval_t){question->full_since, timeline->begun});
+    if (question->missing.doubt) {
+        keep_what_is_proven(found.division.share, question->missing.doubt);
+        keep_proven_stretches(&found.division, question->missing.doubt);
+    } else if (misses_first(writer, question->missing.last[side])) {
+        doubt_beginning(found.division.share, smcr_interval_length(before));
+    }
+    free_copy(&copy.writer[side].intervals);
+    return found;
+}
+
+/* What adapt_piece() needs of the timeline and of the question. */
+typedef struct {
+    const smcr_timeline_pieces_t *pieces; /* receiver of the pieces */
+    smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
+    smcr_when_t begun; /* first packet of the connection */
+    smcr_when_t full_since; /* as in smcr_timeline_question_t */
+    bool misses_acks; /* acknowledgements may be missing */
+    bool misses_first; /* the first data of the writer are not captured */
+} adapter_t;
+
+/* Does for a piece what charge_reported() does for the whole time. */
+static void
+charge_reported_in(smcr_interval_piece_t *piece, smcr_interval_t full)
+{
+    smcr_interval_t overlap = {
+        piece->interval.begin.time > full.begin.time ? piece->interval.begin : full.begin,
+        piece->interval.end.time < full.end.time ? piece->interval.end : full.end};
+    uint64_t time = MIN(piece->share[SMCR_INTERVAL_IS_NOTHING], smcr_interval_length(overlap));
+
+    if (!full.begin.frame)
+        return;
+    piece->share[SMCR_INTERVAL_IS_NOTHING] -= time;
+    piece->share[SMCR_INTERVAL_IS_FULL_READER] += time;
+}
+
+/* Passes on a piece, after the doubts of smcr_timeline_divide() are applied to it. `data`: an
+ * adapter_t. */
+static void
+adapt_piece(void *data, const smcr_interval_piece_t *piece)
+{
+    const adapter_t *adapter = data;
+    smcr_interval_piece_t adapted = *piece;
+    smcr_interval_t before = {piece->interval.begin, adapter->begun};
+
+    divide_maybe_transfer(adapted.share, adapter->misses_acks);
+    charge_reported_in(&adapted, (smcr_interval_t){adapter->full_since, adapter->begun});
+    if (adapter->doubt)
+        keep_what_is_proven(adapted.share, adapter->doubt);
+    else if (adapter->misses_first)
+        doubt_beginning(adapted.share, smcr_interval_length(before));
+    adapter->pieces->take(adapter->pieces->data, &adapted);
+}
+
+void
+smcr_timeline_each_piece(const smcr_timeline_t *timeline, int side,
+                         const smcr_timeline_question_t *question,
+                         const smcr_timeline_pieces_t *pieces)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[side];
+    smcr_timeline_t copy = *timeline;
+
+    copy.writer[side].intervals = copy_intervals(&writer->intervals);
+    add_open(&copy, side, question);
+    adapter_t adapter = {pieces, question->missing.doubt, timeline->begun, question->full_since,
+                         copy.misses_acks, misses_first(writer, question->missing.last[side])};
+    smcr_intervals_each_piece(&copy.writer[side].intervals, question->span, adapt_piece, &adapter);
+    free_copy(&copy.writer[side].intervals);
+}

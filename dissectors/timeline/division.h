@@ -1,0 +1,58 @@
+/* The division of the time of a direction among what its writer did or waited for.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "directions.h"
+
+/* How the time of one direction is divided, up to the last packet so far. */
+typedef struct {
+    smcr_interval_division_t division; /* time of each part, and the longest stretches */
+    smcr_interval_t longest_answer; /* `longest_answer` of smcr_timeline_writer_t */
+} smcr_timeline_direction_t;
+
+/* Reasons to doubt the whole division of a connection's time. */
+typedef enum {
+    SMCR_TIMELINE_NO_DOUBT, /* no reason to doubt: the division counts as it is */
+    /* Packets may be missing anywhere. Only SMCR_INTERVAL_IS_FULL_READER counts, since captured
+     * packets prove it. All other time is unknown. */
+    SMCR_TIMELINE_MISSES_MORE,
+    /* The capture is out of order: all time is unknown. */
+    SMCR_TIMELINE_IN_DISORDER,
+} smcr_timeline_doubt_t;
+
+/* What may be missing of a connection in the capture. All zeros: nothing. */
+typedef struct {
+    smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
+    bool last[2];  /* packets of the sender after its last captured packet may be missing, by
+                      sender */
+    bool acks[2];  /* the last acknowledgements of the sender may be missing, by sender */
+} smcr_timeline_missing_t;
+
+/* The question that smcr_timeline_divide() answers for one direction. */
+typedef struct {
+    smcr_interval_t span; /* time to divide: from the event after which the connection can carry
+                             data to the last frame of the connection */
+    smcr_when_t full_since; /* event since which the receive buffer was full of unread data, up to
+                               the first packet of the connection; frame 0: none */
+    smcr_timeline_missing_t missing;
+} smcr_timeline_question_t;
+
+/* Divides the time of the direction that `side` writes among the parts. Does not change the
+ * timeline, which may get more packets from a live capture. */
+smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
+                                               const smcr_timeline_question_t *question);
+
+/* A receiver of pieces of time. */
+typedef struct {
+    smcr_interval_sink_t take; /* called with each piece, in ascending order */
+    void *data;                /* first argument of `take` */
+} smcr_timeline_pieces_t;
+
+/* Passes on the pieces of time of the direction that `side` writes: their sum is what
+ * smcr_timeline_divide() returns for the same question. Does not change the timeline. */
+void smcr_timeline_each_piece(const smcr_timeline_t *timeline, int side,
+                              const smcr_timeline_question_t *question,
+                              const smcr_timeline_pieces_t *pieces);

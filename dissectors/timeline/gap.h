@@ -1,0 +1,38 @@
+/* Gaps: packets of a writer that are missing, until its next message shows whether they belonged to
+ * the connection.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "directions.h"
+
+/* Notes, from this packet on, whether it is known what the writer `side` does. */
+void smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_known);
+
+/* Adds to the intervals of the writer `side` the time that a gap of `sender` makes unknown. The
+ * missing packets of the gap may belong to this connection. If `sender` is the writer itself, it is
+ * not known what the writer did. If `sender` is its peer, a missing packet may have freed space for
+ * the writer, or may have been an answer. `end`: end of the gap, used if no packet of the sender
+ * has come in order since the gap. */
+void smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, smcr_when_t end);
+
+/* Ends the current gap of the writer `side` at the writer's next CDC message in order, which shows
+ * whether the missing packets belong to this connection. `view`: what the message means; NULL: not
+ * known.
+ *
+ * CDC messages of a connection are numbered, and report how many bytes were written. No packet of
+ * this connection is missing if two conditions hold: 1. the number of the message is the number of
+ * the last message plus 1; 2. the WRITEs of all bytes that the message announces are captured.
+ * Otherwise the gap counts. */
+void smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side,
+                              const smcr_record_cdc_t *view);
+
+/* Handles a packet of the writer `side` that came in order: from now on it is known what the writer
+ * does. */
+void smcr_timeline_take_order(const smcr_timeline_step_t *step, int side);
+
+/* Looks for sequence gaps before this packet, of both senders. Each link has a count of its gaps.
+ * If the connection has just moved to another link, earlier gaps of the new link do not count. */
+void smcr_timeline_look_for_gaps(const smcr_timeline_step_t *step);

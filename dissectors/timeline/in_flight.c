@@ -1,0 +1,79 @@
+/* Keeps the packets in flight of a writer: a list, with the oldest packet first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "in_flight.h"
+
+/* Acknowledgements come in order, so the search for an acknowledged packet ends after this number
+ * of packets in flight that are not acknowledged. */
+#define LOOKED_AT 64
+
+void
+smcr_timeline_add_sent(const smcr_timeline_step_t *step, smcr_timeline_sent_t packet)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[step->packet->record->sender];
+
+    if (!writer->oldest)
+        writer->end = &writer->oldest;
+    smcr_timeline_sent_t *sent = *writer->end = wmem_new(step->scope, smcr_timeline_sent_t);
+    *sent = packet;
+    sent->next = NULL;
+    writer->end = &sent->next;
+    writer->in_flight++;
+}
+
+void
+smcr_timeline_remove_sent(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer,
+                          smcr_timeline_sent_t **at)
+{
+    smcr_timeline_sent_t *gone = *at;
+
+    *at = gone->next;
+    if (!*at)
+        writer->end = at;
+    writer->in_flight--;
+    wmem_free(step->scope, gone);
+}
+
+const smcr_timeline_sent_t *
+smcr_timeline_find_acked(const smcr_timeline_writer_t *writer, uint32_t frame)
+{
+    unsigned looked_at = 0;
+
+    for (const smcr_timeline_sent_t *sent = writer->oldest; sent && looked_at < LOOKED_AT;
+         sent = sent->next) {
+        if (smcr_timeline_ack_before(sent->acked, frame))
+            return sent;
+        looked_at += sent->acked != NULL && !sent->is_after_gap;
+    }
+    return NULL;
+}
+
+smcr_timeline_sent_t *
+smcr_timeline_find_sent(const smcr_timeline_writer_t *writer, uint32_t frame)
+{
+    smcr_timeline_sent_t *found = NULL;
+
+    for (smcr_timeline_sent_t *at = writer->oldest; at && at->when.frame <= frame; at = at->next)
+        found = at;
+    return found;
+}
+
+void
+smcr_timeline_note_rewritten(smcr_timeline_writer_t *writer, const smcr_link_t *link,
+                             uint64_t position)
+{
+    for (smcr_timeline_sent_t *sent = writer->oldest; sent && sent->link != link; sent = sent->next)
+        sent->is_rewritten |= sent->end > position;
+}
+
+void
+smcr_timeline_note_read(const smcr_timeline_step_t *step, int side, uint64_t consumed)
+{
+    smcr_timeline_sent_t *sent = step->timeline->writer[side].oldest;
+
+    for (; sent && sent->end <= consumed; sent = sent->next)
+        if (sent->end && !sent->read.frame)
+            sent->read = step->packet->when;
+}

@@ -1,0 +1,154 @@
+/* Adds the intervals of retransmissions.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "retransmission.h"
+#include "answer.h"
+
+/* An acknowledgement does not take longer than this time, nanoseconds: a writer that has waited
+ * longer, and then retransmits, has got none. Half of the timeout, since the timer may run from
+ * an earlier packet. */
+#define LONG_WAIT (SMCR_TIMELINE_RETRANSMISSION_TIMEOUT / 2)
+
+void
+smcr_timeline_doubt_retransmissions(const smcr_timeline_step_t *step, int side,
+                                    const smcr_interval_t *retransmitted)
+{
+    if (retransmitted->end.frame)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT, retransmitted->begin,
+                          retransmitted->end);
+}
+
+void
+smcr_timeline_doubt_retransmissions_of_both(const smcr_timeline_step_t *step,
+                                            const smcr_interval_t *retransmitted)
+{
+    for (int side = 0; side < 2; side++)
+        smcr_timeline_doubt_retransmissions(step, side, retransmitted);
+}
+
+bool
+smcr_timeline_shows_needless_retransmission(const smcr_timeline_writer_t *writer,
+                                            const smcr_timeline_sent_t *sent)
+{
+    smcr_when_t last = writer->retransmitted.end;
+
+    return last.frame && sent->when.frame < last.frame &&
+           smcr_psn_distance(writer->retransmitted_psn, sent->psn) > 0;
+}
+
+/* Whether the packet of `record` fills a gap of the writer that has shown before. The packet counts
+ * as a retransmission then, since the sender has stepped back. */
+static bool
+fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *record)
+{
+    bool fills_gap = record->order == SMCR_FLOW_IS_LATE && record->first_frame;
+
+    return fills_gap && writer->gap_noticed.frame && !smcr_record_is_out_of_order(record);
+}
+
+/* The first transmission of the retransmitted packet of `record`. Frame 0: the packet is no
+ * retransmission, or it was acknowledged before, so that nobody waits for it.
+ *
+ * A packet out of order counts as a retransmission only if its sender has stepped back. Otherwise
+ * the network has only changed the order of packets. If the first transmission of such a packet is
+ * missing, the packet after the gap (`gap_noticed`) stands for it. */
+static smcr_when_t
+find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_t *record)
+{
+    bool fills_gap = fills_noticed_gap(writer, record);
+
+    if (record->order != SMCR_FLOW_IS_RETRANSMISSION && !fills_gap)
+        return (smcr_when_t){0, 0};
+    smcr_timeline_sent_t *sent = smcr_timeline_find_sent(writer, record->first_frame);
+    if (sent) {
+        sent->is_retransmitted = true;
+        return sent->when;
+    }
+    if (fills_gap)
+        return writer->gap_noticed;
+    return record->was_acked ? (smcr_when_t){0, 0} : writer->last_acked;
+}
+
+/* Adds the time in which the first transmission of the packet of `step` is missing: the packet may
+ * have been retransmitted since the last captured packet of its writer. */
+static void
+take_missing_first(const smcr_timeline_step_t *step)
+{
+    int side = step->packet->record->sender;
+    smcr_when_t seen = step->timeline->writer[side].last_seen;
+    smcr_when_t since = seen.frame ? seen : step->timeline->begun;
+
+    smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, since, step->packet->when);
+    smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, step->packet->when);
+    smcr_timeline_prolong_answer(step, !side, since, step->packet->when);
+}
+
+/* Whether the writer certainly had no acknowledgement of the packet of `step` when it retransmitted
+ * the packet. Two facts prove this: 1. a NAK since `first`, the first transmission, which shows
+ * that the receiver missed the packet; 2. a wait longer than acknowledgements take. */
+static bool
+was_needed(const smcr_timeline_step_t *step, smcr_when_t first)
+{
+    const smcr_step_back_t *back = step->packet->record->step;
+    smcr_interval_t waited = {first, step->packet->when};
+
+    return (back && back->nak.frame > first.frame) || smcr_interval_length(waited) > LONG_WAIT;
+}
+
+/* Adds the retransmission from `first` to `when` to the time of the last retransmissions. */
+static void
+prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_when_t when)
+{
+    if (!retransmitted->end.frame || first.time < retransmitted->begin.time)
+        retransmitted->begin = first;
+    retransmitted->end = when;
+}
+
+/* Notes how certain the retransmission with the packet of `step` is. `first`: first transmission of
+ * the packet.
+ *
+ * A missing acknowledgement may have covered the packet before: then nobody waited for the
+ * retransmission. It may be in a gap that has already come, if the first transmission came before
+ * the end of the gap. Or it may be in a gap that shows later (`retransmitted_unheard`). */
+static void
+note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
+{
+    int sender = step->packet->record->sender;
+    smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
+    smcr_when_t when = step->packet->when;
+    bool is_proven = was_needed(step, first);
+    bool may_miss_ack =
+        writer->acks_missing.frame && first.time < step->timeline->writer[!sender].gap_noticed.time;
+
+    for (int side = 0; side < 2; side++) {
+        if (is_proven)
+            smcr_timeline_add(step, side, SMCR_INTERVAL_RETRANSMISSION_PROVEN, first, when);
+        else if (may_miss_ack)
+            smcr_timeline_add(step, side, SMCR_INTERVAL_RETRANSMISSION_IN_DOUBT, first, when);
+    }
+    writer->retransmitted_psn = step->packet->roce->psn;
+    if (is_proven)
+        return;
+    prolong_retransmissions(&writer->retransmitted, first, when);
+    prolong_retransmissions(&writer->retransmitted_unheard, first, when);
+}
+
+void
+smcr_timeline_take_retransmission(const smcr_timeline_step_t *step)
+{
+    const smcr_record_t *record = step->packet->record;
+    int side = record->sender;
+
+    if (smcr_record_misses_first(record))
+        take_missing_first(step);
+    smcr_when_t first = find_first_transmission(&step->timeline->writer[side], record);
+
+    if (!first.frame)
+        return;
+    note_retransmission(step, first);
+    smcr_timeline_add(step, side, SMCR_INTERVAL_RETRANSMISSION, first, step->packet->when);
+    smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_RETRANSMISSION, first, step->packet->when);
+    smcr_timeline_prolong_answer(step, !side, first, step->packet->when);
+}

@@ -1,0 +1,56 @@
+/* Transfers: how long data were under way, and which acknowledgements may be missing.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "in_flight.h"
+
+/* Notes that acknowledgements are missing in the capture, if the packet `sent` proves this.
+ *
+ * A writer retransmits a packet that is not acknowledged in time, except on a lost link. If a
+ * packet without its own acknowledgement is not retransmitted in time, its acknowledgement is
+ * missing in the capture. `ack`: acknowledgement that covers the packet, at `end`. NULL: no
+ * acknowledgement covers the packet up to `end`. */
+void smcr_timeline_look_for_missing_ack(const smcr_timeline_step_t *step,
+                                        const smcr_timeline_sent_t *sent, const smcr_ack_t *ack,
+                                        smcr_when_t end);
+
+/* Notes that packets of `sender` are missing after the packet `since`. Acknowledgements that
+ * `sender` has sent for its peer's packets may be missing, too. If the capture has only one gap,
+ * acknowledgements may be missing only in this gap. If it has several gaps, acknowledgements may be
+ * missing anywhere. */
+void smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender,
+                                      smcr_when_t since);
+
+/* Ends the time in which acknowledgements of the packets of the writer `side` may be missing.
+ * `end`: the first acknowledgement after this time, or the end of the capture. */
+void smcr_timeline_end_missing_acks(const smcr_timeline_step_t *step, int side, smcr_when_t end);
+
+/* Adds the intervals in which the packet `sent` was under way, up to an acknowledgement at `end`.
+ *
+ * `names_packet`: the acknowledgement has the PSN of the packet, so the packet was certainly under
+ * way up to `end`. An acknowledgement with a later PSN only shows that the receiver had the packet
+ * at `end`: an earlier acknowledgement may be missing. The previous acknowledgement of the writer's
+ * packets (`last_acked`) did not cover the packet. So the packet was certainly under way up to
+ * `last_acked`. The rest of the time up to `end` is SMCR_INTERVAL_MAYBE_TRANSFER. */
+void smcr_timeline_add_transfer(const smcr_timeline_step_t *step, int side,
+                                const smcr_timeline_sent_t *sent, smcr_when_t end,
+                                bool names_packet);
+
+/* Adds the intervals in which the packet `sent` was under way, if no acknowledgement covers it. The
+ * data have arrived at `end`, or earlier, if the peer has reported them as read. If the writer had
+ * to write them once more, they were under way up to `end`. Otherwise the packet's own
+ * acknowledgement may be missing, and only the time up to `last_acked` is certain. */
+void smcr_timeline_add_transfer_without_ack(const smcr_timeline_step_t *step, int side,
+                                            const smcr_timeline_sent_t *sent, smcr_when_t end);
+
+/* Takes in the acknowledgement of the packet `acked`. The acknowledgement also covers all packets
+ * of the writer `side` that were sent earlier on the same link. */
+void smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side,
+                            const smcr_timeline_sent_t acked);
+
+/* Adds the packet of `step` to the packets in flight of its sender, and forgets the oldest one if
+ * there are too many. `packet`: what is kept of the packet of `step`. */
+void smcr_timeline_send(const smcr_timeline_step_t *step, smcr_timeline_sent_t packet);
