@@ -141,9 +141,10 @@ smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uin
 #define PORTS_OF_TCP 0x10000u
 
 /* Makes the stand-in conversation and its struct tcp_analysis. If TCP's dissector made the struct,
- * TCP would count one stream more. */
+ * TCP would count one stream more. The conversation begins with the capture, since dissectors get
+ * held bytes in the name of an earlier frame. */
 static void
-make_stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
+make_stand_in(smcr_handshake_ends_t *ends)
 {
     struct tcp_analysis *tcp = wmem_new0(wmem_file_scope(), struct tcp_analysis);
 
@@ -151,7 +152,7 @@ make_stand_in(const packet_info *pinfo, smcr_handshake_ends_t *ends)
     tcp->flow2.multisegment_pdus = wmem_tree_new(wmem_file_scope());
     tcp->acked_table = wmem_tree_new(wmem_file_scope());
     tcp->stream = ends->stream;
-    ends->conversation = conversation_new(pinfo->num, &ends->addr[0], &ends->addr[1],
+    ends->conversation = conversation_new(1, &ends->addr[0], &ends->addr[1],
                                           CONVERSATION_TCP, ends->port[0], ends->port[1], 0);
     conversation_add_proto_data(ends->conversation, known.tcp.proto, tcp);
 }
@@ -173,7 +174,7 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
             ends->port[end] = PORTS_OF_TCP + 2 * conn->index + end;
     }
     if (!has_tcp)
-        make_stand_in(pinfo, ends);
+        make_stand_in(ends);
     dissector_handle_t before =
         smcr_handshake_app_dissector(ends->conversation->dissector_tree, pinfo->num);
     ends->dissectors = wmem_tree_new(wmem_file_scope());

@@ -25,6 +25,7 @@
 
 #include "application/application.h"
 #include "fields.h"
+#include "own_frame.h"
 #include "tcp_state.h"
 #include "message/message.h"
 
@@ -415,16 +416,19 @@ dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *f
         return;
     }
     unsigned sender = (unsigned)smcr_payload_sender(record);
-    const struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
+    struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
     smcr_policy_stretch_t bytes = {
         .begin = fresh->position,
         .end = fresh->position + tvb_captured_length(fresh->data),
         .ends = flow->ends,
         .sender = sender,
     };
-    if (!pinfo->fd->visited)
+    if (!pinfo->fd->visited) {
         bytes.has_dissector = smcr_policy_has_dissector(pinfo, record->conn, flow->ends) ||
                               claim_by_first_bytes(pinfo, fresh->data, flow->ends, sender);
+        flow->last_frame = pinfo->num;
+        flow->last_time = smcr_capture_when(pinfo).time;
+    }
     smcr_policy_ask_t ask = smcr_policy_decide_asking(pinfo, record, bytes);
     wmem_list_frame_t *last = wmem_list_tail(pinfo->layers);
 
@@ -488,27 +492,17 @@ show_data(const smcr_payload_target_t *target, tvbuff_t *data)
 }
 
 void
-smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data)
-{
-    smcr_payload_fresh_t fresh;
-
-    if (!is_held(target->pinfo, target->record) &&
-        is_for_dissectors(data, target->pinfo, target->record, &fresh))
-        dissect_fresh(target, &fresh);
-    else
-        show_data(target, data);
-}
-
-void
 smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record)
 {
     unsigned length = tvb_captured_length(data);
 
-    if (!pinfo->fd->visited && is_held(pinfo, record) && length &&
-        length == tvb_reported_length(data))
-        smcr_held_fill(smcr_capture_learn(pinfo),
-                       smcr_place_rare(record->write_location)->buffered_payload,
-                       tvb_get_ptr(data, 0, (int)length), length);
+    if (pinfo->fd->visited || !is_held(pinfo, record) || !length ||
+        length < tvb_reported_length(data))
+        return;
+    smcr_held_t *held = smcr_place_rare(record->write_location)->buffered_payload;
+    held->raw_offset = (uint32_t)tvb_raw_offset(data);
+    held->layer = pinfo->curr_layer_num;
+    smcr_held_fill(smcr_capture_learn(pinfo), held, tvb_get_ptr(data, 0, (int)length), length);
 }
 
 /* ---- bytes that a later frame hands on ---- */
@@ -525,6 +519,7 @@ typedef struct {
 typedef struct {
     const smcr_payload_target_t *target; /* place where this frame shows the bytes */
     tvbuff_t *tvb;                       /* packet of this frame */
+    bool is_write;                       /* the packet is an RDMA WRITE, with bytes of its own */
     wmem_array_t *bytes;                 /* the buffer: new bytes of all runs, one run after the
                                             other */
     wmem_array_t *runs;                  /* handed_run_t */
@@ -560,10 +555,9 @@ add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
     return true;
 }
 
-/* Makes a record of an earlier packet, with its connection as it is known now. Returns the packet's
- * bytes, which the caller frees. */
-static tvbuff_t *
-open_held(const smcr_held_t *held, smcr_record_t *record)
+/* Makes a record of an earlier packet, with its connection as it is known now. */
+static void
+make_held_record(const smcr_held_t *held, smcr_record_t *record)
 {
     smcr_record_begin(record);
     record->kind = SMCR_RECORD_WRITE;
@@ -572,6 +566,13 @@ open_held(const smcr_held_t *held, smcr_record_t *record)
     record->sender =
         held->conn->sides_swapped == held->sides_swapped ? held->sender : !held->sender;
     record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
+}
+
+/* Makes a record of an earlier packet. Returns the packet's bytes, which the caller frees. */
+static tvbuff_t *
+open_held(const smcr_held_t *held, smcr_record_t *record)
+{
+    make_held_record(held, record);
     return tvb_new_real_data(held->bytes, held->length, (int)held->length);
 }
 
@@ -588,22 +589,127 @@ smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record
     return NULL;
 }
 
-/* Adds a held packet to the runs, and shows its frame number in the tree. `by`: record of the
- * packet whose frame passes the bytes to dissectors. */
+/* Returns the state of the stream to which the bytes of a held packet belong; NULL: dissectors have
+ * had no byte of it. */
+static struct smcr_payload_flow *
+flow_of_held(const smcr_record_t *record)
+{
+    int sender = smcr_payload_sender(record);
+
+    return sender < 0 ? NULL : smcr_payload_find_flow(record->conn, (unsigned)sender);
+}
+
+/* Whether dissectors have had bytes of the stream in a frame after that of the held packet. */
+static bool
+follows_later_frame(const smcr_record_t *record, const smcr_held_t *held)
+{
+    const struct smcr_payload_flow *flow = flow_of_held(record);
+
+    return flow && flow->last_frame > held->frame;
+}
+
+/* Makes the frame in whose name dissectors get the bytes of a held packet: its own, or the later
+ * one with the bytes before them. That one shows them in later passes, as a guest. */
+static struct smcr_payload_own_frame *
+new_own_frame(const packet_info *pinfo, const smcr_record_t *record, smcr_held_t *held)
+{
+    if (!follows_later_frame(record, held))
+        return smcr_payload_new_own_frame(pinfo, held->frame, held->time);
+    struct smcr_payload_flow *flow = flow_of_held(record);
+    smcr_payload_add_guest(flow, held);
+    return smcr_payload_new_own_frame(pinfo, flow->last_frame, flow->last_time);
+}
+
+/* Returns the bytes of a held packet. They have the same offset in their buffer as in the frame,
+ * since TLS distinguishes the records of a frame by it. */
+static tvbuff_t *
+copy_held(const packet_info *pinfo, tvbuff_t *parent, const smcr_held_t *held)
+{
+    uint32_t length = held->raw_offset + held->length;
+    uint8_t *bytes = wmem_alloc0(pinfo->pool, length);
+
+    memcpy(bytes + held->raw_offset, held->bytes, held->length);
+    return tvb_new_subset_remaining(
+        tvb_new_child_real_data(parent, bytes, length, (int)length), (int)held->raw_offset);
+}
+
+/* First pass: dissects the bytes of a held packet in the name of an earlier frame. */
 static void
-add_held(handing_t *handing, const smcr_record_t *by, const smcr_held_t *held)
+dissect_for_own_frame(const handing_t *handing, smcr_held_t *held, const smcr_record_t *record)
+{
+    packet_info *pinfo = handing->target->pinfo;
+    smcr_payload_target_t target = {.pinfo = pinfo, .record = record};
+    tvbuff_t *data = copy_held(pinfo, handing->tvb, held);
+    smcr_payload_outer_frame_t outer;
+    smcr_payload_fresh_t fresh;
+
+    held->own_frame = new_own_frame(pinfo, record, held);
+    if (!is_for_dissectors(data, pinfo, record, &fresh))
+        return;
+    smcr_payload_enter_frame(pinfo, held, &outer);
+    TRY {
+        dissect_fresh(&target, &fresh);
+    }
+    FINALLY {
+        smcr_payload_leave_frame(pinfo, &outer);
+    }
+    ENDTRY;
+}
+
+/* First pass: notes that dissectors get bytes of the stream in the frame that hands on. */
+static void
+note_last_frame(const handing_t *handing, const smcr_record_t *record)
+{
+    const packet_info *pinfo = handing->target->pinfo;
+    unsigned sender = (unsigned)smcr_payload_sender(record);
+
+    if (pinfo->fd->visited)
+        return;
+    struct smcr_payload_flow *flow = smcr_payload_flow(pinfo, record->conn, sender);
+    flow->last_frame = pinfo->num;
+    flow->last_time = smcr_capture_when(pinfo).time;
+}
+
+/* Whether this frame shows the bytes of a held packet: an RDMA WRITE shows those that follow bytes
+ * of a frame after that of the held packet. Another packet never shows them. */
+static bool
+is_for_this_frame(const handing_t *handing, const smcr_record_t *record, const smcr_held_t *held)
+{
+    return handing->is_write && follows_later_frame(record, held);
+}
+
+/* Passes the bytes of a held packet to dissectors: in this frame or, in the first pass, in the name
+ * of an earlier one. */
+static void
+pass_on_held(handing_t *handing, const smcr_record_t *record, smcr_held_t *held)
+{
+    if (held->own_frame)
+        return;
+    if (!handing->target->pinfo->fd->visited && !is_for_this_frame(handing, record, held)) {
+        dissect_for_own_frame(handing, held, record);
+        return;
+    }
+    tvbuff_t *data = tvb_new_real_data(held->bytes, held->length, (int)held->length);
+    if (add_to_runs(handing, data, record))
+        note_last_frame(handing, record);
+    tvb_free(data);
+}
+
+/* Shows the frame number of a held packet in the tree, and passes its bytes to dissectors. `by`:
+ * record of the packet that proves where the bytes belong. */
+static void
+add_held(handing_t *handing, const smcr_record_t *by, smcr_held_t *held)
 {
     proto_tree *below = handing->target->below;
     smcr_record_t record;
-    tvbuff_t *data = open_held(held, &record);
 
+    make_held_record(held, &record);
     proto_item_set_generated(
         proto_tree_add_uint(below, hf_smcr_data_of, handing->tvb, 0, 0, held->frame));
     if (record.conn != by->conn)
         smcr_item_hide(proto_tree_add_uint(below, hf_smcr_stream, handing->tvb, 0, 0,
                                            record.conn->index));
-    add_to_runs(handing, data, &record);
-    tvb_free(data);
+    pass_on_held(handing, &record, held);
 }
 
 /* Dissects the runs. All runs are in one buffer, because TLS distinguishes the TLS records of a
@@ -628,6 +734,64 @@ dissect_runs(const handing_t *handing)
     }
 }
 
+/* Later passes: dissects bytes of a held packet, with what dissectors have kept in the first pass.
+ * Returns false if dissectors get none of them. */
+static bool
+dissect_held(const smcr_payload_target_t *target, const smcr_held_t *held, tvbuff_t *data)
+{
+    packet_info *pinfo = target->pinfo;
+    smcr_payload_target_t own = *target;
+    frame_data *frame = pinfo->fd;
+    smcr_payload_fresh_t fresh;
+    smcr_record_t record;
+
+    make_held_record(held, &record);
+    if (!is_for_dissectors(data, pinfo, &record, &fresh))
+        return false;
+    own.record = &record;
+    pinfo->fd = &held->own_frame->frame;
+    TRY {
+        dissect_fresh(&own, &fresh);
+    }
+    FINALLY {
+        pinfo->fd = frame;
+    }
+    ENDTRY;
+    return true;
+}
+
+/* Shows the bytes of a held packet in its frame. Later passes dissect them there, unless they
+ * belong to another frame; else they are shown as data. */
+static void
+show_held(const smcr_payload_target_t *target, tvbuff_t *data)
+{
+    const packet_info *pinfo = target->pinfo;
+    const smcr_held_t *held = smcr_place_rare(target->record->write_location)->buffered_payload;
+    bool is_own = held->own_frame && held->own_frame->frame.num == pinfo->num;
+
+    if (!pinfo->fd->visited || !is_own || !dissect_held(target, held, data))
+        show_data(target, data);
+}
+
+/* Later passes: dissects the bytes of held packets that follow those of this frame. */
+static void
+show_guests(const smcr_payload_target_t *target, tvbuff_t *data)
+{
+    const smcr_record_t *record = target->record;
+    int sender = record->conn ? smcr_payload_sender(record) : SMCR_LGR_SIDE_UNKNOWN;
+
+    if (!target->pinfo->fd->visited || sender < 0)
+        return;
+    const struct smcr_payload_flow *flow = smcr_payload_find_flow(record->conn, (unsigned)sender);
+    wmem_array_t *guests = flow ? smcr_payload_guests(flow, target->pinfo->num) : NULL;
+    for (unsigned i = 0; guests && i < wmem_array_get_count(guests); i++) {
+        const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(guests, i);
+        tvbuff_t *bytes = copy_held(target->pinfo, data, held);
+        add_new_data_source(target->pinfo, bytes, "Data of an earlier packet");
+        dissect_held(target, held, bytes);
+    }
+}
+
 void
 smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tvbuff_t *tvb,
                      tvbuff_t *data)
@@ -635,15 +799,34 @@ smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tv
     const smcr_record_t *record = target->record;
     handing_t handing = {.target = target,
                          .tvb = tvb,
+                         .is_write = data != NULL,
                          .bytes = wmem_array_new(target->pinfo->pool, 1),
                          .runs = wmem_array_new(target->pinfo->pool, sizeof(handed_run_t))};
 
     for (unsigned i = 0; i < wmem_array_get_count(held); i++)
         add_held(&handing, record, *(smcr_held_t **)wmem_array_index(held, i));
-    if (data && (is_held(target->pinfo, record) || !add_to_runs(&handing, data, record)))
+    if (data && is_held(target->pinfo, record))
+        show_held(target, data);
+    else if (data && !add_to_runs(&handing, data, record))
         show_data(target, data);
     if (wmem_array_get_count(handing.runs))
         dissect_runs(&handing);
+    if (data)
+        show_guests(target, data);
+}
+
+void
+smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data)
+{
+    smcr_payload_fresh_t fresh;
+
+    if (is_held(target->pinfo, target->record))
+        show_held(target, data);
+    else if (is_for_dissectors(data, target->pinfo, target->record, &fresh))
+        dissect_fresh(target, &fresh);
+    else
+        show_data(target, data);
+    show_guests(target, data);
 }
 
 /* Whether a CDC message ends the stream of its sender, and dissectors get the stream. */

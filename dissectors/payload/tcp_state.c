@@ -163,6 +163,28 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
     return flow;
 }
 
+/* ---- held packets that a later frame of the stream shows ---- */
+
+wmem_array_t *
+smcr_payload_guests(const struct smcr_payload_flow *flow, uint32_t frame)
+{
+    return flow->guests ? wmem_map_lookup(flow->guests, GUINT_TO_POINTER(frame)) : NULL;
+}
+
+void
+smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held)
+{
+    wmem_array_t *guests = smcr_payload_guests(flow, flow->last_frame);
+
+    if (!flow->guests)
+        flow->guests = wmem_map_new(wmem_file_scope(), g_direct_hash, g_direct_equal);
+    if (!guests) {
+        guests = wmem_array_new(wmem_file_scope(), sizeof held);
+        wmem_map_insert(flow->guests, GUINT_TO_POINTER(flow->last_frame), guests);
+    }
+    wmem_array_append_one(guests, held);
+}
+
 /* ---- bytes of which only the order is known ---- */
 
 /* Whether bytes at `offset` in the RMB element directly continue the earlier bytes. Two cases: 1.

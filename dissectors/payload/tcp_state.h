@@ -16,6 +16,10 @@ struct smcr_payload_flow {
     smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors see */
     wmem_tree_t *messages; /* messages of several packets, by sequence number: the member
                               `multisegment_pdus` of Wireshark's tcp_flow_t */
+    uint32_t last_frame; /* last frame of which dissectors have got bytes; 0: none yet */
+    uint64_t last_time;  /* its time, nanoseconds since 1970 */
+    wmem_map_t *guests;  /* frame number -> array of smcr_held_t *: earlier packets whose bytes
+                            follow those of the frame, and are shown there; NULL: none */
     uint16_t flags;        /* the member `flags` of Wireshark's tcp_flow_t */
     /* Stream position of the first byte that dissectors got only in a later pass. Reason: a host
      * reported over netlink, after the byte, to which connection the byte belongs. */
@@ -40,6 +44,13 @@ struct smcr_payload_flow *smcr_payload_find_flow(const smcr_conn_t *conn, unsign
 /* Returns the same state as smcr_payload_find_flow(). Makes the state if it does not exist yet. */
 struct smcr_payload_flow *smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn,
                                             unsigned sender);
+
+/* First pass: adds a held packet to those whose bytes are shown in flow->last_frame. */
+void smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held);
+
+/* Returns the held packets whose bytes are shown in the frame, as smcr_held_t *, in the order of
+ * the stream; NULL: none. */
+wmem_array_t *smcr_payload_guests(const struct smcr_payload_flow *flow, uint32_t frame);
 
 /* Returns true if the stream position of an RDMA WRITE packet's bytes is not known. The bytes then
  * get the position after the last bytes that TCP has got. The first pass assigns this position in

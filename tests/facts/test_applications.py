@@ -182,3 +182,54 @@ def test_follow_from_roce(tshark, scratch):
             "tcp.stream eq 1000000000",
             "tls.stream eq 0",
         )
+
+
+def carried(tshark, path, numbers):
+    """{frame: what each RDMA WRITE shows of the application}. `numbers`: those of the frames in the
+    whole capture."""
+    rows = tshark.fields(
+        path,
+        "frame.number",
+        "frame.protocols",
+        "http.request.uri",
+        "http.response.code",
+        "http.time",
+        where="smcr.write",
+        two_pass=True,
+    )
+    return {
+        numbers[int(number) - 1]: (protocols.split(":smcr")[-1], *said)
+        for (number,), (protocols,), *said in rows
+    }
+
+
+# Frames that the capture does not have: it begins late, or a hole follows the handshake. The bytes
+# of the next RDMA WRITE wait for a CDC message or an acknowledgement.
+UNCONFIRMED = {
+    "http11-smcr": (range(1, 10), range(1, 14), range(1, 24)),
+    "tls12-smcr": (range(1, 10), range(1, 17), range(12, 17)),
+}
+
+
+@pytest.mark.parametrize("name", UNCONFIRMED)
+def test_a_frame_shows_the_bytes_that_it_carries(tshark, scratch, name):
+    """Whichever later frame confirms them: that one shows nothing of the application, and each
+    RDMA WRITE what it shows in the whole capture, decrypted and with its times, too."""
+    whole = TOP / "captures" / "applications" / f"{name}.pcapng"
+    head, frames = pcapng.read(whole)
+    truth = carried(
+        tshark, tshark.bed.root / whole.relative_to(TOP), range(1, len(frames) + 1)
+    )
+    for gone in UNCONFIRMED[name]:
+        path = scratch / f"{gone}.pcapng"
+        left = [frame for frame in frames if frame.number not in gone]
+        pcapng.write(path, head, left)
+        path.chmod(0o644)
+        assert tshark.frames(path, "smcr.write.data_in", two_pass=True), gone
+        confirming = tshark.fields(
+            path, "frame.protocols", where="smcr.data_of && !smcr.write", two_pass=True
+        )
+        assert {protocols.split(":")[-1] for ((protocols,),) in confirming} == {"smcr"}, gone
+        assert carried(tshark, path, [frame.number for frame in left]) == {
+            number: said for number, said in truth.items() if number not in gone
+        }, gone

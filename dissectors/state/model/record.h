@@ -633,6 +633,11 @@ struct smcr_held {
     smcr_place_t *write_location; /* place in the RMB element and in the stream to which the packet
                                      writes */
     uint32_t frame;       /* frame of the packet */
+    uint64_t time;        /* time of the frame, nanoseconds since 1970 */
+    uint32_t raw_offset;  /* offset of the bytes in the buffer that holds them in the frame; set
+                             with `bytes` */
+    uint8_t layer;        /* number of Wireshark's protocol layers in the frame up to the packet;
+                             set with `bytes` */
     uint32_t offset_in_request; /* offset of the packet in its request, bytes */
     uint32_t length;      /* number of `bytes`; 0: the bytes are truncated by snaplen, or BYTES_MAX
                              bytes are held already */
@@ -644,6 +649,9 @@ struct smcr_held {
     smcr_conn_t *conn;    /* connection to which the bytes belong; set with `handed_on_frame` */
     bool sides_swapped;   /* value of `sides_swapped` of `conn` when the bytes were handed on:
                              `sender` numbers the sides as at that time */
+    struct smcr_payload_own_frame *own_frame; /* the frame of the packet, in which dissectors show
+                                                 the bytes from the second pass on; NULL: they show
+                                                 them in `handed_on_frame` */
     smcr_held_t *next;    /* next packet of the same request in the list; NULL: none */
 };
 
