@@ -22,6 +22,7 @@
 #include <wsutil/strtoi.h>
 #include <wsutil/ws_assert.h>
 
+#include "ip_packet.h"
 #include "preferences.h"
 
 /* The open file. */
@@ -30,8 +31,9 @@ static struct {
     bool is_read;        /* the first pass is complete: each frame has been dissected once */
     bool listens;        /* the tap listener is registered; it stays until the program ends */
     uint32_t last_frame; /* the highest frame number that the tap has got */
-    bool has_looked;     /* it has been looked whether the file has several interfaces */
+    bool has_looked;     /* it has been looked whether the file has several points */
     uint32_t first_interface; /* interface of the first packet; set with `has_looked` */
+    uint32_t first_device; /* its device in a Linux cooked capture; set with `has_looked` */
     const char *names[SMCR_POINTS_MOST]; /* names of the first interfaces; NULL: not known */
 } capture;
 
@@ -47,6 +49,18 @@ smcr_capture_interface(const packet_info *pinfo)
     bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
 
     return named ? pinfo->rec->rec_header.packet_header.interface_id : 0;
+}
+
+uint32_t
+smcr_capture_device(const packet_info *pinfo)
+{
+    enum { INDEX_AT = 4, HEADER = 20 }; /* of an SLL2 header */
+
+    if (pinfo->rec->rec_header.packet_header.pkt_encap != WTAP_ENCAP_SLL2)
+        return 0;
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+
+    return frame.length >= HEADER ? smcr_wire_number32(frame.bytes + INDEX_AT) : 0;
 }
 
 /* ---- capture points ---- */
@@ -89,23 +103,25 @@ read_points(const char *text, uint32_t list[SMCR_POINTS_MOST])
     return count;
 }
 
-/* Whether the file is known to have more than one interface. Its second interface mostly has a
- * name, which the file has before the first packet. */
+/* Whether the file is known to have more than one capture point: interfaces, or devices in a Linux
+ * cooked capture. Its second interface mostly has a name, which the file has before the first
+ * packet. */
 static bool
-has_several_interfaces(const packet_info *pinfo)
+has_several_points(const packet_info *pinfo)
 {
-    uint32_t interface = smcr_capture_interface(pinfo);
+    uint32_t interface = smcr_capture_interface(pinfo), device = smcr_capture_device(pinfo);
 
     if (capture.has_looked)
-        return interface != capture.first_interface;
+        return interface != capture.first_interface || device != capture.first_device;
     const char *second = compat_interface_name(pinfo, 1);
     capture.first_interface = interface;
+    capture.first_device = device;
     capture.has_looked = true;
     return second && strcmp(second, "unknown") != 0;
 }
 
 /* Makes the capture points, unless the preference `points` turns them off. Called in the first
- * pass, as soon as the file is known to have more than one interface. */
+ * pass, as soon as the file is known to have more than one. */
 static void
 begin_points(void)
 {
@@ -128,7 +144,7 @@ smcr_capture_learn(const packet_info *pinfo)
         return capture.state; /* a netlink message has no interface to note: it is not captured on a
                                  network interface */
     smcr_state_set_interface(capture.state, smcr_capture_interface(pinfo));
-    if (!smcr_state_points(capture.state) && has_several_interfaces(pinfo))
+    if (!smcr_state_points(capture.state) && has_several_points(pinfo))
         begin_points();
     if (smcr_state_points(capture.state))
         note_name(pinfo);

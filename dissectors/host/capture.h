@@ -22,6 +22,10 @@ smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
  * it, or it is the first one. */
 uint32_t smcr_capture_interface(const packet_info *pinfo);
 
+/* Returns the index of the network device that has shown the packet, in a Linux cooked capture
+ * (SLL2), which is taken on several; 0: not known. */
+uint32_t smcr_capture_device(const packet_info *pinfo);
+
 /* Returns the name of an interface with packets in the file; NULL: not known. */
 const char *smcr_capture_interface_name(uint32_t interface);
 

@@ -214,7 +214,7 @@ is_copy(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *po
 {
     smcr_points_packet_t at_point = {
         .when = smcr_capture_when(pinfo),
-        .interface = smcr_capture_interface(pinfo),
+        .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
         .roce = &packet->roce,
     };
 

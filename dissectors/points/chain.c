@@ -144,13 +144,18 @@ typedef struct {
     GArray *way[2];    /* element smcr_clock_sample_t */
     int64_t hops[2];   /* packets whose hop limit is lower at the second point, less those whose hop
                           limit is lower at the first; by way */
+    int64_t order[2];  /* packets that the file shows at the first point first, less those that it
+                          shows at the second first; by way */
+    bool is_one_clock; /* both points have the same clock, and the file has their packets in order */
 } samples_t;
 
 /* Collects a sample of each group that both points have once. */
 static samples_t
 collect_samples(const grouping_t *grouping, uint32_t one, uint32_t other)
 {
-    samples_t samples = {.hops = {0, 0}};
+    const smcr_chain_t *chain = grouping->chain;
+    samples_t samples = {.is_one_clock = smcr_observed_share_clock(
+                             grouping->points, chain->point[one], chain->point[other])};
     group_t group;
 
     for (unsigned way = 0; way < 2; way++)
@@ -164,6 +169,7 @@ collect_samples(const grouping_t *grouping, uint32_t one, uint32_t other)
         g_array_append_val(samples.way[group.is_back], sample);
         samples.hops[group.is_back] += (second->hop_limit < first->hop_limit) -
                                        (second->hop_limit > first->hop_limit);
+        samples.order[group.is_back] += second > first ? 1 : -1;
     }
     return samples;
 }
@@ -208,6 +214,8 @@ order_of(const samples_t *samples)
 
     if (hops)
         return hops;
+    if (samples->is_one_clock)
+        return samples->order[0] - samples->order[1];
     if (samples->way[0]->len && samples->way[1]->len)
         return median_distance(samples->way[0]) - median_distance(samples->way[1]);
     return 0;
@@ -235,6 +243,21 @@ arrange_points(const grouping_t *grouping)
     }
 }
 
+/* Finds the offset of the second point's clock. Returns false if the samples contradict each
+ * other. */
+static bool
+find_line(const samples_t *samples, smcr_clock_line_t *line)
+{
+    const GArray *forward = samples->way[0], *back = samples->way[1];
+    bool agrees = smcr_clock_line_find(
+        (smcr_clock_samples_t){(const void *)forward->data, forward->len},
+        (smcr_clock_samples_t){(const void *)back->data, back->len}, line);
+
+    if (!agrees)
+        line->offset = (median_distance(forward) + median_distance(back)) / 2;
+    return agrees;
+}
+
 /* Finds the offset of each point's clock from that of the point before, and the usual delay of the
  * whole chain. */
 static void
@@ -246,11 +269,9 @@ find_clocks(const grouping_t *grouping)
         samples_t samples = collect_samples(grouping, i - 1, i);
         const GArray *forward = samples.way[0], *back = samples.way[1];
         smcr_clock_line_t *line = &chain->clock[i];
-        chain->clock_agrees[i] = smcr_clock_line_find(
-            (smcr_clock_samples_t){(const void *)forward->data, forward->len},
-            (smcr_clock_samples_t){(const void *)back->data, back->len}, line);
-        if (!chain->clock_agrees[i])
-            line->offset = (median_distance(forward) + median_distance(back)) / 2;
+        chain->clock_agrees[i] = samples.is_one_clock || find_line(&samples, line);
+        if (samples.is_one_clock)
+            *line = (smcr_clock_line_t){.is_bounded = true};
         chain->usual[0] += forward->len ? median_distance(forward) - line->offset : 0;
         chain->usual[1] += back->len ? line->offset - median_distance(back) : 0;
         free_samples(&samples);

@@ -109,7 +109,8 @@ judge_after(const segment_way_t *way, smcr_transmission_t *transmission)
                                                                  : SMCR_VERDICT_UNANSWERED);
 }
 
-/* Judges how the headers of a packet were changed between the two points. */
+/* Judges how the headers of a packet were changed between the two points. The ECN codepoint of a
+ * packet in fragments is not known. */
 static void
 judge_headers(const segment_way_t *way, smcr_transmission_t *transmission,
               const passage_t *passage)
@@ -117,7 +118,9 @@ judge_headers(const segment_way_t *way, smcr_transmission_t *transmission,
     uint8_t first = passage->from->traffic_class, second = passage->to->traffic_class;
     bool was_marked = (first & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
 
-    if (!was_marked && (second & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE)
+    if (passage->to->was_fragmented && !passage->from->was_fragmented)
+        judge(way, transmission, SMCR_VERDICT_FRAGMENTED);
+    else if (!was_marked && (second & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE)
         judge(way, transmission, SMCR_VERDICT_MARKED);
     if ((first ^ second) & (uint8_t)~SMCR_MASK_ECN)
         judge(way, transmission, SMCR_VERDICT_DSCP_CHANGED);
@@ -327,8 +330,8 @@ add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
     const smcr_points_t *points = chain->points;
     const smcr_observed_path_t *path = &points->paths[chain->path];
     smcr_points_segment_t segment = {
-        .interface = {points->interfaces[chain->point[position - 1]],
-                      points->interfaces[chain->point[position]]},
+        .place = {points->places[chain->point[position - 1]],
+                  points->places[chain->point[position]]},
         .order_known = chain->order_known,
         .clock_agrees = chain->clock_agrees[position],
         .clock = chain->clock[position],
@@ -339,7 +342,9 @@ add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
         {chain, &segment, &segment.way[1], true, position, position - 1, 0},
     };
     for (unsigned i = 0; i < 2; i++)
-        judge_way(&ways[i]);
+        if (smcr_observed_has_way(path, chain->point[position - 1], i) &&
+            smcr_observed_has_way(path, chain->point[position], i))
+            judge_way(&ways[i]);
     infer(ways);
     wmem_array_append_one(result->segments, segment);
 }
@@ -550,7 +555,7 @@ smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t
 
     if (!observed)
         return false;
-    *note = (smcr_points_note_t){.interface = points->interfaces[observed->point]};
+    *note = (smcr_points_note_t){.verdict = SMCR_VERDICT_AT_ALL};
     const compared_t *result = points->result;
     uint32_t path = points->flows[observed->flow].path;
     uint32_t number = result && observed->transmission ? result->chain_of[path] : 0;

@@ -28,7 +28,7 @@ smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count)
     points->scope = scope;
     points->list_length = MIN(count, SMCR_POINTS_MOST);
     for (uint32_t i = 0; i < points->list_length; i++)
-        points->list[i] = points->interfaces[i] = list[i];
+        points->list[i] = list[i];
     points->point_count = points->list_length;
     points->flow_numbers = smcr_slab_table(scope, g_int64_hash, g_int64_equal);
     points->path_numbers = smcr_slab_table(scope, g_int64_hash, g_int64_equal);
@@ -58,12 +58,18 @@ mix_gid(uint64_t hash, const uint8_t *gid)
     return mix(mix(hash, half[0]), half[1]);
 }
 
-/* Returns the hash of all that no router changes in the packet's headers. `flow`: index of its
- * flow, which stands for addresses and queue pair. */
+/* Returns the hash of the packet's addresses and of the queue pair that receives it. */
 static uint64_t
-identity_of(const smcr_ib_headers_t *roce, uint32_t flow)
+ends_of(const smcr_ib_headers_t *roce)
 {
-    uint64_t hash = mix(flow, (uint64_t)roce->opcode << 32 | roce->psn);
+    return mix(mix_gid(mix_gid(1, roce->source), roce->destination.gid), roce->destination.qpn);
+}
+
+/* Returns the hash of all that no router changes in the packet's headers. `ends`: see ends_of(). */
+static uint64_t
+identity_of(const smcr_ib_headers_t *roce, uint64_t ends)
+{
+    uint64_t hash = mix(ends, (uint64_t)roce->opcode << 32 | roce->psn);
 
     hash = mix(hash, (uint64_t)(uint32_t)roce->ip_id << 32 | roce->udp_port);
     hash = mix(hash, (uint64_t)roce->length << 32 | (uint32_t)roce->payload_length);
@@ -100,8 +106,26 @@ grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
     return array;
 }
 
+/* Adds a path between the two hosts of the packet, and returns its index. */
 static uint32_t
-path_of(smcr_points_t *points, const smcr_ib_headers_t *roce)
+add_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
+{
+    bool back = memcmp(roce->source, roce->destination.gid, SMCR_GID_LENGTH) > 0;
+
+    if (points->path_count == points->path_room)
+        points->paths = grow(points->scope, points->paths, &points->path_room,
+                             sizeof *points->paths);
+    smcr_observed_path_t *path = &points->paths[points->path_count];
+    memcpy(path->gid[back], roce->source, SMCR_GID_LENGTH);
+    memcpy(path->gid[!back], roce->destination.gid, SMCR_GID_LENGTH);
+    path->preferred = SMCR_POINTS_MOST;
+    return points->path_count++;
+}
+
+/* Returns the number of the first path between the two hosts of the packet, which is added if there
+ * is none. */
+static uint32_t
+first_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
 {
     bool back = memcmp(roce->source, roce->destination.gid, SMCR_GID_LENGTH) > 0;
     const uint8_t *lower = back ? roce->destination.gid : roce->source;
@@ -109,24 +133,193 @@ path_of(smcr_points_t *points, const smcr_ib_headers_t *roce)
     uint32_t number = number_of(points->path_numbers, points->scope,
                                 mix_gid(mix_gid(0, lower), higher), points->path_count + 1);
 
-    if (number > points->path_count) {
-        if (points->path_count == points->path_room)
-            points->paths = grow(points->scope, points->paths, &points->path_room,
-                                 sizeof *points->paths);
-        smcr_observed_path_t *path = &points->paths[points->path_count++];
-        memcpy(path->gid[0], lower, SMCR_GID_LENGTH);
-        memcpy(path->gid[1], higher, SMCR_GID_LENGTH);
-        path->preferred = SMCR_POINTS_MOST;
-    }
-    return number - 1;
+    return number > points->path_count ? add_path(points, roce) + 1 : number;
 }
 
-static uint32_t
-flow_of(smcr_points_t *points, const smcr_ib_headers_t *roce)
+/* ---- the network of a path ----
+ *
+ * One point may show a path with a VLAN tag or in a tunnel, and another one without. Behind a router
+ * the VLAN is another one. So each point of a path has its own network, and the first copy of a
+ * packet that another point has shown proves to which path a network belongs. */
+
+static bool
+is_same_network(const smcr_ib_network_t *one, const smcr_ib_network_t *other)
 {
-    uint64_t key = mix(mix_gid(mix_gid(1, roce->source), roce->destination.gid),
-                       roce->destination.qpn);
-    uint32_t number = number_of(points->flow_numbers, points->scope, key, points->flow_count + 1);
+    return memcmp(one, other, sizeof *one) == 0;
+}
+
+/* Whether a bridge or the end of a tunnel may pass a packet from one network to the other: it adds
+ * or removes tags, and changes none. */
+static bool
+may_bridge(const smcr_ib_network_t *one, const smcr_ib_network_t *other)
+{
+    bool is_one_vlan = one->vlan == other->vlan || !one->vlan || !other->vlan;
+    bool is_one_tunnel = !one->tunnel || !other->tunnel ||
+                         (one->tunnel == other->tunnel && one->tunnel_id == other->tunnel_id);
+
+    return is_one_vlan && is_one_tunnel;
+}
+
+/* Whether the path has the network at another point. */
+static bool
+has_network(const smcr_observed_path_t *path, const smcr_ib_network_t *network)
+{
+    for (uint32_t i = 0; i < SMCR_POINTS_MOST; i++)
+        if (path->has_network[i] && is_same_network(&path->network[i], network))
+            return true;
+    return false;
+}
+
+/* Whether a bridge may pass packets between the network and all those of the path. */
+static bool
+may_bridge_path(const smcr_observed_path_t *path, const smcr_ib_network_t *network)
+{
+    for (uint32_t i = 0; i < SMCR_POINTS_MOST; i++)
+        if (path->has_network[i] && !may_bridge(&path->network[i], network))
+            return false;
+    return true;
+}
+
+/* Returns the bucket of the identity in the hash table. */
+static uint32_t *
+bucket_of(const smcr_points_t *points, uint64_t identity)
+{
+    return &points->heads[identity >> (64 - points->head_bits)];
+}
+
+#define ALIKE_MOST 256 /* observations of a bucket that are looked at: the newest ones */
+
+/* Whether the packet at `point` may be a copy of the observation, so that its network belongs to the
+ * same path: the path has no network at the point, and a bridge may have passed the packet, or a
+ * router, which lowers the hop limit. */
+static bool
+may_be_copy(const smcr_points_t *points, const smcr_observed_t *observed,
+            const smcr_ib_headers_t *roce, uint32_t point)
+{
+    const smcr_observed_path_t *path = &points->paths[points->flows[observed->flow].path];
+    const smcr_ib_network_t *network = &roce->outer.network;
+
+    if (observed->point == point || path->has_network[point])
+        return false;
+    return observed->hop_limit != roce->hop_limit || !path->has_network[observed->point] ||
+           may_bridge(&path->network[observed->point], network);
+}
+
+/* Returns the number of the path with an earlier packet of which this one, at `point`, is a copy;
+ * 0: none is known. */
+static uint32_t
+path_of_copy(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t identity,
+             uint32_t point)
+{
+    uint32_t left = ALIKE_MOST;
+
+    if (!points->head_bits)
+        return 0;
+    for (uint32_t i = *bucket_of(points, identity); i && left--;
+         i = points->observed[i].previous) {
+        const smcr_observed_t *observed = &points->observed[i];
+        if (observed->identity == identity && may_be_copy(points, observed, roce, point))
+            return points->flows[observed->flow].path + 1;
+    }
+    return 0;
+}
+
+/* What a path may be for a network that a point shows. */
+typedef bool fits_t(const smcr_observed_path_t *path, const smcr_ib_network_t *network,
+                    uint32_t point);
+
+/* The point has shown the path in this network. */
+static bool
+is_here(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
+{
+    return path->has_network[point] && is_same_network(&path->network[point], network);
+}
+
+/* Another point has shown the path in this network, and this point in none. */
+static bool
+is_elsewhere(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
+{
+    return !path->has_network[point] && has_network(path, network);
+}
+
+/* Points have shown the path in networks from which a bridge may pass packets to this one. */
+static bool
+is_bridged(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
+{
+    return !path->has_network[point] && may_bridge_path(path, network);
+}
+
+/* The point has not shown the path. */
+static bool
+is_open(const smcr_observed_path_t *path, const smcr_ib_network_t *network G_GNUC_UNUSED,
+        uint32_t point)
+{
+    return !path->has_network[point];
+}
+
+/* Returns the number of the first path that fits, from the path `number` on; 0: none. */
+static uint32_t
+find_path(const smcr_points_t *points, uint32_t number, fits_t *fits,
+          const smcr_ib_network_t *network, uint32_t point)
+{
+    while (number && !fits(&points->paths[number - 1], network, point))
+        number = points->paths[number - 1].next;
+    return number;
+}
+
+/* Notes the network in which the point shows the path, and returns the path's number. */
+static uint32_t
+join_path(smcr_points_t *points, uint32_t number, const smcr_ib_network_t *network, uint32_t point)
+{
+    smcr_observed_path_t *path = &points->paths[number - 1];
+
+    path->has_network[point] = true;
+    path->network[point] = *network;
+    return number;
+}
+
+/* Adds a path of another network to the list that begins with the path `first`. Returns its
+ * number. */
+static uint32_t
+branch_path(smcr_points_t *points, uint32_t first, const smcr_ib_headers_t *roce)
+{
+    uint32_t number = add_path(points, roce) + 1;
+
+    points->paths[number - 1].next = points->paths[first - 1].next;
+    points->paths[first - 1].next = number;
+    return number;
+}
+
+/* Returns the number of the packet's path; 0: it is not known. A network that the point has not
+ * shown before belongs to the path that another point shows in this network, or to that of which
+ * the packet is a copy. Until one of them is found, it is that of a path between the same addresses
+ * which a bridge may connect. If the point has shown all of them, it is a new path. */
+static uint32_t
+path_of(smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t identity, uint32_t point)
+{
+    uint32_t first = first_path(points, roce);
+    const smcr_ib_network_t *network = &roce->outer.network;
+    uint32_t number = find_path(points, first, is_here, network, point);
+
+    if (number)
+        return number;
+    if (points->paths[first - 1].preferred == SMCR_POINTS_MOST)
+        return join_path(points, first, network, point);
+    number = find_path(points, first, is_elsewhere, network, point);
+    number = number ? number : path_of_copy(points, roce, identity, point);
+    if (number)
+        return join_path(points, number, network, point);
+    if (!find_path(points, first, is_open, network, point))
+        return join_path(points, branch_path(points, first, roce), network, point);
+    return find_path(points, first, is_bridged, network, point);
+}
+
+/* Returns the index of the packet's flow. `ends`: see ends_of(); `path`: index of the path. */
+static uint32_t
+flow_of(smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t ends, uint32_t path)
+{
+    uint32_t number = number_of(points->flow_numbers, points->scope, mix(ends, path),
+                                points->flow_count + 1);
 
     if (number > points->flow_count) {
         if (points->flow_count == points->flow_room)
@@ -135,7 +328,7 @@ flow_of(smcr_points_t *points, const smcr_ib_headers_t *roce)
         smcr_observed_flow_t *flow = &points->flows[points->flow_count++];
         flow->destination = roce->destination;
         memcpy(flow->source, roce->source, SMCR_GID_LENGTH);
-        flow->path = path_of(points, roce);
+        flow->path = path;
     }
     return number - 1;
 }
@@ -146,17 +339,39 @@ smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow_t *f
     return !smcr_gid_is_same(flow->source, points->paths[flow->path].gid[0]);
 }
 
-/* Returns the index of the point; SMCR_POINTS_MOST: the interface is none. */
+/* Returns the place of a point in the list; `list_length`: it is not in the list. */
 static uint32_t
-point_of(smcr_points_t *points, uint32_t interface)
+listed(const smcr_points_t *points, const smcr_points_place_t *place)
+{
+    uint32_t wanted = place->device ? place->device : place->interface, i = 0;
+
+    while (i < points->list_length && points->list[i] != wanted)
+        i++;
+    return i;
+}
+
+/* Returns the index of the point; SMCR_POINTS_MOST: the place is none. */
+static uint32_t
+point_of(smcr_points_t *points, const smcr_points_place_t *place)
 {
     for (uint32_t i = 0; i < points->point_count; i++)
-        if (points->interfaces[i] == interface)
+        if (points->is_found[i] && points->places[i].interface == place->interface &&
+            points->places[i].device == place->device)
             return i;
-    if (points->list_length || points->point_count == SMCR_POINTS_MOST)
+    uint32_t next = points->list_length ? listed(points, place) : points->point_count;
+    bool is_full = next == (points->list_length ? points->list_length : SMCR_POINTS_MOST);
+    if (is_full || points->is_found[next])
         return SMCR_POINTS_MOST;
-    points->interfaces[points->point_count] = interface;
-    return points->point_count++;
+    points->is_found[next] = true;
+    points->places[next] = *place;
+    points->point_count += !points->list_length;
+    return next;
+}
+
+bool
+smcr_observed_share_clock(const smcr_points_t *points, uint32_t one, uint32_t other)
+{
+    return points->places[one].interface == points->places[other].interface;
 }
 
 /* ---- copies ---- */
@@ -168,13 +383,6 @@ smcr_observed_share(const smcr_observed_path_t *path, uint32_t one, uint32_t oth
     uint64_t fewer = MIN(path->seen[one], path->seen[other]);
 
     return shared >= SHARED_LEAST && shared * SHARED_PART >= fewer;
-}
-
-/* Returns the bucket of the identity in the hash table. */
-static uint32_t *
-bucket_of(const smcr_points_t *points, uint64_t identity)
-{
-    return &points->heads[identity >> (64 - points->head_bits)];
 }
 
 /* Enlarges the table and puts all observations into it. */
@@ -191,29 +399,29 @@ rehash(smcr_points_t *points)
     }
 }
 
-#define ALIKE_MOST 256 /* observations of a bucket that are looked at: the newest ones */
-
-/* Counts of the observations with one identity. */
+/* Counts of the observations of one flow with one identity. */
 typedef struct {
     uint32_t at[SMCR_POINTS_MOST]; /* number of observations at each point */
     uint32_t counting;             /* number of those that are no copies */
     uint64_t last_time;            /* time of the last one at another point, nanoseconds */
 } alike_t;
 
+/* Counts the observations that are like the last one. */
 static alike_t
-count_alike(const smcr_points_t *points, uint64_t identity, uint32_t point)
+count_alike(const smcr_points_t *points)
 {
+    const smcr_observed_t *last = &points->observed[points->count];
     alike_t alike = {.counting = 0};
     uint32_t left = ALIKE_MOST;
 
-    for (uint32_t i = *bucket_of(points, identity); i && left--;
+    for (uint32_t i = *bucket_of(points, last->identity); i && left--;
          i = points->observed[i].previous) {
         const smcr_observed_t *observed = &points->observed[i];
-        if (observed->identity != identity)
+        if (observed->identity != last->identity || observed->flow != last->flow)
             continue;
         alike.at[observed->point]++;
         alike.counting += !observed->is_copy;
-        if (observed->point != point && !alike.last_time)
+        if (observed->point != last->point && !alike.last_time)
             alike.last_time = observed->time;
     }
     return alike;
@@ -246,16 +454,21 @@ is_preferred(const smcr_points_t *points, uint32_t one, uint32_t other)
     return points->list_length && one < other;
 }
 
-/* Whether the packet at `point` is a copy. `alike`: earlier packets with its identity. */
+/* Whether the packet, the last observation, is a copy. `alike`: earlier packets with its identity.
+ * A way of the path that the preferred point does not show counts at the others. */
 static bool
-is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const alike_t *alike,
-        const smcr_observed_path_t *path, uint32_t point)
+is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const alike_t *alike)
 {
-    bool is_path = points->list_length || smcr_observed_share(path, path->preferred, point);
+    const smcr_observed_t *last = &points->observed[points->count];
+    const smcr_observed_flow_t *flow = &points->flows[last->flow];
+    const smcr_observed_path_t *path = &points->paths[flow->path];
+    bool is_path = points->list_length || smcr_observed_share(path, path->preferred, last->point);
+    bool has_way =
+        smcr_observed_has_way(path, path->preferred, smcr_observed_is_back(points, flow));
 
-    if (path->preferred != point && is_path)
+    if (path->preferred != last->point && is_path && has_way)
         return true;
-    return alike->counting > alike->at[point] && is_plausible_copy(packet, alike, is_path);
+    return alike->counting > alike->at[last->point] && is_plausible_copy(packet, alike, is_path);
 }
 
 /* Whether no two points have shown common traffic, although many packets have come: the interfaces
@@ -307,6 +520,7 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
         .syndrome = roce->syndrome,
         .traffic_class = roce->traffic_class,
         .hop_limit = roce->hop_limit,
+        .was_fragmented = roce->was_fragmented,
         .has_aeth = roce->has_aeth,
     };
     return observed;
@@ -315,24 +529,29 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
 bool
 smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
 {
-    uint32_t point = point_of(points, packet->interface);
+    uint32_t point = point_of(points, &packet->place);
 
     if (!is_kept(points, packet, point))
         return false;
-    uint32_t flow = flow_of(points, packet->roce);
-    smcr_observed_path_t *path = &points->paths[points->flows[flow].path];
+    uint64_t ends = ends_of(packet->roce), identity = identity_of(packet->roce, ends);
+    uint32_t number = path_of(points, packet->roce, identity, point);
+    if (!number)
+        return false;
+    smcr_observed_path_t *path = &points->paths[number - 1];
     smcr_observed_t *observed = append(points, packet);
-    observed->flow = flow;
+    observed->flow = flow_of(points, packet->roce, ends, number - 1);
     observed->point = (uint8_t)point;
-    observed->identity = identity_of(packet->roce, flow);
-    alike_t alike = count_alike(points, observed->identity, point);
+    observed->identity = identity;
+    smcr_observed_flow_t *flow = &points->flows[observed->flow];
+    alike_t alike = count_alike(points);
     if (path->preferred == SMCR_POINTS_MOST || is_preferred(points, point, path->preferred))
         path->preferred = (uint8_t)point;
     path->seen[point]++;
+    path->ways[point] |= smcr_observed_is_back(points, flow) ? 2 : 1;
     note_shared(path, &alike, point);
-    points->flows[flow].fetches |= smcr_ib_fetches_data(packet->roce->opcode);
-    observed->is_copy = is_copy(points, packet, &alike, path, point);
-    uint32_t *bucket = bucket_of(points, observed->identity);
+    flow->fetches |= smcr_ib_fetches_data(packet->roce->opcode);
+    observed->is_copy = is_copy(points, packet, &alike);
+    uint32_t *bucket = bucket_of(points, identity);
     observed->previous = *bucket;
     *bucket = points->count;
     return observed->is_copy;

@@ -23,6 +23,7 @@ typedef struct {
     uint8_t traffic_class;
     uint8_t hop_limit;  /* TTL; 0: not known */
     bool has_aeth : 1;
+    bool was_fragmented : 1; /* it came in IP fragments */
     bool is_copy : 1;   /* smcr_points_take() has returned true */
 } smcr_observed_t;
 
@@ -36,9 +37,14 @@ typedef struct {
     bool fetches;        /* it has RDMA READs or atomics, whose PSNs are not followed */
 } smcr_observed_flow_t;
 
-/* The traffic between two hosts. */
+/* The traffic between two hosts. Equal addresses in two networks at one point are two paths: hosts
+ * of two tenants. */
 typedef struct {
     uint8_t gid[2][SMCR_GID_LENGTH]; /* the hosts, the lower GID first */
+    uint32_t next;                   /* number of the next path between these addresses; 0: none */
+    bool has_network[SMCR_POINTS_MOST]; /* `network` of the point is known */
+    smcr_ib_network_t network[SMCR_POINTS_MOST]; /* network in which each point shows the path */
+    uint8_t ways[SMCR_POINTS_MOST];  /* bit 0: the point has packets of way 0; bit 1: of way 1 */
     bool is_known;                   /* one of its flows is analysed */
     uint8_t preferred;               /* point on which the analysis runs */
     uint64_t seen[SMCR_POINTS_MOST]; /* packets at each point */
@@ -49,8 +55,9 @@ struct smcr_points {
     wmem_allocator_t *scope;
     uint32_t list[SMCR_POINTS_MOST]; /* see smcr_points_new() */
     uint32_t list_length;
-    uint32_t interfaces[SMCR_POINTS_MOST]; /* interface of each point, in the order of their first
-                                              packets, or of the list */
+    smcr_points_place_t places[SMCR_POINTS_MOST]; /* the points, in the order of their first
+                                                     packets, or of the list */
+    bool is_found[SMCR_POINTS_MOST]; /* the place of the point is known: a packet has come */
     uint32_t point_count;
     smcr_observed_t *observed;  /* all observations; the first one is not used */
     uint32_t count;             /* number of the last observation */
@@ -72,6 +79,16 @@ struct smcr_points {
 
 /* Whether the host that sends the flow's packets is the second one of its path. */
 bool smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow_t *flow);
+
+/* Whether the clock of two points, by their indexes, is one: it is that of one file's interface. */
+bool smcr_observed_share_clock(const smcr_points_t *points, uint32_t one, uint32_t other);
+
+/* Whether the point has packets of this way of the path. `is_back`: way 1. */
+static inline bool
+smcr_observed_has_way(const smcr_observed_path_t *path, uint32_t point, bool is_back)
+{
+    return path->ways[point] & (is_back ? 2U : 1U);
+}
 
 /* Whether two points of the path show the same traffic: they have enough packets in common. */
 bool smcr_observed_share(const smcr_observed_path_t *path, uint32_t one, uint32_t other);

@@ -13,8 +13,14 @@
 #define SMCR_POINTS_MOST 16 /* capture points of a file; packets of further ones are not compared */
 #define SMCR_POINTS_OF_PATH 8 /* capture points of a path that are compared */
 
-/* The capture points of one file. A capture point is an interface of the file. A transmission is
- * known by what routers leave alone: addresses, queue pair, opcode, PSN, IPv4 identification and
+/* Where a packet was captured: a capture point. */
+typedef struct {
+    uint32_t interface; /* number of the interface in the file */
+    uint32_t device;    /* index of the host's network device, of which a Linux cooked capture (SLL2)
+                           has several on one interface; 0: the interface is one device */
+} smcr_points_place_t;
+
+/* The capture points of one file. A transmission is known by what routers leave alone: addresses, queue pair, opcode, PSN, IPv4 identification and
  * the values of the transport headers. The snap lengths of two points may differ, so no payload and
  * no ICRC counts. */
 typedef struct smcr_points smcr_points_t;
@@ -22,7 +28,7 @@ typedef struct smcr_points smcr_points_t;
 /* A packet at a capture point. */
 typedef struct {
     smcr_when_t when;              /* its frame and time */
-    uint32_t interface;            /* number of the interface in the file */
+    smcr_points_place_t place;
     const smcr_ib_headers_t *roce; /* its headers */
 } smcr_points_packet_t;
 
@@ -51,7 +57,7 @@ typedef struct {
 /* A segment: the part of a path between two neighbouring capture points. */
 typedef struct {
     uint8_t gid[2][SMCR_GID_LENGTH]; /* the two hosts. Way 0 leads from the first to the second */
-    uint32_t interface[2];           /* interfaces of the points: way 0 passes them in this order */
+    smcr_points_place_t place[2];    /* the points: way 0 passes them in this order */
     bool order_known;    /* the order of the points is known */
     bool clock_agrees;   /* the clocks do not contradict each other */
     smcr_clock_line_t clock; /* offset of the second point's clock; set with `clock_agrees` */
@@ -60,7 +66,6 @@ typedef struct {
 
 /* What is known of the transmission of one frame. */
 typedef struct {
-    uint32_t interface;            /* interface of the frame */
     enum smcr_verdict verdict;     /* what happened to it at this point or after it */
     uint32_t copies[SMCR_POINTS_OF_PATH]; /* frames of the same transmission at the other points, in
                                              the order in which it passes them; 0: no more */
@@ -72,7 +77,8 @@ typedef struct {
 } smcr_points_note_t;
 
 /* Returns the capture points of a file, of which nothing is known. `list`: numbers of the
- * interfaces that are points, the preferred first, `count` of them; 0: found out from copies. */
+ * interfaces that are points, in a Linux cooked capture of the devices, the preferred first, `count`
+ * of them; 0: found out from copies. */
 smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count);
 
 /* Takes a packet, in the order of the file. Returns true if the packet is the copy of a packet that

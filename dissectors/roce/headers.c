@@ -179,6 +179,27 @@ read_outer(tvbuff_t *source, uint32_t offset, const packet_info *pinfo, smcr_ib_
         roce->outer = smcr_host_encapsulation_read(bytes, offset, link);
 }
 
+/* Reads the IP header of a packet that came in fragments: Wireshark has put it together in a buffer
+ * without that header. The frame has the last fragment. Another fragment may have a CE mark that
+ * this one does not have, so the ECN codepoint is not known. */
+static void
+read_fragment(tvbuff_t *tvb, const packet_info *pinfo, smcr_ib_headers_t *roce)
+{
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+    smcr_host_ip_packet_t ip;
+
+    if (smcr_host_bytes_of(tvb_get_ds_tvb(tvb)).bytes == frame.bytes ||
+        !smcr_host_ip_packet_before(frame, frame.length, &pinfo->net_src, &pinfo->net_dst, &ip))
+        return;
+    roce->was_fragmented = ip.is_fragment || ip.next == IPV6_FRAGMENT;
+    if (!roce->was_fragmented)
+        return;
+    roce->ip_id = ip.id;
+    roce->traffic_class = ip.traffic_class;
+    roce->hop_limit = ip.hop_limit;
+    roce->outer = smcr_host_encapsulation_read(frame.bytes, ip.offset, link_of(pinfo));
+}
+
 /* Reads the IP header of the packet whose BTH is at `offset`, if there is one. */
 static void
 read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
@@ -186,8 +207,10 @@ read_ip(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_ib_headers_t *
     smcr_host_ip_packet_t ip;
     uint32_t end;
 
-    if (!find_ip_header(tvb, offset, pinfo, &ip, &end))
+    if (!find_ip_header(tvb, offset, pinfo, &ip, &end)) {
+        read_fragment(tvb, pinfo, roce);
         return;
+    }
     roce->ip_id = ip.id;
     roce->has_ecn = true;
     roce->ecn = ip.traffic_class & SMCR_MASK_ECN;

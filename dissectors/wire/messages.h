@@ -65,9 +65,11 @@ typedef struct {
     uint8_t syndrome;    /* syndrome of the AETH: the kind (ACK, NAK or RNR NAK), with the credits
                             of an ACK, the code of a NAK or the timer of an RNR NAK; set with
                             `has_aeth` */
+    bool was_fragmented; /* the packet came in IP fragments */
     uint8_t traffic_class; /* type of service or traffic class of the IP header; set with
-                              `has_ecn` */
-    uint8_t hop_limit;   /* TTL or hop limit of the IP header; set with `has_ecn` */
+                              `has_ecn` or `was_fragmented` */
+    uint8_t hop_limit;   /* TTL or hop limit of the IP header; set with `has_ecn` or
+                            `was_fragmented` */
     bool has_ecn;        /* `ecn` is set */
     uint8_t ecn;         /* ECN codepoint of the IP header or GRH, enum smcr_wire_ecn; set with
                             `has_ecn` */

@@ -9,7 +9,7 @@ import gzip
 import struct
 
 SECTION, INTERFACE, ENHANCED = 0x0A0D0D0A, 1, 6
-ETHERNET, IPV4, TCP, UDP, ROCE_PORT = 1, 0x0800, 6, 17, 4791
+ETHERNET, IPV4, IPV6, GRH, TCP, UDP, ROCE_PORT = 1, 0x0800, 0x86DD, 0x8915, 6, 17, 4791
 ACKNOWLEDGE, RESPONSES = 17, range(13, 19)
 
 Packet = collections.namedtuple("Packet", "time interface data length")  # time in nanoseconds
@@ -84,40 +84,62 @@ def write(path, packets, names):
     return path
 
 
-# ---- RoCE over IPv4 ----
+# ---- RoCE: over IPv4 and IPv6, and RoCEv1 ----
 
 Roce = collections.namedtuple("Roce", "source target qpn opcode psn ip_id syndrome")
 
 
 def roce(data):
-    """The headers of a RoCE packet over IPv4; None: it is none."""
-    if len(data) < 54 or struct.unpack_from(">H", data, 12)[0] != IPV4 or data[23] != UDP:
-        return None
+    """The headers of a RoCE packet; None: it is none."""
+    kind = struct.unpack_from(">H", data, 12)[0] if len(data) >= 54 else 0
+    if kind == GRH and len(data) >= 66:
+        return base_header(data, 54, (data[22:38], data[38:54]), -1)
+    if kind == IPV6 and data[20] == UDP and is_roce(data, 54):
+        return base_header(data, 62, (data[22:38], data[38:54]), -1)
     udp = 14 + 4 * (data[14] & 15)
-    if struct.unpack_from(">H", data, udp + 2)[0] != ROCE_PORT or len(data) < udp + 20:
+    if kind != IPV4 or data[23] != UDP or not is_roce(data, udp):
         return None
-    bth = udp + 8
+    return base_header(
+        data, udp + 8, (data[26:30], data[30:34]), *struct.unpack_from(">H", data, 18)
+    )
+
+
+def is_roce(data, udp):
+    """Whether the UDP header at this offset is one of RoCEv2, and its base transport header is
+    captured."""
+    return len(data) >= udp + 20 and struct.unpack_from(">H", data, udp + 2)[0] == ROCE_PORT
+
+
+def base_header(data, bth, ends, ip_id):
+    """The headers of a packet whose base transport header is at `bth`."""
     opcode = data[bth]
     syndrome = data[bth + 12] if opcode in RESPONSES and len(data) > bth + 12 else None
     return Roce(
-        data[26:30],
-        data[30:34],
+        *ends,
         int.from_bytes(data[bth + 5 : bth + 8], "big"),
         opcode,
         int.from_bytes(data[bth + 9 : bth + 12], "big"),
-        struct.unpack_from(">H", data, 18)[0],
+        ip_id,
         syndrome,
     )
 
 
+MACS = bytes.fromhex("02000000000a02000000000b")  # after a router
+
+
 def one_hop_further(data):
-    """The frame after one router: the TTL one less, with other MAC addresses."""
+    """The frame after one router: the TTL one less, with other MAC addresses. No router forwards
+    RoCEv1."""
+    kind = struct.unpack_from(">H", data, 12)[0]
+    if kind == GRH:
+        return data
+    if kind == IPV6:
+        return MACS + data[12:21] + bytes([data[21] - 1 & 255]) + data[22:]
     ttl = data[22] - 1
     checksum = struct.unpack_from(">H", data, 24)[0] + 0x100
     checksum = (checksum & 0xFFFF) + (checksum >> 16)
-    macs = bytes.fromhex("02000000000a02000000000b")
     return (
-        macs
+        MACS
         + data[12:22]
         + bytes([ttl & 255])
         + data[23:24]

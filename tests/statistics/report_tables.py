@@ -406,6 +406,7 @@ def points(report):
             "Marked CE": text(way["marked_ce"]),
             "DSCP changed": text(way["dscp_changed"]),
             "Delayed": text(way["delayed"]),
+            "Fragmented": text(way["fragmented"]),
         }
 
 

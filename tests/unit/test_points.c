@@ -13,6 +13,7 @@
 #define ACK_SYNDROME 0x1f
 #define NAK_SYNDROME 0x60
 #define CE 3
+#define OTHER_DSCP 0x68
 
 /* Rows name only what is not zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -31,6 +32,8 @@ typedef struct {
     unsigned after; /* milliseconds since the step before; 0: 1 */
     unsigned late;  /* further delay between the points, milliseconds */
     bool marked;    /* point B has it with CE */
+    bool reclassed; /* point B has it with another DSCP */
+    bool divided;   /* point B has it in IP fragments */
     bool same_id;   /* its IPv4 identification is that of the step before */
 } step_t;
 
@@ -78,6 +81,11 @@ static const points_case_t cases[] = {
     {"held back",
      {{SEND, 0, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 1}, {ACK, 1, .after = 9}}},
     {"marked", {{SEND, 0, .marked = true, .verdict = SMCR_VERDICT_MARKED}, {ACK, 0, .after = 3}}},
+    {"another DSCP",
+     {{SEND, 0, .reclassed = true, .verdict = SMCR_VERDICT_DSCP_CHANGED}, {ACK, 0, .after = 3}}},
+    {"fragmented",
+     {{SEND, 0, .divided = true, .verdict = SMCR_VERDICT_FRAGMENTED}, {ACK, 0, .after = 3}}},
+    {"delayed", {{SEND, 0, .verdict = SMCR_VERDICT_DELAYED, .late = 4}, {ACK, 0, .after = 9}}},
     {"equal identifications",
      {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 0, .after = 300, .same_id = true},
       {ACK, 0, .after = 3}}},
@@ -86,7 +94,7 @@ static const points_case_t cases[] = {
 /* A packet that one of the points has. */
 typedef struct {
     uint64_t time;
-    uint32_t interface;
+    smcr_points_place_t place;
     smcr_ib_headers_t roce;
     unsigned step; /* number of the step, from 0 */
 } packet_t;
@@ -94,9 +102,13 @@ typedef struct {
 typedef struct {
     smcr_points_t *points;
     wmem_allocator_t *scope;
-    packet_t packets[2 * (2 * WARM + MAX_STEPS)];
+    packet_t packets[2 * (4 * WARM + MAX_STEPS)];
     unsigned count;
     uint16_t id;
+    smcr_points_place_t place[2]; /* the points */
+    smcr_ib_network_t network[2]; /* in which network each point shows the packets */
+    uint8_t routers;              /* number of routers between the points */
+    what_t silent[2];             /* packets that each point does not show */
 } scene_t;
 
 static const uint8_t gids[2][SMCR_GID_LENGTH] = {{[10] = 0xff, 0xff, 10, 0, 0, 1},
@@ -131,13 +143,17 @@ add_step(scene_t *scene, const step_t *step, uint64_t time, unsigned number)
 
     for (unsigned point = 0; point < 2; point++) {
         bool is_far = point != back;
-        if (step->where == (point ? ONLY_A : ONLY_B))
+        if (step->where == (point ? ONLY_A : ONLY_B) || step->what == scene->silent[point])
             continue;
         packet_t *packet = &scene->packets[scene->count++];
-        *packet = (packet_t){time, point, roce, number};
+        *packet = (packet_t){time, scene->place[point], roce, number};
+        packet->roce.outer.network = scene->network[point];
+        packet->roce.hop_limit = 64 - (is_far ? scene->routers : 0);
         packet->time += is_far ? DELAY + step->late * MS : 0;
         packet->time += (scene->count * 37 % 11) * 1000; /* some jitter */
         packet->roce.traffic_class = is_far && step->marked ? CE : 2;
+        packet->roce.traffic_class |= is_far && step->reclassed ? OTHER_DSCP : 0;
+        packet->roce.was_fragmented = is_far && step->divided;
     }
 }
 
@@ -156,7 +172,7 @@ take_all(scene_t *scene)
     qsort(scene->packets, scene->count, sizeof *scene->packets, compare_packets);
     for (unsigned i = 0; i < scene->count; i++) {
         smcr_points_packet_t packet = {{i + 1, scene->packets[i].time},
-                                       scene->packets[i].interface, &scene->packets[i].roce};
+                                       scene->packets[i].place, &scene->packets[i].roce};
         smcr_points_take(scene->points, &packet);
         smcr_points_know(scene->points, i + 1,
                          scene->packets[i].roce.destination.qpn == 17 ? 1235 : 17);
@@ -166,7 +182,10 @@ take_all(scene_t *scene)
 static void
 begin(scene_t *scene, const uint32_t *list, uint32_t count)
 {
-    *scene = (scene_t){.scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE)};
+    *scene = (scene_t){
+        .scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE),
+        .place = {{0, 0}, {1, 0}},
+    };
     scene->points = smcr_points_new(scene->scope, list, count);
 }
 
@@ -230,8 +249,8 @@ test_segment(void)
     smcr_points_compare(scene.points);
     const smcr_points_segment_t *segment = smcr_points_segments(scene.points, &count);
     g_assert_cmpuint(count, ==, 1);
-    g_assert_cmpuint(segment->interface[0], ==, 0);
-    g_assert_cmpuint(segment->interface[1], ==, 1);
+    g_assert_cmpuint(segment->place[0].interface, ==, 0);
+    g_assert_cmpuint(segment->place[1].interface, ==, 1);
     g_assert_true(segment->order_known && segment->clock_agrees && segment->clock.is_bounded);
     g_assert_cmpint(segment->clock.lowest, <=, 0);
     g_assert_cmpint(segment->clock.highest, >=, 0);
@@ -257,12 +276,131 @@ test_copies(void)
         warm_up(&scene);
         take_all(&scene);
         for (unsigned k = 0; k < scene.count; k++)
-            counted[scene.packets[k].interface] += !smcr_points_is_copy(scene.points, k + 1);
+            counted[scene.packets[k].place.interface] += !smcr_points_is_copy(scene.points, k + 1);
         g_assert_cmpuint(counted[0] + counted[1], ==, 2 * WARM);
         if (i) /* the first packet may come before the preferred point has shown the path */
             g_assert_cmpuint(counted[lists[i - 1][0]], >=, 2 * WARM - 1);
         end(&scene);
     }
+}
+
+/* ---- networks ---- */
+
+#define TUNNEL SMCR_IB_TUNNEL_VXLAN
+
+typedef struct {
+    const char *name;
+    smcr_ib_network_t network[2]; /* network at each point */
+    uint8_t routers;              /* between the points */
+    unsigned segments;            /* how many are found */
+} network_case_t;
+
+static const network_case_t network_cases[] = {
+    {"one VLAN", {{.vlan = 10}, {.vlan = 10}}, 0, 1},
+    {"a VLAN tag at one point", {{.vlan = 0}, {.vlan = 10}}, 0, 1},
+    {"another VLAN after a router", {{.vlan = 10}, {.vlan = 20}}, 1, 1},
+    {"two VLANs without a router", {{.vlan = 10}, {.vlan = 20}}, 0, 0},
+    {"inside and outside a tunnel", {{.tunnel = 0}, {7, TUNNEL}}, 0, 1},
+    {"two tunnels", {{7, TUNNEL}, {8, TUNNEL}}, 0, 0},
+    {"two VLANs in one tunnel", {{7, TUNNEL, .vlan = 1}, {7, TUNNEL, .vlan = 2}}, 0, 0},
+};
+
+/* Equal addresses, queue pairs and identifications in two networks are copies only if a bridge, a
+ * router or the end of a tunnel may be between them. */
+static void
+test_networks(const void *data)
+{
+    const network_case_t *row = data;
+    scene_t scene;
+    uint32_t count, copies = 0;
+
+    begin(&scene, NULL, 0);
+    memcpy(scene.network, row->network, sizeof scene.network);
+    scene.routers = row->routers;
+    warm_up(&scene);
+    take_all(&scene);
+    smcr_points_compare(scene.points);
+    smcr_points_segments(scene.points, &count);
+    g_assert_cmpuint(count, ==, row->segments);
+    for (unsigned i = 0; i < scene.count; i++)
+        copies += smcr_points_is_copy(scene.points, i + 1);
+    g_assert_cmpuint(copies, ==, row->segments ? 2 * WARM : 0);
+    end(&scene);
+}
+
+/* Two tenants with the same addresses, queue pairs, PSNs and identifications, in two VLANs that both
+ * points show: two paths, and each packet is at both points of its own path. */
+static void
+test_two_tenants(void)
+{
+    scene_t scene;
+    uint32_t count;
+
+    begin(&scene, NULL, 0);
+    for (unsigned tenant = 0; tenant < 2; tenant++) {
+        scene.id = 0;
+        scene.network[0].vlan = scene.network[1].vlan = tenant ? 20 : 10;
+        warm_up(&scene);
+    }
+    take_all(&scene);
+    smcr_points_compare(scene.points);
+    const smcr_points_segment_t *segments = smcr_points_segments(scene.points, &count);
+    g_assert_cmpuint(count, ==, 2);
+    for (unsigned i = 0; i < 2 * count; i++) {
+        const smcr_points_way_t *way = &segments[i / 2].way[i % 2];
+        g_assert_cmpuint(way->packets, ==, WARM);
+        g_assert_cmpuint(way->at_both, ==, WARM);
+    }
+    end(&scene);
+}
+
+/* A point that shows one direction only: the other one counts where it is shown, and is not
+ * compared. */
+static void
+test_one_direction(void)
+{
+    scene_t scene;
+    uint32_t count, counted[2] = {0, 0};
+
+    begin(&scene, NULL, 0);
+    scene.silent[0] = ACK;
+    warm_up(&scene);
+    take_all(&scene);
+    smcr_points_compare(scene.points);
+    const smcr_points_segment_t *segment = smcr_points_segments(scene.points, &count);
+    for (unsigned i = 0; i < scene.count; i++)
+        counted[scene.packets[i].roce.has_aeth] += !smcr_points_is_copy(scene.points, i + 1);
+    g_assert_cmpuint(counted[0], ==, WARM);
+    g_assert_cmpuint(counted[1], ==, WARM);
+    g_assert_cmpuint(count, ==, 1);
+    g_assert_cmpuint(segment->way[0].at_both, ==, WARM);
+    g_assert_cmpuint(segment->way[1].packets, ==, 0);
+    end(&scene);
+}
+
+/* Two devices of one Linux cooked capture have one clock: delays are exact. */
+static void
+test_one_clock(void)
+{
+    scene_t scene;
+    uint32_t count;
+
+    begin(&scene, NULL, 0);
+    scene.place[0].device = 2;
+    scene.place[1] = (smcr_points_place_t){0, 3};
+    warm_up(&scene);
+    take_all(&scene);
+    smcr_points_compare(scene.points);
+    const smcr_points_segment_t *segment = smcr_points_segments(scene.points, &count);
+    g_assert_cmpuint(count, ==, 1);
+    g_assert_cmpuint(segment->place[0].device, ==, 2);
+    g_assert_cmpuint(segment->place[1].device, ==, 3);
+    g_assert_true(segment->order_known && segment->clock_agrees && segment->clock.is_bounded);
+    g_assert_cmpint(segment->clock.lowest, ==, 0);
+    g_assert_cmpint(segment->clock.highest, ==, 0);
+    for (unsigned way = 0; way < 2; way++)
+        g_assert_cmpint(ABS(segment->way[way].delay.median - (int64_t)DELAY), <=, 11000);
+    end(&scene);
 }
 
 /* Interfaces that share no packet are no points of a path: all packets count. */
@@ -296,7 +434,7 @@ test_many_equal(void)
     begin(&scene, NULL, 0);
     roce = headers_of(&scene, &(step_t){SEND});
     for (uint32_t i = 0; i < 100000; i++) {
-        smcr_points_packet_t packet = {{i + 1, BEGIN + i * 1000}, i % 2, &roce};
+        smcr_points_packet_t packet = {{i + 1, BEGIN + i * 1000}, {i % 2}, &roce};
         smcr_points_take(scene.points, &packet);
         smcr_points_know(scene.points, i + 1, 17);
     }
@@ -316,6 +454,14 @@ main(int argc, char **argv)
     g_test_add_func("/points/copies", test_copies);
     g_test_add_func("/points/other traffic", test_other_traffic);
     g_test_add_func("/points/many equal", test_many_equal);
+    g_test_add_func("/points/two tenants", test_two_tenants);
+    g_test_add_func("/points/one direction", test_one_direction);
+    g_test_add_func("/points/one clock", test_one_clock);
+    for (unsigned i = 0; i < G_N_ELEMENTS(network_cases); i++) {
+        char *path = g_strdup_printf("/points/network/%s", network_cases[i].name);
+        g_test_add_data_func(path, &network_cases[i], test_networks);
+        g_free(path);
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         char *path = g_strdup_printf("/points/%s", cases[i].name);
         g_test_add_data_func(path, &cases[i], test_verdicts);

@@ -13,17 +13,22 @@ seconds(int64_t nanoseconds)
     return (double)nanoseconds / (double)SMCR_TIME_SECOND;
 }
 
-/* Returns the name of a point. Interfaces of the same name are distinguished by their numbers. */
+/* Returns the name of a point. Interfaces of the same name are distinguished by their numbers. A
+ * Linux cooked capture has the index of a device, which the field sll.ifindex has. */
 static const char *
 point_name(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
            wmem_allocator_t *scope)
 {
-    const char *own = name(segment->interface[at]), *other = name(segment->interface[!at]);
+    const smcr_points_place_t *place = &segment->place[at], *far = &segment->place[!at];
+    const char *own = name(place->interface), *other = name(far->interface);
 
+    if (place->device)
+        return wmem_strdup_printf(scope, "%s%sinterface index %" PRIu32, own ? own : "",
+                                  own ? ", " : "", place->device);
     if (!own)
-        return wmem_strdup_printf(scope, "interface %" PRIu32, segment->interface[at]);
+        return wmem_strdup_printf(scope, "interface %" PRIu32, place->interface);
     if (g_strcmp0(own, other) == 0)
-        return wmem_strdup_printf(scope, "%s (%" PRIu32 ")", own, segment->interface[at]);
+        return wmem_strdup_printf(scope, "%s (%" PRIu32 ")", own, place->interface);
     return wmem_strdup(scope, own);
 }
 
@@ -99,6 +104,7 @@ fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
     entry->marked_ce = way->verdicts[SMCR_VERDICT_MARKED];
     entry->dscp_changed = way->verdicts[SMCR_VERDICT_DSCP_CHANGED];
     entry->delayed = way->verdicts[SMCR_VERDICT_DELAYED];
+    entry->fragmented = way->verdicts[SMCR_VERDICT_FRAGMENTED];
     entry->undecided = way->verdicts[SMCR_VERDICT_UNDECIDED];
     entry->lost_frame = way->first[SMCR_VERDICT_LOST];
     entry->lost_after_frame = way->first[SMCR_VERDICT_LOST_AFTER].frame
@@ -140,8 +146,8 @@ add_way(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name
 
     entry->from = point_name(segment, at, name, scope);
     entry->to = point_name(segment, !at, name, scope);
-    entry->from_interface = segment->interface[at];
-    entry->to_interface = segment->interface[!at];
+    entry->from_interface = segment->place[at].interface;
+    entry->to_interface = segment->place[!at].interface;
     entry->src = smcr_figure_gid_text(scope, segment->gid[at]);
     entry->dst = smcr_figure_gid_text(scope, segment->gid[!at]);
     entry->same_capture = smcr_figure_truth(is_same_capture(segment));

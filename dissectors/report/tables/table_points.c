@@ -38,6 +38,7 @@ nanoseconds(double value)
     X(COUNT, "Marked CE", NULL, 0, way->marked_ce)                                                 \
     X(COUNT, "DSCP changed", NULL, 0, way->dscp_changed)                                           \
     X(COUNT, "Delayed", NULL, 0, way->delayed)                                                     \
+    X(COUNT, "Fragmented", NULL, 0, way->fragmented)                                               \
     X(SECONDS, "Delay min (s)", NULL, 0, nanoseconds(way->delay.min_s))                            \
     X(SECONDS, "Delay median (s)", NULL, 0, nanoseconds(way->delay.median_s))                      \
     X(SECONDS, "Delay p99 (s)", NULL, 0, nanoseconds(way->delay.p99_s))                            \
@@ -48,6 +49,15 @@ fill_points(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(way, way, taker->report->points)
         SMCR_TABLE_ROW(taker, WAY, way->packets, way->lost + way->lost_after);
+}
+
+/* Whether both points have one clock. The bounds of an offset that was found in packets are never
+ * equal. */
+static bool
+is_one_clock(const smcr_entry_way_clock_t *clock)
+{
+    return !(clock->offset_least_s < 0) && !(clock->offset_most_s > 0) &&
+           !(clock->drift_least_ppm < 0) && !(clock->drift_most_ppm > 0);
 }
 
 /* Returns the heading, with the offset of the clocks of the first two points. */
@@ -61,6 +71,8 @@ heading_of_points(const smcr_table_row_sink_t *taker)
     const smcr_entry_way_t *way = ways->entries[0];
     if (way->clock.offset_s != way->clock.offset_s) /* not a number: not known */
         return "Capture points: the offset of their clocks is not known";
+    if (is_one_clock(&way->clock))
+        return "Capture points: they have one clock";
     return wmem_strdup_printf(
         taker->scope,
         "Capture points: clock of %s %.6f to %.6f s ahead of %s, drift %.1f to %.1f ppm",
