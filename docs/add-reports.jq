@@ -157,11 +157,11 @@ def rules: {
     "way": {"from": "head", "to": "head", "from_interface": "head", "to_interface": "head", "src": "head", "dst":
         "head", "packets": "total", "at_both": "total", "lost": "total", "lost_inferred": "total", "lost_after":
         "total", "unanswered": "total", "not_captured_from": "total", "not_captured_to": "total", "reordered":
-        "total", "marked_ce": "total", "dscp_changed": "total", "delayed": "total", "undecided": "total",
-        "lost_frame": "null", "lost_time": "earliest", "lost_after_frame": "null", "lost_after_time": "earliest",
-        "not_captured_frame": "null", "not_captured_time": "earliest", "reordered_frame": "null", "reordered_time":
-        "earliest", "marked_frame": "null", "marked_time": "earliest", "clocks_agree": "first", "same_capture":
-        "first"},
+        "total", "marked_ce": "total", "dscp_changed": "total", "delayed": "total", "fragmented": "total",
+        "undecided": "total", "lost_frame": "null", "lost_time": "earliest", "lost_after_frame": "null",
+        "lost_after_time": "earliest", "not_captured_frame": "null", "not_captured_time": "earliest",
+        "reordered_frame": "null", "reordered_time": "earliest", "marked_frame": "null", "marked_time": "earliest",
+        "clocks_agree": "first", "same_capture": "first"},
     "tcp": {"tcp_stream": "own", "tcp_isn": {"of": "number_pair"}, "src": "head", "dst": "head", "src_port": "head",
         "dst_port": "head", "first_time": "earliest", "last_frame": "null", "last_time": "latest", "ecn_initiated":
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},

@@ -201,14 +201,20 @@ highest_doubtful(const follower_t *receiver)
                ? ((const slot_t *)g_ptr_array_index(doubtful, doubtful->len - 1))->psn : 0;
 }
 
-/* Decides on the transmissions of a PSN that is acknowledged at `now`. */
+/* Decides on the transmissions of a PSN that is acknowledged at `now`. A NAK may have asked for the
+ * latest one, and no other one follows: either the NAK is about one before it, or one after it was
+ * captured nowhere. */
 static void
 settle_acked(follower_t *receiver, slot_t *slot, smcr_psn_t acked, uint64_t now)
 {
     smcr_transmission_t *received = has_accepted(receiver, slot) ? slot->accepted : slot->latest;
 
-    if (!received || received->fate == SMCR_FATE_DOUBTFUL || received->fate == SMCR_FATE_LOST)
+    if (!received || received->fate == SMCR_FATE_DOUBTFUL)
         return;
+    if (received->fate == SMCR_FATE_LOST) {
+        received->fate = received == slot->latest ? SMCR_FATE_UNKNOWN : SMCR_FATE_LOST;
+        return;
+    }
     received->fate = SMCR_FATE_RECEIVED;
     if (slot->psn == acked && received == slot->latest && now > slot->time)
         receiver->fastest = MIN(receiver->fastest, now - slot->time);

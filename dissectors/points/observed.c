@@ -404,6 +404,7 @@ typedef struct {
     uint32_t at[SMCR_POINTS_MOST]; /* number of observations at each point */
     uint32_t counting;             /* number of those that are no copies */
     uint64_t last_time;            /* time of the last one at another point, nanoseconds */
+    uint8_t last_hop_limit;        /* its hop limit */
 } alike_t;
 
 /* Counts the observations that are like the last one. */
@@ -421,8 +422,10 @@ count_alike(const smcr_points_t *points)
             continue;
         alike.at[observed->point]++;
         alike.counting += !observed->is_copy;
-        if (observed->point != last->point && !alike.last_time)
+        if (observed->point != last->point && !alike.last_time) {
             alike.last_time = observed->time;
+            alike.last_hop_limit = observed->hop_limit;
+        }
     }
     return alike;
 }
@@ -437,14 +440,16 @@ note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point)
 }
 
 /* Whether a packet that looks like the copy of an earlier one at another point is one. The
- * identification 0 stands in all packets of some adapters, so that it distinguishes nothing. */
+ * identification 0 stands in all packets of some adapters, so that it distinguishes nothing. A
+ * router was between the points if the hop limits differ. */
 static bool
 is_plausible_copy(const smcr_points_packet_t *packet, const alike_t *alike, bool is_path)
 {
     uint64_t now = packet->when.time, then = alike->last_time;
     uint64_t distance = now > then ? now - then : then - now;
 
-    return is_path || packet->roce->ip_id > 0 || distance <= COPY_DISTANCE;
+    return is_path || packet->roce->ip_id > 0 || distance <= COPY_DISTANCE ||
+           packet->roce->hop_limit != alike->last_hop_limit;
 }
 
 /* Whether the list of points is set, and has `one` before `other`. */

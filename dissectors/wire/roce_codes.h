@@ -279,7 +279,7 @@ enum smcr_cause {
  * defines these codes. A packet "at all points" has no verdict. */
 #define SMCR_VERDICTS(ROW) \
     ROW(SMCR_VERDICT_LOST, 1, "lost after this point, before the next") \
-    ROW(SMCR_VERDICT_LOST_AFTER, 2, "lost after the last point") \
+    ROW(SMCR_VERDICT_LOST_AFTER, 2, "lost or out of order after the last point") \
     ROW(SMCR_VERDICT_UNANSWERED, 3, "lost after the last point, or its acknowledgement was") \
     ROW(SMCR_VERDICT_NOT_CAPTURED, 4, "not captured at another point") \
     ROW(SMCR_VERDICT_REORDERED, 5, "out of order since the point before") \

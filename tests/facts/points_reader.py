@@ -9,7 +9,8 @@ import gzip
 import struct
 
 SECTION, INTERFACE, ENHANCED = 0x0A0D0D0A, 1, 6
-ETHERNET, IPV4, IPV6, GRH, TCP, UDP, ROCE_PORT = 1, 0x0800, 0x86DD, 0x8915, 6, 17, 4791
+ETHERNET, SLL2 = 1, 276  # link types
+IPV4, IPV6, GRH, TCP, UDP, ROCE_PORT = 0x0800, 0x86DD, 0x8915, 6, 17, 4791
 ACKNOWLEDGE, RESPONSES = 17, range(13, 19)
 
 Packet = collections.namedtuple("Packet", "time interface data length")  # time in nanoseconds
@@ -63,13 +64,14 @@ def option(code, data):
     return struct.pack("<HH", code, len(data)) + data + bytes(-len(data) % 4)
 
 
-def write(path, packets, names):
-    """Writes packets, in the order of their times, on interfaces of these names; nanoseconds."""
+def write(path, packets, names, link=ETHERNET):
+    """Writes packets, in the order of their times, on interfaces of these names and this link type;
+    nanoseconds."""
     with open(path, "wb") as file:
         file.write(block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)))
         for name in names:
             described = option(2, name.encode()) + option(9, b"\x09") + option(0, b"")
-            file.write(block(INTERFACE, struct.pack("<HHI", ETHERNET, 0, 0) + described))
+            file.write(block(INTERFACE, struct.pack("<HHI", link, 0, 0) + described))
         for each in sorted(packets, key=lambda packet: packet.time):
             head = struct.pack(
                 "<IIIII",
@@ -146,6 +148,44 @@ def one_hop_further(data):
         + struct.pack(">H", checksum)
         + data[26:]
     )
+
+
+def tagged(data, vlan):
+    """The frame with a VLAN tag."""
+    return data[:12] + struct.pack(">HH", 0x8100, vlan) + data[12:]
+
+
+def cooked(data, device):
+    """The frame as a capture on all devices has it (SLL2)."""
+    header = data[12:14] + struct.pack(">HIHBB", 0, device, 1, 0, 6) + data[6:12] + bytes(2)
+    return header + data[14:]
+
+
+def with_total(data, length, fragment):
+    """The frame with another total length and fragment word in its IPv4 header."""
+    header = data[14:16] + struct.pack(">H", length) + data[18:20] + struct.pack(">H", fragment)
+    header += data[22:24] + bytes(2) + data[26:34]
+    total = sum(struct.unpack(">10H", header))
+    total = (total & 0xFFFF) + (total >> 16)
+    checksum = struct.pack(">H", ~(total + (total >> 16)) & 0xFFFF)
+    return data[:14] + header[:10] + checksum + header[12:]
+
+
+def divided(data, at):
+    """The frame as two IPv4 fragments. `at`: bytes after the IPv4 header in the first one, a multiple
+    of 8."""
+    more, end = 0x2000, 14 + struct.unpack_from(">H", data, 16)[0]
+    return [
+        with_total(data, 20 + at, more) + data[34 : 34 + at],
+        with_total(data, end - 14 - at, at // 8) + data[34 + at : end],
+    ]
+
+
+def with_class(data, traffic_class):
+    """The frame with another type of service in its IPv4 header."""
+    changed = data[:15] + bytes([traffic_class]) + data[16:]
+    length, fragment = (struct.unpack_from(">H", data, at)[0] for at in (16, 20))
+    return with_total(changed, length, fragment) + changed[34:]
 
 
 # ---- TCP over IPv4 ----

@@ -500,7 +500,7 @@ is_of_path(const smcr_entry_way_t *way, const smcr_entry_way_t *other)
            (g_strcmp0(way->src, other->dst) == 0 && g_strcmp0(way->dst, other->src) == 0);
 }
 
-/* Returns the number of all lost packets of the path of which `way` is a part. */
+/* Returns how many packets were lost between all points of the path of which `way` is a part. */
 static uint64_t
 lost_on_path(const smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
@@ -508,20 +508,20 @@ lost_on_path(const smcr_finder_t *finder, const smcr_entry_way_t *way)
 
     SMCR_FIGURE_EACH(way, other, finder->report->points)
         if (is_of_path(way, other))
-            lost += other->lost + other->lost_after + other->unanswered;
+            lost += other->lost;
     return lost;
 }
 
 /* Returns "17 of 41 lost packets vanish". */
 static const char *
-vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way, uint64_t lost)
+vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
     uint64_t all = lost_on_path(finder, way);
 
     if (all == 1)
         return "1 lost packet vanishes";
     return wmem_strdup_printf(finder->scope, "%s of %s lost packets vanish",
-                              smcr_words_number(finder->scope, lost),
+                              smcr_words_number(finder->scope, way->lost),
                               smcr_words_number(finder->scope, all));
 }
 
@@ -535,10 +535,11 @@ find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                  .filter = LOST_FILTER};
 
     smcr_finder_add(finder, &facts, "%s between %s and %s, %s",
-                    vanishing(finder, way, way->lost), way->from, way->to, hosts_of(finder, way));
+                    vanishing(finder, way), way->from, way->to, hosts_of(finder, way));
 }
 
-/* Finding: the last capture point has packets that their receiver does not get. */
+/* Finding: the last capture point has packets that their receiver does not get, or not in order: a
+ * NAK does not distinguish this. */
 static void
 find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
@@ -552,8 +553,9 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
     if (way->unanswered)
         answers = wmem_strdup_printf(finder->scope, ", of %s maybe the acknowledgement",
                                      smcr_words_number(finder->scope, way->unanswered));
-    smcr_finder_add(finder, &facts, "%s after %s, which still has them, %s%s",
-                    vanishing(finder, way, count), way->to, hosts_of(finder, way), answers);
+    smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which has %s, %s%s",
+                    smcr_words_things(finder->scope, count, "packet"), way->to,
+                    count == 1 ? "it" : "them", hosts_of(finder, way), answers);
 }
 
 /* Finding: a capture point did not capture packets that passed it. */
