@@ -9,6 +9,7 @@
 
 #include "chain.h"
 
+#define ALIKE_IN_SAMPLES 4 /* equal packets of one point that are samples of its clock */
 #define ALIKE_MOST 64 /* equal packets of one path that are told apart by time */
 
 /* The observations of a path at its points, by identity. */
@@ -149,28 +150,51 @@ typedef struct {
     bool is_one_clock; /* both points have the same clock, and the file has their packets in order */
 } samples_t;
 
-/* Collects a sample of each group that both points have once. */
+/* Adds a sample of a packet that the two points have. */
+static void
+add_sample(samples_t *samples, bool is_back, const smcr_observed_t *first,
+           const smcr_observed_t *second)
+{
+    smcr_clock_sample_t sample = {first->time, (int64_t)(second->time - first->time)};
+
+    g_array_append_val(samples->way[is_back], sample);
+    samples->hops[is_back] += (second->hop_limit < first->hop_limit) -
+                              (second->hop_limit > first->hop_limit);
+    samples->order[is_back] += second > first ? 1 : -1;
+}
+
+/* Adds the samples of all groups that both points have equally often, `most` times at most. */
+static void
+add_samples(const grouping_t *grouping, samples_t *samples, const uint32_t point[2], uint32_t most)
+{
+    group_t group;
+
+    for (uint32_t at = 0; find_group(grouping, at, &group); at += group.count) {
+        uint32_t count = group.at[point[0]];
+        if (count != group.at[point[1]] || count > most)
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            add_sample(samples, group.is_back, nth_at(grouping, &group, point[0], i),
+                       nth_at(grouping, &group, point[1], i));
+    }
+}
+
+/* Collects a sample of each group that both points have once. If a mirror port shows all packets of
+ * a point more than once, there are none: then the n-th of equal packets at one point is the n-th at
+ * the other one. */
 static samples_t
 collect_samples(const grouping_t *grouping, uint32_t one, uint32_t other)
 {
     const smcr_chain_t *chain = grouping->chain;
+    const uint32_t point[2] = {one, other};
     samples_t samples = {.is_one_clock = smcr_observed_share_clock(
                              grouping->points, chain->point[one], chain->point[other])};
-    group_t group;
 
     for (unsigned way = 0; way < 2; way++)
         samples.way[way] = g_array_new(FALSE, FALSE, sizeof(smcr_clock_sample_t));
-    for (uint32_t at = 0; find_group(grouping, at, &group); at += group.count) {
-        if (group.at[one] != 1 || group.at[other] != 1)
-            continue;
-        const smcr_observed_t *first = nth_at(grouping, &group, one, 0);
-        const smcr_observed_t *second = nth_at(grouping, &group, other, 0);
-        smcr_clock_sample_t sample = {first->time, (int64_t)(second->time - first->time)};
-        g_array_append_val(samples.way[group.is_back], sample);
-        samples.hops[group.is_back] += (second->hop_limit < first->hop_limit) -
-                                       (second->hop_limit > first->hop_limit);
-        samples.order[group.is_back] += second > first ? 1 : -1;
-    }
+    add_samples(grouping, &samples, point, 1);
+    if (!samples.way[0]->len && !samples.way[1]->len)
+        add_samples(grouping, &samples, point, ALIKE_IN_SAMPLES);
     return samples;
 }
 
