@@ -473,17 +473,40 @@ make_transmissions(grouping_t *grouping, smcr_observed_t *observed, wmem_allocat
                 observed[grouping->made[i].at[k]].transmission = i + 1;
 }
 
-/* Finds the points of a path: those that share the traffic of the preferred one. */
+/* Whether the point shows the same traffic as all points of the chain. Two links of a bond do not:
+ * each of them shows other flows. */
+static bool
+fits_chain(const smcr_chain_t *chain, uint32_t point)
+{
+    const smcr_observed_path_t *path = &chain->points->paths[chain->path];
+
+    for (uint32_t i = 0; i < chain->count; i++)
+        if (chain->point[i] == point || !smcr_observed_share(path, chain->point[i], point))
+            return false;
+    return true;
+}
+
+/* Collects the points that show the same traffic as the point `first`. */
+static void
+collect_points(smcr_chain_t *chain, uint32_t first)
+{
+    chain->count = 0;
+    chain->point[chain->count++] = (uint8_t)first;
+    for (uint32_t i = 0; i < chain->points->point_count && chain->count < SMCR_POINTS_OF_PATH; i++)
+        if (fits_chain(chain, i))
+            chain->point[chain->count++] = (uint8_t)i;
+}
+
+/* Finds the points of a path: those that show the same traffic as the preferred one; if there are
+ * none, the first ones that show the same. */
 static void
 find_points(smcr_chain_t *chain)
 {
     const smcr_points_t *points = chain->points;
-    const smcr_observed_path_t *path = &points->paths[chain->path];
 
-    chain->point[chain->count++] = path->preferred;
-    for (uint32_t i = 0; i < points->point_count && chain->count < SMCR_POINTS_OF_PATH; i++)
-        if (i != path->preferred && smcr_observed_share(path, path->preferred, i))
-            chain->point[chain->count++] = (uint8_t)i;
+    collect_points(chain, points->paths[chain->path].preferred);
+    for (uint32_t i = 0; i < points->point_count && chain->count < 2; i++)
+        collect_points(chain, i);
 }
 
 void

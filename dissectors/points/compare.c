@@ -209,6 +209,19 @@ is_in_span(const segment_way_t *way, const smcr_transmission_t *transmission)
     return transmission->time >= way->chain->begin && transmission->time <= way->chain->end;
 }
 
+/* Whether the transmission certainly has its way through the segment. If one of the points has no
+ * packet of the flow, the flow may go another way, unless its packets are lost. */
+static bool
+is_on_way(const segment_way_t *way, const smcr_transmission_t *transmission)
+{
+    const smcr_chain_t *chain = way->chain;
+    const smcr_observed_flow_t *flow = &chain->points->flows[transmission->flow];
+
+    return transmission->fate == SMCR_FATE_LOST ||
+           (smcr_observed_has_flow(flow, chain->point[way->from]) &&
+            smcr_observed_has_flow(flow, chain->point[way->to]));
+}
+
 /* Judges a transmission in the segment. Adds its delay to `delays`. */
 static void
 judge_transmission(const segment_way_t *way, smcr_transmission_t *transmission, GArray *delays)
@@ -217,10 +230,12 @@ judge_transmission(const segment_way_t *way, smcr_transmission_t *transmission, 
 
     if (passage.from && passage.to) {
         judge_passed(way, transmission, &passage, delays);
-    } else if (is_in_span(way, transmission) && passage.from) {
+    } else if (!is_on_way(way, transmission) || !is_in_span(way, transmission)) {
+        return;
+    } else if (passage.from) {
         way->way->packets++;
         judge_missing(way, transmission, passage.after);
-    } else if (is_in_span(way, transmission) && passage.to) {
+    } else if (passage.to) {
         way->way->packets++;
         judge_after(way, transmission);
         judge_not_captured(way, transmission, 0);

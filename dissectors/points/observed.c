@@ -187,7 +187,9 @@ bucket_of(const smcr_points_t *points, uint64_t identity)
     return &points->heads[identity >> (64 - points->head_bits)];
 }
 
-#define ALIKE_MOST 256 /* observations of a bucket that are looked at: the newest ones */
+/* Observations of a bucket that are looked at: the newest ones. The number is odd: of two points that
+ * show equal packets in turn, the one that has shown the last has one more. */
+#define ALIKE_MOST 255
 
 /* Whether the packet at `point` may be a copy of the observation, so that its network belongs to the
  * same path: the path has no network at the point, and a bridge may have passed the packet, or a
@@ -460,7 +462,7 @@ is_preferred(const smcr_points_t *points, uint32_t one, uint32_t other)
 }
 
 /* Whether the packet, the last observation, is a copy. `alike`: earlier packets with its identity.
- * A way of the path that the preferred point does not show counts at the others. */
+ * A flow of the path that the preferred point does not show counts at the others. */
 static bool
 is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const alike_t *alike)
 {
@@ -468,10 +470,9 @@ is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const a
     const smcr_observed_flow_t *flow = &points->flows[last->flow];
     const smcr_observed_path_t *path = &points->paths[flow->path];
     bool is_path = points->list_length || smcr_observed_share(path, path->preferred, last->point);
-    bool has_way =
-        smcr_observed_has_way(path, path->preferred, smcr_observed_is_back(points, flow));
 
-    if (path->preferred != last->point && is_path && has_way)
+    if (path->preferred != last->point && is_path &&
+        smcr_observed_has_flow(flow, path->preferred))
         return true;
     return alike->counting > alike->at[last->point] && is_plausible_copy(packet, alike, is_path);
 }
@@ -554,6 +555,7 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     path->seen[point]++;
     path->ways[point] |= smcr_observed_is_back(points, flow) ? 2 : 1;
     note_shared(path, &alike, point);
+    flow->points |= 1U << point;
     flow->fetches |= smcr_ib_fetches_data(packet->roce->opcode);
     observed->is_copy = is_copy(points, packet, &alike);
     uint32_t *bucket = bucket_of(points, identity);

@@ -33,6 +33,7 @@ typedef struct {
     uint8_t source[SMCR_GID_LENGTH];
     uint32_t source_qpn; /* queue pair that sends; 0: not known */
     uint32_t path;       /* index of the path */
+    uint32_t points;     /* bit for each point that has packets of the flow */
     bool is_known;       /* packets of the flow are analysed */
     bool fetches;        /* it has RDMA READs or atomics, whose PSNs are not followed */
 } smcr_observed_flow_t;
@@ -82,6 +83,13 @@ bool smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow
 
 /* Whether the clock of two points, by their indexes, is one: it is that of one file's interface. */
 bool smcr_observed_share_clock(const smcr_points_t *points, uint32_t one, uint32_t other);
+
+/* Whether the point has packets of the flow. A bond of two links shows each flow on one of them. */
+static inline bool
+smcr_observed_has_flow(const smcr_observed_flow_t *flow, uint32_t point)
+{
+    return flow->points >> point & 1;
+}
 
 /* Whether the point has packets of this way of the path. `is_back`: way 1. */
 static inline bool

@@ -213,6 +213,18 @@ def test_mirrored_twice(tshark, pair):
     assert all(abs(abs(way["clock"]["offset_s"]) - OFFSET / 1e9) < 1e-3 for way in ways)
 
 
+def test_other_traffic(tshark, scratch):
+    """A third interface shows other traffic of the same two hosts: it is no point of the path."""
+    packets = read(CAPTURES["6.1-v2-c-three-conns"])
+    made = Pair(packets, 1, thin=0, held=0).packets
+    other = read(next((TOP / "captures").glob("*/6.1-v2-j-http11.pcapng*")))
+    apart = packets[0].time - other[0].time
+    made += [each._replace(time=each.time + apart, interface=2) for each in other]
+    ways = points(tshark, write(scratch / "three.pcapng", made, ["one", "two", "three"]))
+    assert sorted((way["from"], way["to"]) for way in ways) == [("one", "two"), ("two", "one")]
+    assert all(way["packets"] == way["at_both"] for way in ways)
+
+
 # ---- what changes between the points ----
 
 

@@ -89,6 +89,11 @@ static const points_case_t cases[] = {
     {"fragmented",
      {{SEND, 0, .divided = true, .verdict = SMCR_VERDICT_FRAGMENTED}, {ACK, 0, .after = 3}}},
     {"delayed", {{SEND, 0, .verdict = SMCR_VERDICT_DELAYED, .late = 4}, {ACK, 0, .after = 9}}},
+    {"equal PSNs after a wrap",
+     {{SEND, 0, ONLY_A, SMCR_VERDICT_NOT_CAPTURED}, {ACK, 0, .after = 3},
+      {SEND, 5000000, .same_id = true}, {SEND, 10000000, .same_id = true},
+      {SEND, 15000000, .same_id = true}, {ACK, 15000000, .after = 3},
+      {SEND, 0x1000000, .after = 60000}, {ACK, 0x1000000, .after = 3}}},
     {"equal identifications",
      {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 0, .after = 300, .same_id = true},
       {ACK, 0, .after = 3}}},
@@ -112,6 +117,7 @@ typedef struct {
     smcr_ib_network_t network[2]; /* in which network each point shows the packets */
     uint8_t routers;              /* number of routers between the points */
     what_t silent[2];             /* packets that each point does not show */
+    uint32_t queue_pair;          /* number of A's queue pair is 17 plus this, of B's 1235 plus this */
 } scene_t;
 
 static const uint8_t gids[2][SMCR_GID_LENGTH] = {{[10] = 0xff, 0xff, 10, 0, 0, 1},
@@ -133,7 +139,7 @@ headers_of(scene_t *scene, const step_t *step)
 
     memcpy(roce.source, gids[back], sizeof roce.source);
     memcpy(roce.destination.gid, gids[!back], sizeof roce.destination.gid);
-    roce.destination.qpn = back ? 17 : 1235;
+    roce.destination.qpn = (back ? 17 : 1235) + scene->queue_pair;
     return roce;
 }
 
@@ -177,8 +183,8 @@ take_all(scene_t *scene)
         smcr_points_packet_t packet = {{i + 1, scene->packets[i].time},
                                        scene->packets[i].place, &scene->packets[i].roce};
         smcr_points_take(scene->points, &packet);
-        smcr_points_know(scene->points, i + 1,
-                         scene->packets[i].roce.destination.qpn == 17 ? 1235 : 17);
+        uint32_t qpn = scene->packets[i].roce.destination.qpn;
+        smcr_points_know(scene->points, i + 1, qpn < 1235 ? qpn + 1218 : qpn - 1218);
     }
 }
 
@@ -381,6 +387,39 @@ test_one_direction(void)
     end(&scene);
 }
 
+/* A bond at A: one link shows one queue pair, the other one another queue pair. B shows both. Each
+ * packet counts once, and none counts as not captured. Without the second link, its queue pair
+ * counts at B. */
+static void
+test_bond(void)
+{
+    for (unsigned links = 1; links <= 2; links++) {
+        scene_t scene;
+        uint32_t count, counted = 0;
+        begin(&scene, NULL, 0);
+        for (unsigned pair = 0; pair < 2; pair++) {
+            scene.place[0].interface = pair ? 2 : 0;
+            scene.queue_pair = pair;
+            warm_up(&scene);
+        }
+        for (unsigned i = 0; links == 1 && i < scene.count; i++)
+            if (scene.packets[i].place.interface == 2)
+                scene.packets[i--] = scene.packets[--scene.count];
+        take_all(&scene);
+        smcr_points_compare(scene.points);
+        const smcr_points_segment_t *segment = smcr_points_segments(scene.points, &count);
+        for (unsigned i = 0; i < scene.count; i++)
+            counted += !smcr_points_is_copy(scene.points, i + 1);
+        g_assert_cmpuint(counted, ==, 4 * WARM);
+        g_assert_cmpuint(count, ==, 1);
+        for (unsigned way = 0; way < 2; way++) {
+            g_assert_cmpuint(segment->way[way].packets, ==, segment->way[way].at_both);
+            g_assert_cmpuint(segment->way[way].verdicts[SMCR_VERDICT_NOT_CAPTURED], ==, 0);
+        }
+        end(&scene);
+    }
+}
+
 /* Two devices of one Linux cooked capture have one clock: delays are exact. */
 static void
 test_one_clock(void)
@@ -438,7 +477,7 @@ test_many_equal(void)
     roce = headers_of(&scene, &(step_t){SEND});
     for (uint32_t i = 0; i < 100000; i++) {
         smcr_points_packet_t packet = {{i + 1, BEGIN + i * 1000}, {i % 2}, &roce};
-        smcr_points_take(scene.points, &packet);
+        g_assert_cmpint(smcr_points_take(scene.points, &packet), ==, i % 2);
         smcr_points_know(scene.points, i + 1, 17);
     }
     smcr_points_compare(scene.points);
@@ -459,6 +498,7 @@ main(int argc, char **argv)
     g_test_add_func("/points/many equal", test_many_equal);
     g_test_add_func("/points/two tenants", test_two_tenants);
     g_test_add_func("/points/one direction", test_one_direction);
+    g_test_add_func("/points/bond", test_bond);
     g_test_add_func("/points/one clock", test_one_clock);
     for (unsigned i = 0; i < G_N_ELEMENTS(network_cases); i++) {
         char *path = g_strdup_printf("/points/network/%s", network_cases[i].name);
