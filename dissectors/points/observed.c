@@ -17,8 +17,9 @@
 #define IN_VAIN 262144  /* observations after which common traffic should have been found */
 
 /* Without IPv4 identifications that change, a retransmission over another interface looks like a
- * copy. It comes no sooner than this after the first transmission, nanoseconds. */
-#define COPY_DISTANCE (2 * SMCR_TIME_MILLISECOND)
+ * copy. A sender changes to the other link of a bond after the first one has failed, which takes it
+ * longer than this, nanoseconds. The clocks of two hosts that NTP sets are nearer. */
+#define COPY_DISTANCE (50 * SMCR_TIME_MILLISECOND)
 
 smcr_points_t *
 smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count)

@@ -247,7 +247,8 @@ def second_point(packets, change):
         late = DELAY if headers.source < headers.target else -DELAY
         data = one_hop_further(packet.data) if late > 0 else packet.data
         for frame in change(number, headers, data):
-            made.append(Packet(packet.time + OFFSET + late, 1, frame, len(frame)))
+            length = len(frame) + packet.length - len(packet.data)  # on the wire
+            made.append(Packet(packet.time + OFFSET + late, 1, frame, length))
     return made
 
 
@@ -343,6 +344,42 @@ def test_devices_of_one_host(tshark, scratch):
     both = whole_report(tshark, path)
     assert without_times(alone["connections"]) == without_times(both["connections"])
     assert alone["findings"] == both["findings"] == []
+
+
+# ---- the report of both points ----
+
+# Of TCP flows: copies count. An ACK without an identification counts as a duplicate ACK.
+OF_COPIES = ("packets", "ip_bytes", "copies", "segments", "acks", "duplicate_acks")
+OF_POINTS = ("lost_after", "other_roce", "cut_frames")  # findings that two points change
+
+
+def parts(report):
+    """What two points do not change."""
+    kept = {part: without_frames(report[part]) for part in PARTS}
+    kept["findings"] = [
+        each for each in kept["findings"] if each["kind"].removeprefix("capture: ") not in OF_POINTS
+    ]
+    for flow in kept["tcp_flows"]:
+        for way in ("up", "down"):
+            flow[way] = {name: each for name, each in flow[way].items() if name not in OF_COPIES}
+            flow[way].pop("derived")
+    return kept
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_second_point_changes_nothing(tshark, scratch, name):
+    """Merged captures of two points give the same connections, waits, streams and counts as the
+    first one alone."""
+    packets = list(first_point(read(CAPTURES[name])))
+    roce_there = second_point(packets, lambda _number, _headers, data: [data])
+    rest_there = [
+        packet._replace(time=packet.time + OFFSET + DELAY, interface=1)
+        for packet in packets
+        if not key(packet.data)
+    ]
+    alone = write(scratch / "alone.pcapng", packets, ["one"])
+    both = write(scratch / "both.pcapng", packets + roce_there + rest_there, ["one", "two"])
+    assert parts(whole_report(tshark, alone)) == parts(whole_report(tshark, both))
 
 
 # ---- copies of TCP ----
