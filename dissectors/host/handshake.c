@@ -10,6 +10,10 @@
 
 #include "handshake.h"
 
+#include <cfile.h>
+#include <epan/epan_dissect.h>
+#include <epan/plugin_if.h>
+
 #include "capture.h"
 #include "fields.h"
 #include "hooks.h"
@@ -456,6 +460,31 @@ smcr_selected_conn(packet_info *pinfo)
     if (!conn && smcr_selected_record(pinfo, &record))
         conn = record.conn;
     return conn;
+}
+
+char *
+smcr_selected_conn_filter(packet_info *pinfo)
+{
+    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
+
+    if (!conn)
+        return NULL;
+    if (!conn->conversation)
+        return g_strdup_printf("smcr.stream eq %u", conn->index);
+    return g_strdup_printf("smcr.stream eq %u || tcp.stream eq %u", conn->index, conn->tcp_stream);
+}
+
+/* Returns the packet that the main window has dissected for its details; NULL: none is selected. */
+static void *
+packet_of(capture_file *file, void *unused _U_)
+{
+    return file && file->edt ? &file->edt->pi : NULL;
+}
+
+packet_info *
+smcr_selected_packet(void)
+{
+    return plugin_if_get_capture_file(packet_of, NULL);
 }
 
 /* ---- registration ---- */

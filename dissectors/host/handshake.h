@@ -156,7 +156,11 @@ const nstime_t *smcr_handshake_initial_rtt(const smcr_conn_t *conn);
 /* Returns whether the connection's client sends this TCP packet. */
 bool smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn);
 
-/* ---- the packet that the user has selected, for the menus ---- */
+/* ---- the packet that the user has selected, for menus and windows ---- */
+
+/* Returns the packet that is selected in the packet list of Wireshark's main window; NULL: none is
+ * selected, or the program has no window. */
+packet_info *smcr_selected_packet(void);
 
 /* Fills in the record of the frame's outermost packet, with facts from later packets. Returns false
  * and does not change `record` if the frame has no record. */
@@ -166,3 +170,8 @@ bool smcr_selected_record(const packet_info *pinfo, smcr_record_t *record);
  * finds the connection of segments without messages; then the record of the packet. NULL: no
  * connection is known. */
 const smcr_conn_t *smcr_selected_conn(packet_info *pinfo);
+
+/* Returns a display filter of the selected packet's connection, which the caller frees by g_free();
+ * NULL: no connection is known. If the TCP connection is known, the filter also selects all its
+ * segments. */
+char *smcr_selected_conn_filter(packet_info *pinfo);

@@ -2,8 +2,8 @@
  * each with an optional display filter after another comma; -z smcr,lines, with options (lines/).
  * In Wireshark: a window, which is drawn anew while packets come in. In the window one finding is
  * chosen, and has a mark. Buttons choose another finding, go to the frame of the chosen finding,
- * and apply or copy its display filter. So the page in the window does without the filters. Another
- * button opens a report of the displayed packets.
+ * and apply or copy its display filter. So the page in the window does without the filters. Two
+ * more buttons open a report of the selected packet's connection, and of the displayed packets.
  *
  * Wireshark may destroy a window before its buttons, and a dialog may exist longer than both. So
  * buttons and dialogs own the memory that they need.
@@ -33,6 +33,7 @@
 #define MENU "SMC-R Report"
 #define TITLE "SMC-R report"
 #define FILE_NAME "smcr-report.txt"
+#define NO_CONNECTION "Select a packet of a connection first. The selected packet belongs to none."
 #define MARK '>'
 #define INDENT "      " /* indentation of all lines of a finding after its first line */
 
@@ -194,9 +195,24 @@ copy_filter(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
-/* Opens another window with a report of the packets that Wireshark displays. So a user gets the
- * report of one connection: he applies a conversation filter first. Without a display filter, the
- * new window would repeat the page, so none is opened. */
+/* Opens another window with a report of the connection of the packet that is selected in the packet
+ * list. If there is no such connection, a sentence says so. */
+static compat_button_bool
+report_selected(funnel_text_window_t *shown _U_, void *data _U_)
+{
+    packet_info *selected = smcr_selected_packet();
+    char *filter = selected ? smcr_selected_conn_filter(selected) : NULL;
+
+    if (!filter)
+        report_failure("%s", NO_CONNECTION);
+    else
+        open_window(filter);
+    g_free(filter);
+    return TRUE;
+}
+
+/* Opens another window with a report of the packets that Wireshark displays. Without a display
+ * filter, the new window would repeat the page, so none is opened. */
 static compat_button_bool
 report_displayed(funnel_text_window_t *shown _U_, void *data _U_)
 {
@@ -283,6 +299,7 @@ add_buttons(const funnel_ops_t *ops, window_t *window)
                    {"Go to Frame", go_to_frame},
                    {"Apply Filter", apply_filter},
                    {"Copy Filter", copy_filter},
+                   {"Connection Only", report_selected},
                    {"Displayed Only", report_displayed},
                    {"Open as Page", open_as_page},
                    {"Save As…", save}};

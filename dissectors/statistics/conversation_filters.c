@@ -40,21 +40,7 @@ is_there(char *filter)
 
 /* ---- connection ---- */
 
-/* Returns the filter of the packet's connection; NULL: the packet has none. If the TCP connection
- * is known, the filter also selects all its segments. */
-static char *
-filter_of_conn(packet_info *pinfo)
-{
-    const smcr_conn_t *conn = smcr_selected_conn(pinfo);
-
-    if (!conn)
-        return NULL;
-    if (!conn->conversation)
-        return g_strdup_printf("smcr.stream eq %u", conn->index);
-    return g_strdup_printf("smcr.stream eq %u || tcp.stream eq %u", conn->index, conn->tcp_stream);
-}
-
-FILTER(conn, filter_of_conn(pinfo))
+FILTER(conn, smcr_selected_conn_filter(pinfo))
 
 /* ---- link and link group ---- */
 

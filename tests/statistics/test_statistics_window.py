@@ -59,15 +59,17 @@ def test_window_agrees_with_tshark(tshark, files, where):
 
 
 def pressed(findings):
-    """What the buttons do: next, previous twice, go to the frame, before and behind its filter that
-    hides it, next, copy the filter, open the displayed packets, open the page, save twice, save
-    the page."""
+    """What the buttons do: the report of the connection of no packet, and of the first one; next,
+    previous twice, go to the frame, before and after its filter that hides it, next, copy the
+    filter, open the displayed packets, open the page, save twice, save the page."""
     count = len(findings)
     copied = ["copied smcr.finding == 1"] if findings else []
     chosen = [2, 1, count] if count > 1 else [count] * 3
     frame = f"frame {findings[-1]['frame']}" if findings else None
     there = [frame, f"smcr.finding == {len(findings)}", frame, "", frame] if findings else []
     return [
+        "failed: Select a packet of a connection first. The selected packet belongs to none.",
+        "opened smcr.stream eq 0 || tcp.stream eq 0",
         *(str(number) for number in chosen),
         *there,
         str(min(count, 1)),

@@ -23,6 +23,7 @@
 
 #include "compat.h"
 
+#include <cfile.h>
 #include <epan/addr_resolv.h>
 #include <epan/conversation_filter.h>
 #include <epan/epan.h>
@@ -242,7 +243,7 @@ open_windows(const char *filter)
 
 static text_win_close_cb_t close_report;
 static void *closed_report;
-static funnel_bt_t *buttons[8];
+static funnel_bt_t *buttons[9];
 static unsigned button_count;
 
 static void
@@ -436,17 +437,91 @@ require_scrolled(const char *mark)
     require(end == page->str + scrolled_to);
 }
 
+/* ---- the report of the selected packet's connection ---- */
+
+static capture_file selected; /* the open file, with the packet that is selected */
+
+static void
+tell_capture_file(GHashTable *data)
+{
+    plugin_if_capture_file_cb asked =
+        (plugin_if_capture_file_cb)g_hash_table_lookup(data, "extract_cb");
+
+    void **answer = g_hash_table_lookup(data, "ret_value_ptr");
+
+    *answer = asked(&selected, g_hash_table_lookup(data, "user_data"));
+}
+
+/* A sentence for the user. */
+static void
+fail(const char *format, va_list arguments)
+{
+    char *text = g_strdup_vprintf(format, arguments);
+
+    printf("pressed\tfailed: %s\n", text);
+    g_free(text);
+}
+
+/* Presses the button while this frame is selected; 0: none is. */
+static void
+press_selected(funnel_bt_t *button, uint32_t number)
+{
+    epan_dissect_t *dissection = epan_dissect_new(capture.epan, true, true);
+
+    if (number) {
+        frame_t *frame = &g_array_index(capture.frames, frame_t, number - 1);
+        wtap_rec record = record_of(&frame->data.abs_ts, frame->data.cap_len, frame->data.pkt_len);
+        compat_dissect(dissection, &record, (uint8_t *)(uintptr_t)frame->bytes, &frame->data, NULL);
+        selected.edt = dissection;
+    }
+    button->func(button->tw, button->data);
+    selected.edt = NULL;
+    epan_dissect_free(dissection);
+}
+
+/* Without a selected packet, a sentence. With the first frame selected, another window: prints the
+ * lines of its report that name the filter, and closes it. */
+static void
+press_connection_only(funnel_bt_t *button)
+{
+    GString *first = page;
+    text_win_close_cb_t first_close = close_report;
+    void *first_closed = closed_report;
+    unsigned count = button_count;
+
+    press_selected(button, 0);
+    button_count = 0; /* the buttons of the other window are not pressed */
+    funnel_bt_t *kept[G_N_ELEMENTS(buttons)];
+    memcpy(kept, buttons, sizeof kept);
+    press_selected(button, 1);
+    if (page != first) {
+        draw_once_more();
+        const char *line = strstr(page->str, "smcr.stream eq");
+        printf("pressed\topened %.*s\n", line ? (int)strcspn(line, ";\n") : 0, line);
+        close_report(closed_report);
+        for (; button_count; button_count--)
+            buttons[button_count - 1]->free_fcn(buttons[button_count - 1]);
+        g_string_free(page, TRUE);
+    }
+    memcpy(buttons, kept, sizeof kept);
+    page = first;
+    close_report = first_close;
+    closed_report = first_closed;
+    button_count = count;
+}
+
 /* The marked line, for each way to another finding; then what the other buttons do. */
 static void
 press_buttons(void)
 {
-    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4, 5, 6, 7};
+    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4, 6, 7, 8};
 
-    require(button_count == 8);
+    require(button_count == 9);
+    press_connection_only(buttons[5]);
     for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
         funnel_bt_t *button = buttons[order[i]];
         button->func(button->tw, button->data);
-        if (order[i] == 6) /* Open as Page */
+        if (order[i] == 7) /* Open as Page */
             draw_once_more();
         const char *mark = strstr(page->str, "\n> ");
         if (mark)
@@ -514,7 +589,8 @@ start(void)
         .get_filter = get_filter,
         .browser_open_url = browser_open_url,
     };
-    static const struct report_message_routines messages = {.report_write_failure = refuse};
+    static const struct report_message_routines messages = {.vreport_failure = fail,
+                                                             .report_write_failure = refuse};
 
     g_setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", TRUE);
     init_process_policies();
@@ -531,6 +607,7 @@ start(void)
     plugin_if_register_gui_cb(PLUGIN_IF_GOTO_FRAME, go_to_frame);
     plugin_if_register_gui_cb(PLUGIN_IF_FILTER_ACTION_APPLY, apply_filter);
     plugin_if_register_gui_cb(PLUGIN_IF_GET_WS_INFO, tell_main_window);
+    plugin_if_register_gui_cb(PLUGIN_IF_GET_CAPTURE_FILE, tell_capture_file);
     init_report_message("window", &messages);
     funnel_set_funnel_ops(&program);
     funnel_register_all_menus(open_from_menu);
