@@ -180,7 +180,7 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     memset(cdc, 0, sizeof *cdc);
     col_append_str(pinfo->cinfo, COL_INFO, "CDC");
     smcr_say_line(&walk, ", CDC");
-    smcr_item_kind(walk.tree, hf_smcr_cdc, walk.tvb);
+    smcr_item_kind(walk.tree, hf_smcr_cdc, walk.tvb, "CDC");
 
     smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
     cdc->complete = is_complete(tvb, cdc);
@@ -227,7 +227,7 @@ smcr_cdc_dissect_smcd(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_
     memset(cdc, 0, sizeof *cdc);
     col_append_str(pinfo->cinfo, COL_INFO, "CDC");
     smcr_say_line(&walk, ", CDC");
-    smcr_item_kind(walk.tree, hf_smcr_cdc, walk.tvb);
+    smcr_item_kind(walk.tree, hf_smcr_cdc, walk.tvb, "CDC");
     smcr_layout_walk(&smcd_layout, &walk, 0, cdc);
     cdc->complete = tvb_captured_length(tvb) >= SMCD_FLAGS_END;
     if (!cdc->complete)

@@ -332,7 +332,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
         .consistent = true,
     };
 
-    smcr_item_kind(below, hf_smcr_clc, tvb);
+    smcr_item_kind(below, hf_smcr_clc, tvb, "CLC");
     col_set_str(pinfo->cinfo, COL_PROTOCOL, name);
     if (has_header) {
         dissect_message(&message, tvb);

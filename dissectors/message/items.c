@@ -18,10 +18,10 @@ smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name)
 }
 
 void
-smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb)
+smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb, const char *kind)
 {
     if (proto_field_is_referenced(tree, hf))
-        proto_item_set_hidden(proto_tree_add_item(tree, hf, tvb, 0, -1, ENC_NA));
+        proto_item_set_hidden(proto_tree_add_string(tree, hf, tvb, 0, -1, kind));
 }
 
 proto_item *

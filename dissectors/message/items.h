@@ -13,9 +13,10 @@
  * the item is `name`, in place of the protocol's long name. Returns the item. */
 proto_item *smcr_item_top(proto_tree *tree, tvbuff_t *tvb, const char *name);
 
-/* Adds the field `hf`, of type FT_NONE, as a hidden item, so that a filter finds all messages of
- * one kind. Adds nothing if no filter asks for the field. */
-void smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb);
+/* Adds the field `hf`, of type FT_STRING, as a hidden item, so that a filter finds all messages of
+ * one kind, and a column shows `kind`. Adds nothing if no filter and no column asks for the field.
+ */
+void smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb, const char *kind);
 
 /* Makes an item generated and hidden. Filters still find its field. */
 static inline void

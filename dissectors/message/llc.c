@@ -326,7 +326,7 @@ smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t
         .walk = {.pinfo = pinfo, .top = top, .shown = &message.shown}, .llc = llc};
 
     message.walk.tree = proto_item_add_subtree(top, ett_smcr);
-    smcr_item_kind(message.walk.tree, hf_smcr_llc, tvb);
+    smcr_item_kind(message.walk.tree, hf_smcr_llc, tvb, "LLC");
     dissect_message(&message, tvb);
     return message.walk.tree;
 }

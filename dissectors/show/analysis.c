@@ -211,7 +211,7 @@ add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
     smcr_record_wait_t ce = wait_since(analysis, &cnp->ce);
     smcr_record_wait_t before = wait_since(analysis, &cnp->last_cnp);
 
-    smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb);
+    smcr_item_kind(own_tree(analysis), hf_smcr_cnp, analysis->tvb, "CNP");
     add_wait(analysis, hf_smcr_cnp_ce_in, hf_smcr_cnp_ce_time, &ce);
     if (before.frame && before.time != SMCR_RECORD_NO_TIME)
         smcr_generated_time(own_tree(analysis), hf_smcr_cnp_interval, before.time);

@@ -9,11 +9,24 @@
 #include "generated.h"
 
 /* Names of the packets of a WRITE request, as in InfiniBand's dissector. */
+#define PART "WRITE " /* what the names of parts begin with */
 static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {
-    [SMCR_RC_WRITE_FIRST] = "First", [SMCR_RC_WRITE_MIDDLE] = "Middle",
-    [SMCR_RC_WRITE_LAST] = "Last",   [SMCR_RC_WRITE_LAST_IMMEDIATE] = "Last",
-    [SMCR_RC_WRITE_ONLY] = "Only",   [SMCR_RC_WRITE_ONLY_IMMEDIATE] = "Only",
+    [SMCR_RC_WRITE_FIRST] = PART "First",
+    [SMCR_RC_WRITE_MIDDLE] = PART "Middle",
+    [SMCR_RC_WRITE_LAST] = PART "Last",
+    [SMCR_RC_WRITE_LAST_IMMEDIATE] = PART "Last",
+    [SMCR_RC_WRITE_ONLY] = PART "Only",
+    [SMCR_RC_WRITE_ONLY_IMMEDIATE] = PART "Only",
 };
+
+/* Returns "WRITE First" and so on; "data" for data that a tap in a host has copied. */
+static const char *
+name_of_part(const smcr_ib_headers_t *roce, const smcr_record_t *record)
+{
+    if (smcr_record_tapped(record))
+        return "data";
+    return smcr_ib_is_write(roce->opcode) ? part_names[roce->opcode] : PART "?";
+}
 
 /* Shows the place of the data: index and offset in the RMB, position in the stream, and bytes that
  * are rewritten or missing. */
@@ -86,12 +99,8 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce,
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
 
     smcr_quick_text_put(&to, smcr_show_protocol(record));
-    if (smcr_record_tapped(record)) {
-        smcr_quick_text_put(&to, ", data");
-    } else {
-        smcr_quick_text_put(&to, ", RDMA WRITE ");
-        smcr_quick_text_put(&to, smcr_ib_is_write(roce->opcode) ? part_names[roce->opcode] : "?");
-    }
+    smcr_quick_text_put(&to, smcr_record_tapped(record) ? ", " : ", RDMA ");
+    smcr_quick_text_put(&to, name_of_part(roce, record));
     smcr_quick_text_put_number(&to, ", ", place->length);
     smcr_quick_text_put(&to, " bytes");
     if (place->index) {
@@ -109,7 +118,7 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib
     const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
     uint32_t length = record->write_location->length;
 
-    smcr_item_kind(below, hf_smcr_write, data);
+    smcr_item_kind(below, hf_smcr_write, data, name_of_part(roce, record));
     smcr_generated_hidden_uint(below, hf_smcr_write_len, length);
     show_place(below, record);
     if (roce->has_reth && !smcr_record_tapped(record))
