@@ -101,19 +101,19 @@ is_partly(uint64_t part, uint64_t unknown)
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
     X(BYTES, "Bytes", "data", 12,                                                                  \
       way->bytes SMCR_TABLE_AT_LEAST(way->lacks_bytes == SMCR_FIGURE_YES))                         \
-    X(COUNT, "WRITEs", NULL, 7, way->writes)                                                       \
-    X(COUNT, "CDC", NULL, 7, way->cdc)                                                             \
-    X(COUNT, "Retransmitted", NULL, 0, way->repeated_packets)                                      \
-    X(BYTES, "Buffer", NULL, 7, to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client) \
-    X(COUNT, "Blocked", NULL, 0, way->blocked_count)                                               \
-    X(COUNT, "Window full", NULL, 0, way->window_full_count)                                       \
-    PART(X, "Setup", NULL, connecting_s)                                                           \
-    PART(X, "Nothing to write", NULL, nothing_to_write_s)                                          \
-    PART(X, "Answer", NULL, answer_s)                                                              \
     PART(X, "Buffer full", "full", buffer_full_s)                                                  \
     PART_OF(X, "Retransmission", "retrans.", retransmission_s, REPEATED_UNKNOWN)                   \
     PART(X, "Transfer", NULL, transfer_s)                                                          \
+    PART(X, "Answer", NULL, answer_s)                                                              \
+    PART(X, "Nothing to write", NULL, nothing_to_write_s)                                          \
+    PART(X, "Setup", NULL, connecting_s)                                                           \
     PART(X, "Unknown", NULL, unknown_s)                                                            \
+    X(BYTES, "Buffer", NULL, 7, to_server ? conn->buffer_bytes.server : conn->buffer_bytes.client) \
+    X(COUNT, "Blocked", NULL, 0, way->blocked_count)                                               \
+    X(COUNT, "Window full", NULL, 0, way->window_full_count)                                       \
+    X(COUNT, "WRITEs", NULL, 7, way->writes)                                                       \
+    X(COUNT, "CDC", NULL, 7, way->cdc)                                                             \
+    X(COUNT, "Retransmitted", NULL, 0, way->repeated_packets)                                      \
     SMCR_TABLE_SPREAD(X, "ACK", way->ack_time_s)                                                   \
     SMCR_TABLE_SPREAD(X, "Read reported", way->read_reported_s)                                    \
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \

@@ -73,11 +73,6 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
       (group->ends ? smcr_figure_ends : smcr_words_hosts)(taker->texts, QUEUE_PAIR(client),        \
                                                           QUEUE_PAIR(server)))                     \
     X(NUMBER, "LG-ID", "group", 0, group->index)                                                   \
-    X(TEXT, "Version", NULL, 9, smcr_figure_version_words[group->version])                         \
-    X(TEXT, "LG-Type", NULL, 0, types[group->type])                                                \
-    X(NUMBER, "VLAN", NULL, 0, group->vlan)                                                        \
-    X(TEXT, "EID", NULL, 10, group->eid)                                                           \
-    X(COUNT, "#Conns", NULL, 0, conns)                                                             \
     X(NUMBER, "Linkid", "link", 0, link->number)                                                   \
     X(TEXT, "Link-State", "state", 15,                                                             \
       link->index == SMCR_FIGURE_UNKNOWN ? NULL : state_text(taker->texts, link))                  \
@@ -85,12 +80,17 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
     X(TEXT, "Client-QP", NULL, 0, CLIENT(QPN(client), QPN(server)))                                \
     X(TEXT, "Server-GID", NULL, 22, group->ends ? NULL : link->server.gid)                         \
     X(TEXT, "Server-QP", NULL, 0, group->ends ? NULL : QPN(server))                                \
-    X(NUMBER, "MTU", NULL, 4, link->mtu_bytes)                                                     \
-    X(NUMBER, "Added in", NULL, 0, SMCR_TABLE_FRAME(link->added_frame))                            \
-    X(NUMBER, "Deleted in", NULL, 0, SMCR_TABLE_FRAME(link->deleted_frame))                \
-    X(TEXT, "Reason", NULL, 20, smcr_figure_delete_reason_words[link->delete_reason])              \
+    X(COUNT, "#Conns", NULL, 0, conns)                                                             \
     X(COUNT, "Moved from", NULL, 0, link->moved_from)                                              \
-    X(COUNT, "Moved to", NULL, 0, link->moved_to)
+    X(COUNT, "Moved to", NULL, 0, link->moved_to)                                                  \
+    X(NUMBER, "Added in", NULL, 0, SMCR_TABLE_FRAME(link->added_frame))                            \
+    X(NUMBER, "Deleted in", NULL, 0, SMCR_TABLE_FRAME(link->deleted_frame))                        \
+    X(TEXT, "Reason", NULL, 20, smcr_figure_delete_reason_words[link->delete_reason])              \
+    X(NUMBER, "MTU", NULL, 4, link->mtu_bytes)                                                     \
+    X(TEXT, "LG-Type", NULL, 0, types[group->type])                                                \
+    X(TEXT, "Version", NULL, 9, smcr_figure_version_words[group->version])                         \
+    X(NUMBER, "VLAN", NULL, 0, group->vlan)                                                        \
+    X(TEXT, "EID", NULL, 10, group->eid)
 
 static uint64_t
 packets_of(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
@@ -289,29 +289,29 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(NUMBER, "Flow", NULL, 0, flow->index)                                                        \
     X(NUMBER, "LG-ID", NULL, 0, owner.group ? owner.group->index : SMCR_FIGURE_UNKNOWN)            \
     X(NUMBER, "Linkid", NULL, 0, owner.link ? owner.link->number : SMCR_FIGURE_UNKNOWN)            \
-    X(TEXT, "Kind", NULL, 5, smcr_figure_flow_kind_words[flow->kind])                              \
     X(TEXT, "Source", NULL, 22, flow->src)                                                         \
     X(TEXT, "Source QP", NULL, 0, qpn_text(taker->texts, flow->src_qpn))                           \
     X(TEXT, "Destination", NULL, 22, flow->dst)                                                    \
     X(TEXT, "Destination QP", NULL, 0, qpn_text(taker->texts, flow->dst_qpn))                      \
     X(COUNT, "Packets", NULL, 8, flow->packets)                                                    \
     X(BYTES, "Bytes", NULL, 12, flow->bytes)                                                       \
-    X(BYTES, "Payload", NULL, 12, flow->payload_bytes)                                             \
-    X(BYTES, "Goodput", NULL, 12, flow->goodput_bytes)                                             \
     X(COUNT, "Retransmitted", NULL, 0, flow->repeated)                                             \
-    X(COUNT, "Duplicates", NULL, 0, flow->copies)                                                  \
-    X(COUNT, "Gaps", NULL, 0, flow->gaps)                                                          \
-    X(COUNT, "Missing", NULL, 0, flow->missing)                                                    \
     X(COUNT, "NAKs", NULL, 0, smcr_figure_naks_count(&flow->nak))                                  \
     X(COUNT, "RNR NAKs", NULL, 0, flow->rnr_nak)                                                   \
     X(COUNT, "CE", NULL, 5, flow->ecn.ce)                                                          \
     X(COUNT, "Outer CE", NULL, 0, flow->outer_ce)                                                  \
     X(COUNT, "CNPs", NULL, 5, flow->cnp)                                                           \
+    X(COUNT, "Gaps", NULL, 0, flow->gaps)                                                          \
+    X(COUNT, "Missing", NULL, 0, flow->missing)                                                    \
+    X(COUNT, "Duplicates", NULL, 0, flow->copies)                                                  \
+    X(BYTES, "Payload", NULL, 12, flow->payload_bytes)                                             \
+    X(BYTES, "Goodput", NULL, 12, flow->goodput_bytes)                                             \
+    SMCR_TABLE_SPREAD(X, "ACK", flow->ack_time_s)                                                  \
+    SMCR_TABLE_SPREAD(X, "Complete", flow->completion_time_s)                                      \
+    X(TEXT, "Kind", NULL, 5, smcr_figure_flow_kind_words[flow->kind])                              \
     X(TEXT, "DSCP", NULL, 0, classes_text(taker->texts, &flow->classes, true))                     \
     X(TEXT, "Priority", NULL, 0, classes_text(taker->texts, &flow->classes, false))                \
     X(NUMBER, "Ports", NULL, 0, flow->udp_ports.length)                                            \
-    SMCR_TABLE_SPREAD(X, "ACK", flow->ack_time_s)                                                  \
-    SMCR_TABLE_SPREAD(X, "Complete", flow->completion_time_s)                                      \
     X(COUNT, "Wrong ICRC", NULL, 0, flow->icrc ? flow->icrc->bad : SMCR_FIGURE_UNKNOWN)
 
 /* Returns the number of all events that slow a flow down or show that packets of the flow are
