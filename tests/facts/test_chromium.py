@@ -136,6 +136,11 @@ def lists_of(report):
     }
 
 
+def seconds_of(moment, report):
+    """A time of the JSON as the page counts it: from the first frame."""
+    return float(Decimal(moment) - Decimal(report["capture"]["first_time"]))
+
+
 def check_cells(shown, page, report):
     """Returns how many cells there are."""
     lists, count = lists_of(report), 0
@@ -149,7 +154,10 @@ def check_cells(shown, page, report):
             else:
                 expected = {path: at(lists[name][index], path) for path, _, _ in row}
             for path, value, text in row:
-                assert value == expected[path] and says(value, text), (name, index, path, text)
+                assert value == expected[path], (name, index, path)
+                is_time = path.endswith("_time") and value is not None
+                shown_value = seconds_of(value, report) if is_time else value
+                assert says(shown_value, text), (name, index, path, text)
             count += len(row)
         if name == "connections":
             assert len(rows) == len(report["connections"])
@@ -288,7 +296,7 @@ def test_mouse_and_keys(tshark, window, scratch):
     assert moved[0] < chosen[0] and abs((moved[1] - moved[0]) / (chosen[1] - chosen[0]) - 1) < 0.01
 
     when = report["findings"][0]
-    seconds = float(Decimal(when["time"]) - Decimal(report["capture"]["first_time"]))
+    seconds = seconds_of(when["time"], report)
     window.run("document.querySelector('.findings [title^=Show]').click()")
     shown = window.run(TIME)
     assert shown[0] < seconds < shown[1] and shown[1] - shown[0] < (whole[1] - whole[0]) / 9
@@ -314,3 +322,133 @@ def drag(window, begin, end, height, **parameters):
     window.mouse("mouseMoved", (begin + end) / 2, height, **parameters)
     window.mouse("mouseMoved", end, height, **parameters)
     window.mouse("mouseReleased", end, height, **parameters)
+
+
+# ---- which time the pictures show ----
+
+
+def merged(tshark, scratch, minutes=5):
+    """A capture, and another one that begins minutes later."""
+    first = tshark.bed.root / CAPTURES["6.1-v2-d-bulk-slow-reader"].relative_to(TOP)
+    second = tshark.bed.root / CAPTURES["6.1-v1-n-lossy"].relative_to(TOP)
+    later, path = scratch / "later.pcapng", scratch / "merged.pcapng"
+    tshark.bed.edit("-t", str(60 * minutes), second, later)
+    tshark.bed.edit("-w", path, first, later, program="mergecap")
+    path.chmod(0o644)
+    return path
+
+
+OPEN = "[...document.querySelectorAll('[id^=connection-]')].map(each => [each.id, each.open])"
+
+
+def test_pictures_show_the_time_of_a_connection(tshark, window, scratch):
+    """Between two files that were merged nothing happens: the pictures show the connection that
+    lost most time, and the other one when somebody opens it."""
+    path = merged(tshark, scratch)
+    page, report = (
+        print_json(tshark, path, tap=tap).decode() for tap in ("smcr,html", "smcr,json")
+    )
+    (scratch / "page.html").write_text(page, encoding="utf-8")
+    assert window.open(scratch / "page.html") == []
+    report = parse(report.encode())
+    times = [
+        [seconds_of(each[name], report) for name in ("first_time", "last_time")]
+        for each in report["connections"]
+    ]
+    (first, is_open), (second, other_is_open) = window.run(OPEN)
+    assert is_open and not other_is_open
+    check_time(window, times[int(first.split("-")[1])])
+    window.run(f"document.querySelector('#{second} summary').click()")
+    check_time(window, times[int(second.split("-")[1])])
+    window.press("0")
+    begin, last = window.run(TIME)
+    assert last - begin > 100
+    window.run("document.querySelector('table[data-list=connections] tbody tr').click()")
+    check_time(window, times[0])
+    assert window.complaints == []
+
+
+def check_time(window, expected):
+    """The pictures show the time, and little beside it."""
+    begin, last = window.run(TIME)
+    width = expected[1] - expected[0]
+    assert begin <= expected[0] < expected[1] <= last and last - begin < 1.1 * width
+
+
+def test_connections_without_ports_are_told_apart(tshark, window, scratch):
+    """Twenty connections between the same two hosts, of which no SYN was captured."""
+    page, report = page_and_report(tshark, "s11-pool-kill-late.pcapng")
+    show(window, scratch / "page.html", page)
+    titles = window.run(
+        "[...document.querySelectorAll('[id^=connection-] > summary, .u-title')]"
+        ".map(each => each.textContent)"
+    )
+    assert len(set(titles)) == len(titles) > 2 * len(report["connections"]) == 40
+    for entry in report["connections"]:
+        own = [title for title in titles if title.startswith(f"Connection {entry['stream']}:")]
+        token = entry["tokens"]["client"]
+        assert len(own) == 1 and (token is None or token in own[0])
+
+
+# ---- keys only, and zoom ----
+
+FOCUS = """(() => {
+    const {tagName, textContent, id} = document.activeElement;
+    return [tagName, textContent, id];
+})()"""
+
+
+def tab_to(window, tag, text):
+    """Go on with Tab until the element with this text has the focus."""
+    for _ in range(400):
+        window.press("Tab")
+        found = window.run(FOCUS)
+        if found[0] == tag and text in found[1]:
+            return
+    raise AssertionError(f"Tab does not come to {tag} {text}")
+
+
+# A block is filled some time after it was opened.
+FILLED = """new Promise(done => {
+    const box = document.getElementById("connection-3");
+    const look = () => box.open && box.querySelector("button") ? done(true) : setTimeout(look, 10);
+    look();
+})"""
+
+
+def test_keys_only(tshark, window, scratch):
+    """Copies a filter, sorts a table, opens a connection, reads values, all without a mouse."""
+    page, _ = page_and_report(tshark, "6.1-v2-q-forty-conns")
+    (scratch / "page.html").write_text(page, encoding="utf-8")
+    assert window.open(scratch / "page.html") == []
+    tab_to(window, "TH", "Bytes →")
+    window.press("Enter")
+    sorted_bytes = "[...document.querySelectorAll('[data-path=\"client_to_server.bytes\"]')]"
+    values = window.run(f"{sorted_bytes}.map(each => Number(each.dataset.value))")
+    assert values == sorted(values, reverse=True) and values[0] > values[-1]
+    tab_to(window, "BUTTON", "Show all 40 rows")
+    window.press("Enter")
+    assert window.run(f"{sorted_bytes}.length") == 40
+    tab_to(window, "SUMMARY", "Connection 3:")
+    before = window.run(TIME)
+    window.press("Enter")
+    assert window.run(FILLED) is True
+    assert window.run(TIME) != before
+    tab_to(window, "BUTTON", "copy filter")
+    window.press("Enter")
+    assert window.run(COPIED) == "Copied: smcr.stream == 3"
+    assert window.complaints == []
+
+
+@pytest.mark.parametrize("width", [700, 467, 350])
+def test_zoomed_pages_have_no_sidewards_way(tshark, window, scratch, width):
+    """A zoom of 200, 300 and 400 % leaves so many pixels: text and pictures stay within them."""
+    page, _ = page_and_report(tshark, "6.1-v1-n-lossy")
+    window.size(width, chromium.HEIGHT)
+    try:
+        (scratch / "page.html").write_text(page, encoding="utf-8")
+        assert window.open(scratch / "page.html") == []
+        window.run(SHOWN)
+        assert window.run("document.documentElement.scrollWidth") <= width
+    finally:
+        window.size(chromium.WIDTH, chromium.HEIGHT)

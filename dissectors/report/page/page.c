@@ -61,18 +61,23 @@ static const char *const columns[] = {
     "server_to_client.time.buffer_full_s",
     "close",
     "ends",
+    "fallback.reason",
     "setup_s",
+    "first_time",
+    "last_time",
+    "tokens.client",
+    "tokens.server",
 };
 
 #define MANY_ROWS        10000 /* a page with more connections than this has no optional columns */
-#define OPTIONAL_COLUMNS 2 /* number of them, the last of `columns` */
+#define OPTIONAL_COLUMNS 5 /* number of them, the last of `columns` */
 
 /* ---- choosing connections ---- */
 
 /* A connection that may get pictures. */
 typedef struct {
     uint64_t stream; /* number of the connection on RoCE */
-    uint64_t lost;   /* time that it lost, nanoseconds: receive buffer full, or retransmission */
+    uint64_t lost;   /* time that it lost, nanoseconds; see trouble_of() */
     uint64_t bytes;  /* bytes that it carried */
 } candidate_t;
 
@@ -82,6 +87,19 @@ lost_in(const smcr_entry_conn_direction_t *direction)
 {
     return direction->time ? direction->time->buffer_full_s + direction->time->retransmission_s
                            : smcr_figure_or_zero(direction->repeated_packets);
+}
+
+/* Time that a connection lost, nanoseconds. A move to another link, and an end by abort or reset,
+ * count like a second each. */
+static uint64_t
+trouble_of(const smcr_entry_connection_t *entry)
+{
+    bool is_broken =
+        entry->close == SMCR_FIGURE_CLOSE_ABORT || entry->close == SMCR_FIGURE_CLOSE_RESET;
+    uint64_t events = (entry->links.length > 1 ? 1U : 0U) + (is_broken ? 1U : 0U);
+
+    return lost_in(&entry->client_to_server) + lost_in(&entry->server_to_client) +
+           events * SMCR_TIME_SECOND;
 }
 
 static int
@@ -109,7 +127,7 @@ smcr_html_choose(smcr_series_t *series, const smcr_entry_report_t *report)
     SMCR_FIGURE_EACH(connection, entry, report->connections) {
         candidate_t candidate = {
             entry->roce_stream == SMCR_FIGURE_UNKNOWN ? entry->stream : entry->roce_stream,
-            lost_in(&entry->client_to_server) + lost_in(&entry->server_to_client),
+            trouble_of(entry),
             smcr_figure_or_zero(entry->client_to_server.bytes) +
                 smcr_figure_or_zero(entry->server_to_client.bytes)};
         if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR)

@@ -132,13 +132,13 @@ function showCapture() {
     byId("capture").textContent = facts.join(" · ");
 }
 
-/* A button that shows a time in all pictures: a tenth of what they show now, and the cursor. */
+/* A button that shows a time in all pictures: a tenth of what they show at first, and the cursor. */
 function pointer(seconds) {
     const button = make("button", "", `at ${duration(seconds)}`);
     button.type = "button";
     button.title = "Show this time in the pictures";
     button.addEventListener("click", () => {
-        const width = (full.max - full.min) / 10;
+        const width = (home.max - home.min) / 10;
         setRange(seconds - width / 2, seconds + width / 2);
         setCursor(seconds, null);
         (document.querySelector(".picture") || document.body).scrollIntoView();
@@ -178,6 +178,7 @@ const kinds = {
     bytes: value => grouped(value),
     seconds: value => duration(value),
     frame: value => String(value),
+    time: value => duration(since(value)),
     list: value => value.join(", "),
     truth: value => value ? "yes" : "no",
     code: value => `0x${value.toString(16).padStart(8, "0")}`,
@@ -317,7 +318,7 @@ function folded(title, fill) {
 const LEFT = 88, RIGHT = 70, EDGE = 14; // places of the plots beside their axes, and at the right without an axis, pixels
 const views = []; // pictures that exist: {range(), cursor(seconds), theme(), resize(width)}
 const range = {min: 0, max: Math.max(whole, 1e-6)};
-let full = {...range};
+let full = {...range}, home = full; // the whole time; what the pictures show at first
 
 function setRange(min, max) {
     const least = 1e-7, width = Math.max(max - min, least);
@@ -332,6 +333,28 @@ const zoom = (factor, about = (range.min + range.max) / 2) =>
 const move = part => setRange(range.min + (range.max - range.min) * part, range.max + (range.max - range.min) * part);
 const showWhole = () => setRange(full.min, full.max);
 
+/* Shows a time that lies outside of the pictures, or is less than a quarter of them while they show
+ * the whole time: of a short connection, or after a pause without traffic. */
+function bring([begin, last]) {
+    const outside = last < range.min || begin > range.max;
+    const isSmall = last - begin < (full.max - full.min) / 4 && range.max - range.min >= full.max - full.min;
+    if (outside || isSmall)
+        showOnly(begin, last);
+}
+
+function showOnly(begin, last) {
+    const margin = (last - begin) * .02 + 1e-6;
+    setRange(begin - margin, last + margin);
+}
+
+/* A block with pictures; when the user opens it, they show its time. */
+function opened(box, title, time) {
+    const summary = make("summary", "", title);
+    summary.addEventListener("click", () => box.open || bring(time));
+    box.append(summary);
+    return box;
+}
+
 let cursorAt = null;
 function setCursor(seconds, from) {
     if (seconds === cursorAt)
@@ -342,7 +365,7 @@ function setCursor(seconds, from) {
             view.cursor(seconds);
 }
 
-const pictureWidth = () => Math.max(320, Math.min(byId("page").clientWidth, 1368));
+const pictureWidth = () => Math.max(280, Math.min(byId("page").clientWidth, 1368));
 
 // ---- plots ----
 
@@ -672,7 +695,8 @@ function pointsOf(direction, last) {
 
 function connectionPictures(drawn, entry) {
     const [client, server] = nameOf(entry), box = make("div");
-    const names = [`${client} → ${server}`, `${server} → ${client}`];
+    const which = entry.ends ? `Connection ${entry.stream}, ` : ""; // others may have the same ends
+    const names = [`${which}${client} → ${server}`, `${which}${server} → ${client}`];
     const short = entry.ends ? ["first writes", "second writes"] : ["client writes", "server writes"];
     for (const [index, direction] of drawn.directions.entries()) {
         const all = pointsOf(direction, timeOf(entry)[1]);
@@ -697,14 +721,13 @@ const timeOf = entry => known(entry.first_time) && known(entry.last_time)
 
 function connectionPart(drawn, entry, isOpen) {
     const [client, server] = nameOf(entry);
-    const title = `Connection ${entry.stream}: ${client} → ${server}`;
-    const box = make("details", "", make("summary", "", make("strong", "", title)));
+    const tokens = entry.ends && known(entry.tokens.client) && known(entry.tokens.server)
+        ? ` (tokens ${entry.tokens.client} and ${entry.tokens.server})` : "";
+    const title = `Connection ${entry.stream}: ${client} ${entry.ends ? "↔" : "→"} ${server}${tokens}`;
     const [begin, last] = timeOf(entry), zoomIn = make("button", "", `Zoom to its ${duration(last - begin)}`);
+    const box = opened(make("details"), make("strong", "", title), [begin, last]);
     zoomIn.type = "button";
-    zoomIn.addEventListener("click", () => {
-        const margin = (last - begin) * .02 + 1e-6;
-        setRange(begin - margin, last + margin);
-    });
+    zoomIn.addEventListener("click", () => showOnly(begin, last));
     box.id = `connection-${drawn.stream}`;
     box.addEventListener("toggle", () => {
         if (!box.open || box.dataset.filled)
@@ -720,13 +743,14 @@ function connectionPart(drawn, entry, isOpen) {
 const CONNECTIONS = [
     ["#", "stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
     ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
-    ["First frame", "first_frame", "frame"], ["Bytes →", "client_to_server.bytes", "bytes"],
+    ["Reason", "fallback.reason", "text"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
     ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"],
 ];
-const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close"]);
+const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
+const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close", "fallback.reason", "first_time", "last_time", "tokens.client", "tokens.server"]);
 
 function showConnections() {
     const part = section("connections", "Connections");
@@ -740,27 +764,39 @@ function showConnections() {
         return;
     }
     part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. A row opens its pictures. Times count from the first frame of the capture.`));
-    const columns = CONNECTIONS.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)])));
+    const isUnnamed = place.has("ends") && rows.rows.some(row => known(row[place.get("ends")]));
+    const all = isUnnamed ? [...CONNECTIONS.slice(0, 6), ...TOKENS, ...CONNECTIONS.slice(6)] : CONNECTIONS;
+    const columns = all.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)])));
     part.append(table("connections", rows.rows, columns, value, row => {
         const numbers = [value(row, "stream"), value(row, "roce_stream")];
         const box = numbers.map(each => byId(`connection-${each}`)).find(Boolean);
         if (!box)
             return;
         box.open = true;
+        bring(timeOf(entryOf.get(Number(box.id.split("-")[1]))));
         box.scrollIntoView();
     }));
     const list = pictures.connections.filter(each => entryOf.has(each.stream))
         .sort((one, other) => order(other) - order(one) || one.stream - other.stream);
     if (list.length)
         part.append(make("h3", "", "Over time"));
+    if (list.length)
+        bring(timeOf(entryOf.get(list[0].stream)));
     for (const [index, drawn] of list.entries())
-        part.append(connectionPart(drawn, entryOf.get(drawn.stream), index < 2));
+        part.append(connectionPart(drawn, entryOf.get(drawn.stream), index < 2 && isVisible(entryOf.get(drawn.stream))));
 }
 
-/* Time that the writers of a connection lost, for the order of pictures. */
+/* Whether the pictures show at least a quarter of the time of a connection. */
+function isVisible(entry) {
+    const [begin, last] = timeOf(entry);
+    return Math.min(last, range.max) - Math.max(begin, range.min) >= (last - begin) / 4;
+}
+
+/* Time that the writers of a connection lost, for the order of pictures. A move to another link, and
+ * an end by abort or reset, count like a second each, as when the plugin chose the pictures. */
 function order(drawn) {
     const entry = entryOf.get(drawn.stream);
-    return ["client_to_server", "server_to_client"].reduce((sum, name) => sum +
+    return (entry.links.length > 1) + ["abort", "reset"].includes(entry.close) + ["client_to_server", "server_to_client"].reduce((sum, name) => sum +
         (at(entry, `${name}.time.buffer_full_s`) || 0) + (at(entry, `${name}.time.retransmission_s`) || 0), 0);
 }
 
@@ -844,6 +880,12 @@ function flowPlot(flow, entry) {
     return plot(`Flow ${entry.index}: ${entry.src || "?"} QP ${known(entry.src_qpn) ? entry.src_qpn : "?"} → ${entry.dst || "?"} QP ${entry.dst_qpn}`, made, rate);
 }
 
+/* The time of a flow, from its first packet to its last. */
+function timeOfFlow(flow) {
+    const time = bin => (pictures.bins_begin + bin * pictures.bin_width) / 1e9;
+    return flow.bins.length ? [time(flow.bins[0][0]), time(flow.bins[flow.bins.length - 1][0] + 1)] : [full.min, full.max];
+}
+
 function showFlows() {
     if (!report.rdma_flows.length)
         return;
@@ -857,10 +899,12 @@ function showFlows() {
     const trouble = entry => entry.repeated + (entry.ecn.ce || 0) + (entry.outer_ce || 0) + entry.cnp;
     const list = pictures.flows.filter(flow => entries.has(flow.flow)).map(flow => [flow, entries.get(flow.flow)])
         .sort(([, one], [, other]) => trouble(other) - trouble(one) || other.bytes - one.bytes);
+    if (list.length && !pictures.connections.length)
+        bring(timeOfFlow(list[0][0]));
     if (report.marked_share)
         part.append(sharePlot(report.marked_share));
     for (const [index, [flow, entry]] of list.entries()) {
-        const box = make("details", "", make("summary", "", `Flow ${entry.index}: ${entry.src || "?"} → ${entry.dst || "?"} over time`));
+        const box = opened(make("details"), `Flow ${entry.index}: ${entry.src || "?"} → ${entry.dst || "?"} over time`, timeOfFlow(flow));
         box.addEventListener("toggle", () => {
             if (box.open && box.children.length === 1)
                 box.append(flowPlot(flow, entry), folded("All figures of the flow", () => figures(entry)));
@@ -1007,7 +1051,8 @@ function listen() {
 
 /* The time of the pictures, which may be a small part of the capture's time. */
 function chooseRange() {
-    const times = pictures.connections.map(each => entryOf.get(each.stream)).filter(Boolean).map(timeOf);
+    const drawn = pictures.connections.map(each => entryOf.get(each.stream)).filter(Boolean).map(timeOf);
+    const times = drawn.length ? drawn : pictures.flows.map(timeOfFlow);
     if (!times.length)
         return;
     const begin = Math.min(...times.map(each => each[0])), last = Math.max(...times.map(each => each[1]));
@@ -1028,6 +1073,7 @@ showRecovery();
 showTimes();
 showPoints();
 showOthers();
+home = {...range};
 listen();
 root.dataset.ready = "yes";
 
