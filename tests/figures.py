@@ -236,6 +236,47 @@ def read_entries(file):
     return found
 
 
+@functools.cache
+def line_members():
+    """What lines have of entries, of line_members.def: {macro: {(entry, member): the member with
+    which the value is assumed, or None}}."""
+    text = (FIGURES / "line_members.def").read_text(encoding="utf-8")
+    found = collections.defaultdict(dict)
+    for macro, row in re.findall(r"^([A-Z_]+)\((.+)\)", text, re.MULTILINE):
+        entry, member, companion = (*row.split(", "), None, None)[:3]
+        found[macro][entry, member] = companion
+    return found
+
+
+def companion_of(entry, figure):
+    """The member with which a reader assumes a value of this one, which may be not known; else
+    None."""
+    return line_members()["ASSUMED"].get((entry, figure.name))
+
+
+def members_in_line(entry):
+    """The members of an entry that a line may have."""
+    return [
+        each
+        for each in all_entries()[entry].members.values()
+        if each.kind != "SUMMARY" and (entry, each.name) not in line_members()["LEFT_OUT"]
+    ]
+
+
+def names_in_line(entry, figure):
+    """The names that a line has for a member: a frame has its time, in few entries its number,
+    too."""
+    if figure.kind != "WHEN":
+        return [figure.name]
+    has_frames = (entry, None) in line_members()["WITH_FRAMES"]
+    return [figure.name] * has_frames + [time_of(figure.name)]
+
+
+def has_unknown(entry):
+    """Whether the entry may have the list of members that are not known."""
+    return any(companion_of(entry, each) for each in members_in_line(entry))
+
+
 def findings():
     """[(kind, what it says, what its number is of)] of finding_kinds.def"""
     text = (FIGURES / "finding_kinds.def").read_text(encoding="utf-8")
@@ -491,20 +532,29 @@ def pretty(value, indent=""):
 # ---- docs/lines.schema.json ----
 
 
-def line_default(figure):
+UNKNOWN = (
+    "not_known"  # the list of members that are not known, although a reader would assume a value
+)
+
+
+def line_default(entry, figure):
     """What a reader of a line fills in for a missing member of an entry that is there; None: the
     member is not known."""
-    if figure.null not in ("always", "together"):
+    if figure.null not in ("always", "together") and not companion_of(entry, figure):
         return None
     return {"COUNT": 0, "SECONDS": 0, "BOOL": False}.get(figure.kind)
 
 
-def bounded(name):
-    """Of an upper bound, the time that it bounds, which is its default; else None."""
-    return f"{name.removesuffix('_most_s')}_s" if name.endswith("_most_s") else None
+def bounded(entry, name):
+    """Of an upper bound, the times whose sum is its default: the one that it bounds, and that of
+    which nobody knows where it belongs. Else none."""
+    if not name.endswith("_most_s"):
+        return []
+    times = [f"{name.removesuffix('_most_s')}_s", "unknown_s"]
+    return [each for each in times if each in all_entries()[entry].members]
 
 
-def line_shape(figure):
+def line_shape(entry, figure):
     """{name: schema} of a figure in a line: it is known, not there, or its default."""
     if figure.kind == "LIST":
         return {figure.name: {"type": "array", "minItems": 1, "items": reference(figure.of)}}
@@ -513,21 +563,39 @@ def line_shape(figure):
     value = reference(figure.values)
     if figure.kind in ("NUMBERS", "TEXTS"):
         value = {"type": "array", "minItems": 1, "items": value}
-    if line_default(figure) is not None and bounded(figure.name):
-        value |= {"$comment": f"default: {bounded(figure.name)}"}
-    elif line_default(figure) is not None:
-        value |= {"default": line_default(figure)}
-    return {figure.name: value} | (
-        {time_of(figure.name): reference("time")} if figure.kind == "WHEN" else {}
-    )
+    default = line_default(entry, figure)
+    if default is not None and bounded(entry, figure.name):
+        value |= {"$comment": f"default: {' + '.join(bounded(entry, figure.name))}"}
+    elif default is not None:
+        value |= {"default": default}
+    if default is not None and companion_of(entry, figure):
+        value |= {"$comment": f"default with: {companion_in_line(entry, figure)}"}
+    return {
+        name: value if name == figure.name else reference("time")
+        for name in names_in_line(entry, figure)
+    }
+
+
+def companion_in_line(entry, figure):
+    """The name in a line of the member with which a reader assumes a value of this one."""
+    companion = all_entries()[entry].members[companion_of(entry, figure)]
+    return names_in_line(entry, companion)[0]
 
 
 def line_object(entry):
     """An entry in a line."""
     found = all_entries()[entry]
     properties = {}
-    for each in found.members.values():
-        properties |= {} if each.kind == "SUMMARY" else line_shape(each)
+    for each in members_in_line(entry):
+        properties |= line_shape(entry, each)
+    if has_unknown(entry):
+        names = [each.name for each in members_in_line(entry) if companion_of(entry, each)]
+        properties[UNKNOWN] = {
+            "description": "Members that are not known: no default holds for them.",
+            "type": "array",
+            "minItems": 1,
+            "items": words(*names),
+        }
     return an_object(found.text, properties, properties)
 
 
@@ -636,17 +704,19 @@ OPENSEARCH = {
 
 
 def columns_of(entry):
-    """[(name, figure or kind)] of an entry: a frame has its time beside it."""
-    for each in all_entries()[entry].members.values():
+    """[(name, figure or kind)] of an entry in a line."""
+    for each in members_in_line(entry):
         if each.kind == "WHEN":
-            yield each.name, "NUMBER"
-            yield time_of(each.name), "TIME"
-        elif each.kind != "SUMMARY":
+            for name in names_in_line(entry, each):
+                yield name, "NUMBER" if name == each.name else "TIME"
+        else:
             yield each.name, each if each.of or each.kind in (
                 "SPREAD",
                 "TIMES",
                 "LENGTHS",
             ) else each.kind
+    if has_unknown(entry):
+        yield UNKNOWN, "TEXTS"
 
 
 def columns_within(column):
@@ -667,22 +737,27 @@ def duckdb_type(column):
 def has_defaults(entry):
     """Whether a reader of lines fills in something in this entry, or in one within."""
     return any(
-        line_default(each) is not None or (each.of and has_defaults(each.of))
-        for each in all_entries()[entry].members.values()
+        line_default(entry, each) is not None or (each.of and has_defaults(each.of))
+        for each in members_in_line(entry)
     )
 
 
-def duckdb_value(place, figure):
+def duckdb_value(place, entry, figure):
     """A member of an entry, which stands at `place`, with what the line leaves out."""
     value = f'{place}"{figure.name}"'
     if figure.of and has_defaults(figure.of):
         assert figure.kind != "LIST", f"no recipe fills in lists: {figure.name}"
         return f"{figure.of}_filled({value})"
-    default = line_default(figure)
+    default = line_default(entry, figure)
     if default is None:
         return value
-    other = [f'{place}"{bounded(figure.name)}"'] if bounded(figure.name) else []
-    return f"coalesce({', '.join([value, *other, str(default).lower()])})"
+    sums = [f'coalesce({place}"{name}", 0)' for name in bounded(entry, figure.name)]
+    found = f"coalesce({value}, {' + '.join(sums) or str(default).lower()})"
+    if not companion_of(entry, figure):
+        return found
+    with_it = f'{place}"{companion_in_line(entry, figure)}" IS NOT NULL'
+    known = f"NOT list_contains(coalesce({place}{UNKNOWN}, []), '{figure.name}')"
+    return f"CASE WHEN {with_it} AND {known} THEN {found} ELSE {value} END"
 
 
 def duckdb_macros():
@@ -691,18 +766,17 @@ def duckdb_macros():
     queue, order = ["line"], []
     while queue:
         entry = queue.pop()
-        inner = dict.fromkeys(each.of for each in all_entries()[entry].members.values())
+        inner = dict.fromkeys(each.of for each in members_in_line(entry))
         queue += (found := [each for each in inner if each and has_defaults(each)])
         order = [each for each in order if each not in found] + found
     for entry in reversed(order):
         members = []
-        for each in all_entries()[entry].members.values():
-            if each.kind == "SUMMARY":
-                continue
-            members.append(f"'{each.name}': {duckdb_value('it.', each)}")
-            if each.kind == "WHEN":
-                beside = time_of(each.name)
-                members.append(f"'{beside}': it.\"{beside}\"")
+        for each in members_in_line(entry):
+            members += [
+                f"'{name}': "
+                + (duckdb_value("it.", entry, each) if name == each.name else f'it."{name}"')
+                for name in names_in_line(entry, each)
+            ]
         yield (
             f"CREATE OR REPLACE MACRO {entry}_filled(it) AS CASE WHEN it IS NOT NULL THEN"
             f" {{{', '.join(members)}}} END;"
@@ -727,8 +801,8 @@ def duckdb(text):
     rows = [wrapped(f"{name}: '{duckdb_type(column)}'", 4) for name, column in columns_of("line")]
     filled_in = [
         f"{value} AS {each.name}"
-        for each in all_entries()["line"].members.values()
-        if (value := duckdb_value("", each)) != f'"{each.name}"'
+        for each in members_in_line("line")
+        if (value := duckdb_value("", "line", each)) != f'"{each.name}"'
     ]
     view = (
         "".join(wrapped(each, 0) + "\n" for each in duckdb_macros())

@@ -11,29 +11,37 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 
 -- ---- the columns: tests/figures-doc writes them ----
-CREATE OR REPLACE MACRO conn_time_filled(it) AS CASE WHEN it IS NOT NULL THEN {'connecting_s': it."connecting_s",
-    'nothing_to_write_s': coalesce(it."nothing_to_write_s", 0), 'answer_s': coalesce(it."answer_s", 0),
-    'buffer_full_s': coalesce(it."buffer_full_s", 0), 'retransmission_s': coalesce(it."retransmission_s", 0),
-    'transfer_s': coalesce(it."transfer_s", 0), 'unknown_s': coalesce(it."unknown_s", 0), 'reader_s':
-    coalesce(it."reader_s", 0), 'nothing_to_write_most_s': coalesce(it."nothing_to_write_most_s",
-    it."nothing_to_write_s", 0), 'answer_most_s': coalesce(it."answer_most_s", it."answer_s", 0),
-    'buffer_full_most_s': coalesce(it."buffer_full_most_s", it."buffer_full_s", 0), 'retransmission_most_s':
-    coalesce(it."retransmission_most_s", it."retransmission_s", 0), 'transfer_most_s': coalesce(it."transfer_most_s",
-    it."transfer_s", 0)} END;
+CREATE OR REPLACE MACRO conn_time_filled(it) AS CASE WHEN it IS NOT NULL THEN {'nothing_to_write_s':
+    coalesce(it."nothing_to_write_s", 0), 'answer_s': coalesce(it."answer_s", 0), 'buffer_full_s':
+    coalesce(it."buffer_full_s", 0), 'retransmission_s': coalesce(it."retransmission_s", 0), 'transfer_s':
+    coalesce(it."transfer_s", 0), 'unknown_s': coalesce(it."unknown_s", 0), 'reader_s': coalesce(it."reader_s", 0),
+    'nothing_to_write_most_s': coalesce(it."nothing_to_write_most_s", coalesce(it."nothing_to_write_s", 0) +
+    coalesce(it."unknown_s", 0)), 'answer_most_s': coalesce(it."answer_most_s", coalesce(it."answer_s", 0) +
+    coalesce(it."unknown_s", 0)), 'buffer_full_most_s': coalesce(it."buffer_full_most_s", coalesce(it."buffer_full_s",
+    0) + coalesce(it."unknown_s", 0)), 'retransmission_most_s': coalesce(it."retransmission_most_s",
+    coalesce(it."retransmission_s", 0) + coalesce(it."unknown_s", 0)), 'transfer_most_s':
+    coalesce(it."transfer_most_s", coalesce(it."transfer_s", 0) + coalesce(it."unknown_s", 0))} END;
 CREATE OR REPLACE MACRO conn_direction_filled(it) AS CASE WHEN it IS NOT NULL THEN {'bytes': it."bytes",
-    'lacks_bytes': it."lacks_bytes", 'writes': it."writes", 'cdc': coalesce(it."cdc", 0), 'repeated_packets':
-    coalesce(it."repeated_packets", 0), 'repeated_bytes': coalesce(it."repeated_bytes", 0), 'blocked_count':
-    coalesce(it."blocked_count", 0), 'window_full_count': it."window_full_count", 'time': conn_time_filled(it."time"),
+    'lacks_bytes': CASE WHEN it."bytes" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'lacks_bytes')
+    THEN coalesce(it."lacks_bytes", false) ELSE it."lacks_bytes" END, 'writes': CASE WHEN it."bytes" IS NOT NULL AND
+    NOT list_contains(coalesce(it.not_known, []), 'writes') THEN coalesce(it."writes", 0) ELSE it."writes" END, 'cdc':
+    coalesce(it."cdc", 0), 'repeated_packets': coalesce(it."repeated_packets", 0), 'repeated_bytes':
+    coalesce(it."repeated_bytes", 0), 'blocked_count': coalesce(it."blocked_count", 0), 'window_full_count': CASE WHEN
+    it."bytes" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'window_full_count') THEN
+    coalesce(it."window_full_count", 0) ELSE it."window_full_count" END, 'time': conn_time_filled(it."time"),
     'reader_time_s': it."reader_time_s", 'drain_time_s': it."drain_time_s", 'ack_time_s': it."ack_time_s",
     'read_reported_s': it."read_reported_s", 'answer_time_s': it."answer_time_s", 'slow_answers':
     coalesce(it."slow_answers", 0), 'slow_answers_s': coalesce(it."slow_answers_s", 0), 'unasked_writes':
-    coalesce(it."unasked_writes", 0), 'urgent_count': coalesce(it."urgent_count", 0), 'unreported_bytes':
-    it."unreported_bytes", 'unannounced_bytes': it."unannounced_bytes"} END;
-CREATE OR REPLACE MACRO conn_end_filled(it) AS CASE WHEN it IS NOT NULL THEN {'by': it."by", 'frame': it."frame",
-    'time': it."time", 'is_reported': coalesce(it."is_reported", false), 'idle_frame': it."idle_frame", 'idle_time':
-    it."idle_time", 'other_frame': it."other_frame", 'other_time': it."other_time", 'written_after':
-    it."written_after", 'aborted_by': it."aborted_by", 'aborted_frame': it."aborted_frame", 'aborted_time':
-    it."aborted_time"} END;
+    coalesce(it."unasked_writes", 0), 'urgent_count': coalesce(it."urgent_count", 0), 'unreported_bytes': CASE WHEN
+    it."cdc" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'unreported_bytes') THEN
+    coalesce(it."unreported_bytes", 0) ELSE it."unreported_bytes" END, 'unannounced_bytes': CASE WHEN it."cdc" IS NOT
+    NULL AND NOT list_contains(coalesce(it.not_known, []), 'unannounced_bytes') THEN coalesce(it."unannounced_bytes",
+    0) ELSE it."unannounced_bytes" END} END;
+CREATE OR REPLACE MACRO conn_end_filled(it) AS CASE WHEN it IS NOT NULL THEN {'by': it."by", 'time': it."time",
+    'is_reported': coalesce(it."is_reported", false), 'idle_time': it."idle_time", 'other_time': it."other_time",
+    'written_after': CASE WHEN it."time" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
+    'written_after') THEN coalesce(it."written_after", false) ELSE it."written_after" END, 'aborted_by':
+    it."aborted_by", 'aborted_time': it."aborted_time"} END;
 CREATE OR REPLACE MACRO tcp_direction_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets",
     0), 'segments': coalesce(it."segments", 0), 'data_segments': coalesce(it."data_segments", 0), 'ip_bytes':
     coalesce(it."ip_bytes", 0), 'acks': coalesce(it."acks", 0), 'acked_bytes': it."acked_bytes", 'sacked_bytes':
@@ -73,7 +81,7 @@ CREATE OR REPLACE MACRO flow_classes_filled(it) AS CASE WHEN it IS NOT NULL THEN
 CREATE OR REPLACE MACRO other_roce_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets", 0),
     'unread': coalesce(it."unread", 0), 'queue_pairs': it."queue_pairs", 'repeated': coalesce(it."repeated", 0),
     'naks': coalesce(it."naks", 0), 'rnr_naks': coalesce(it."rnr_naks", 0), 'ce': coalesce(it."ce", 0), 'cnp':
-    coalesce(it."cnp", 0), 'first_frame': it."first_frame", 'first_time': it."first_time"} END;
+    coalesce(it."cnp", 0), 'first_time': it."first_time"} END;
 CREATE OR REPLACE MACRO ip_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets", 0), 'bytes':
     coalesce(it."bytes", 0)} END;
 CREATE OR REPLACE MACRO capture_filled(it) AS CASE WHEN it IS NOT NULL THEN {'frames': coalesce(it."frames", 0),
@@ -85,43 +93,42 @@ CREATE OR REPLACE MACRO capture_filled(it) AS CASE WHEN it IS NOT NULL THEN {'fr
 CREATE OR REPLACE MACRO pause_filled(it) AS CASE WHEN it IS NOT NULL THEN {'port_mac': it."port_mac", 'kind':
     it."kind", 'priority': it."priority", 'frames': coalesce(it."frames", 0), 'resumes': coalesce(it."resumes", 0),
     'cut': coalesce(it."cut", 0), 'quanta': coalesce(it."quanta", 0), 'paused_s': it."paused_s", 'paused_most_s':
-    coalesce(it."paused_most_s", it."paused_s", 0), 'first_frame': it."first_frame", 'first_time': it."first_time",
-    'last_frame': it."last_frame", 'last_time': it."last_time", 'has_flow': it."has_flow"} END;
+    coalesce(it."paused_most_s", coalesce(it."paused_s", 0)), 'first_time': it."first_time", 'last_time':
+    it."last_time", 'has_flow': it."has_flow"} END;
 CREATE OR REPLACE MACRO breach_filled(it) AS CASE WHEN it IS NOT NULL THEN {'kind': it."kind", 'by': it."by", 'count':
     coalesce(it."count", 0), 'frame': it."frame", 'time': it."time"} END;
 CREATE OR REPLACE MACRO rdma_filled(it) AS CASE WHEN it IS NOT NULL THEN {'index': it."index", 'peer': it."peer",
     'src': it."src", 'dst': it."dst", 'src_qpn': it."src_qpn", 'src_qpn_from': it."src_qpn_from", 'dst_qpn':
     it."dst_qpn", 'network': it."network", 'udp_ports': it."udp_ports", 'kind': it."kind", 'cm': it."cm",
-    'first_frame': it."first_frame", 'first_time': it."first_time", 'last_frame': it."last_frame", 'last_time':
-    it."last_time", 'packets': coalesce(it."packets", 0), 'bytes': coalesce(it."bytes", 0), 'payload_bytes':
-    coalesce(it."payload_bytes", 0), 'cdc_bytes': coalesce(it."cdc_bytes", 0), 'llc_bytes': coalesce(it."llc_bytes",
-    0), 'goodput_bytes': coalesce(it."goodput_bytes", 0), 'opcodes': it."opcodes", 'ecn': codepoints_filled(it."ecn"),
-    'outer_ce': coalesce(it."outer_ce", 0), 'classes': flow_classes_filled(it."classes"), 'cnp_pacing':
-    it."cnp_pacing", 'reaction': flow_reaction_filled(it."reaction"), 'nak': naks_filled(it."nak"), 'rnr_nak':
-    coalesce(it."rnr_nak", 0), 'cnp': coalesce(it."cnp", 0), 'repeated': coalesce(it."repeated", 0), 'repeated_after':
-    causes_filled(it."repeated_after"), 'retransmission_s': coalesce(it."retransmission_s", 0), 'rnr_wait_s':
-    coalesce(it."rnr_wait_s", 0), 'silent_s': coalesce(it."silent_s", 0), 'silences': coalesce(it."silences", 0),
-    'silent_repeated': coalesce(it."silent_repeated", 0), 'longest_silence': it."longest_silence", 'acked_longest':
-    it."acked_longest", 'stuck': it."stuck", 'pause': flow_pause_filled(it."pause"), 'recovery':
-    flow_recovery_filled(it."recovery"), 'late_naks': coalesce(it."late_naks", 0), 'copies': it."copies",
-    'knows_copies': it."knows_copies", 'gaps': coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0),
-    'not_captured': coalesce(it."not_captured", 0), 'not_captured_frame': it."not_captured_frame",
+    'first_time': it."first_time", 'last_time': it."last_time", 'packets': coalesce(it."packets", 0), 'bytes':
+    coalesce(it."bytes", 0), 'payload_bytes': coalesce(it."payload_bytes", 0), 'cdc_bytes': coalesce(it."cdc_bytes",
+    0), 'llc_bytes': coalesce(it."llc_bytes", 0), 'goodput_bytes': coalesce(it."goodput_bytes", 0), 'opcodes':
+    it."opcodes", 'ecn': codepoints_filled(it."ecn"), 'outer_ce': coalesce(it."outer_ce", 0), 'classes':
+    flow_classes_filled(it."classes"), 'cnp_pacing': it."cnp_pacing", 'reaction': flow_reaction_filled(it."reaction"),
+    'nak': naks_filled(it."nak"), 'rnr_nak': coalesce(it."rnr_nak", 0), 'cnp': coalesce(it."cnp", 0), 'repeated':
+    coalesce(it."repeated", 0), 'repeated_after': causes_filled(it."repeated_after"), 'retransmission_s':
+    coalesce(it."retransmission_s", 0), 'rnr_wait_s': coalesce(it."rnr_wait_s", 0), 'silent_s':
+    coalesce(it."silent_s", 0), 'silences': coalesce(it."silences", 0), 'silent_repeated':
+    coalesce(it."silent_repeated", 0), 'longest_silence': it."longest_silence", 'acked_longest': it."acked_longest",
+    'stuck': it."stuck", 'pause': flow_pause_filled(it."pause"), 'recovery': flow_recovery_filled(it."recovery"),
+    'late_naks': coalesce(it."late_naks", 0), 'copies': it."copies", 'knows_copies': it."knows_copies", 'gaps':
+    coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0), 'not_captured': coalesce(it."not_captured", 0),
     'not_captured_time': it."not_captured_time", 'icrc': icrcs_filled(it."icrc"), 'ack_time_s': it."ack_time_s",
     'completion_time_s': it."completion_time_s", 'repeated_completion_time_s': it."repeated_completion_time_s",
     'ce_to_cnp_s': it."ce_to_cnp_s"} END;
 CREATE OR REPLACE MACRO tcp_filled(it) AS CASE WHEN it IS NOT NULL THEN {'tcp_stream': it."tcp_stream", 'tcp_isn':
     it."tcp_isn", 'src': it."src", 'dst': it."dst", 'src_port': it."src_port", 'dst_port': it."dst_port",
-    'first_time': it."first_time", 'last_frame': it."last_frame", 'last_time': it."last_time", 'ecn_initiated':
-    it."ecn_initiated", 'ecn_accepted': it."ecn_accepted", 'up': tcp_direction_filled(it."up"), 'down':
-    tcp_direction_filled(it."down")} END;
-CREATE OR REPLACE MACRO connection_filled(it) AS CASE WHEN it IS NOT NULL THEN {'stream': it."stream", 'tcp_stream':
-    it."tcp_stream", 'roce_stream': it."roce_stream", 'tcp_isn': it."tcp_isn", 'tokens': it."tokens", 'client':
-    it."client", 'server': it."server", 'version': it."version", 'outcome': it."outcome", 'fallback': it."fallback",
-    'handshake_end': it."handshake_end", 'link_group': it."link_group", 'links': it."links", 'setup_s': it."setup_s",
-    'setup': it."setup", 'setup_longest': it."setup_longest", 'buffer_bytes': it."buffer_bytes", 'first_frame':
-    it."first_frame", 'first_time': it."first_time", 'last_frame': it."last_frame", 'last_time': it."last_time",
-    'began_before': it."began_before", 'ends': it."ends", 'named_by': it."named_by", 'named_frame': it."named_frame",
-    'named_time': it."named_time", 'goes_on': it."goes_on", 'close': it."close", 'reset_by': it."reset_by",
+    'first_time': it."first_time", 'last_time': it."last_time", 'ecn_initiated': it."ecn_initiated", 'ecn_accepted':
+    it."ecn_accepted", 'up': tcp_direction_filled(it."up"), 'down': tcp_direction_filled(it."down")} END;
+CREATE OR REPLACE MACRO connection_filled(it) AS CASE WHEN it IS NOT NULL THEN {'stream': it."stream", 'roce_stream':
+    it."roce_stream", 'client': it."client", 'server': it."server", 'version': it."version", 'outcome': it."outcome",
+    'fallback': it."fallback", 'handshake_end': it."handshake_end", 'links': it."links", 'setup_s': it."setup_s",
+    'setup': it."setup", 'setup_longest': it."setup_longest", 'buffer_bytes': it."buffer_bytes", 'first_time':
+    it."first_time", 'last_time': it."last_time", 'began_before': CASE WHEN it."stream" IS NOT NULL AND NOT
+    list_contains(coalesce(it.not_known, []), 'began_before') THEN coalesce(it."began_before", false) ELSE
+    it."began_before" END, 'ends': it."ends", 'named_by': it."named_by", 'named_time': it."named_time", 'goes_on':
+    CASE WHEN it."stream" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'goes_on') THEN
+    coalesce(it."goes_on", false) ELSE it."goes_on" END, 'close': it."close", 'reset_by': it."reset_by",
     'longest_waits': it."longest_waits", 'end': conn_end_filled(it."end"), 'client_to_server':
     conn_direction_filled(it."client_to_server"), 'server_to_client': conn_direction_filled(it."server_to_client")}
     END;
@@ -146,137 +153,127 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
     continues: 'BOOLEAN',
     from_time: 'DECIMAL(20, 9)',
     to_time: 'DECIMAL(20, 9)',
-    connection: 'STRUCT("stream" UBIGINT, "tcp_stream" UBIGINT, "roce_stream" UBIGINT, "tcp_isn" STRUCT("client"
-        UBIGINT, "server" UBIGINT), "tokens" STRUCT("client" VARCHAR, "server" VARCHAR), "client" STRUCT("addr"
-        VARCHAR, "port" UBIGINT), "server" STRUCT("addr" VARCHAR, "port" UBIGINT), "version" VARCHAR, "outcome"
-        VARCHAR, "fallback" STRUCT("reason" VARCHAR, "code" UBIGINT, "by" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20,
-        9), "offered_eids" VARCHAR, "syn_sign" VARCHAR, "crossed_frame" UBIGINT, "crossed_time" DECIMAL(20, 9)),
-        "handshake_end" STRUCT("kind" VARCHAR, "by" VARCHAR, "step" VARCHAR, "acknowledged" BOOLEAN, "sent" UBIGINT,
-        "from_frame" UBIGINT, "from_time" DECIMAL(20, 9), "frame" UBIGINT, "time" DECIMAL(20, 9), "answer" VARCHAR),
-        "link_group" UBIGINT, "links" STRUCT("number" UBIGINT, "from_frame" UBIGINT, "from_time" DECIMAL(20, 9))[],
-        "setup_s" DOUBLE, "setup" STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE),
-        "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_frame" UBIGINT,
-        "first_time" DECIMAL(20, 9), "last_frame" UBIGINT, "last_time" DECIMAL(20, 9), "began_before" BOOLEAN, "ends"
-        VARCHAR, "named_by" VARCHAR, "named_frame" UBIGINT, "named_time" DECIMAL(20, 9), "goes_on" BOOLEAN, "close"
-        VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE,
-        "begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9))[], "end"
-        STRUCT("by" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_frame" UBIGINT,
-        "idle_time" DECIMAL(20, 9), "other_frame" UBIGINT, "other_time" DECIMAL(20, 9), "written_after" BOOLEAN,
-        "aborted_by" VARCHAR, "aborted_frame" UBIGINT, "aborted_time" DECIMAL(20, 9)), "client_to_server"
-        STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT,
-        "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("connecting_s"
-        DOUBLE, "nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
-        "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s"
-        DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE),
-        "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s"
+    connection: 'STRUCT("stream" UBIGINT, "roce_stream" UBIGINT, "client" STRUCT("addr" VARCHAR, "port" UBIGINT),
+        "server" STRUCT("addr" VARCHAR, "port" UBIGINT), "version" VARCHAR, "outcome" VARCHAR, "fallback"
+        STRUCT("reason" VARCHAR, "code" UBIGINT, "by" VARCHAR, "time" DECIMAL(20, 9), "offered_eids" VARCHAR,
+        "syn_sign" VARCHAR, "crossed_time" DECIMAL(20, 9)), "handshake_end" STRUCT("kind" VARCHAR, "by" VARCHAR,
+        "step" VARCHAR, "acknowledged" BOOLEAN, "sent" UBIGINT, "from_time" DECIMAL(20, 9), "time" DECIMAL(20, 9),
+        "answer" VARCHAR), "links" STRUCT("number" UBIGINT, "from_time" DECIMAL(20, 9))[], "setup_s" DOUBLE, "setup"
+        STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE), "setup_longest" VARCHAR,
+        "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20, 9), "last_time"
+        DECIMAL(20, 9), "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time" DECIMAL(20, 9),
+        "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind"
+        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "end" STRUCT("by"
+        VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20,
+        9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
+        "client_to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT,
+        "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT,
+        "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s"
+        DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE,
+        "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s"
+        DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
+        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes"
+        UBIGINT, "not_known" VARCHAR[]), "server_to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes"
+        UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT,
+        "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s"
+        DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE,
+        "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
+        DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s"
         STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes"
-        UBIGINT, "urgent_count" UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT), "server_to_client"
-        STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT,
-        "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("connecting_s"
-        DOUBLE, "nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE,
-        "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s"
-        DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE),
-        "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s"
-        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes"
-        UBIGINT, "urgent_count" UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT))',
+        UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
+        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes"
+        UBIGINT, "not_known" VARCHAR[]), "not_known" VARCHAR[])',
     tcp: 'STRUCT("tcp_stream" UBIGINT, "tcp_isn" STRUCT("client" UBIGINT, "server" UBIGINT), "src" VARCHAR, "dst"
-        VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT, "first_time" DECIMAL(20, 9), "last_frame" UBIGINT,
-        "last_time" DECIMAL(20, 9), "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up" STRUCT("packets" UBIGINT,
-        "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT, "acked_bytes" UBIGINT,
-        "sacked_bytes" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT, "cwr" UBIGINT,
-        "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments" UBIGINT, "gaps"
-        UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "derived" STRUCT("sce_percent" DOUBLE, "ce_percent"
-        DOUBLE, "esce_acked_bytes_percent" DOUBLE, "goodput_bit_s" DOUBLE)), "down" STRUCT("packets" UBIGINT,
-        "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT, "acked_bytes" UBIGINT,
-        "sacked_bytes" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT, "cwr" UBIGINT,
-        "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments" UBIGINT, "gaps"
-        UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "derived" STRUCT("sce_percent" DOUBLE, "ce_percent"
-        DOUBLE, "esce_acked_bytes_percent" DOUBLE, "goodput_bit_s" DOUBLE)))',
+        VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT, "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9),
+        "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up" STRUCT("packets" UBIGINT, "segments" UBIGINT,
+        "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT, "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT,
+        "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT, "cwr" UBIGINT, "esce_acked_bytes" UBIGINT,
+        "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments" UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT,
+        "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "derived" STRUCT("sce_percent" DOUBLE, "ce_percent" DOUBLE,
+        "esce_acked_bytes_percent" DOUBLE, "goodput_bit_s" DOUBLE)), "down" STRUCT("packets" UBIGINT, "segments"
+        UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT, "acked_bytes" UBIGINT, "sacked_bytes"
+        UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT, "cwr" UBIGINT, "esce_acked_bytes"
+        UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments" UBIGINT, "gaps" UBIGINT, "gap_bytes"
+        UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "derived" STRUCT("sce_percent" DOUBLE, "ce_percent" DOUBLE,
+        "esce_acked_bytes_percent" DOUBLE, "goodput_bit_s" DOUBLE)))',
     link_group: 'STRUCT("index" UBIGINT, "version" VARCHAR, "type" VARCHAR, "peers" STRUCT("client" STRUCT("peer_id"
         VARCHAR, "host_name" VARCHAR, "system" VARCHAR), "server" STRUCT("peer_id" VARCHAR, "host_name" VARCHAR,
-        "system" VARCHAR)), "ends" VARCHAR, "eid" VARCHAR, "vlan" UBIGINT, "first_frame" UBIGINT, "first_time"
-        DECIMAL(20, 9), "ended_frame" UBIGINT, "ended_time" DECIMAL(20, 9), "links" STRUCT("number" UBIGINT, "index"
-        UBIGINT, "state" VARCHAR, "state_frame" UBIGINT, "state_time" DECIMAL(20, 9), "states" STRUCT("state" VARCHAR,
-        "begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9))[],
-        "mtu_bytes" UBIGINT, "client" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "server" STRUCT("gid"
-        VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "added_frame" UBIGINT, "added_time" DECIMAL(20, 9), "deleted_frame"
-        UBIGINT, "deleted_time" DECIMAL(20, 9), "lost_frame" UBIGINT, "lost_time" DECIMAL(20, 9), "lost_by" VARCHAR,
-        "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows" UBIGINT[])[], "rmbs" STRUCT("owner"
-        VARCHAR, "size_bytes" UBIGINT, "rkeys" STRUCT("link" UBIGINT, "rkey" VARCHAR)[], "va" VARCHAR,
-        "confirmed_frame" UBIGINT, "confirmed_time" DECIMAL(20, 9), "deleted_frame" UBIGINT, "deleted_time"
-        DECIMAL(20, 9), "streams" UBIGINT[])[])',
-    link: 'STRUCT("number" UBIGINT, "index" UBIGINT, "state" VARCHAR, "state_frame" UBIGINT, "state_time" DECIMAL(20,
-        9), "states" STRUCT("state" VARCHAR, "begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT,
-        "end_time" DECIMAL(20, 9))[], "mtu_bytes" UBIGINT, "client" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn"
-        UBIGINT), "server" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "added_frame" UBIGINT, "added_time"
-        DECIMAL(20, 9), "deleted_frame" UBIGINT, "deleted_time" DECIMAL(20, 9), "lost_frame" UBIGINT, "lost_time"
-        DECIMAL(20, 9), "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows"
-        UBIGINT[])',
+        "system" VARCHAR)), "ends" VARCHAR, "eid" VARCHAR, "vlan" UBIGINT, "first_time" DECIMAL(20, 9), "ended_time"
+        DECIMAL(20, 9), "links" STRUCT("number" UBIGINT, "index" UBIGINT, "state" VARCHAR, "state_time" DECIMAL(20,
+        9), "states" STRUCT("state" VARCHAR, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "mtu_bytes"
+        UBIGINT, "client" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "server" STRUCT("gid" VARCHAR, "mac"
+        VARCHAR, "qpn" UBIGINT), "added_time" DECIMAL(20, 9), "deleted_time" DECIMAL(20, 9), "lost_time" DECIMAL(20,
+        9), "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows"
+        UBIGINT[])[], "rmbs" STRUCT("owner" VARCHAR, "size_bytes" UBIGINT, "rkeys" STRUCT("link" UBIGINT, "rkey"
+        VARCHAR)[], "va" VARCHAR, "confirmed_time" DECIMAL(20, 9), "deleted_time" DECIMAL(20, 9), "streams"
+        UBIGINT[])[])',
+    link: 'STRUCT("number" UBIGINT, "index" UBIGINT, "state" VARCHAR, "state_time" DECIMAL(20, 9), "states"
+        STRUCT("state" VARCHAR, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "mtu_bytes" UBIGINT,
+        "client" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "server" STRUCT("gid" VARCHAR, "mac" VARCHAR,
+        "qpn" UBIGINT), "added_time" DECIMAL(20, 9), "deleted_time" DECIMAL(20, 9), "lost_time" DECIMAL(20, 9),
+        "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows" UBIGINT[])',
     flow: 'STRUCT("index" UBIGINT, "peer" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_qpn" UBIGINT, "src_qpn_from"
         VARCHAR, "dst_qpn" UBIGINT, "network" STRUCT("tunnel" VARCHAR, "tunnel_id" UBIGINT, "vlan" UBIGINT,
         "outer_vlan" UBIGINT), "udp_ports" STRUCT("port" UBIGINT, "packets" UBIGINT)[], "kind" VARCHAR, "cm"
         STRUCT("client_state" VARCHAR, "server_state" VARCHAR, "service_id" VARCHAR, "port" UBIGINT, "reject_reason"
-        UBIGINT), "first_frame" UBIGINT, "first_time" DECIMAL(20, 9), "last_frame" UBIGINT, "last_time" DECIMAL(20,
-        9), "packets" UBIGINT, "bytes" UBIGINT, "payload_bytes" UBIGINT, "cdc_bytes" UBIGINT, "llc_bytes" UBIGINT,
-        "goodput_bytes" UBIGINT, "opcodes" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT,
-        "ect1" UBIGINT, "ce" UBIGINT), "outer_ce" UBIGINT, "classes" STRUCT("data" STRUCT("packets" UBIGINT, "by_dscp"
-        MAP(VARCHAR, UBIGINT), "by_priority" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT,
-        "ect1" UBIGINT, "ce" UBIGINT), "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce"
-        UBIGINT)), "acknowledgement" STRUCT("packets" UBIGINT, "by_dscp" MAP(VARCHAR, UBIGINT), "by_priority"
+        UBIGINT), "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9), "packets" UBIGINT, "bytes" UBIGINT,
+        "payload_bytes" UBIGINT, "cdc_bytes" UBIGINT, "llc_bytes" UBIGINT, "goodput_bytes" UBIGINT, "opcodes"
         MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT),
-        "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT)), "cnp" STRUCT("packets"
-        UBIGINT, "by_dscp" MAP(VARCHAR, UBIGINT), "by_priority" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT,
-        "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT), "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1"
-        UBIGINT, "ce" UBIGINT))), "cnp_pacing" STRUCT("flow_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "pair_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "source_s"
+        "outer_ce" UBIGINT, "classes" STRUCT("data" STRUCT("packets" UBIGINT, "by_dscp" MAP(VARCHAR, UBIGINT),
+        "by_priority" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce"
+        UBIGINT), "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT)),
+        "acknowledgement" STRUCT("packets" UBIGINT, "by_dscp" MAP(VARCHAR, UBIGINT), "by_priority" MAP(VARCHAR,
+        UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT), "outer_ecn"
+        STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT)), "cnp" STRUCT("packets" UBIGINT,
+        "by_dscp" MAP(VARCHAR, UBIGINT), "by_priority" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0"
+        UBIGINT, "ect1" UBIGINT, "ce" UBIGINT), "outer_ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT,
+        "ce" UBIGINT))), "cnp_pacing" STRUCT("flow_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "pair_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "source_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "destination_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT))), "reaction" STRUCT("measured" UBIGINT, "before_bytes" UBIGINT, "before_s"
+        DOUBLE, "after_bytes" UBIGINT, "after_s" DOUBLE), "nak" STRUCT("psn_sequence" UBIGINT, "invalid_request"
+        UBIGINT, "remote_access" UBIGINT, "remote_operational" UBIGINT, "invalid_rd" UBIGINT), "rnr_nak" UBIGINT,
+        "cnp" UBIGINT, "repeated" UBIGINT, "repeated_after" STRUCT("nak" UBIGINT, "icrc" UBIGINT, "rnr" UBIGINT,
+        "read" UBIGINT, "timeout" UBIGINT, "unknown" UBIGINT), "retransmission_s" DOUBLE, "rnr_wait_s" DOUBLE,
+        "silent_s" DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence" STRUCT("begin_time"
+        DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts"
+        UBIGINT, "repeated" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT, "other_link_time"
+        DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9)), "acked_longest" UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20,
+        9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN,
+        "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s"
+        DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))), "recovery"
+        STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s"
         STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "destination_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT))), "reaction" STRUCT("measured" UBIGINT, "before_bytes" UBIGINT,
-        "before_s" DOUBLE, "after_bytes" UBIGINT, "after_s" DOUBLE), "nak" STRUCT("psn_sequence" UBIGINT,
-        "invalid_request" UBIGINT, "remote_access" UBIGINT, "remote_operational" UBIGINT, "invalid_rd" UBIGINT),
-        "rnr_nak" UBIGINT, "cnp" UBIGINT, "repeated" UBIGINT, "repeated_after" STRUCT("nak" UBIGINT, "icrc" UBIGINT,
-        "rnr" UBIGINT, "read" UBIGINT, "timeout" UBIGINT, "unknown" UBIGINT), "retransmission_s" DOUBLE, "rnr_wait_s"
-        DOUBLE, "silent_s" DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence"
-        STRUCT("begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9), "end_frame" UBIGINT, "end_time" DECIMAL(20, 9),
-        "first_repeated_frame" UBIGINT, "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts" UBIGINT,
-        "repeated" UBIGINT, "other_queue_pair_frame" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link"
-        UBIGINT, "other_link_frame" UBIGINT, "other_link_time" DECIMAL(20, 9), "tcp_frame" UBIGINT, "tcp_time"
-        DECIMAL(20, 9)), "acked_longest" UBIGINT, "stuck" STRUCT("begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9),
-        "end_frame" UBIGINT, "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing" UBIGINT,
-        "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR,
-        "standstills" UBIGINT, "still_s" DOUBLE, "longest" STRUCT("begin_frame" UBIGINT, "begin_time" DECIMAL(20, 9),
-        "end_frame" UBIGINT, "end_time" DECIMAL(20, 9))), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout"
-        UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "reordered"
-        UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares"
-        DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies"
-        BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT, "not_captured_frame" UBIGINT,
+        UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless"
+        UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "late_naks" UBIGINT, "copies"
+        UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
         "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT),
         "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
         MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
@@ -288,14 +285,14 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',
     pause: 'STRUCT("port_mac" VARCHAR, "kind" VARCHAR, "priority" UBIGINT, "frames" UBIGINT, "resumes" UBIGINT, "cut"
-        UBIGINT, "quanta" UBIGINT, "paused_s" DOUBLE, "paused_most_s" DOUBLE, "first_frame" UBIGINT, "first_time"
-        DECIMAL(20, 9), "last_frame" UBIGINT, "last_time" DECIMAL(20, 9), "has_flow" BOOLEAN)',
+        UBIGINT, "quanta" UBIGINT, "paused_s" DOUBLE, "paused_most_s" DOUBLE, "first_time" DECIMAL(20, 9), "last_time"
+        DECIMAL(20, 9), "has_flow" BOOLEAN)',
     capture: 'STRUCT("frames" UBIGINT, "bytes" UBIGINT, "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9),
         "cut_frames" UBIGINT, "roce_frames" UBIGINT, "point_copies" UBIGINT, "passes" UBIGINT, "filter" VARCHAR,
         "wireshark" VARCHAR, "plugin" VARCHAR, "smcr_roce" BOOLEAN, "check_icrc" BOOLEAN, "link_speed" UBIGINT)',
     ip: 'STRUCT("packets" UBIGINT, "bytes" UBIGINT)',
     other_roce: 'STRUCT("packets" UBIGINT, "unread" UBIGINT, "queue_pairs" UBIGINT, "repeated" UBIGINT, "naks"
-        UBIGINT, "rnr_naks" UBIGINT, "ce" UBIGINT, "cnp" UBIGINT, "first_frame" UBIGINT, "first_time" DECIMAL(20, 9))',
+        UBIGINT, "rnr_naks" UBIGINT, "ce" UBIGINT, "cnp" UBIGINT, "first_time" DECIMAL(20, 9))',
     late_packets: 'UBIGINT',
     probe: 'STRUCT("event" VARCHAR, "file" VARCHAR, "bytes" UBIGINT, "lines" UBIGINT, "received" UBIGINT, "dropped"
         UBIGINT, "waiting" UBIGINT, "text" VARCHAR)'
@@ -335,7 +332,7 @@ ORDER BY wait.lasted_s DESC;
 CREATE OR REPLACE VIEW lost_links AS
 SELECT group_uid, host, uid AS link_uid, link.number, link.state, link.lost_by, link.lost_time, link.delete_reason,
     link.moved_from
-FROM lines WHERE line = 'link' AND (link.lost_frame IS NOT NULL OR link.state = 'lost') ORDER BY link.lost_time;
+FROM lines WHERE line = 'link' AND (link.lost_time IS NOT NULL OR link.state = 'lost') ORDER BY link.lost_time;
 
 -- 4. Which flows see congestion marks, pauses, loss?
 CREATE OR REPLACE VIEW flows AS

@@ -11,6 +11,7 @@ import json
 import re
 import struct
 
+import figures
 import jsonschema
 from bed import TOP
 from report_schema import CALM
@@ -41,20 +42,46 @@ def problems(line):
     ]
 
 
+# The names of members whose sum is the default; the member without which there is no default.
+SUM, COMPANION = re.compile(r"default: ([\w +]+)"), re.compile(r"default with: (\w+)")
+
+
+def default_of(shape):
+    """What the schema says of a member of a line: (the value, or a list of members whose sum it is;
+    the companion of the member, or None); None: there is no default."""
+    comment = shape.get("$comment", "")
+    if found := SUM.fullmatch(comment):
+        return found[1].split(" + "), None
+    if "default" not in shape:
+        return None
+    found = COMPANION.fullmatch(comment)
+    return shape["default"], found and found[1]
+
+
 @functools.cache
 def defaults(name):
-    """Of an object of the schema, what it says that a missing member stands for: {member: a value,
-    or the name of another member}, and {member: its own object}."""
+    """Of an object of the schema, {member: default_of()}, and {member: its own object}."""
     values, parts = {}, {}
     for member, shape in (SCHEMA["$defs"][name] if name else SCHEMA)["properties"].items():
-        if "default" in shape:
-            values[member] = shape["default"]
-        elif "$comment" in shape:
-            values[member] = re.fullmatch(r"default: (\w+)", shape["$comment"])[1]
+        if default := default_of(shape):
+            values[member] = default
         of = shape.get("items", shape).get("$ref", "").removeprefix("#/$defs/")
         if SCHEMA["$defs"].get(of, {}).get("properties"):
             parts[member] = of
     return values, parts
+
+
+def with_defaults(value, values):
+    """An object of a line with what a reader assumes; without the list of what is not known."""
+    found = dict(value)
+    unknown = found.pop("not_known", ())
+    for member, (default, companion) in values.items():
+        if member in unknown or (companion and companion not in value):
+            continue
+        if isinstance(default, list):
+            default = round(sum(value.get(each, 0) for each in default), 9)
+        found.setdefault(member, default)
+    return found
 
 
 def filled(value, name=None):
@@ -62,14 +89,9 @@ def filled(value, name=None):
     if isinstance(value, list):
         return [filled(each, name) for each in value]
     values, parts = defaults(name)
-    found = value | {
-        member: value.get(default, 0) if isinstance(default, str) else default
-        for member, default in values.items()
-        if member not in value
-    }
     return {
         member: filled(each, parts[member]) if member in parts else each
-        for member, each in found.items()
+        for member, each in with_defaults(value, values).items()
     }
 
 
@@ -124,19 +146,33 @@ def distribution(value):
     return {name: each for name, each in found.items() if each is not None} or None
 
 
-def known(value):
-    """What a filled line has of a value: nothing that is null or empty, distributions in their
-    short form, times without zeros at their end."""
+def known(value, name=None):
+    """What a filled line has of an entry `name` of the report: nothing that is null or empty, nor
+    what no line has; distributions in their short form, times without zeros at their end."""
     if isinstance(value, list):
-        return [known(each) for each in value] or None
+        return [known(each, name) for each in value] or None
     if isinstance(value, str) and DECIMALS.fullmatch(value):
         return value.rstrip("0").rstrip(".")
     if not isinstance(value, dict):
         return value
     if {"count", "sum_of_squares"} <= value.keys() and ("histogram" in value or "min" in value):
         return distribution(value)
-    found = {name: known(each) for name, each in value.items()}
+    names = members_of(name) or {each: None for each in value}
+    found = {each: known(value[each], of) for each, of in names.items() if each in value}
     return {name: each for name, each in found.items() if each is not None} or None
+
+
+@functools.cache
+def members_of(name):
+    """{member: its own object} that a line may have of an entry of the report; None: of a part that
+    is no entry of the table."""
+    if name not in figures.all_entries():
+        return None
+    return {
+        each: figure.of
+        for figure in figures.members_in_line(name)
+        for each in figures.names_in_line(name, figure)
+    }
 
 
 def differences(one, other, place=""):

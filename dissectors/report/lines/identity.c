@@ -129,7 +129,7 @@ add_keys(smcr_entry_line_t *line, const smcr_conn_t *conn, const smcr_link_t *li
         if (!gid || !qp->number_known || !conn->side[side].has_token)
             continue;
         smcr_figure_texts_add(side == client ? &line->client_keys : &line->server_keys, scope,
-                              wmem_strdup_printf(scope, "%s/0x%06x/0x%08x", gid, qp->key.qpn,
+                              wmem_strdup_printf(scope, "%s/0x%x/0x%x", gid, qp->key.qpn,
                                                  conn->side[side].token));
     }
 }

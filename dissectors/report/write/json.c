@@ -5,13 +5,10 @@
 
 #include "output.h"
 
-#include <math.h>
-
 #include <wsutil/json_dumper.h>
 
+#include "line_members.h"
 #include "wire/wire.h"
-
-#define MOST "_most_s" /* end of the name of an upper bound */
 
 typedef struct {
     json_dumper dumper;      /* Wireshark's writer of JSON */
@@ -147,17 +144,24 @@ write_frame(writer_t *writer, uint32_t frame)
     write_number(writer, frame ? frame : SMCR_FIGURE_UNKNOWN);
 }
 
-/* Writes the number of a frame, and the time of the frame as one more member. The
- * name of this member is made of `name`: "frame" becomes "time", "xy_frame" becomes "xy_time". */
+/* Writes the time of a frame as a member. Its name is made of `name`, that of the frame's number:
+ * "frame" becomes "time", "xy_frame" becomes "xy_time". */
 static void
-write_when(writer_t *writer, const smcr_when_t *when, const char *name)
+write_frame_time(writer_t *writer, const smcr_when_t *when, const char *name)
 {
     char time_name[32];
 
-    write_frame(writer, when->frame);
     snprintf(time_name, sizeof time_name, "%.*stime", (int)(strlen(name) - strlen("frame")), name);
     write_name(writer, time_name);
     write_time(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
+}
+
+/* Writes the number of a frame, and the time of the frame as one more member. */
+static void
+write_when(writer_t *writer, const smcr_when_t *when, const char *name)
+{
+    write_frame(writer, when->frame);
+    write_frame_time(writer, when, name);
 }
 
 /* Appends the counts of a histogram, without zeros before the first one and after the last one. */
@@ -558,130 +562,62 @@ write_summary(writer_t *writer, const void *entry, const smcr_figure_description
     json_dumper_end_object(&writer->dumper);
 }
 
-/* ---- what a line leaves out ---- */
+/* ---- entries ---- */
 
-static bool has_value_in(const void *entry, const smcr_figure_description_t *description);
-
-/* Whether a single value is known. */
-static bool
-is_plain_known(const smcr_figure_member_t *member, const void *value)
-{
-    switch (member->kind) {
-    case SMCR_FIGURE_KIND_TEXT:
-    case SMCR_FIGURE_KIND_MAYBE:
-        return *(void *const *)value != NULL;
-    case SMCR_FIGURE_KIND_CHOICE:
-        return member->words[*(const unsigned *)value] != NULL;
-    case SMCR_FIGURE_KIND_BOOL:
-        return *(const smcr_figure_maybe_t *)value != SMCR_FIGURE_MAYBE;
-    case SMCR_FIGURE_KIND_WHEN:
-        return ((const smcr_when_t *)value)->frame != 0;
-    case SMCR_FIGURE_KIND_RATIO:
-        return !isnan(*(const double *)value);
-    default:
-        return *(const uint64_t *)value != SMCR_FIGURE_UNKNOWN;
-    }
-}
-
-/* Whether the value is known, the list has an entry, the distribution has a sample. */
-static bool
-has_value(const smcr_figure_member_t *member, const void *value)
-{
-    switch (member->kind) {
-    case SMCR_FIGURE_KIND_SPREAD:
-    case SMCR_FIGURE_KIND_TIMES:
-    case SMCR_FIGURE_KIND_LENGTHS:
-        return smcr_distribution_get(*(smcr_distribution_t *const *)value)->count > 0;
-    case SMCR_FIGURE_KIND_OPCODES:
-        return ((const smcr_figure_opcodes_t *)value)->length > 0;
-    case SMCR_FIGURE_KIND_TALLY:
-        return ((const smcr_figure_tally_t *)value)->length > 0;
-    case SMCR_FIGURE_KIND_NUMBERS:
-        return ((const smcr_figure_numbers_t *)value)->length > 0;
-    case SMCR_FIGURE_KIND_TEXTS:
-        return ((const smcr_figure_texts_t *)value)->length > 0;
-    case SMCR_FIGURE_KIND_LIST:
-        return ((const smcr_figure_list_t *)value)->length > 0;
-    case SMCR_FIGURE_KIND_SUMMARY:
-        return false;
-    case SMCR_FIGURE_KIND_OBJECT:
-        return has_value_in(value, member->of);
-    default:
-        return is_plain_known(member, value);
-    }
-}
-
-static bool
-has_value_in(const void *entry, const smcr_figure_description_t *description)
-{
-    for (unsigned i = 0; i < description->count; i++) {
-        const smcr_figure_member_t *member = &description->members[i];
-        if (has_value(member, (const uint8_t *)entry + member->offset))
-            return true;
-    }
-    return false;
-}
-
-/* Returns the number that a reader fills in for a missing number of an entry: 0; the upper bound of
- * a time, xy_most_s, is xy_s, the time itself. */
-static uint64_t
-default_of(const smcr_figure_member_t *member, const void *entry,
-           const smcr_figure_description_t *description)
-{
-    size_t length = strlen(member->name);
-
-    if (!g_str_has_suffix(member->name, MOST))
-        return 0;
-    length -= strlen(MOST);
-    for (unsigned i = 0; i < description->count; i++) {
-        const char *name = description->members[i].name;
-        if (strncmp(name, member->name, length) == 0 && strcmp(name + length, "_s") == 0)
-            return *(const uint64_t *)(const void *)((const uint8_t *)entry +
-                                                     description->members[i].offset);
-    }
-    return 0;
-}
-
-/* Whether a line does not have the member: it is not known; or it is known wherever the entry is,
- * and a reader fills it in: a count of 0, a truth that is false. */
-static bool
-is_left_out(const smcr_figure_member_t *member, const void *entry,
+/* Writes a member of an entry that is there. */
+static void
+write_named(writer_t *writer, const smcr_figure_member_t *member, const void *entry,
             const smcr_figure_description_t *description)
 {
     const void *value = (const uint8_t *)entry + member->offset;
 
-    if (member->is_known_with_entry) {
-        switch (member->kind) {
-        case SMCR_FIGURE_KIND_COUNT:
-        case SMCR_FIGURE_KIND_SECONDS:
-            return *(const uint64_t *)value == default_of(member, entry, description);
-        case SMCR_FIGURE_KIND_BOOL:
-            return *(const smcr_figure_maybe_t *)value == SMCR_FIGURE_NO;
-        default:
-            break;
-        }
-    }
-    return !has_value(member, value);
+    write_name(writer, member->name);
+    if (member->kind == SMCR_FIGURE_KIND_SUMMARY)
+        write_summary(writer, entry, description);
+    else
+        write_member(writer, member, value);
 }
 
-/* ---- entries ---- */
+/* Writes what a line has of an entry. */
+static void
+write_line_members(writer_t *writer, const void *entry,
+                   const smcr_figure_description_t *description)
+{
+    bool has_frames = smcr_json_line_has_frames(description), any_unknown = false;
+
+    for (unsigned i = 0; i < description->count; i++) {
+        const smcr_figure_member_t *member = &description->members[i];
+        const void *value = (const uint8_t *)entry + member->offset;
+
+        if (smcr_json_line_leaves_out(member, entry, description))
+            continue;
+        if (member->kind == SMCR_FIGURE_KIND_WHEN && !has_frames)
+            write_frame_time(writer, value, member->name);
+        else
+            write_named(writer, member, entry, description);
+    }
+    for (unsigned i = 0; i < description->count; i++) {
+        if (!smcr_json_line_is_unknown(&description->members[i], entry, description))
+            continue;
+        if (!any_unknown) {
+            write_name(writer, SMCR_JSON_LINE_UNKNOWN);
+            json_dumper_begin_array(&writer->dumper);
+        }
+        any_unknown = true;
+        write_text(writer, description->members[i].name);
+    }
+    if (any_unknown)
+        json_dumper_end_array(&writer->dumper);
+}
 
 static void
 write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
 {
     json_dumper_begin_object(&writer->dumper);
-    for (unsigned i = 0; i < description->count; i++) {
-        const smcr_figure_member_t *member = &description->members[i];
-        const void *value = (const uint8_t *)entry + member->offset;
-
-        if (writer->is_line && is_left_out(member, entry, description))
-            continue;
-        write_name(writer, member->name);
-        if (member->kind == SMCR_FIGURE_KIND_SUMMARY)
-            write_summary(writer, entry, description);
-        else
-            write_member(writer, member, value);
-    }
+    if (writer->is_line)
+        write_line_members(writer, entry, description);
+    for (unsigned i = 0; i < description->count && !writer->is_line; i++)
+        write_named(writer, &description->members[i], entry, description);
     json_dumper_end_object(&writer->dumper);
 }
 

@@ -1,0 +1,26 @@
+/* What a line has of an entry of a report.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "report/figures/figures.h"
+
+/* Name of the list of members of an entry that are not known, although a reader would assume a
+ * value for them. */
+#define SMCR_JSON_LINE_UNKNOWN "not_known"
+
+/* Whether lines have the numbers of the frames of this kind of entry. Of other entries they have
+ * the times of the frames only. */
+bool smcr_json_line_has_frames(const smcr_figure_description_t *description);
+
+/* Whether the line does not have the member: it is not known or empty, other members of the line
+ * say it, or it has the value that a reader assumes (docs/lines.md). `entry`: the entry of the
+ * member, of the kind `description`. */
+bool smcr_json_line_leaves_out(const smcr_figure_member_t *member, const void *entry,
+                               const smcr_figure_description_t *description);
+
+/* Whether the member is in the list SMCR_JSON_LINE_UNKNOWN of its entry. */
+bool smcr_json_line_is_unknown(const smcr_figure_member_t *member, const void *entry,
+                               const smcr_figure_description_t *description);
