@@ -19,8 +19,9 @@ _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
 _Static_assert(sizeof(smcr_slab_block_t) <= SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX,
                "blocks begin with this");
 
-void
-smcr_slab_begin(smcr_slab_t *slab)
+/* Makes a block with the next index. */
+static void
+add_block(smcr_slab_t *slab)
 {
     if (slab->count == BLOCKS_MAX)
         ws_error("More is to be kept of the capture than there are numbers for");
@@ -33,12 +34,37 @@ smcr_slab_begin(smcr_slab_t *slab)
     if ((slab->count & (slab->count - 1)) == 0) /* `blocks` is full: its sizes are powers of two */
         slab->blocks = wmem_realloc(slab->scope, slab->blocks,
                                     MAX(2 * (size_t)slab->count, 1) * sizeof *slab->blocks);
-    smcr_slab_block_t *block = (smcr_slab_block_t *)(void *)slab->unused;
-    *block = (smcr_slab_block_t){slab, slab->count};
-    slab->blocks[slab->count++] = block;
-    slab->used = SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX;
+    slab->blocks[slab->count] = (smcr_slab_block_t *)(void *)slab->unused;
+    slab->current = slab->count++;
     slab->unused += SMCR_SLAB_SIZE;
     slab->unused_count--;
+}
+
+void
+smcr_slab_begin(smcr_slab_t *slab)
+{
+    if (slab->released) {
+        slab->current = slab->released - 1;
+        slab->released = slab->blocks[slab->current]->stamp;
+    } else {
+        add_block(slab);
+    }
+    *slab->blocks[slab->current] =
+        (smcr_slab_block_t){.slab = slab, .index = slab->current & INT32_MAX};
+    slab->used = SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX;
+}
+
+void
+smcr_slab_release(smcr_slab_t *slab, uint32_t stamp)
+{
+    for (uint32_t i = 0; i < slab->count; i++) {
+        smcr_slab_block_t *block = slab->blocks[i];
+        if (i == slab->current || block->is_released || block->stamp >= stamp)
+            continue;
+        block->is_released = true;
+        block->stamp = slab->released;
+        slab->released = i + 1;
+    }
 }
 
 /* Destroys a hash table. wmem calls this function when the scope of the table is freed. Returns

@@ -1,5 +1,5 @@
-/* A slab: memory for many small entries that stay until the capture file is closed. Entries are cut
- * from large blocks, to save memory: wmem needs 16 bytes more for each allocation, and rounds the
+/* A slab: memory for many small entries that stay until the capture file is closed, or until all
+ * entries of their block are released. Entries are cut from large blocks, to save memory: wmem needs 16 bytes more for each allocation, and rounds the
  * length of each up to a multiple of 16.
  *
  * Each entry has a number of 4 bytes. Structs keep the number instead of a pointer, which would
@@ -26,7 +26,10 @@ typedef struct smcr_slab {
     wmem_allocator_t *scope;         /* scope of the blocks */
     struct smcr_slab_block **blocks; /* all blocks begun so far, oldest first */
     uint32_t count;                  /* number of blocks begun so far */
-    size_t used;                     /* bytes of the last block that its head and entries use */
+    uint32_t current;                /* index of the block that entries are cut from */
+    uint32_t released;               /* index, plus 1, of the block that was released last; 0: there
+                                        is no released block */
+    size_t used;                     /* bytes of the current block that its head and entries use */
     uint8_t *unused;                 /* memory for the next blocks, allocated but not used yet;
                                         valid if `unused_count` is not 0 */
     uint32_t unused_count;           /* number of blocks in `unused` */
@@ -35,8 +38,11 @@ typedef struct smcr_slab {
 /* The head of a block. A block begins at a multiple of its size, so that the address of an entry is
  * enough to find its block. */
 typedef struct smcr_slab_block {
-    const smcr_slab_t *slab; /* the slab that the block belongs to */
-    uint32_t index;          /* index in `blocks` of the slab */
+    const smcr_slab_t *slab;  /* the slab that the block belongs to */
+    uint32_t index : 31;      /* index in `blocks` of the slab */
+    uint32_t is_released : 1; /* nothing is in the block, which waits for new entries */
+    uint32_t stamp;           /* the last stamp of its entries (smcr_slab_stamp()); 0: none. Of a
+                                 released block: the value of `released` when it was released */
 } smcr_slab_block_t;
 
 /* Returns a new hash table of GLib, which is destroyed when `scope` is freed. A GHashTable needs a
@@ -58,7 +64,7 @@ smcr_slab_new(smcr_slab_t *slab, size_t size)
         return wmem_alloc0(slab->scope, size);
     if (slab->count == 0 || slab->used + size > SMCR_SLAB_SIZE)
         smcr_slab_begin(slab);
-    void *entry = (uint8_t *)slab->blocks[slab->count - 1] + slab->used;
+    void *entry = (uint8_t *)slab->blocks[slab->current] + slab->used;
     slab->used += size;
     return memset(entry, 0, size);
 }
@@ -71,6 +77,18 @@ smcr_slab_block(const void *entry)
 
     return (const smcr_slab_block_t *)(const void *)((const uint8_t *)entry - within);
 }
+
+/* Stamps an entry that has a number. Stamps of later entries are not lower. */
+static inline void
+smcr_slab_stamp(const void *entry, uint32_t stamp)
+{
+    ((smcr_slab_block_t *)(uintptr_t)smcr_slab_block(entry))->stamp = stamp;
+}
+
+/* Releases the blocks all of whose entries have a stamp below `stamp`. Nobody may use these entries
+ * or their numbers any more: new entries get their memory and their numbers. All entries of the
+ * slab have stamps. */
+void smcr_slab_release(smcr_slab_t *slab, uint32_t stamp);
 
 /* The number of the entry at the address `entry`, from 1; 0 if `entry` is NULL. */
 static inline uint32_t

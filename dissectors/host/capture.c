@@ -381,6 +381,13 @@ smcr_capture_is_read(void)
 }
 
 void
+smcr_capture_forget(uint32_t frame)
+{
+    ws_assert(!capture.is_read);
+    smcr_record_forget(capture.state, frame);
+}
+
+void
 smcr_capture_begin(void)
 {
     end_file();

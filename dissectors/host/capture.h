@@ -38,6 +38,10 @@ void smcr_capture_begin(void);
  * Returns false while the file is being read, and in tshark without the option -2. */
 bool smcr_capture_is_read(void);
 
+/* Forgets what is known of the packets before `frame` only, in a program that reads the file once
+ * (smcr_record_forget()). */
+void smcr_capture_forget(uint32_t frame);
+
 /* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before. */
 static inline smcr_when_t
 smcr_capture_when(const packet_info *pinfo)

@@ -129,11 +129,40 @@ test_late(void)
     capture_close(&capture);
 }
 
+/* Records of a page of frames are forgotten together. Later ones stay, and their memory does not
+ * grow. */
+static void
+test_forgetting(void)
+{
+    capture_t capture;
+    uint32_t blocks = 0;
+    enum { PAGE = 1024, FRAMES = 64 * PAGE };
+
+    capture_open(&capture);
+    for (uint32_t frame = 1; frame < FRAMES; frame++) {
+        smcr_record_t record = make(capture.state, frame % 8), found;
+        keep(&capture, frame, layers[0], &record);
+        if (frame % PAGE)
+            continue;
+        smcr_record_forget(capture.state, frame - PAGE + 1); /* not a whole page: nothing */
+        g_assert_true(smcr_record_find(capture.state, frame - 1, layers[0], &found));
+        smcr_record_forget(capture.state, frame);
+        g_assert_false(smcr_record_find(capture.state, frame - 1, layers[0], &found));
+        g_assert_true(smcr_record_find(capture.state, frame, layers[0], &found));
+        assert_equal(&record, &found);
+        if (frame == 8 * PAGE)
+            blocks = capture.state->records.count;
+    }
+    g_assert_cmpuint(capture.state->records.count, ==, blocks);
+    capture_close(&capture);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/record/members", test_members);
     g_test_add_func("/record/late", test_late);
+    g_test_add_func("/record/forgetting", test_forgetting);
     return g_test_run();
 }

@@ -61,11 +61,42 @@ test_memory(void)
     wmem_destroy_allocator(scope);
 }
 
+/* Released blocks serve new entries, and have their numbers. Entries with later stamps stay as they
+ * are. A slab takes no more memory than its entries that are not released. */
+static void
+test_release(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_slab_t slab = {.scope = scope};
+    uint32_t numbers[ENTRIES] = {0}, most = 0;
+    enum { KEPT = 1000 }; /* so many entries are not released */
+
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        uint32_t *entry = smcr_slab_new(&slab, 400);
+        for (unsigned at = 0; at < 100; at++)
+            g_assert_cmpuint(entry[at], ==, 0);
+        entry[99] = i;
+        smcr_slab_stamp(entry, i + 1);
+        numbers[i] = smcr_slab_number(entry);
+        if (i == 2 * KEPT)
+            most = slab.count;
+        if (i % 100 || i < KEPT)
+            continue;
+        smcr_slab_release(&slab, i - KEPT + 1);
+        for (uint32_t kept = i - KEPT + 1; kept <= i; kept++)
+            g_assert_cmpuint(((uint32_t *)smcr_slab_entry(&slab, numbers[kept]))[99], ==, kept);
+    }
+    g_assert_cmpuint(most, >, 0);
+    g_assert_cmpuint(slab.count, <=, most);
+    wmem_destroy_allocator(scope);
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/slab/entries", test_entries);
     g_test_add_func("/slab/memory", test_memory);
+    g_test_add_func("/slab/release", test_release);
     return g_test_run();
 }

@@ -20,6 +20,10 @@
 
 #define LOOK_EVERY SMCR_TIME_SECOND /* longest time between two looks for what has ended,
                                        nanoseconds */
+#define RECORDS_STAY (10 * SMCR_TIME_SECOND) /* records of packets stay for so long at least,
+                                                nanoseconds: acknowledgements and retransmissions
+                                                come within it */
+#define RECORDS_KEPT 65536 /* records of so many frames stay at least */
 #define LINK_WAITS 5 /* a line of a link is written after so many times `late`: connections move to
                         other links before and after the link is deleted */
 
@@ -30,6 +34,8 @@ typedef struct {
                            frame with a time yet */
     uint32_t frame;     /* number of the last frame */
     uint64_t looked;    /* time of the last look for what has ended */
+    smcr_when_t kept_from; /* records before this frame are forgotten next; frame 0: no frame is
+                              chosen yet */
     uint64_t begun;     /* time from which on the figures of flows have not been written; the same
                            value as `time` if none */
     uint64_t found;     /* the same of findings */
@@ -340,6 +346,7 @@ forget(line_writer_t *writer)
     forget_flows(writer);
     g_hash_table_remove_all(writer->written);
     writer->time = writer->looked = writer->begun = writer->found = SMCR_FIGURE_UNKNOWN;
+    writer->kept_from.frame = 0;
 }
 
 /* Called after the last frame: writes all that has no line yet. */
@@ -394,6 +401,24 @@ has_passed(uint64_t from, uint64_t now, uint64_t time)
     return now < from || now - from >= time;
 }
 
+/* Forgets the records of packets that came long ago. Only a second pass over the file would ask for
+ * them. */
+static void
+forget_records(line_writer_t *writer)
+{
+    const smcr_when_t now = {writer->frame, writer->time}, from = writer->kept_from;
+
+    if (smcr_capture_is_read())
+        return;
+    if (!from.frame) {
+        writer->kept_from = now;
+    } else if (has_passed(from.time, now.time, RECORDS_STAY) &&
+               now.frame - from.frame >= RECORDS_KEPT) {
+        smcr_capture_forget(from.frame);
+        writer->kept_from = now;
+    }
+}
+
 /* Called after each frame. Begin and end of intervals are whole multiples of their length, so that
  * those of several files and capture points are the same. */
 static void
@@ -413,6 +438,7 @@ end_frame(smcr_collection_t *collection, const packet_info *pinfo, void *context
     if (!is_interval && !has_passed(writer->looked, now, until))
         return;
     look(writer, collection, is_interval);
+    forget_records(writer);
     writer->looked = now;
 }
 

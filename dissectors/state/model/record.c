@@ -84,10 +84,11 @@ pack_members(const smcr_record_t *record, uint8_t **at)
     return has;
 }
 
-/* Packs a record. `next`: slab number of the next record of the same frame; 0: none. Returns the
- * slab number of the new record. */
+/* Packs a record of `frame`. `next`: slab number of the next record of the same frame; 0: none.
+ * Returns the slab number of the new record. */
 static uint32_t
-pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t next)
+pack(smcr_state_t *state, const smcr_record_t *record, uint32_t frame, uint16_t layer,
+     uint32_t next)
 {
     uint8_t members[sizeof layer + sizeof next + sizeof *record], *end = members;
 
@@ -104,6 +105,7 @@ pack(smcr_state_t *state, const smcr_record_t *record, uint16_t layer, uint32_t 
     *packed = (packed_t){.has = has & HAS_MASK, .layer = MIN(layer, LAYER_FOLLOWS) & LAYER_FOLLOWS,
                          .always = record->always};
     memcpy(packed + 1, members, (size_t)(end - members));
+    smcr_slab_stamp(packed, frame);
     return smcr_slab_number(packed);
 }
 
@@ -207,7 +209,7 @@ smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer)
     else if (record->kind == SMCR_RECORD_WRITE && record->link)
         record->link->lgr->last_ownerless_frame = frame;
     arrival->state->last_time = MAX(arrival->state->last_time, arrival->when.time);
-    *slot = pack(arrival->state, record, layer, *slot);
+    *slot = pack(arrival->state, record, frame, layer, *slot);
 }
 
 bool
@@ -222,6 +224,19 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
     if (packed)
         unpack(state, packed, record);
     return packed != NULL;
+}
+
+void
+smcr_record_forget(smcr_state_t *state, uint32_t frame)
+{
+    uint32_t end = MIN(frame / PAGE_FRAMES, state->page_count);
+
+    for (uint32_t page = state->first_page; page < end; page++) {
+        wmem_free(state->scope, state->pages[page]);
+        state->pages[page] = NULL;
+    }
+    state->first_page = MAX(state->first_page, end);
+    smcr_slab_release(&state->records, state->first_page * PAGE_FRAMES);
 }
 
 /* ---- what a record says ---- */

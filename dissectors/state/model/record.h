@@ -440,6 +440,12 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
+/* Forgets the records of packets before `frame`, so that their memory serves later records; records
+ * of up to 1023 frames before it may stay. For a capture that is read once: no later pass asks for
+ * the records. The state itself asks for records of packets that a later packet acknowledges,
+ * refuses or retransmits; if they are forgotten, the later packet says less. */
+void smcr_record_forget(smcr_state_t *state, uint32_t frame);
+
 /* Completes the record with what was learned after its packet came. There are three cases: 1. a
  * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
  * link or connection that was joined with another one. Removes the analysis of a CDC message that

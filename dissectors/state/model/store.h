@@ -30,6 +30,7 @@ struct smcr_state {
     smcr_slab_t records;     /* the packed records */
     uint32_t **pages;        /* table by frame: slab numbers of the records (record.c) */
     uint32_t page_count;     /* number of `pages` */
+    uint32_t first_page;     /* index of the first page that is not forgotten */
     struct smcr_event **events; /* shared events, by kind of event (smcr_event_add()); NULL: none so
                                    far */
     wmem_map_t *buffered_payload; /* held bytes of WRITE packets, by the frame and layer of the
