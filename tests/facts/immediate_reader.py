@@ -1,121 +1,205 @@
 """
-Reads the immediate data of ANCK's RDMA WRITEs from the bytes of a capture, and counts what they say
-of each connection: an own reader, of plain struct. From ANCK's net/smc/smc_wr.h (union
-smc_wr_imm_msg) and smc_cdc.c (smc_cdc_rx_handler_rwwi()), in a copy whose commit is not known.
-Needs captures of Ethernet and IPv4 in which nothing is lost.
+What ANCK's kernel makes of a capture: its receiver, for each RDMA WRITE with immediate data. Written
+from public source alone, not from the dissector: smc_cdc_rx_handler_rwwi(), smc_cdc_rx_handler() and
+what they call in net/smc/smc_cdc.c, union smc_wr_imm_msg in smc_wr.h (both in a copy whose commit is
+not known), struct smc_cdc_msg in smc_cdc.h at fdadb5e816a5, struct smcr_clc_msg_accept_confirm and
+struct smc_clc_vendor_opt_ali in smc_clc.h at 3553d2613452: jackYoung0915/anolis-cloud-kernel.
+
+Reads pcap files of Ethernet, IPv4, TCP and RoCEv2, with every frame whole.
 """
 
 import struct
+from collections import namedtuple
+from dataclasses import dataclass, field
 
-FIRST, MIDDLE, LAST, ONLY, LAST_IMM, ONLY_IMM = 6, 7, 8, 10, 9, 11
-STEPS = {0: 0x1FFFFF, 1: 0x1FFFF, 6: 0x1FFF, 7: 0x3FF}
-SMC = bytes.fromhex("e2d4c3d9")  # "SMCR" in EBCDIC
+PCAP_HEADER, RECORD_HEADER = 24, 16
+TCP, UDP, ROCE_PORT = 6, 17, 4791
+BTH, RETH, IMMEDIATE, ICRC = 12, 16, 4, 4
+# opcodes of RC packets
+SEND_ONLY = 4
+WRITES = {6: "first", 7: "middle", 8: "last", 9: "last", 10: "only", 11: "only"}
+WITH_IMMEDIATE = (9, 11)
+# struct smc_clc_msg_hdr, smcr_clc_msg_accept_confirm, smc_clc_first_contact_ext_v2x
+EYE_CATCHER = "SMCR".encode("cp500")
+ACCEPT, CONFIRM = 2, 3
+QPN, TOKEN, SIZE, CREDITS, VENDOR_OPTIONS = slice(38, 41), slice(46, 50), 50, 51, 144
+VALID, RWWI = 0x80, 0x20
+CDC = 0xFE
+# SMC_WR_OP_...
+DATA, DATA_WITH_FLAGS, CTRL, DATA_CR, DATA_WITH_FLAGS_CR = 0, 1, 2, 6, 7
+
+Bits = namedtuple("Bits", "token opcode rest")
 
 
-def frames(path):
-    """(number, bytes) of each frame of a pcap file."""
-    data, at = path.read_bytes(), 24
-    order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
-    number = 0
-    while at < len(data):
-        (length,) = struct.unpack_from(order + "I", data, at + 8)
-        number += 1
-        yield number, data[at + 16 : at + 16 + length]
-        at += 16 + length
+def bits(value, *widths):
+    """The members of a big-endian bit field of 32 bits."""
+    assert sum(widths) == 32
+    found, low = [], 32
+    for width in widths:
+        low -= width
+        found.append(value >> low & (1 << width) - 1)
+    return found
 
 
 class Message:
-    """One word of immediate data, without its owner."""
+    """One word of immediate data. `step` and `credits` are None where its opcode has no such bits."""
 
     def __init__(self, word):
-        self.token, self.opcode, low = word >> 24, word >> 21 & 7, word & 0x1FFFFF
-        self.step = low & STEPS.get(self.opcode, 0)
+        self.token, self.opcode, _rest = bits(word, 8, 3, 21)
+        self.step = self.credits = None
         self.flags = self.state = 0
-        self.credits = {6: low >> 13, 7: low >> 10}.get(self.opcode, 0) & 0xFF
-        if self.opcode in (1, 7):
-            self.flags = low >> 18 << 5
-        if self.opcode == 2:
-            self.flags, self.state = low >> 8 & 0xFF, low & 0xFF
+        if self.opcode == DATA:  # struct smc_wr_imm_data_msg
+            self.step = bits(word, 8, 3, 21)[2]
+        elif self.opcode == DATA_WITH_FLAGS:
+            flags, _reserved, self.step = bits(word, 8, 3, 3, 1, 17)[2:]
+            self.flags = flags << 5  # the order in which struct smc_cdc_producer_flags has them
+        elif self.opcode == CTRL:  # bytes from the lowest: csflags, pflags, opcode, token
+            self.state, self.flags = word & 0xFF, word >> 8 & 0xFF
+        elif self.opcode == DATA_CR:
+            self.credits, self.step = bits(word, 8, 3, 8, 13)[2:]
+        elif self.opcode == DATA_WITH_FLAGS_CR:
+            flags, self.credits, self.step = bits(word, 8, 3, 3, 8, 10)[2:]
+            self.flags = flags << 5
 
     @property
     def defined(self):
-        return self.opcode == 2 or self.opcode in STEPS
+        return self.opcode in (DATA, DATA_WITH_FLAGS, CTRL, DATA_CR, DATA_WITH_FLAGS_CR)
+
+
+@dataclass
+class End:
+    """A socket: its own element, and what it has received (local_rx_ctrl)."""
+
+    qpn: int
+    token: int
+    size: int  # of its element
+    credits: int  # init_credits
+    rwwi: bool  # by its vendor options; None: a contact that is not the first
+    peer: object = None
+    prod: int = 0  # bytes that the peer has written, never wraps
+    cons: int = 0  # bytes that the peer has said it consumed
+    flags: int = 0
+    state: int = 0
+    data: bytes = b""
+
+
+@dataclass
+class Queue:
+    """The packets to one queue pair."""
+
+    psn: int = None  # that it expects
+    write: bytes = b""  # the open WRITE's
+    rwwi: bool = None
+    ends: dict = field(default_factory=dict)  # by token
 
 
 class Reader:
     """
-    Connections by the queue pair and the token of the receiver. `messages`: {frame: what the
-    message says}, with the bytes announced and consumed so far, and the free bytes that it leaves.
+    `messages`: {frame: what the message says}, with the bytes announced and consumed so far, the
+    free bytes that it leaves, and those that its sender has not heard of yet. `data`: {(queue pair,
+    token): bytes}. `ignored`: frames of CDC messages, which such a kernel drops. `undefined`: frames
+    whose immediate data names no opcode or no socket.
     """
 
     def __init__(self, path):
-        self.ends, self.open, self.messages, self.data = {}, {}, {}, {}
-        waiting = {}  # by ports of the server's end: its Accept
-        for number, frame in frames(path):
-            if frame[12:14] != b"\x08\x00":
-                continue
-            ip = frame[14:]
-            rest = ip[(ip[0] & 15) * 4 : struct.unpack_from(">H", ip, 2)[0]]
-            if ip[9] == 6:
-                self._tcp(rest, waiting)
-            elif struct.unpack_from(">H", rest, 2)[0] == 4791:
-                self._roce(number, rest[8:-4])
+        self.messages, self.data, self.ignored, self.undefined = {}, {}, [], []
+        self.queues, self.accepts = {}, {}
+        content, at, number = path.read_bytes(), PCAP_HEADER, 0
+        assert struct.unpack_from("<I", content)[0] in (0xA1B2C3D4, 0xA1B23C4D)
+        while at < len(content):
+            (length,) = struct.unpack_from("<I", content, at + 8)
+            at += RECORD_HEADER
+            number += 1
+            self._frame(number, content[at : at + length])
+            at += length
+        for queue in self.queues.values():
+            for end in queue.ends.values():
+                self.data[end.qpn, end.token] = end.data
 
-    def _tcp(self, segment, waiting):
-        """Accept (2) and Confirm (3) name queue pair, token and size of an element."""
-        clc = segment[(segment[12] >> 4) * 4 :]
+    def _frame(self, number, frame):
+        if frame[12:14] != b"\x08\x00":
+            return
+        packet = frame[14:]
+        packet = packet[: struct.unpack_from(">H", packet, 2)[0]]
+        above = packet[(packet[0] & 15) * 4 :]
+        if packet[9] == TCP:
+            self._clc(above)
+        elif packet[9] == UDP and struct.unpack_from(">H", above, 2)[0] == ROCE_PORT:
+            self._roce(number, above[8:-ICRC])
+
+    def _clc(self, segment):
+        message = segment[(segment[12] >> 4) * 4 :]
+        if message[:4] != EYE_CATCHER or message[4] not in (ACCEPT, CONFIRM):
+            return
+        first_contact = len(message) > VENDOR_OPTIONS
+        options = message[VENDOR_OPTIONS] if first_contact else 0
+        end = End(
+            qpn=int.from_bytes(message[QPN], "big"),
+            token=int.from_bytes(message[TOKEN], "big"),
+            size=16384 << (message[SIZE] >> 4),
+            credits=message[CREDITS],
+            rwwi=options & VALID != 0 and options & RWWI != 0 if first_contact else None,
+        )
         ports = frozenset(struct.unpack_from(">HH", segment))
-        if clc[:4] != SMC or clc[4] not in (2, 3):
+        if message[4] == ACCEPT:
+            self.accepts[ports] = end
             return
-        end = {
-            "qpn": int.from_bytes(clc[38:41], "big"),
-            "token": clc[49],
-            "size": 16384 << (clc[50] >> 4),
-            "written": 0,
-            "consumed": 0,
-        }
-        if clc[4] == 2:
-            waiting[ports] = end
-            return
-        server = waiting.pop(ports)
-        server["peer"], end["peer"] = end, server
+        server = self.accepts.pop(ports)
+        server.peer, end.peer = end, server
         for each in (server, end):
-            self.ends[each["qpn"], each["token"]] = each
+            queue = self.queues.setdefault(each.qpn, Queue())
+            queue.ends[each.token & 0xFF] = each
+            if each.rwwi is not None:
+                queue.rwwi = server.rwwi and end.rwwi
 
     def _roce(self, number, packet):
-        opcode, pad = packet[0], packet[1] >> 4 & 3
-        qpn = int.from_bytes(packet[5:8], "big")
-        if opcode not in (FIRST, MIDDLE, LAST, ONLY, LAST_IMM, ONLY_IMM):
+        opcode = packet[0]
+        padding = packet[1] >> 4 & 3
+        queue = self.queues.setdefault(int.from_bytes(packet[5:8], "big"), Queue())
+        if opcode not in WRITES and opcode != SEND_ONLY:
             return
-        at = 12 + 16 * (opcode in (FIRST, ONLY, ONLY_IMM))
-        word = None
-        if opcode in (LAST_IMM, ONLY_IMM):
-            (word,) = struct.unpack_from(">I", packet, at)
-            at += 4
-        data = packet[at : len(packet) - pad]
-        data = (b"" if opcode in (FIRST, ONLY, ONLY_IMM) else self.open.pop(qpn, b"")) + data
-        if word is None:
-            self.open[qpn] = data
-        else:
-            self._message(number, qpn, word, data)
+        psn = int.from_bytes(packet[9:12], "big")
+        if queue.psn is not None and (psn - queue.psn) & 0x800000:
+            return  # the receiver has it already
+        queue.psn = psn + 1 & 0xFFFFFF
+        at, end = BTH, len(packet) - padding
+        if opcode == SEND_ONLY:
+            if packet[BTH] == CDC and queue.rwwi:
+                self.ignored.append(number)
+            return
+        if WRITES[opcode] in ("first", "only"):
+            at += RETH
+            queue.write = b""
+        if opcode not in WITH_IMMEDIATE:
+            queue.write += packet[at:end]
+            return
+        (word,) = struct.unpack_from(">I", packet, at)
+        queue.write += packet[at + IMMEDIATE : end]
+        if queue.rwwi is not False:
+            self._immediate(number, queue, Message(word))
 
-    def _message(self, number, qpn, word, data):
-        message = Message(word)
-        reader = self.ends.get((qpn, message.token))
-        if not reader or not message.defined:
+    def _immediate(self, number, queue, message):
+        """smc_cdc_rx_handler_rwwi(): the bytes count whatever the opcode is."""
+        end = queue.ends.get(message.token)
+        if not end:
+            self.undefined.append(number)
             return
-        writer = reader["peer"]  # of the data; it reads the other direction
-        reader["written"] += len(data)
-        writer["consumed"] += message.step
-        self.data[qpn, message.token] = self.data.get((qpn, message.token), b"") + data
+        end.prod += len(queue.write)
+        end.data += queue.write
+        if not message.defined:
+            self.undefined.append(number)
+            return
+        end.cons += message.step or 0
+        end.flags, end.state = message.flags, message.state
+        peer = end.peer
         self.messages[number] = {
             "opcode": message.opcode,
             "step": message.step,
             "credits": message.credits,
-            "flags": message.flags,
-            "state": message.state,
-            "announced": reader["written"],
-            "consumed": writer["consumed"],
-            "offered": writer["size"] - (writer["written"] - writer["consumed"]),
-            "unread": reader["written"] - reader["consumed"],
+            "flags": end.flags,
+            "state": end.state,
+            "announced": end.prod,
+            "consumed": end.cons,
+            "offered": peer.size - (peer.prod - end.cons),
+            "unread": end.prod - peer.cons,
         }
