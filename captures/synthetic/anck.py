@@ -115,13 +115,15 @@ def agree(capture):
 
     write("client", b"sixteen bytes...", DATA << 21)
     write("server", b"answer", DATA << 21 | 16)
+    write("client", b"." * 900, DATA << 21 | 6)
     write(
-        "server", b"urgent!", DATA_WITH_FLAGS << 21 | 1 << 20 | 1 << 18 | 0x1FFFF
+        "server", b"urgent!", DATA_WITH_FLAGS << 21 | 1 << 20 | 1 << 18 | 900
     )  # blocked, urgent data present; step
-    write("client", b"more", DATA_CR << 21 | 5 << 13 | 13)  # credits; step
+    write("client", b"more", DATA_CR << 21 | 5 << 13 | 7)  # credits; step
+    write("server", b"-" * 1024, DATA << 21 | 4)
     write(
         "client", b"blocked", DATA_WITH_FLAGS_CR << 21 | 1 << 19 | 255 << 10 | 1023
-    )  # urgent data pending; credits; step
+    )  # urgent data pending; credits; the highest step, less than the client has read
     write("client", b"?", RSVD << 21 | 77)
     write("client", b"whose?", DATA << 21 | 6, token=0xF6)
     write("server", b"", CTRL << 21 | 0x10 << 8 | 0x80)  # cursor update requested; sending done
