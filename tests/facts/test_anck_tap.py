@@ -142,6 +142,36 @@ def test_tap_is_shown_followed_and_reported(tshark, name):
     assert report["link_groups"] == [] and report["rdma_flows"] == []
 
 
+def test_both_directions_have_a_row(tshark):
+    """Also where nothing shows which end is the client. No network carries the data of SMC-D, so
+    nothing is retransmitted; what the network of SMC-R has retransmitted, the tap does not show."""
+    tap = tap_of(room=65536)
+    for role in ("client", "server"):
+        tap.prod[role] = tap.cons[role] = (3, 700)
+    tap.send("client", GET)
+    tap.capture.wait(0.5)
+    tap.send("server", b"answer")
+    tap.capture.wait(0.5)
+    tap.cdc("client")
+    path = file_of(tap.capture, tshark.bed.scratch)
+    report = tshark.show(path, "-q", "-2", "-z", "smcr,report")
+    for row, size in (("1:40001 → 192.0.2.2:8080", len(GET)), ("2:8080 → 192.0.2.1:40001", 6)):
+        (found,) = [line for line in report.splitlines() if f"192.0.2.{row}" in line]
+        assert f" {size} B " in found and found.endswith("-"), found
+    (entry,) = parse(print_json(tshark, path, ALL_TWO))["connections"]
+    assert entry["ends"] == "192.0.2.1:40001 ↔ 192.0.2.2:8080"
+    for way in ("client_to_server", "server_to_client"):
+        assert entry[way]["time"]["unknown_s"] > 0
+        assert entry[way]["time"]["retransmission_most_s"] <= 0.001, entry[way]["time"]
+    of_smcr = tap_of(mode=SMC_R, room=65536)
+    of_smcr.send("client", GET)
+    of_smcr.capture.wait(0.5)
+    of_smcr.send("server", b"answer")
+    path = file_of(of_smcr.capture, tshark.bed.scratch)
+    (entry,) = parse(print_json(tshark, path, ALL_TWO))["connections"]
+    assert entry["client_to_server"]["time"]["retransmission_most_s"] > 0.4
+
+
 def test_handshake_gives_the_size_of_the_buffer(tshark):
     """The element of a DMB of 64 KiB has 32 bytes for messages; a cursor that comes to its end
     wraps."""

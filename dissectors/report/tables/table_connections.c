@@ -139,10 +139,7 @@ fill_directions(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
-        if (!conn->ends || conn->tcp_stream == SMCR_FIGURE_UNKNOWN) /* without known roles both rows
-                                                                       would have the same name, so
-                                                                       the second row is left out */
-            add_direction(taker, conn, false);
+        add_direction(taker, conn, false);
     }
 }
 

@@ -200,6 +200,13 @@ has_roce_stream(const smcr_entry_connection_t *conn)
     return conn->roce_stream != SMCR_FIGURE_UNKNOWN && conn->roce_stream != conn->stream;
 }
 
+/* Whether the addresses and ports of both ends are known, but not which one is the client. */
+static bool
+has_named_ends(const smcr_entry_connection_t *conn)
+{
+    return conn->ends && conn->tcp_stream != SMCR_FIGURE_UNKNOWN;
+}
+
 /* Returns the name of a connection, or of one of its directions: the writer's address first. If the
  * addresses are not known, the name is the number of the connection, followed by `direction`.
  * `to_server`: the client writes. */
@@ -214,7 +221,7 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
                                             smcr_words_endpoint(scope, ends[!to_server]));
         return has_roce_stream(conn) ? wmem_strdup_printf(scope, "probably %s", name) : name;
     }
-    if (conn->ends && conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
+    if (has_named_ends(conn))
         return conn->ends;
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "connection %" PRIu64 "%s", conn->stream, direction);
@@ -224,12 +231,15 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
 {
-    const char *reader = to_server ? "the server" : "the client";
+    const char *ends[] = {"the client", "the server"};
 
-    if (conn->ends) /* made by smcr_figure_ends(): "one ↔ other" */
-        reader = to_server ? strrchr(conn->ends, ' ') + 1
-                           : wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
-    return name_of(scope, conn, to_server, wmem_strdup_printf(scope, " to %s", reader));
+    if (conn->ends) { /* made by smcr_figure_ends(): "one ↔ other" */
+        ends[0] = wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
+        ends[1] = strrchr(conn->ends, ' ') + 1;
+    }
+    if (has_named_ends(conn))
+        return smcr_words_hosts(scope, ends[!to_server], ends[to_server]);
+    return name_of(scope, conn, to_server, wmem_strdup_printf(scope, " to %s", ends[to_server]));
 }
 
 const char *

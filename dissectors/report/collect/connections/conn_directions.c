@@ -137,7 +137,11 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
 
     if (!is_time_known(counted))
         return;
-    if (span->missing.last[0] || span->missing.last[1])
+    if (smcr_collect_conn_is_tapped_smcd(counted->conn)) /* no network carries the data of SMC-D. Of
+                                                            SMC-R, a tap does not show what the
+                                                            network below it retransmits */
+        span->retransmitted_most = 0;
+    else if (span->missing.last[0] || span->missing.last[1])
         span->retransmitted_most = SMCR_FIGURE_UNKNOWN;
     begin_span(span, entry, counted);
     for (int role = 0; role < 2; role++) {

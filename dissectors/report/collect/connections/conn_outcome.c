@@ -148,13 +148,6 @@ may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect
     return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
 }
 
-/* Whether a tap has copied the connection's messages and data, and they are of SMC-D. */
-static bool
-is_tapped_smcd(const smcr_conn_t *conn)
-{
-    return smcr_collect_conn_is_tapped(conn) && conn->lgr->tapped == SMCR_LGR_TAPPED_SMCD;
-}
-
 /* Whether the TCP handshake has not succeeded: a RST answers the SYN, or the SYN is retransmitted
  * at least twice and gets no answer. */
 static bool
@@ -171,7 +164,7 @@ static smcr_figure_outcome_t
 outcome_without_fallback(const smcr_collect_conn_stats_t *counted,
                          const smcr_collect_tcp_facts_t *tcp, uint64_t last_time)
 {
-    if (counted->is_smcd || is_tapped_smcd(counted->conn))
+    if (counted->is_smcd || smcr_collect_conn_is_tapped_smcd(counted->conn))
         return SMCR_FIGURE_OUTCOME_SMCD;
     if (counted->on_roce)
         return SMCR_FIGURE_OUTCOME_SMCR;

@@ -130,6 +130,13 @@ smcr_collect_conn_is_tapped(const smcr_conn_t *conn)
     return conn->lgr && conn->lgr->tapped;
 }
 
+/* Whether a tap has copied the connection's messages and data, and they are of SMC-D. */
+static inline bool
+smcr_collect_conn_is_tapped_smcd(const smcr_conn_t *conn)
+{
+    return smcr_collect_conn_is_tapped(conn) && conn->lgr->tapped == SMCR_LGR_TAPPED_SMCD;
+}
+
 /* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
  * 0 for all other packets. */
 typedef struct {
