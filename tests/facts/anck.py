@@ -9,7 +9,8 @@ import carried  # noqa: F401 - makes smcsynth importable
 from smcsynth import roce
 from smcsynth.capture import Capture
 from smcsynth.clc import first_contact_extension, smcd_area, v2_extension
-from smcsynth.octets import u32
+from smcsynth.llc import REPLY, llc_message
+from smcsynth.octets import patch, u32
 from smcsynth.story import CLIENT_V2, EID, Connection, Half, Rmb, linux_connection, other
 
 VALID, CREDITS, RWWI = 0x80, 0x40, 0x20
@@ -18,6 +19,8 @@ STEP_BITS = {DATA: 21, FLAGS: 17, DATA_CR: 13, FLAGS_CR: 10}
 BLOCKED, PENDING, PRESENT, UPDATE = 0x80, 0x40, 0x20, 0x10
 DONE, CLOSED, ABORT = 0x80, 0x40, 0x20
 WRITE_LAST_IMM = 0x09
+ANNOUNCE_CREDITS = 0x0A
+CREDITS_AT = 51  # byte of Accept and Confirm
 TOKENS = {"client": 0x1C, "server": 0xF5}
 
 
@@ -41,7 +44,8 @@ class Anck:
             {"client": 0, "server": 0} for _ in range(4)
         )
 
-    def first_contact(self, mtu_code=3):
+    def first_contact(self, mtu_code=3, init_credits=64):
+        """`init_credits`: messages for which each side has space at first."""
         self.link.mtu = 128 << mtu_code
         options, group = bytes([self.options, 0, 0, 0]), self.connection.group
         group.max_conns = 255
@@ -49,18 +53,26 @@ class Anck:
             eids=[EID], roce_gid=CLIENT_V2.gid, release=1, max_conns=255, max_links=2
         )
         agreed = dict(release=1, vendor=options, max_conns=255, max_links=2)
-        build = self.connection
+        build, credits = self.connection, bytes([init_credits])
         build.first_contact(
             proposal=build.proposal(
                 v2=extension, smcd=smcd_area(v2_offset=28, vendor=bytes(1) + options)
             ),
-            accept=build.accept(
-                mtu_code=mtu_code, fce=first_contact_extension(hostname="server", **agreed)
+            accept=patch(
+                build.accept(
+                    mtu_code=mtu_code, fce=first_contact_extension(hostname="server", **agreed)
+                ),
+                CREDITS_AT,
+                credits,
             ),
-            confirm=build.confirm(
-                mtu_code=mtu_code,
-                fce=first_contact_extension(hostname="client", **agreed),
-                gids=[CLIENT_V2.gid],
+            confirm=patch(
+                build.confirm(
+                    mtu_code=mtu_code,
+                    fce=first_contact_extension(hostname="client", **agreed),
+                    gids=[CLIENT_V2.gid],
+                ),
+                CREDITS_AT,
+                credits,
             ),
         )
         return self
@@ -123,6 +135,11 @@ class Anck:
     def bare(self, sender, **message):
         """A message without data."""
         return self.request(sender, b"", self.immediate(sender, **message))
+
+    def announce(self, sender, credits):
+        """ANNOUNCE CREDITS of LLC."""
+        content = bytes([credits]) + bytes(39)
+        return self.link.send(sender, llc_message(ANNOUNCE_CREDITS, content, flags=REPLY))
 
     def close(self, first="client"):
         for role in (first, other(first)):
@@ -205,6 +222,41 @@ def aborts(capture):
     anck.bare("server", state=ABORT)
 
 
+def aborts_unread(capture):
+    """The element is full, the writer is blocked, and the reader aborts. Data that was under way
+    comes after the abort."""
+    anck = Anck(capture, size=16384).first_contact()
+    anck.write("server", b"f" * 16384, flags=BLOCKED, read=False)
+    anck.write("client", b"under way", ack=False)
+    anck.bare("server", state=ABORT)
+    anck.bare("client", state=ABORT)
+
+
+def aborts_both(capture):
+    """Both sides abort at a time, and the first message of one of them has urgent data pending."""
+    anck = Anck(capture).first_contact()
+    anck.write("client", b"urgent", flags=PENDING)
+    anck.bare("client", state=ABORT, flags=PENDING)
+    anck.bare("server", state=ABORT)
+
+
+def no_credits(capture):
+    """Both sides have space for six messages. CONFIRM LINK and its like take some, the client's data
+    the rest; it waits for half a second until LLC announces more, and then until a WRITE does."""
+    anck = Anck(capture).first_contact(init_credits=6)
+    for _ in range(4):
+        anck.write("client", REQUEST)
+    capture.wait(0.5)
+    anck.announce("server", 4)
+    for _ in range(4):
+        anck.write("client", REQUEST)
+    capture.wait(0.5)
+    anck.bare("server", credits=6)
+    anck.write("client", REQUEST)
+    anck.write("server", ANSWER, credits=1)
+    anck.close()
+
+
 def late(capture):
     """The group began before the capture; a later connection begins in it. Without CLC of the first
     contact, WRITEs alone show that the hosts have agreed."""
@@ -242,7 +294,21 @@ def two(capture):
     later.close("server")
 
 
-SCENES = {each.__name__: each for each in (opcodes, caps, wraps, aborts, late, after_end, two)}
+SCENES = {
+    each.__name__: each
+    for each in (
+        opcodes,
+        caps,
+        wraps,
+        aborts,
+        aborts_unread,
+        aborts_both,
+        no_credits,
+        late,
+        after_end,
+        two,
+    )
+}
 
 
 def store(scratch, name, scene, change=lambda frames: frames):

@@ -32,7 +32,7 @@ FLAGS = {
     "smcr.cdc.abort": ("state", 0x20),
 }
 ITEMS = "_ws.expert.message"
-HEALTHY = {"opcodes", "caps", "wraps", "late", "two", "after_end"}
+HEALTHY = {"opcodes", "caps", "wraps", "no_credits", "late", "two", "after_end"}
 
 
 def shown(tshark, path, two_pass):
@@ -63,7 +63,7 @@ def test_messages_are_those_of_the_bytes(tshark):
     for name, scene in anck.SCENES.items():
         path = anck.store(tshark.bed.scratch, name, scene)
         reader = immediate_reader.Reader(path)
-        assert len(reader.messages) > 5, name
+        assert len(reader.messages) >= 3, name
         for two_pass in (False, True):
             found = shown(tshark, path, two_pass)
             wrong = {
@@ -93,7 +93,7 @@ def test_data_and_reports(tshark):
             pieces = raw(follow(tshark, path, number, two_pass=True))
             sides = [b"".join(data for way, data in pieces if way == each) for each in (0, 1)]
             followed += [each for each in sides if each]
-            assert conn["close"] == ("abort" if name == "aborts" else "normal"), (name, conn)
+            assert conn["close"] == ("abort" if name.startswith("aborts") else "normal"), (name, conn)
             assert conn["client_to_server"]["time"] and conn["server_to_client"]["time"], name
             for way, data in zip(("client_to_server", "server_to_client"), sides):
                 assert conn[way]["bytes"] == len(data), (name, way)
