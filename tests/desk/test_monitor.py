@@ -408,6 +408,61 @@ def test_count(monitor, bed):
     assert len(periods) == int(float(told[-1]["time"]) - float(told[0]["time"]))
 
 
+def test_no_times(monitor, bed):
+    """-T: the same lines and objects without the time of day."""
+    path = bed.capture("vectors")
+    for more in ((), ("-x", "-v"), ("-l",)):
+        with_times = monitor("-r", path, *more).stdout
+        without = monitor("-r", path, "-T", *more).stdout
+        assert re.sub(r"(?m)^( *\d+) \d\d:\d\d:\d\d\.\d{6}  ", r"\1  ", with_times) == without
+        assert with_times != without
+    told = [
+        [
+            json.loads(each)
+            for each in monitor("-r", path, "-j", *more, "cdc", "errors").stdout.splitlines()
+        ]
+        for more in ((), ("-T",))
+    ]
+    assert told[0] and all(each.pop("time") for each in told[0])
+    assert told[0] == told[1]
+
+
+def test_without_promiscuous_mode():
+    """-p goes to tshark, after the interface for which it counts."""
+    module = load()
+    command = module.command(module.parse(["-i", "eth0", "-p"]))
+    assert command.index("-i") < command.index("-p") and command[command.index("-i") + 1] == "eth0"
+    assert "-p" in module.command(module.parse(["-p"]))
+    assert "-p" not in module.command(module.parse(["-i", "eth0"]))
+
+
+@pytest.mark.parametrize(
+    "words, completed",
+    [
+        (["smcr-monitor", "-"], {"-p", "-t", "-T", "--version"}),
+        (["smcr-monitor", "-T", ""], {"clc", "errors"}),
+        (["smcr-monitor", "-t", ""], set()),
+        (["smcr-probe", "-"], {"-T", "-O"}),
+        (["smcr-probe", "-T", ""], set()),
+    ],
+)
+def test_completion(program, words, completed):
+    """What bash completes the last of the words to."""
+    if words[0] == "smcr-probe":
+        shutil.copy(TOP / "plugin" / "probe", program.parent / "smcr-probe").chmod(0o755)
+    script = (
+        f". {TOP}/plugin/completion; COMP_WORDS=({' '.join(map(repr, words))}); "
+        f"COMP_CWORD={len(words) - 1}; _smcr {words[0]} {words[-1]!r} {words[-2]}; "
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    path = f"{program.parent}:{os.environ['PATH']}"
+    result = subprocess.run(
+        ["bash", "-c", script], env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    found = set(result.stdout.split())
+    assert completed <= found if completed else not found, result
+
+
 class Live:
     """The monitor on a pipe, as dumpcap reads one: what is written comes in live, without any
     permission."""
@@ -601,7 +656,8 @@ def test_file_cut_short(monitor, tshark, bed, scratch):
         (["-c", "0"], "-c needs a number above 0, not 0"),
         (["-t", "many"], "-t needs a number above 0, not many"),
         (["-i", "lo", "-r", "file"], "-i and -r do not go together"),
-        (["-r", "file", "-f", "tcp"], "-f and -s are of captures, not of files"),
+        (["-r", "file", "-f", "tcp"], "-f, -s and -p are of captures, not of files"),
+        (["-r", "file", "-p"], "-f, -s and -p are of captures, not of files"),
     ],
 )
 def test_usage(monitor, arguments, sentence):
