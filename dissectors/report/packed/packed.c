@@ -86,10 +86,11 @@ keep(smcr_packed_t *packed, wmem_allocator_t *scope, const void *object, size_t 
 static void
 restore(const smcr_packed_t *packed, void *object, size_t size)
 {
+    memset(object, 0, size);
+    if (!packed->length) /* all zeros: there may be no `bytes` */
+        return;
     const uint8_t *from = packed->bytes, *end = from + packed->length;
     uint8_t *to = object;
-
-    memset(object, 0, size);
     while (from < end) {
         unsigned head = *from++, count = head & ZEROS_MOST;
         uint64_t word = 0;
