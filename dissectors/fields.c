@@ -91,6 +91,8 @@ const value_string smcr_values_netlink_commands[] = {
     {13, "DUMP_SEID"}, {14, "ENABLE_SEID"}, {15, "DISABLE_SEID"}, {16, "DUMP_HS_LIMITATION"},
     {17, "ENABLE_HS_LIMITATION"}, {18, "DISABLE_HS_LIMITATION"}, {251, "GET_DUMP_DEV"},
     {252, "SET_DUMP_DEV"}, {253, "RESET_DUMP_DEV"}, {0, NULL}}; /* the last three are of ANCK */
+const value_string smcr_values_pnet_commands[] = {
+    {1, "GET"}, {2, "ADD"}, {3, "DEL"}, {4, "FLUSH"}, {0, NULL}};
 const value_string smcr_values_told_states[] = {
     {1, "ACTIVE"}, {2, "INIT"}, {7, "CLOSED"}, {10, "LISTEN"}, {20, "PEERCLOSEWAIT1"},
     {21, "PEERCLOSEWAIT2"}, {22, "APPCLOSEWAIT1"}, {23, "APPCLOSEWAIT2"}, {24, "APPFINCLOSEWAIT"},

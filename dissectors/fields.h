@@ -55,7 +55,8 @@ void smcr_fields_register(void);
 SMCR_VALUES(SMCR_VALUES_DECLARED)
 extern const value_string smcr_values_clc_types[], smcr_values_llc_types[];
 extern const value_string smcr_values_llc_steps[], smcr_values_directions[], smcr_values_arrows[];
-extern const value_string smcr_values_netlink_commands[], smcr_values_told_reasons[];
+extern const value_string smcr_values_netlink_commands[], smcr_values_pnet_commands[],
+    smcr_values_told_reasons[];
 extern const value_string smcr_values_told_states[], smcr_values_told_modes[];
 extern const value_string smcr_values_told_roles[], smcr_values_told_lgr_types[];
 extern const value_string smcr_values_told_link_states[];

@@ -1,6 +1,6 @@
 /* Dissects reports of Linux about SMC over netlink (<linux/smc_diag.h>, <linux/smc.h>): the sockets
  * that `ss` and smcss list over SOCK_DIAG, and the link groups, links and devices that smcr lists
- * over the generic netlink family SMC_GEN_NETLINK.
+ * over the generic netlink families SMC_GEN_NETLINK and SMC_PNETID.
  *
  * A message has attributes. An attribute may be a nest: it has attributes or a struct within. One
  * walker reads all messages by the rows of told.def. An attribute has a type and a length
@@ -49,9 +49,9 @@ enum { LGR_ID = 1, LGR_ROLE = 2, LGR_TYPE = 3, LINK_ID = 1, LINK_STATE = 10 };
 
 /* The nests of told.def. Nests that are structs come last, from IN_REQUEST on. */
 enum {
-    IN_TOP, IN_EIDS, IN_SEID, IN_LIMIT, IN_SYS, IN_LGR, IN_V2, IN_R_V2, IN_LINK, IN_LGR_D, IN_DEV,
-    IN_PORT, IN_STATS, IN_TECH, IN_SIZE, IN_USE, IN_FBACK, IN_DIAG, IN_REQUEST, IN_SOCKET, IN_CONN,
-    IN_LGRINFO, IN_DMB, IN_FALLBACK, NESTS
+    IN_TOP, IN_EIDS, IN_SEID, IN_LIMIT, IN_DUMP, IN_PNET, IN_SYS, IN_LGR, IN_V2, IN_R_V2, IN_LINK,
+    IN_LGR_D, IN_DEV, IN_PORT, IN_STATS, IN_TECH, IN_SIZE, IN_USE, IN_FBACK, IN_DIAG, IN_REQUEST,
+    IN_SOCKET, IN_CONN, IN_LGRINFO, IN_DMB, IN_FALLBACK, NESTS
 };
 
 /* A row of told.def, whose head describes the columns. */
@@ -502,10 +502,25 @@ dissect_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     return finish_message(&walk, tvb, "AF_SMC socket dump, request");
 }
 
-/* Finds the kind of a message of SMC_GEN_NETLINK by its attributes: a link group, a link, or a kind
+/* A family of generic netlink. */
+typedef struct {
+    const int *hf_command;        /* field for the command */
+    const value_string *commands; /* names of the commands */
+    uint8_t nests[256];           /* by command: nest of the outermost attributes, IN_... */
+} family_t;
+
+static const family_t smc_gen_netlink = {
+    &hf_smcr_netlink_command, smcr_values_netlink_commands,
+    {[9] = IN_EIDS, IN_EIDS, IN_EIDS, [13] = IN_SEID, [16] = IN_LIMIT,
+     [251] = IN_DUMP, IN_DUMP}}; /* the others: IN_TOP, which is 0 */
+static const family_t smc_pnetid = {
+    &hf_smcr_netlink_pnet_command, smcr_values_pnet_commands,
+    {IN_PNET, IN_PNET, IN_PNET, IN_PNET, IN_PNET}};
+
+/* Finds the kind of a message of generic netlink by its attributes: a link group, a link, or a kind
  * from which nothing is learned. Returns the summary. */
 static const char *
-describe(walk_t *walk, unsigned command, bool request)
+describe(walk_t *walk, const family_t *family, unsigned command, bool request)
 {
     const smcr_told_link_t *link = &walk->told.u.link;
     wmem_allocator_t *pool = walk->pinfo->pool;
@@ -519,17 +534,14 @@ describe(walk_t *walk, unsigned command, bool request)
                                   val_to_str_const(link->state, smcr_values_told_link_states, "?"));
     walk->told.kind = SMCR_TOLD_DONE;
     return wmem_strdup_printf(pool, "%s %s", request ? "Request" : "Answer",
-                              val_to_str_const(command, smcr_values_netlink_commands, "unknown"));
+                              val_to_str_const(command, family->commands, "unknown"));
 }
 
-/* Dissects a message of SMC_GEN_NETLINK; `tvb` begins after its nlmsghdr. `data`: genl_info_t.
- * `nests` has, by command, the nest of the outermost attributes; 0: IN_TOP. */
+/* Dissects a message of the family; `tvb` begins after its nlmsghdr. */
 static int
-dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+dissect_family(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const genl_info_t *generic,
+               const family_t *family)
 {
-    static const uint8_t nests[] = {
-        [9] = IN_EIDS, IN_EIDS, IN_EIDS, [13] = IN_SEID, [16] = IN_LIMIT};
-    const genl_info_t *generic = data;
     int start = tvb_raw_offset(tvb) - NLMSG_LENGTH; /* offset of nlmsghdr */
 
     if (start < 0 || tvb_captured_length(tvb) < GENL_LENGTH)
@@ -537,11 +549,25 @@ dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     tvbuff_t *message = tvb_new_subset_remaining(tvb_get_ds_tvb(tvb), start);
     walk_t walk = begin_message(tvb, pinfo, tree, generic->nl_data);
     bool request = smcr_layout_number(message, FLAGS_AT, 2, walk.order) & WS_NLM_F_REQUEST;
-    proto_tree_add_item(walk.tree, hf_smcr_netlink_command, tvb, 0, 1, ENC_NA);
+    proto_tree_add_item(walk.tree, *family->hf_command, tvb, 0, 1, ENC_NA);
     proto_tree_add_item(walk.tree, hf_smcr_netlink_version, tvb, 1, 1, ENC_NA);
     walk_attributes(&walk, tvb_new_subset_remaining(tvb, GENL_LENGTH), walk.tree,
-                    generic->cmd < array_length(nests) ? nests[generic->cmd] : IN_TOP);
-    return finish_message(&walk, message, describe(&walk, generic->cmd, request));
+                    family->nests[generic->cmd]);
+    return finish_message(&walk, message, describe(&walk, family, generic->cmd, request));
+}
+
+/* `data`: genl_info_t. */
+static int
+dissect_generic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return dissect_family(tvb, pinfo, tree, data, &smc_gen_netlink);
+}
+
+/* `data`: genl_info_t. */
+static int
+dissect_pnetid(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    return dissect_family(tvb, pinfo, tree, data, &smc_pnetid);
 }
 
 /* Whether the message of `length` bytes whose nlmsghdr is at `at` ends a dump without an error. */
@@ -630,4 +656,6 @@ smcr_netlink_handoff(void)
     original_socket = replace_dissector("netlink.protocol", WS_NETLINK_SOCK_DIAG, wrap_socket);
     dissector_add_string("genl.family", "SMC_GEN_NETLINK",
                          create_dissector_handle(dissect_generic, proto_smcr));
+    dissector_add_string("genl.family", "SMC_PNETID",
+                         create_dissector_handle(dissect_pnetid, proto_smcr));
 }

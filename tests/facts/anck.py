@@ -241,8 +241,9 @@ def aborts_both(capture):
 
 
 def no_credits(capture):
-    """Both sides have space for six messages. CONFIRM LINK and its like take some, the client's data
-    the rest; it waits for half a second until LLC announces more, and then until a WRITE does."""
+    """Both sides have space for six messages. CONFIRM LINK and its like take some, the client's
+    data the rest; it waits for half a second until LLC announces more, and then until a WRITE
+    does."""
     anck = Anck(capture).first_contact(init_credits=6)
     for _ in range(4):
         anck.write("client", REQUEST)

@@ -1,15 +1,14 @@
 """
-What ANCK's kernel makes of a capture: its receiver, for each RDMA WRITE with immediate data. Written
-from public source alone, not from the dissector: smc_cdc_rx_handler_rwwi(), smc_cdc_rx_handler() and
-what they call in net/smc/smc_cdc.c, union smc_wr_imm_msg in smc_wr.h (both in a copy whose commit is
-not known), struct smc_cdc_msg in smc_cdc.h at fdadb5e816a5, struct smcr_clc_msg_accept_confirm and
-struct smc_clc_vendor_opt_ali in smc_clc.h at 3553d2613452: jackYoung0915/anolis-cloud-kernel.
+What ANCK's kernel makes of a capture: its receiver, for each RDMA WRITE with immediate data. From
+public source alone, not from the dissector: smc_cdc_rx_handler_rwwi(), smc_cdc_rx_handler() and
+what they call in net/smc/smc_cdc.c, union smc_wr_imm_msg in smc_wr.h (both in a copy whose commit
+is not known), struct smc_cdc_msg in smc_cdc.h at fdadb5e816a5, struct smcr_clc_msg_accept_confirm
+and struct smc_clc_vendor_opt_ali in smc_clc.h at 3553d2613452: jackYoung0915/anolis-cloud-kernel.
 
 Reads pcap files of Ethernet, IPv4, TCP and RoCEv2, with every frame whole.
 """
 
 import struct
-from collections import namedtuple
 from dataclasses import dataclass, field
 
 PCAP_HEADER, RECORD_HEADER = 24, 16
@@ -28,8 +27,6 @@ CDC = 0xFE
 # SMC_WR_OP_...
 DATA, DATA_WITH_FLAGS, CTRL, DATA_CR, DATA_WITH_FLAGS_CR = 0, 1, 2, 6, 7
 
-Bits = namedtuple("Bits", "token opcode rest")
-
 
 def bits(value, *widths):
     """The members of a big-endian bit field of 32 bits."""
@@ -42,7 +39,8 @@ def bits(value, *widths):
 
 
 class Message:
-    """One word of immediate data. `step` and `credits` are None where its opcode has no such bits."""
+    """One word of immediate data. `step` and `credits` are None where its opcode has no such
+    bits."""
 
     def __init__(self, word):
         self.token, self.opcode, _rest = bits(word, 8, 3, 21)
@@ -97,8 +95,8 @@ class Reader:
     """
     `messages`: {frame: what the message says}, with the bytes announced and consumed so far, the
     free bytes that it leaves, and those that its sender has not heard of yet. `data`: {(queue pair,
-    token): bytes}. `ignored`: frames of CDC messages, which such a kernel drops. `undefined`: frames
-    whose immediate data names no opcode or no socket.
+    token): bytes}. `ignored`: frames of CDC messages, which such a kernel drops. `undefined`:
+    frames whose immediate data names no opcode or no socket.
     """
 
     def __init__(self, path):

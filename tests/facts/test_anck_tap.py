@@ -107,8 +107,7 @@ def followed(tshark, path, stream=0):
 
 
 CDC_FIELDS = [
-    f"smcr.cdc.{name}"
-    for name in ("prod_wrap", "prod", "cons_wrap", "cons", "flags", "state")
+    f"smcr.cdc.{name}" for name in ("prod_wrap", "prod", "cons_wrap", "cons", "flags", "state")
 ]
 
 

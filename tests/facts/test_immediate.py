@@ -93,7 +93,8 @@ def test_data_and_reports(tshark):
             pieces = raw(follow(tshark, path, number, two_pass=True))
             sides = [b"".join(data for way, data in pieces if way == each) for each in (0, 1)]
             followed += [each for each in sides if each]
-            assert conn["close"] == ("abort" if name.startswith("aborts") else "normal"), (name, conn)
+            end = "abort" if name.startswith("aborts") else "normal"
+            assert conn["close"] == end, (name, conn)
             assert conn["client_to_server"]["time"] and conn["server_to_client"]["time"], name
             for way, data in zip(("client_to_server", "server_to_client"), sides):
                 assert conn[way]["bytes"] == len(data), (name, way)

@@ -283,7 +283,7 @@ def test_info_names_one_message_and_counts_many(tshark):
 class Host:
     """Writes netlink in one byte order, from <linux/smc.h> and <linux/smc_diag.h>."""
 
-    FAMILY = 0x2A
+    FAMILY, PNETID = 0x2A, 0x2B
 
     def __init__(self, order):
         self.order = order  # of struct
@@ -306,8 +306,8 @@ class Host:
         data = self.pack("IHHII", 16 + len(body), kind, flags, sequence, port) + body
         return data + bytes(-len(data) % 4)
 
-    def generic(self, command, *attributes, **header):
-        return self.message(self.FAMILY, bytes([command, 1, 0, 0]) + b"".join(attributes), **header)
+    def generic(self, command, *attributes, family=FAMILY, **header):
+        return self.message(family, bytes([command, 1, 0, 0]) + b"".join(attributes), **header)
 
     def frame(self, family, *messages):
         self.frames.append(struct.pack(">HHH8xH", 4, 824, 0, family) + b"".join(messages))
@@ -346,13 +346,14 @@ LARGE = 0x0102030405060708
 
 
 def announce(host):
+    families = ((b"SMC_GEN_NETLINK\0", host.FAMILY), (b"SMC_PNETID\0", host.PNETID))
     host.frame(
         16,
-        host.message(
-            16,
-            bytes([1, 2, 0, 0])
-            + host.attribute(2, b"SMC_GEN_NETLINK\0")
-            + host.number(1, "H", host.FAMILY),
+        *(
+            host.message(
+                16, bytes([1, 2, 0, 0]) + host.attribute(2, name) + host.number(1, "H", number)
+            )
+            for name, number in families
         ),
     )
 
@@ -554,6 +555,20 @@ def generic_messages(host):
             {"seid": ["IBM-SYSZ"]},
         ),
         (host.generic(16, host.number(1, "B", 1)), {"hs_limited": ["1"]}),
+        (host.generic(251, host.attribute(1, b"dummy0\0")), {"dump_device": ["dummy0"]}),
+        (host.generic(252, host.attribute(1, b"dummy1\0")), {"dump_device": ["dummy1"]}),
+        (
+            host.generic(
+                1,
+                host.attribute(1, b"NET2\0"),
+                host.attribute(2, b"eth7\0"),
+                host.attribute(3, b"mlx5_1\0"),
+                host.number(4, "B", 2),
+                family=host.PNETID,
+            ),
+            {"pnetid": ["NET2"], "ethernet": ["eth7"], "device": ["mlx5_1"], "device_port": ["2"]},
+        ),
+        (host.generic(3, host.attribute(1, b"NET3\0"), family=host.PNETID), {"pnetid": ["NET3"]}),
     ]
 
 

@@ -1,7 +1,7 @@
-/* Immediate data of ANCK: each value of the lower 24 bits, and each token, is read as the bit fields
- * of union smc_wr_imm_msg have it (net/smc/smc_wr.h of ANCK, a copy whose commit is not known). The
- * widths of the fields stand here as that header has them for big-endian hosts, from the highest bit
- * on, which names the same bits. Members of struct smc_cdc_producer_flags and of struct
+/* Immediate data of ANCK: each value of the lower 24 bits, and each token, is read as the bit
+ * fields of union smc_wr_imm_msg have it (net/smc/smc_wr.h of ANCK, a copy whose commit is not
+ * known). The widths of the fields stand here as that header has them for big-endian hosts, from
+ * the highest bit on, which names the same bits. Members of struct smc_cdc_producer_flags and of struct
  * smc_cdc_conn_state_flags: net/smc/smc.h of torvalds/linux.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
@@ -39,7 +39,8 @@ static const part_t LAYOUTS[8][8] = {
 
 /* What immediate data have, by the layouts. */
 typedef struct {
-    uint32_t value[STATE + 1]; /* value of each kind of field; of reserved ones: whether a bit is set */
+    uint32_t value[STATE + 1]; /* value of each kind of field; of reserved ones: whether a bit is
+                                  set */
     bool is_full;              /* each bit of the step is set */
 } expected_t;
 
@@ -60,7 +61,7 @@ expected_of(uint32_t data)
     return expected;
 }
 
-/* Reads one pattern, and compares it. The bits of flags and state that are reserved may be in them. */
+/* Reads one pattern, and compares it. Reserved bits of flags and state may be in them. */
 static void
 check(uint32_t data)
 {
@@ -76,8 +77,8 @@ check(uint32_t data)
     is_same &= (read.flags & 0xf8) == expected.value[FLAGS];
     is_same &= (read.state & 0xe0) == expected.value[STATE];
     if (!is_same)
-        g_error("0x%08x is read as step %u, credits %u, flags 0x%02x, state 0x%02x", data, read.step,
-                read.credits, read.flags, read.state);
+        g_error("0x%08x is read as step %u, credits %u, flags 0x%02x, state 0x%02x", data,
+                read.step, read.credits, read.flags, read.state);
 }
 
 /* All patterns of opcode and below, each with some token. */
