@@ -1,8 +1,8 @@
 /* Immediate data of ANCK: each value of the lower 24 bits, and each token, is read as the bit
  * fields of union smc_wr_imm_msg have it (net/smc/smc_wr.h of ANCK, a copy whose commit is not
  * known). The widths of the fields stand here as that header has them for big-endian hosts, from
- * the highest bit on, which names the same bits. Members of struct smc_cdc_producer_flags and of struct
- * smc_cdc_conn_state_flags: net/smc/smc.h of torvalds/linux.
+ * the highest bit on, which names the same bits. Members of struct smc_cdc_producer_flags and of
+ * struct smc_cdc_conn_state_flags: net/smc/smc.h of torvalds/linux.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
