@@ -42,6 +42,9 @@ typedef struct {
                                       truncated by snaplen */
     const uint32_t *gap_count;     /* number of sequence gaps so far on the link of the packet, by
                                       sender */
+    /* the last sequence gap on the link, by sender. Begin: the packet of any connection before the
+     * gap; frame 0: not known. End: an event before which all missing packets were sent */
+    const smcr_interval_t *last_gap;
     bool is_whole;                 /* the begin of the connection is captured */
     bool may_miss_last;            /* the connection has moved to another link with this packet, and
                                       packets are missing on a link of its link group */
@@ -85,6 +88,8 @@ typedef struct {
     smcr_when_t since; /* last packet of the writer before the gap; frame 0: there is no gap */
     smcr_when_t until; /* first packet of the writer after the gap that came in order; frame 0: none
                           so far */
+    smcr_when_t sent; /* event before which all missing packets were sent: an acknowledgement that
+                         covers them, or the packet that shows the gap */
     bool has_unknown_message; /* a CDC message with unknown content came after the gap, so no later
                                  message can show that nothing is missing */
 } smcr_timeline_gap_t;
@@ -118,6 +123,8 @@ typedef struct {
     smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
                                  missing; frame 0: none may be missing, or one has come in the
                                  meantime */
+    smcr_when_t acks_heard; /* packet of the peer from which on none is missing any more; set with
+                               `acks_missing` */
     /* Retransmissions of the writer's packets since `last_acked`: from the earliest first
      * transmission to the last retransmission. Left out are retransmissions that were certainly
      * needed. End frame 0: none. */
@@ -132,8 +139,12 @@ typedef struct {
                                   this is known */
     smcr_when_t gap_noticed;  /* last packet of the connection before which packets of the writer
                                  are missing; frame 0: none */
+    smcr_interval_t missing;  /* time in which the packets were sent that are missing before
+                                 `gap_noticed` */
     smcr_timeline_gap_t gap;  /* current gap of the writer */
     uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
+    bool has_hole;            /* since the last CDC message whose meaning is known, a WRITE has left
+                                 out bytes before its own: another WRITE may be missing */
     uint64_t written;         /* position after all data that the writer has written so far */
     uint64_t written_on_left; /* `written`, when the connection last moved to another link */
     smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame

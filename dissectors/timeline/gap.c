@@ -21,6 +21,30 @@ smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_know
     }
 }
 
+/* The time in which the packets of `side` were sent that are missing before the packet of `step`.
+ * It begins with the last packet of `side` before the gap, on whatever connection of the link. If
+ * several gaps have come since the last packet of this connection, or the gap is on another link,
+ * it begins with the last packet of this connection, and ends with the packet of `step`. */
+static smcr_interval_t
+find_missing(const smcr_timeline_step_t *step, int side)
+{
+    const smcr_timeline_t *timeline = step->timeline;
+    const smcr_timeline_packet_t *packet = step->packet;
+    smcr_when_t seen = timeline->writer[side].last_seen;
+    bool is_only_gap = packet->last_gap && packet->gap_count[side] == timeline->gaps[side] + 1;
+
+    if (!seen.frame)
+        seen = timeline->begun;
+    if (!is_only_gap || !packet->last_gap[side].begin.frame)
+        return (smcr_interval_t){seen, packet->when};
+    smcr_interval_t gap = packet->last_gap[side];
+    if (gap.begin.frame < seen.frame || gap.begin.time < seen.time)
+        gap.begin = seen;
+    if (gap.end.frame < gap.begin.frame || gap.end.time < gap.begin.time)
+        gap.end = packet->when;
+    return gap;
+}
+
 /* Notes that packets of `side` are missing before this packet. The missing packets may belong to
  * another connection on the same link. The next CDC message of `side` shows whether they do
  * (smcr_timeline_settle_gap()). */
@@ -29,14 +53,14 @@ take_gap(const smcr_timeline_step_t *step, int side)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
-    smcr_when_t since = writer->last_seen.frame ? writer->last_seen : step->timeline->begun;
-
+    writer->missing = find_missing(step, side);
     if (!writer->gap.since.frame)
-        writer->gap.since = since;
+        writer->gap.since = writer->missing.begin;
+    writer->gap.sent = writer->missing.end;
     writer->gap.until.frame = 0;
     writer->gap_noticed = step->packet->when;
     writer->wait.may_have_ended = writer->wait.freed.frame != 0;
-    smcr_timeline_begin_missing_acks(step, side, since);
+    smcr_timeline_begin_missing_acks(step, side, writer->missing.begin);
 }
 
 void
@@ -54,6 +78,53 @@ smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, sm
     smcr_timeline_prolong_answer(step, side, gap->since, writer->gap_noticed);
 }
 
+/* Whether the writer waits for space, or has waited for it after the event `since`. */
+static bool
+has_waited(const smcr_timeline_writer_t *writer, smcr_when_t since)
+{
+    return writer->wait.wait || writer->last_wait.end.frame > since.frame;
+}
+
+/* Whether only CDC messages of the writer `side` are missing in its gap, and none of them can have
+ * begun or ended a wait for space. `view`: what the message of `step` means; NULL: not known.
+ *
+ * The message announces all data so far. No WRITE is missing if the captured WRITEs have all bytes
+ * before this position. A writer whose data fill at most half of the buffer does not wait. If the
+ * peer does not wait, a missing message cannot have freed the space that it waits for. */
+static bool
+misses_only_messages(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    const smcr_timeline_writer_t *peer = &step->timeline->writer[!side];
+    bool has_positions = view && view->has_announced && view->size;
+
+    if (!has_positions || has_waited(writer, writer->gap.since) ||
+        has_waited(peer, writer->gap.since))
+        return false;
+    bool has_writes = !writer->has_hole && view->announced <= writer->written;
+    return has_writes && !writer->unread.is_doubtful &&
+           view->announced <= writer->unread.consumed + view->size / 2;
+}
+
+/* Adds the time of a gap of `side` in which only CDC messages are missing: from then on it is known
+ * what both writers do. */
+static void
+add_missing_messages(const smcr_timeline_step_t *step, int side)
+{
+    const smcr_timeline_gap_t *gap = &step->timeline->writer[side].gap;
+
+    smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, gap->since, gap->sent);
+    smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, gap->sent);
+}
+
+/* Adds the time of a gap of `side` in which WRITEs may be missing, to both directions. */
+static void
+add_missing_data(const smcr_timeline_step_t *step, int side)
+{
+    smcr_timeline_add_gap(step, side, side, step->packet->when);
+    smcr_timeline_add_gap(step, side, !side, step->packet->when);
+}
+
 void
 smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -62,8 +133,10 @@ smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_
                     view->announced_bytes == writer->unannounced;
 
     if (writer->gap.since.frame && !is_whole) {
-        smcr_timeline_add_gap(step, side, side, step->packet->when);
-        smcr_timeline_add_gap(step, side, !side, step->packet->when);
+        if (misses_only_messages(step, side, view))
+            add_missing_messages(step, side);
+        else
+            add_missing_data(step, side);
         writer->pending_answer = (smcr_interval_t){{0}, {0}};
     }
     writer->gap = (smcr_timeline_gap_t){0};

@@ -32,6 +32,7 @@ smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender, s
     timeline->last_gap = step->packet->when;
     smcr_timeline_doubt_retransmissions_of_both(step,
                                                 &timeline->writer[!sender].retransmitted_unheard);
+    timeline->writer[!sender].acks_heard = step->packet->when;
     if (!acks_missing->frame)
         *acks_missing = since;
 }
@@ -39,11 +40,13 @@ smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender, s
 void
 smcr_timeline_end_missing_acks(const smcr_timeline_step_t *step, int side, smcr_when_t end)
 {
-    smcr_when_t *since = &step->timeline->writer[side].acks_missing;
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool was_sent_before = writer->oldest && writer->oldest->when.frame < writer->acks_heard.frame;
 
-    if (since->frame)
-        smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, *since, end);
-    since->frame = 0;
+    if (writer->acks_missing.frame)
+        smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, writer->acks_missing,
+                          was_sent_before ? end : writer->acks_heard);
+    writer->acks_missing.frame = 0;
 }
 
 void
@@ -140,6 +143,7 @@ smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_ti
     if (!writer->has_acks && step->timeline->is_late)
         smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, step->timeline->begun, when);
     writer->has_acks = true;
+    smcr_timeline_end_missing_acks(step, side, when);
     for (smcr_timeline_sent_t **at = &writer->oldest; *at;) {
         const smcr_timeline_sent_t sent = **at;
         bool is_left = was_left_on_old_link(&sent, &acked);
@@ -153,7 +157,6 @@ smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_ti
         else if (sent.is_data)
             smcr_timeline_add_transfer_without_ack(step, side, &sent, when);
     }
-    smcr_timeline_end_missing_acks(step, side, when);
     writer->retransmitted.end.frame = 0;
     writer->last_acked = when;
     writer->last_acked_link = acked.link;

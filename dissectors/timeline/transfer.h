@@ -24,8 +24,9 @@ void smcr_timeline_look_for_missing_ack(const smcr_timeline_step_t *step,
 void smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender,
                                       smcr_when_t since);
 
-/* Ends the time in which acknowledgements of the packets of the writer `side` may be missing.
- * `end`: the first acknowledgement after this time, or the end of the capture. */
+/* Ends the time in which acknowledgements of the packets of the writer `side` may be missing. The
+ * acknowledgement of a packet that was sent in this time may be missing up to `end`: the first
+ * acknowledgement after this time, or the end of the capture. */
 void smcr_timeline_end_missing_acks(const smcr_timeline_step_t *step, int side, smcr_when_t end);
 
 /* Adds the intervals in which the packet `sent` was under way, up to an acknowledgement at `end`.

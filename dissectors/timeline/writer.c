@@ -54,6 +54,7 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
     bool is_first = smcr_ib_begins_message(step->packet->roce->opcode) && !range.position;
 
     writer->unannounced += record->write_location->length;
+    writer->has_hole |= !range.known || range.position > writer->written;
     writer->written = MAX(writer->written, sent->end);
     writer->misses_first |= !writer->has_written && !is_first;
     writer->has_written = true;
@@ -118,20 +119,35 @@ take_unknown_message(const smcr_timeline_step_t *step, int side, bool validates)
         smcr_timeline_doubt_reading(step, !side, true, step->packet->when);
 }
 
-/* Takes in a CDC message of `side` whose meaning, `view`, is known. */
+/* Adds the time in which a missing WRITE was written, whose bytes the message of `step` announces:
+ * in the gap that has shown since the last packet of the writer; without such a gap, at any time
+ * since this packet. */
 static void
-take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
+add_unseen_write(const smcr_timeline_step_t *step, int side)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool is_in_gap = writer->gap_noticed.frame > writer->last_seen.frame;
+
+    smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED,
+                      is_in_gap ? writer->missing.begin : writer->last_seen, step->packet->when);
+}
+
+/* Takes in a CDC message of `side` whose meaning, `view`, is known. `announces_unseen`: the message
+ * announces bytes whose WRITE is not captured. */
+static void
+take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view,
+                   bool announces_unseen)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
-    /* the message announces bytes whose WRITE is missing, and it is not known when these bytes were
-     * written */
-    if (may_announce_unseen(view, false) && writer->last_seen.frame)
-        smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->last_seen,
-                          step->packet->when);
+    if (announces_unseen && writer->last_seen.frame)
+        add_unseen_write(step, side);
     /* the message announces data, or may announce data, so it may end a request */
     if (view->announced_bytes || !view->has_announced_bytes)
         writer->request_acked = &view->acked;
+    writer->has_hole = !view->has_announced;
+    if (view->has_announced)
+        writer->written = MAX(writer->written, view->announced);
     smcr_timeline_take_wait(step, side);
     if (view->has_consumed && view->consumed > step->timeline->writer[!side].unread.consumed)
         smcr_timeline_note_read(step, !side, view->consumed);
@@ -157,7 +173,7 @@ take_message_order(const smcr_timeline_step_t *step, const smcr_timeline_sent_t 
     int side = step->packet->record->sender;
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
-    if (is_known && !sent->is_after_gap) {
+    if (is_known) {
         smcr_timeline_take_order(step, side);
         smcr_timeline_settle_gap(step, side, sent->view);
     } else {
@@ -189,16 +205,17 @@ take_cdc(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
     int side = record->sender;
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
     bool validates = cdc && cdc->flags & SMCR_CDC_FLAG_FAILOVER;
-    bool announces_unseen = may_announce_unseen(view, validates);
+    bool has_all = view && view->announced_bytes == writer->unannounced;
+    bool announces_unseen = !has_all && may_announce_unseen(view, validates);
 
     sent.is_data = false;
     if (view)
         add_view(writer, &sent, view);
-    take_message_order(step, &sent, view || validates);
+    take_message_order(step, &sent, view || (validates && !sent.is_after_gap));
     smcr_timeline_send(step, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (view)
-        take_known_message(step, side, view);
+        take_known_message(step, side, view, announces_unseen);
     else
         take_unknown_message(step, side, validates);
 }

@@ -329,6 +329,7 @@ UP_TO_THE_END = {
     "unreported_bytes",
     "unannounced_bytes",
     "close",
+    "written_after",
     "state",
     "type",
     "slow_reader",
@@ -646,6 +647,21 @@ def of_times(before, after, later, unseen):
             yield f"{name}.longest_waits", longest, found, seconds(found) <= limit
 
 
+def of_end(before, after, numbers):
+    """Who ended the connection first, and in which frames, which the whole capture numbers."""
+    one, other = before["end"], after["end"]
+    if not other:
+        return
+    if not one:
+        yield "end", None, other["by"], False
+        return
+    yield from same(one, other, ("by", "aborted_by", "written_after"), "end.")
+    for name in ("frame", "idle_frame", "other_frame", "aborted_frame"):
+        if is_known(one[name], other[name]):
+            frame = numbers[other[name] - 1]
+            yield f"end.{name}", one[name], frame, frame == one[name]
+
+
 def of_connection(before, after, later, unseen):
     yield from same(before, after, SAME["connection"])
     yield "client", ends_of(before), ends_of(after), ends_of(before) == ends_of(after)
@@ -810,6 +826,12 @@ def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
         for ends, conn in by_ends(after).items()
         if ends in truth
         for each in of_connection(truth[ends], conn, later, unseen)
+    ]
+    found += [
+        (str(sorted(ends)), each)
+        for ends, conn in by_ends(after).items()
+        if ends in truth
+        for each in of_end(truth[ends], conn, numbers)
     ]
     found += [("link group", each) for each in of_groups(before, after, numbers)]
     found += [("flow", each) for each in of_flows(before, after, copies)]

@@ -39,6 +39,7 @@ typedef struct {
     uint64_t freed;  /* ANNOUNCE: the wait ends, since the writer's host learns of space; 0: it does
                         not wait */
     uint32_t missing; /* packets of its sender are missing before it */
+    uint64_t lost_from, lost_until; /* with `missing`: when these packets were sent; 0: not known */
     bool others_miss; /* with `missing`: they are another connection's */
     bool peer_misses; /* packets of its peer are missing, which shows before it */
     bool is_moved;    /* it goes over another link */
@@ -195,7 +196,32 @@ static const struct {
                {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10},
                {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1}},
      .end = 600,
-     .shares = {.transfer = 10, .unknown = 490}},
+     .shares = {.transfer = 10, .unknown = 390, .nothing = 100}},
+    {.name = "a message is missing: its acknowledgement proves when, and all data are captured",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 900, .acked = 950, .missing = 1,
+                .lost_from = 100, .lost_until = 150}},
+     .end = 1000,
+     .shares = {.unknown = 100, .nothing = 800}},
+    {.name = "the same, but the missing message may have filled the buffer",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = SIZE},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 900, .acked = 950, .missing = 1,
+                .lost_from = 100, .lost_until = 150}},
+     .end = 1000,
+     .shares = {.unknown = 850, .nothing = 50}},
+    {.name = "the same, but a WRITE is missing, too",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 900, .acked = 950, .unseen = 10,
+                .missing = 2, .lost_from = 100, .lost_until = 150}},
+     .end = 1000,
+     .shares = {.unknown = 850, .nothing = 50}},
+    {.name = "a WRITE is missing after a packet of another connection on the link",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 151, .acked = 160},
+               {.event = ANNOUNCE, .side = CLIENT, .time = 900, .acked = 950, .unseen = 10,
+                .missing = 1, .lost_from = 800, .lost_until = 900}},
+     .end = 1000,
+     .shares = {.unknown = 150, .transfer = 59, .nothing = 691}},
     {.name = "one acknowledgement, long after two packets: theirs are missing",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 200000, .bytes = 10,
                 .names_later = 2},
@@ -211,7 +237,7 @@ static const struct {
                {.event = DATA, .side = CLIENT, .time = 490, .acked = 500, .bytes = 10},
                {.event = UPDATE, .side = SERVER, .time = 600, .acked = 610, .missing = 1}},
      .end = 600,
-     .shares = {.transfer = 220, .unknown = 290}},
+     .shares = {.transfer = 220, .unknown = 190, .nothing = 100}},
     {.name = "no acknowledgement, and packets are missing",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = 10},
                {.event = DATA, .side = CLIENT, .time = 200, .bytes = 10},
@@ -550,6 +576,14 @@ take_sample(void *data _U_, int writer _U_, smcr_timeline_sample_t sample _U_, u
 {
 }
 
+/* When the packets were sent that are missing before the step. */
+static smcr_interval_t
+lost_time(const step_t *steps, const step_t *step)
+{
+    return (smcr_interval_t){when_of(step->lost_from, frame_at(steps, step->lost_from) - 5),
+                             when_of(step->lost_until, frame_at(steps, step->lost_until))};
+}
+
 static void
 play_step(stage_t *stage, const step_t *steps, const step_t *step)
 {
@@ -560,6 +594,8 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
     smcr_record_t record = smcr_record_new();
     bool is_data = step->event == DATA || step->event == OVERTAKEN;
     smcr_ib_headers_t roce = {.opcode = is_data ? SMCR_RC_WRITE_ONLY : SMCR_RC_SEND_ONLY};
+    smcr_interval_t gaps[2] = {{{0}, {0}}, {{0}, {0}}};
+    gaps[step->side] = lost_time(steps, step);
     smcr_timeline_packet_t packet = {.when = when_of(step->time, frame_at(steps, step->time) - 5),
                                      .record = &record,
                                      .roce = &roce,
@@ -569,6 +605,8 @@ play_step(stage_t *stage, const step_t *steps, const step_t *step)
     record.sender = (int8_t)step->side;
     record.link = &stage->link[step->is_moved];
     record.first_frame = step->of ? 10 * step->of - 4 : 0;
+    if (step->lost_until)
+        packet.last_gap = gaps;
     stage->gaps[step->side] += step->missing > 0;
     stage->gaps[!step->side] += step->peer_misses;
     if (step->event == AGAIN) {

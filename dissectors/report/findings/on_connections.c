@@ -498,9 +498,20 @@ find_aborted(smcr_finder_t *finder)
 #define MOST_EXAMINED 100 /* maximum number of connections whose pools are examined: each pool
                              needs a loop over all connections */
 
+/* Whether the other end has closed the connection too, or may have done so, in a packet that is
+ * missing or does not prove when. */
+static bool
+has_unknown_other_end(const smcr_entry_connection_t *conn)
+{
+    bool may_have_closed =
+        conn->close == SMCR_FIGURE_CLOSE_NORMAL || conn->close == SMCR_FIGURE_CLOSE_UNKNOWN;
+
+    return !conn->end->other_frame.frame && may_have_closed;
+}
+
 /* Returns how long the client kept the connection open after the server had closed it, nanoseconds:
  * up to the client's close, or to the end of the capture. Returns 0 if the server was not the first
- * to close. */
+ * to close, or if it is not known when the client closed. */
 static uint64_t
 kept_after_close(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -508,6 +519,8 @@ kept_after_close(const smcr_finder_t *finder, const smcr_entry_connection_t *con
     uint64_t until = finder->report->capture.last_time;
 
     if (!end || end->by != SMCR_FIGURE_ROLE_SERVER || is_aborted(conn))
+        return 0;
+    if (has_unknown_other_end(conn))
         return 0;
     if (end->other_frame.frame)
         until = end->other_frame.time;

@@ -253,9 +253,10 @@ smcr_evidence_leaves_out_roce(const smcr_conn_t *conn)
     return !conn->fallback.kind && smcr_evidence_lacks_roce(conn);
 }
 
-/* Whether a request on a link of the group was missing at some time before `frame`, or the capture
- * is out of order. If false, the order of the group's messages before `frame` is certain. */
-bool smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame);
+/* Whether a request on a link of the group was missing at some time between the frames `from` and
+ * `to`, or the capture is out of order. If false, the order of the group's messages in this time is
+ * certain. `to` UINT32_MAX: up to the end of the capture. */
+bool smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to);
 
 /* ---- links, and the two sides of a connection ---- */
 

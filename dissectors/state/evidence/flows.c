@@ -116,10 +116,10 @@ smcr_evidence_links_missed(const smcr_lgr_t *lgr, int side, uint32_t from, uint3
 }
 
 bool
-smcr_evidence_lacks_before(const smcr_lgr_t *lgr, uint32_t frame)
+smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to)
 {
-    return lgr->state->is_out_of_order || smcr_evidence_links_missed(lgr, 0, 0, frame) ||
-           smcr_evidence_links_missed(lgr, 1, 0, frame);
+    return lgr->state->is_out_of_order || smcr_evidence_links_missed(lgr, 0, from, to) ||
+           smcr_evidence_links_missed(lgr, 1, from, to);
 }
 
 /* ---- answers ---- */

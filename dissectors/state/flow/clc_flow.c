@@ -126,7 +126,7 @@ was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
     const smcr_lgr_t *lgr = before->lgr;
 
     return lgr->first_contact_captured && smcr_conn_began_before_capture(before) &&
-           !smcr_evidence_lacks_before(lgr, arrival->when.frame);
+           !smcr_evidence_lacks_between(lgr, 0, arrival->when.frame);
 }
 
 /* Gives the token to the connection: CDC messages to the side `owner` name the connection by

@@ -1129,7 +1129,7 @@ closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     if (cdc->state || smcr_conn_side_has_ended(sender) || cdc->flags & SMCR_CDC_FLAG_FAILOVER)
         return false;
     return smcr_doubt_is_new(arrival) && !smcr_doubt_place(arrival).kind &&
-           !smcr_evidence_lacks_before(qp->link->lgr, arrival->when.frame);
+           !smcr_evidence_lacks_between(qp->link->lgr, 0, arrival->when.frame);
 }
 
 /* Notes that the last CDC message of the reader is missing: the reader has closed TCP, which a host

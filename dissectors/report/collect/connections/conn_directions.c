@@ -102,6 +102,7 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
         .last = entry->last_frame.time,
         .last_frame = entry->last_frame.frame,
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
+        .connecting_until = can_carry.frame ? can_carry.time : counted->contact.sure_until.time,
         .has_syn = tcp && tcp->syn.frame,
         .missing = missing_of(counted->conn, is_part),
         .retransmitted_most = counted->retransmitted_most,
@@ -156,6 +157,23 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     }
 }
 
+/* Fills in which end closed the connection first. If WRITEs of the link may be the connection's, it
+ * is not known which WRITE was the last one before the end, nor whether one came after it. */
+static void
+fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+         wmem_allocator_t *scope)
+{
+    const smcr_collect_direction_t *directions = counted->counts->direction;
+    bool misses_writes = directions[0].has_unowned_writes || directions[1].has_unowned_writes;
+
+    entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
+    if (!entry->end || !misses_writes)
+        return;
+    entry->end->idle_frame = (smcr_when_t){0, 0};
+    if (entry->end->written_after == SMCR_FIGURE_NO)
+        entry->end->written_after = SMCR_FIGURE_MAYBE;
+}
+
 /* Fills in the two directions of a connection over RDMA. */
 static void
 fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
@@ -173,8 +191,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     smcr_collect_conn_fill_direction(&entry->client_to_server, counted, ending.is_part, client);
     smcr_collect_conn_fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
     fill_time(entry, counted, &span, scope);
-    if (!smcr_evidence_lacks_before(conn->lgr, UINT32_MAX))
-        entry->end = smcr_collect_times_end(&counted->counts->times, conn, scope);
+    fill_end(entry, counted, scope);
 }
 
 void

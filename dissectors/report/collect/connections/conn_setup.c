@@ -28,7 +28,7 @@ may_lack_step(const smcr_collect_conn_stats_t *counted)
     const smcr_collect_contact_t *contact = &counted->contact;
 
     return !contact->last_request || contact->is_unsure ||
-           smcr_evidence_lacks_before(counted->conn->lgr, contact->ready.frame + 1);
+           smcr_evidence_lacks_between(counted->conn->lgr, 0, contact->ready.frame + 1);
 }
 
 /* Whether the first contact of the connection has not succeeded as far as captured: its last LLC

@@ -36,28 +36,67 @@ take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time
     of->slow_answer_time += time;
 }
 
+/* Whether the number of a new CDC message proves that no message of its writer is missing before
+ * it. `next_seq`: as in smcr_collect_writer_times_t. Messages are numbered from 1 (A.4). */
+static bool
+is_next_message(const smcr_cdc_t *cdc, uint32_t next_seq, bool is_late)
+{
+    if (cdc->flags & SMCR_CDC_FLAG_FAILOVER)
+        return false;
+    return next_seq ? cdc->seq == (uint16_t)next_seq : cdc->seq == 1 && !is_late;
+}
+
+/* Takes in a CDC message at `when`. `ends`: it has the flags of `closing`. `is_next`: its number
+ * proves that no message is missing before it. `is_new`: no later packet of its flow has come before
+ * it (smcr_record_is_new()). */
+static void
+note_closing(smcr_collect_closing_t *closing, smcr_when_t when, bool ends, bool is_next,
+             bool is_new)
+{
+    if (closing->first.frame)
+        return;
+    if (ends) {
+        closing->first = when;
+        closing->is_proven = is_next && is_new;
+    } else if (is_new) {
+        closing->open = when;
+    }
+}
+
+/* Notes since when nobody had written before the first end of both sides. */
+static void
+note_idle(smcr_collect_times_t *times)
+{
+    const smcr_timeline_writer_t *writer = times->timeline.writer;
+
+    times->idle = times->timeline.begun;
+    for (int side = 0; side < 2; side++)
+        if (writer[side].last_write.frame > times->idle.frame)
+            times->idle = writer[side].last_write;
+}
+
 /* Notes the first CDC message of each side that closes or aborts the connection, the first one that
  * aborts it, and since when nobody had written before the first end of both sides. A duplicate made
  * by the network is never the first. */
 static void
 note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
-    const smcr_timeline_writer_t *writer = times->timeline.writer;
-    int sender = packet->record->sender;
-    bool aborts = packet->cdc && packet->cdc->state & SMCR_CDC_STATE_ABORT;
-    bool ends = aborts || (packet->cdc && packet->cdc->state & SMCR_CDC_STATE_CLOSED);
+    const smcr_cdc_t *cdc = packet->cdc;
+    smcr_collect_writer_times_t *of = &times->of[packet->record->sender];
+    bool had_ended = times->of[0].ended.first.frame || times->of[1].ended.first.frame;
 
-    if (aborts && !times->of[sender].aborted.frame)
-        times->of[sender].aborted = when;
-    if (!ends || times->of[sender].ended.frame)
+    if (!cdc)
         return;
-    times->of[sender].ended = when;
-    if (times->of[!sender].ended.frame)
-        return;
-    times->idle = times->timeline.begun;
-    for (int side = 0; side < 2; side++)
-        if (writer[side].last_write.frame > times->idle.frame)
-            times->idle = writer[side].last_write;
+    bool is_new = smcr_record_is_new(packet->record);
+    bool is_next = is_next_message(cdc, of->next_seq, times->timeline.is_late);
+    bool aborts = (cdc->state & SMCR_CDC_STATE_ABORT) != 0;
+    bool ends = aborts || cdc->state & SMCR_CDC_STATE_CLOSED;
+    note_closing(&of->aborted, when, aborts, is_next, is_new);
+    note_closing(&of->ended, when, ends, is_next, is_new);
+    if (is_new && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER))
+        of->next_seq = cdc->seq + 1U;
+    if (ends && !had_ended)
+        note_idle(times);
 }
 
 /* Counts a WRITE that certainly answers nothing: its writer has written since its peer's last
@@ -87,6 +126,17 @@ note_first(smcr_collect_times_t *times, int sender, const smcr_when_t *whole_sin
         times->whole_since = whole_since[whole_since[1].frame > whole_since[0].frame];
 }
 
+/* Whether a packet of the connection may be missing on the link that it has left with its packet at
+ * `when`: a packet of the link group is missing since the last packet of either side. */
+static bool
+may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, smcr_when_t when)
+{
+    const smcr_timeline_writer_t *writer = times->timeline.writer;
+    uint32_t since = MIN(writer[0].last_seen.frame, writer[1].last_seen.frame);
+
+    return smcr_evidence_lacks_between(lgr, since, when.frame + 1);
+}
+
 void
 smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)
@@ -100,9 +150,9 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
         .roce = packet->roce,
         .cdc = packet->cdc,
         .gap_count = gaps->by_sender,
+        .last_gap = gaps->last,
         .is_whole = gaps->is_whole,
-        .may_miss_last =
-            left && left != link && smcr_evidence_lacks_before(link->lgr, UINT32_MAX),
+        .may_miss_last = left && left != link && may_miss_before_move(times, link->lgr, when),
     };
 
     note_unasked(times, when, packet->record);
@@ -181,7 +231,7 @@ static smcr_when_t
 end_by(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
 {
     const smcr_socket_t *sockets[] = {conn->socket, conn->socket ? conn->socket->mirror : NULL};
-    smcr_when_t when = times->of[side].ended;
+    smcr_when_t when = times->of[side].ended.first;
 
     for (unsigned i = 0; !when.frame && i < G_N_ELEMENTS(sockets); i++) {
         const smcr_socket_t *socket = sockets[i];
@@ -191,31 +241,123 @@ end_by(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
     return when;
 }
 
+/* What missing packets leave certain of the end of a connection. */
+typedef struct {
+    const smcr_collect_times_t *times;
+    const smcr_lgr_t *lgr; /* link group of the connection */
+    bool is_whole;         /* no packet of the link group is missing */
+} certain_t;
+
+/* Whether it is certain that `closing` begins with its first captured message. */
+static bool
+is_first_certain(const certain_t *certain, const smcr_collect_closing_t *closing)
+{
+    return certain->is_whole || (closing->first.frame && closing->is_proven);
+}
+
+/* Whether the side of `closing` had certainly not ended before `when`: its own end came later, or
+ * one of its later messages does not end the connection. */
+static bool
+was_open(const certain_t *certain, const smcr_collect_closing_t *closing, smcr_when_t when)
+{
+    return is_first_certain(certain, closing) || closing->open.frame > when.frame;
+}
+
+/* The event since when nobody had written before the end `ended`; frame 0: not known, since a WRITE
+ * may be missing. If there was no WRITE, none may be missing from the beginning on. */
+static smcr_when_t
+idle_before(const certain_t *certain, smcr_when_t ended)
+{
+    smcr_when_t idle = certain->times->idle;
+    bool has_written = idle.frame > certain->times->timeline.begun.frame;
+    uint32_t since = has_written ? idle.frame : 0;
+
+    return smcr_evidence_lacks_between(certain->lgr, since, ended.frame) ? (smcr_when_t){0, 0}
+                                                                         : idle;
+}
+
+/* Whether the writer `side` wrote data after `ended`. */
+static smcr_figure_maybe_t
+written_after(const certain_t *certain, int side, smcr_when_t ended)
+{
+    if (certain->times->timeline.writer[side].last_write.frame > ended.frame)
+        return SMCR_FIGURE_YES;
+    return smcr_evidence_lacks_between(certain->lgr, ended.frame, UINT32_MAX) ? SMCR_FIGURE_MAYBE
+                                                                              : SMCR_FIGURE_NO;
+}
+
+/* Adds which side was the first to abort the connection, if this is certain. `client`: side of the
+ * client. */
+static void
+add_abort(smcr_entry_conn_end_t *entry, const certain_t *certain, int client)
+{
+    const smcr_collect_closing_t *aborts[] = {&certain->times->of[0].aborted,
+                                              &certain->times->of[1].aborted};
+    int first = first_side(aborts[0]->first.frame, aborts[1]->first.frame);
+    smcr_when_t when = aborts[first]->first;
+
+    if (!when.frame || !is_first_certain(certain, aborts[first]) ||
+        !was_open(certain, aborts[!first], when))
+        return;
+    entry->aborted_by = smcr_figure_role(first != client);
+    entry->aborted_frame = when;
+}
+
+/* Whether the capture may have no message of the side, although it has sent some: the link group
+ * began before the capture, or the direction is not captured at all. */
+static bool
+may_be_unheard(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
+{
+    const smcr_link_t *link = times->timeline.link[0];
+
+    if (times->of[side].next_seq)
+        return false;
+    return !conn->lgr->first_contact_captured || !link ||
+           !smcr_evidence_has_packets_to(&link->qp[!side]);
+}
+
+/* Whether the end of the side may not show: its messages may be missing, or may be listed as
+ * another connection, since the token that they carry is not known. */
+static bool
+may_end_elsewhere(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
+{
+    if (may_be_unheard(times, conn, side))
+        return true;
+    return !conn->side[!side].has_token && !smcr_evidence_has_end(conn, side);
+}
+
+/* A CDC message is a snapshot: with its number and its flags it shows what missing packets of the
+ * link group cannot have changed (smcr_collect_closing_t). If only a report over netlink shows an
+ * end, no packet of the link group may be missing. */
 smcr_entry_conn_end_t *
 smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *conn,
                        wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(conn->lgr);
+    const certain_t certain = {times, conn->lgr,
+                               !smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX)};
     const smcr_when_t ends[] = {end_by(times, conn, 0), end_by(times, conn, 1)};
-    uint32_t frames[] = {ends[0].frame, ends[1].frame};
-    int first = first_side(frames[0], frames[1]);
-    bool is_reported = !times->of[first].ended.frame;
-    int aborter = first_side(times->of[0].aborted.frame, times->of[1].aborted.frame);
+    int first = first_side(ends[0].frame, ends[1].frame);
+    const smcr_collect_closing_t *closing = &times->of[first].ended;
+    const smcr_collect_closing_t *other = &times->of[!first].ended;
+    bool is_reported = !closing->first.frame;
 
-    if (!frames[first])
+    if (!ends[first].frame || smcr_lgr_is_in_disorder(conn->lgr))
+        return NULL;
+    if (!is_first_certain(&certain, closing) || !was_open(&certain, other, ends[first]))
+        return NULL;
+    if (may_end_elsewhere(times, conn, !first))
         return NULL;
     smcr_entry_conn_end_t *entry = wmem_new(scope, smcr_entry_conn_end_t);
     *entry = (smcr_entry_conn_end_t){
         .by = smcr_figure_role(first != client),
         .frame = ends[first],
         .is_reported = smcr_figure_truth(is_reported),
-        .idle_frame = is_reported ? (smcr_when_t){0, 0} : times->idle,
-        .other_frame = ends[!first],
-        .written_after =
-            smcr_figure_truth(times->timeline.writer[!first].last_write.frame > frames[first]),
-        .aborted_by = times->of[aborter].aborted.frame ? smcr_figure_role(aborter != client)
-                                                       : SMCR_FIGURE_ROLE_NONE,
-        .aborted_frame = times->of[aborter].aborted};
+        .idle_frame = is_reported ? (smcr_when_t){0, 0} : idle_before(&certain, ends[first]),
+        .other_frame = is_first_certain(&certain, other) ? ends[!first] : (smcr_when_t){0, 0},
+        .written_after = written_after(&certain, !first, ends[first]),
+        .aborted_by = SMCR_FIGURE_ROLE_NONE};
+    add_abort(entry, &certain, client);
     return entry;
 }
 
@@ -298,11 +440,22 @@ smcr_collect_times_each_piece(const smcr_collect_times_t *times, int side,
     smcr_timeline_each_piece(&times->timeline, side, &question, pieces);
 }
 
+/* How long the connection may have carried data before `begin`, the begin of the divided time,
+ * nanoseconds. */
+static uint64_t
+may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
+{
+    uint64_t since = MAX(span->connecting_until, span->first);
+
+    return begin > since ? begin - since : 0;
+}
+
 /* The parts add up to the time from the connection's first frame to its last one. If the capture
  * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
  * older than its first frame, and the time before `ready` counts as unknown. Unknown time may
- * belong to any part. So the upper bound of a part (`..._most_s`) is the sum of the part and all
- * unknown time; of retransmissions it is at most what the packets of the link show. */
+ * belong to any part, but for the time before the connection could carry data, as far as this is
+ * known. So the upper bound of a part (`..._most_s`) is the sum of the part and all other unknown
+ * time; of retransmissions it is at most what the packets of the link show. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
@@ -312,7 +465,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     uint64_t connecting = data.begin.time - span->first;
     bool is_ready = span->ready != SMCR_FIGURE_UNKNOWN && span->has_syn;
     uint64_t full = share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH];
-    uint64_t before = is_ready ? 0 : connecting;
+    uint64_t before = may_carry_before(span, data.begin.time);
     uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + before;
     uint64_t retransmitted = share[SMCR_INTERVAL_IS_RETRANSMISSION];
     smcr_entry_conn_time_t *entry = wmem_new(scope, smcr_entry_conn_time_t);
@@ -325,7 +478,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
         .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
         .retransmission_s = retransmitted,
         .transfer_s = share[SMCR_INTERVAL_IS_TRANSFER],
-        .unknown_s = unknown,
+        .unknown_s = share[SMCR_INTERVAL_IS_UNKNOWN] + (is_ready ? 0 : connecting),
     };
     entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown;
     entry->answer_most_s = entry->answer_s + unknown;

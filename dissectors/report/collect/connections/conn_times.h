@@ -8,6 +8,15 @@
 
 #include "report/collect/collectors.h"
 
+/* The first CDC message of a writer that closes or aborts the connection. All zeros: there is none.
+ * Its flags stay set in all later messages of the writer. So a message without them proves that the
+ * writer had not ended before. */
+typedef struct {
+    smcr_when_t first; /* first captured message that ends the connection; frame 0: none */
+    smcr_when_t open;  /* last new message before `first` that does not end it; frame 0: none */
+    bool is_proven;    /* the number of `first` proves that no message is missing before it */
+} smcr_collect_closing_t;
+
 /* Times of one direction of a connection that the intervals of the timeline do not show. */
 typedef struct {
     smcr_distribution_t *ack_time;    /* times from a WRITE to its acknowledgement
@@ -22,10 +31,10 @@ typedef struct {
     uint64_t slow_answer_time; /* time that these answers took together, nanoseconds */
     uint64_t unasked_writes;   /* number of WRITEs that the peer certainly did not ask for
                                   (note_unasked()) */
-    smcr_when_t ended; /* first CDC message of the writer that closes or aborts the connection;
-                          frame 0: none */
-    smcr_when_t aborted; /* first CDC message of the writer that aborts the connection; frame 0:
-                            none */
+    smcr_collect_closing_t ended;   /* messages that close or abort the connection */
+    smcr_collect_closing_t aborted; /* messages that abort the connection */
+    uint32_t next_seq; /* sequence number that follows the writer's last new CDC message, from 1 to
+                          65536; 0: no message was captured so far */
 } smcr_collect_writer_times_t;
 
 /* The timeline of a connection, and what it does not show. */
@@ -46,6 +55,8 @@ typedef struct {
 typedef struct {
     const uint32_t *by_sender; /* sequence gaps on the packet's link so far: an array of two counts,
                                   index: side of the sender */
+    const smcr_interval_t *last; /* by sender: the last sequence gap on the packet's link
+                                    (smcr_timeline_packet_t) */
     const smcr_when_t *whole_since; /* by sender: packet from which on no packet of the link is
                                        missing; frame 0: none */
     bool is_whole;             /* the CLC Confirm of the connection was captured */
@@ -58,6 +69,8 @@ typedef struct {
     uint32_t last_frame; /* number of the connection's last frame */
     uint64_t ready;      /* time from which the connection can carry data; SMCR_FIGURE_UNKNOWN: not
                             known */
+    uint64_t connecting_until; /* time before which the connection certainly could not carry data;
+                                  at most `ready`. 0: not known */
     bool has_syn;        /* the SYN of the connection was captured */
     /* by side of the writer: packet since which the buffer of its reader was full, up to the first
      * packet of the connection (smcr_collect_times_full_since()); frame 0: none */
@@ -121,7 +134,7 @@ void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
                              smcr_entry_conn_direction_t *entry);
 
 /* Returns the entry conn_end (entries.def) of a connection, allocated in `scope`. NULL: neither
- * side has closed or aborted the connection. */
+ * side has closed or aborted the connection, or missing packets may have done so before. */
 smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times,
                                               const smcr_conn_t *conn, wmem_allocator_t *scope);
 

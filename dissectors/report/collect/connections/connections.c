@@ -254,7 +254,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
                                           later */
     counted->contact.is_over |= !counted->on_roce;
     counted->on_roce = true;
-    const smcr_collect_gaps_t gaps = {flows->gaps, flows->whole_since,
+    const smcr_collect_gaps_t gaps = {flows->gaps, flows->gap, flows->whole_since,
                                       counted->clc[SMCR_CLC_CONFIRM].frame != 0};
     smcr_collect_times_take(&counted->counts->times, counted->scope, when, packet, &gaps);
     direction->figures.bytes +=

@@ -47,6 +47,8 @@ typedef struct smcr_collect_link_use {
 typedef struct {
     smcr_when_t ready;                 /* last packet of the first contact so far: data can flow
                                           after this packet; frame 0: no Confirm yet */
+    smcr_when_t sure_until; /* last packet of the first contact before the first missing one; frame
+                               0: no packet is missing, or its place is not known */
     smcr_when_t step;                  /* last step; before the first step, the CLC Confirm; frame
                                           0: no Confirm yet */
     const smcr_exchange_t *last_request; /* last LLC request of the first contact; NULL: none */
@@ -142,6 +144,13 @@ smcr_collect_conn_is_tapped_smcd(const smcr_conn_t *conn)
 typedef struct {
     uint32_t gaps[2]; /* number of sequence gaps in the flow so far */
     uint32_t last[2]; /* frame of the last packet other than an acknowledgement or a CNP; 0: none */
+    smcr_when_t newest[2]; /* packet with the highest PSN so far; frame 0: none */
+    /* the last sequence gap: from `newest` before it to an event that proves that all missing
+     * packets had been sent: an acknowledgement of the last one, or the packet after the gap; end
+     * frame 0: none */
+    smcr_interval_t gap[2];
+    smcr_ack_t acked_newest[2]; /* acknowledgement with the highest PSN so far of requests of the
+                                   sender; frame 0: none */
     bool unowned[2];  /* a WRITE has come whose connection is not known */
     /* packet from which on no packet of the flow is missing: its first packet, or its packet after
      * the last sequence gap; frame 0: none so far */

@@ -8,21 +8,51 @@
 
 #include "wire/wire.h"
 
+/* Notes that packets are missing in the first contact, after the packet `before` of their sender;
+ * frame 0: the sender has sent none before. The connection could certainly not carry data before
+ * the last packet of the first contact that came earlier. */
+static void
+doubt_contact(smcr_collect_conn_stats_t *counted, smcr_when_t before)
+{
+    smcr_collect_contact_t *contact = &counted->contact;
+    smcr_when_t sure = contact->is_unsure ? contact->sure_until : contact->ready;
+
+    if (!before.frame)
+        before = counted->clc[SMCR_CLC_CONFIRM];
+    contact->sure_until = before.frame < sure.frame ? before : sure;
+    contact->is_unsure = true;
+}
+
+/* The event up to which the packets have certainly been sent that are missing before `packet`: an
+ * acknowledgement that covers them all, or `packet` itself, at `when`. */
+static smcr_when_t
+sent_until(const smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
+{
+    const smcr_ack_t *acked = &flows->acked_newest[packet->record->sender == 1];
+    bool covers = acked->frame && packet->roce &&
+                  smcr_psn_distance(packet->roce->psn, acked->psn) >= -1;
+
+    return covers && acked->time < when.time ? smcr_ack_when(acked) : when;
+}
+
 /* Counts a sequence gap before the packet. If packets are missing during a first contact, the
  * durations of the first contact are unsure: a missing packet may be an LLC message, or the first
  * data. But if the sender has sent a request after the last LLC message, the first contact was over
  * before the gap, and its durations stay certain. */
 static void
-note_gap(smcr_collect_t *collection, const smcr_record_t *record, smcr_collect_link_flows_t *flows)
+note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smcr_tap_t *packet,
+         smcr_when_t when)
 {
+    const smcr_record_t *record = packet->record;
     smcr_collect_conn_stats_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
     unsigned sender = record->sender == 1;
 
     if (!record->missing_before)
         return;
     flows->gaps[sender] += record->missing_before > 0;
+    flows->gap[sender] = (smcr_interval_t){flows->newest[sender], sent_until(flows, packet, when)};
     if (counted && flows->last[sender] <= counted->contact.ready.frame)
-        counted->contact.is_unsure = true;
+        doubt_contact(counted, flows->newest[sender]);
 }
 
 /* Whether the packet is a RoCE packet other than an acknowledgement or a CNP. */
@@ -54,13 +84,16 @@ note_request(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
     if (!flows->last[sender])
         flows->first_psn[sender] = packet->roce->psn;
     flows->last[sender] = when.frame;
+    if (smcr_record_is_new(record))
+        flows->newest[sender] = when;
     flows->is_disordered |= record->order == SMCR_FLOW_IS_LATE || smcr_record_misses_first(record);
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION)
         smcr_interval_union_add(&flows->repeated, collection->scope,
                                 (smcr_interval_t){{record->first_frame, record->first_time}, when});
 }
 
-/* Notes an acknowledgement, if it is the first one that covers a captured request of the peer. */
+/* Notes an acknowledgement: the one with the highest PSN so far, and the first one that covers a
+ * captured request of the peer. */
 static void
 note_ack(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
 {
@@ -68,7 +101,12 @@ note_ack(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t
     bool is_one = packet->roce && packet->roce->has_aeth && packet->record->sender >= 0 &&
                   !smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
 
-    if (!is_one || !flows->last[!sender] || flows->acked[sender].frame)
+    if (!is_one)
+        return;
+    smcr_ack_t *newest = &flows->acked_newest[!sender];
+    if (!newest->frame || smcr_psn_distance(newest->psn, packet->roce->psn) > 0)
+        *newest = (smcr_ack_t){.frame = when.frame, .time = when.time, .psn = packet->roce->psn};
+    if (!flows->last[!sender] || flows->acked[sender].frame)
         return;
     if (smcr_psn_distance(flows->first_psn[!sender], packet->roce->psn) >= 0)
         flows->acked[sender] = when;
@@ -82,7 +120,7 @@ smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packe
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
     unsigned sender = record->sender == 1;
 
-    note_gap(collection, record, flows);
+    note_gap(collection, flows, packet, when);
     if (is_request(packet))
         note_request(collection, flows, packet, when);
     else if (record->kind == SMCR_RECORD_ACK)
