@@ -48,7 +48,10 @@ ROWS = [
     Row(
         "the close of a side, since its last packet", THREE, without(271), 58152, SERVER, 0.9, 0.93
     ),
-    Row("its own CDC message, up to the next one", GONE, without(42), 58806, SERVER, 0.33, 0.35),
+    Row("a CDC message of its peer, without data", GONE, without(42), 58806, CLIENT, 0, 0),
+    Row("the same, and whether the next announces", GONE, without(42), 58806, SERVER, 0.005, 0.006),
+    Row("a WRITE after others of the link", THREE, without(42), 58158, CLIENT, 0, 0),
+    Row("a move to another link, and a later gap", LINKS, without(685), 55864, SERVER, 0, 0.001),
     Row(
         "acknowledgements alone, up to the next one",
         GONE,
@@ -96,6 +99,43 @@ def test_after_both_have_closed(tshark, scratch, side):
     part = direction_of(tshark, altered(tshark, scratch, HTTP, without(94)), side)
     for name in ("unannounced_bytes", "unreported_bytes"):
         assert part[name] == whole[name] == 0
+
+
+SETUP = "6.1-v1-b-first-contact-ipv6"
+
+
+@pytest.mark.parametrize("side", [CLIENT, SERVER])
+def test_missing_step_of_the_setup(tshark, scratch, side):
+    """Before the last captured step the connection carried no data: only later time is unknown."""
+    time = direction_of(tshark, altered(tshark, scratch, SETUP, without(15)), side)["time"]
+    assert time["connecting_s"] is None and time["unknown_s"] > 0.06
+    assert 0 < time["buffer_full_most_s"] - time["buffer_full_s"] < 0.02
+
+
+def ends_of(tshark, path):
+    found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
+    return {each["client"]["port"]: each["end"] for each in found}
+
+
+def test_end_of_a_connection(tshark, scratch):
+    """Numbers and flags of CDC messages prove who closed first, whatever else is missing."""
+    whole = ends_of(tshark, altered(tshark, scratch, THREE, list))
+    part = ends_of(tshark, altered(tshark, scratch, THREE, without(230)))
+    assert len(whole) == 3
+    for port, end in whole.items():
+        assert part[port]["by"] == end["by"]
+        for name in ("frame", "other_frame"):
+            assert part[port][name] == end[name] - (end[name] > 230)
+
+
+def test_missing_end_of_a_connection(tshark, scratch):
+    """The first close is missing: the other end's was the first as far as captured, and nobody
+    says so."""
+    whole = ends_of(tshark, altered(tshark, scratch, THREE, list))
+    for port, end in whole.items():
+        part = ends_of(tshark, altered(tshark, scratch, THREE, without(end["frame"])))
+        assert not part[port] or part[port]["by"] == end["by"]
+        assert all(part[other] for other in whole if other != port)
 
 
 def test_message_after_a_gap(tshark, scratch):

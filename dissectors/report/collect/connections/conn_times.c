@@ -47,8 +47,8 @@ is_next_message(const smcr_cdc_t *cdc, uint32_t next_seq, bool is_late)
 }
 
 /* Takes in a CDC message at `when`. `ends`: it has the flags of `closing`. `is_next`: its number
- * proves that no message is missing before it. `is_new`: no later packet of its flow has come before
- * it (smcr_record_is_new()). */
+ * proves that no message is missing before it. `is_new`: no later packet of its flow has come
+ * before it (smcr_record_is_new()). */
 static void
 note_closing(smcr_collect_closing_t *closing, smcr_when_t when, bool ends, bool is_next,
              bool is_new)
