@@ -423,8 +423,8 @@ def test_first_pass_is_asked_once_in_each_dissector():
         "capture.c": 1,  # asserts it
         "anck.c": 1,
         "udp_ports.c": 1,  # marks frames
-        # TCP's table of messages, bytes that are held and the frame that shows them, bytes of before
-        # a host named their connection, first bytes that name a protocol
+        # TCP's table of messages, held bytes and the frame that shows them, bytes of before a
+        # host named their connection, first bytes that name a protocol
         "as_tcp.c": 11,
         "own_frame.c": 1,  # the stand-in for a frame that was visited
         "tcp_state.c": 1,  # the order of bytes whose positions nobody knows

@@ -82,8 +82,8 @@ event_text(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *
     if (event->id != SMCR_EVENT_conn_late || !socket)
         return event->text;
     return wmem_strdup_printf(pinfo->pool,
-                              "The capture starts mid-connection; identified from netlink in frame "
-                              "%u", socket->first.frame);
+                              "CLC messages not captured; identified from netlink in frame %u",
+                              socket->first.frame);
 }
 
 void

@@ -7,6 +7,7 @@ single blank for each run of white space of the page.
 
 import functools
 import json
+import random
 import re
 
 import alterations
@@ -266,6 +267,32 @@ def of_host(frames, mac):
 SERVER_MAC, CLIENT_MAC = (bytes.fromhex(f"525400{each}0001") for each in ("bb", "aa"))
 ONLY_SERVER, ONLY_CLIENT = (functools.partial(of_host, mac=mac) for mac in (SERVER_MAC, CLIENT_MAC))
 SNAPPED = functools.partial(alterations.snapped, size=96)
+THINNED, THINNED_MORE = (
+    functools.partial(alterations.left_out_at_random, share=share, seed=seed)
+    for share, seed in ((0.05, 1), (0.3, 2))
+)
+STEP = r"of it (before|after) (the )?CLC"  # the step of the handshake that took long
+
+
+def without_tcp(frames):
+    return [frame for frame in frames if pcapng.data(frame)[23] != wire.TCP]
+
+
+def begun_late(frames):
+    """The capture begins after a fifth of the frames."""
+    return frames[len(frames) // 5 :]
+
+
+def out_of_order(frames):
+    """A twentieth of the frames, each in the place of one of the next three."""
+    chance, moved = random.Random(4), list(frames)
+    for at in range(len(moved) - 4):
+        if chance.random() < 0.05:
+            other = at + chance.randint(1, 3)
+            moved[at], moved[other] = moved[other], moved[at]
+    return alterations.in_time(frames, moved)
+
+
 NO_DATA = 52  # total length of an IPv4 packet with 32 bytes of TCP's header
 
 
@@ -306,9 +333,34 @@ DAMAGED = [
     (
         "s16b-rude-close",
         ONLY_SERVER,
-        [r"The server aborted probably", r"LINK_ACTIVE to frame \d"],
-        [MID_CONNECTION],
+        [
+            r"ended with an abort; captured is only that of the server",
+            r"LINK_ACTIVE to frame \d",
+        ],
+        [MID_CONNECTION, r"The server aborted"],
     ),
+    # an abort may answer one of the other direction, which is not captured
+    ("6.1-v2-g1-server-killed", ONLY_SERVER, [r"captured is only that of the server"], []),
+    ("s16b-rude-close", without_tcp, [r"The server aborted connection 0 and 1 more conn"], []),
+    # what is missing may hide that the path took the time
+    (
+        "s16b-rude-close",
+        THINNED,
+        [r"10\.0\.0\.2 reads slowly: 10\.0\.0\.1:58734"],
+        [r"reads slowly: 10\.0\.0\.1:58724"],
+    ),
+    ("s20-busy", THINNED, [r"10\.0\.0\.1 reads slowly: 10\.0\.0\.2:80 → 10\.0\.0\.1:41784"], []),
+    # the step that took long may be one that is missing
+    ("s01-fw-roce-never", ONLY_SERVER, [r"took 5\.39 s to set up, at an unknown step"], [STEP]),
+    ("s02b-fw-roce-60s", THINNED_MORE, [r"took 5\.08 s to set up, at an unknown step"], [STEP]),
+    # nobody has seen all connections of the link group
+    ("s13c-qp-limit", THINNED, [r"perhaps no queue pair is left"], [r"new link group"]),
+    ("s13c-qp-limit", begun_late, [r"perhaps no queue pair is left"], [r"new link group"]),
+    # no message announces the MTU
+    ("s04-pmtu", begun_late, [r"up to 304 bytes do: check the path MTU"], [r"19\.9 s", LOST]),
+    ("s04-pmtu", SNAPPED, [r"up to 304 bytes do: check the path MTU"], [r"19\.9 s", LOST]),
+    # the sender goes back, whatever a few packets out of order look like
+    ("s06c-reorder", out_of_order, [r"Packets lost or out of order"], [r"selective repeat"]),
     ("s23-host-frozen", SNAPPED, [r"CLC messages not captured, or truncated"], [MID_CONNECTION]),
     # marks and their echoes go in two directions
     (

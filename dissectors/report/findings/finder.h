@@ -276,6 +276,10 @@ bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_
  * the reverse flow. Returns false for a dead end, which another finding reports. */
 bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Returns the first flow whose reverse direction is not captured, though acknowledgements prove
+ * that it has requests; NULL: there is none. */
+const smcr_entry_rdma_t *smcr_finding_flow_one_sided(const smcr_finder_t *finder);
+
 /* ---- texts about handshakes, for findings of fallbacks ---- */
 
 /* Shortest setup of a connection that a finding reports, nanoseconds. */

@@ -193,10 +193,8 @@ filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               flow->dst_qpn, flow->src);
 }
 
-/* Returns the first flow whose reverse direction is not captured (is_one_sided()); NULL: there is
- * none. */
-static const smcr_entry_rdma_t *
-first_one_sided_flow(const smcr_finder_t *finder)
+const smcr_entry_rdma_t *
+smcr_finding_flow_one_sided(const smcr_finder_t *finder)
 {
     wmem_map_t *directions = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
 
@@ -217,7 +215,7 @@ first_one_sided_flow(const smcr_finder_t *finder)
 static void
 find_one_sided(smcr_finder_t *finder)
 {
-    const smcr_entry_rdma_t *first = first_one_sided_flow(finder);
+    const smcr_entry_rdma_t *first = smcr_finding_flow_one_sided(finder);
 
     if (!first)
         return;

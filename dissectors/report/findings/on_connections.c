@@ -411,7 +411,7 @@ sides_of_aborts(const smcr_finder_t *finder)
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!is_aborted(conn))
             continue;
-        bool knows = conn->end && conn->end->aborted_by && conn->client.addr;
+        bool knows = conn->end && conn->end->aborted_by;
         aborts.by[knows ? conn->end->aborted_by : SMCR_FIGURE_ROLE_NONE]++;
         if (knows)
             aborts.first = smcr_figure_when_earlier(aborts.first, conn->end->aborted_frame);
@@ -421,26 +421,28 @@ sides_of_aborts(const smcr_finder_t *finder)
 
 /* Returns the beginning of the sentence: "The server aborted 10.0.0.1:58724 → 10.0.0.2:8088 and 1
  * more connection"; "... ended with an abort" if the side is not known; with the number of each
- * side if both sides have aborted connections. `by`: side that the expert items name, which counts
- * for a single connection. */
+ * side if both sides have aborted connections. `captured`: side whose message is the first captured
+ * abort. If only its direction is captured, the text says so: its abort may answer one. */
 static const char *
 aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const aborts_t *aborts,
-             smcr_figure_role_t by)
+             smcr_figure_role_t captured)
 {
     const uint32_t *sides = aborts->by;
     const char *name = conns_text(finder, group);
+    smcr_figure_role_t by = SMCR_FIGURE_ROLE_NONE;
 
     if (sides[SMCR_FIGURE_ROLE_SERVER] == group->count)
         by = SMCR_FIGURE_ROLE_SERVER;
     else if (sides[SMCR_FIGURE_ROLE_CLIENT] == group->count)
         by = SMCR_FIGURE_ROLE_CLIENT;
-    else if (group->count > 1 || finder->has_rank[SMCR_FINDING_BY_LACK])
-        by = SMCR_FIGURE_ROLE_NONE;
     if (by)
         return wmem_strdup_printf(finder->scope, "The %s aborted %s", smcr_figure_role_words[by],
                                   name);
+    bool is_half = captured && smcr_finding_flow_one_sided(finder);
     if (sides[SMCR_FIGURE_ROLE_NONE] || group->count < 2)
-        return wmem_strdup_printf(finder->scope, "%s ended with an abort", name);
+        return wmem_strdup_printf(finder->scope, "%s ended with an abort%s%s", name,
+                                  is_half ? "; captured is only that of the " : "",
+                                  is_half ? smcr_figure_role_words[captured] : "");
     return wmem_strdup_printf(finder->scope,
                               "%s ended with an abort, %" PRIu32 " by the server and %" PRIu32
                               " by the client",
@@ -461,10 +463,10 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
 }
 
 /* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
- * may have lost data. The finding names the side that aborted first if no packet is missing in the
- * capture: a missing packet may be an earlier abort by the other side. If every abort left a small
- * part of the data unread (is_hasty_abort()), the finding counts as a second of lost time: it
- * comes before findings that cost less time. Otherwise the finding is a failure. */
+ * may have lost data. The finding names the side that aborted first if no message to this side is
+ * missing in the capture: a missing one may be an earlier abort by the other side. If every abort
+ * left a small part of the data unread (is_hasty_abort()), the finding counts as a second of lost
+ * time: it comes before findings that cost less time. Otherwise the finding is a failure. */
 static void
 find_aborted(smcr_finder_t *finder)
 {

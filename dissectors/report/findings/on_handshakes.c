@@ -227,7 +227,7 @@ smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_
         rest_name = steps[i].rest;
     }
     if (!rest_name)
-        return "all of it before CLC";
+        return "at an unknown step";
     return wmem_strdup_printf(finder->scope, "%s of it %s",
                               smcr_words_duration(finder->scope, MAX(time, rest)),
                               rest > time ? rest_name : longest);
@@ -287,28 +287,45 @@ is_open_at_fallback(const smcr_entry_connection_t *conn, const smcr_entry_connec
            strcmp(conn->server.addr, other->server.addr) == 0;
 }
 
-/* Whether a link group between the hosts of `conn` is full when `conn` falls back. */
-static bool
-is_group_full(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+/* Returns the largest number of connections that a link group between the hosts of `conn` has when
+ * `conn` falls back. */
+static unsigned
+most_open_at_fallback(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
+    unsigned most = 0;
+
     SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups) {
         unsigned open = 0;
         SMCR_FIGURE_EACH(connection, other, finder->report->connections)
             open += other->link_group == group->index && is_open_at_fallback(conn, other);
-        if (open >= CONNS_PER_GROUP)
-            return true;
+        most = MAX(most, open);
     }
+    return most;
+}
+
+/* Whether the capture has a connection without ports, which may be one of any hosts. */
+static bool
+has_unnamed_connection(const smcr_finder_t *finder)
+{
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        if (!conn->server.addr)
+            return true;
     return false;
 }
 
 /* Linux reports an internal error if it cannot create a link group or the first link of one, unless
- * memory is missing (smc_lgr_create(), net/smc/smc_core.c). */
+ * memory is missing (smc_lgr_create(), net/smc/smc_core.c). It creates one if there is none, or if
+ * the present one is full. The capture may have only a part of the connections of a full one. */
 const char *
 smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    return is_group_full(finder, conn)
-               ? "; perhaps no queue pair is left: 255 connections fill the link group"
-               : "; perhaps no queue pair is left for a new link group";
+    unsigned open = most_open_at_fallback(finder, conn);
+
+    if (open >= CONNS_PER_GROUP)
+        return "; perhaps no queue pair is left: 255 connections fill the link group";
+    if (open || has_unnamed_connection(finder))
+        return "; perhaps no queue pair is left";
+    return "; perhaps no queue pair is left for a new link group";
 }
 
 void

@@ -36,14 +36,14 @@ unproven_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 }
 
 /* Returns the number of packets of the flow that were lost upstream of the capture point, and each
- * retransmitted alone after a NAK (selective repeat); 0 if the sender goes back (go-back-N). Then
- * the packets after the lost one come a second time, and count as retransmitted. */
+ * retransmitted alone after a NAK (selective repeat); 0 if the sender mostly goes back (go-back-N).
+ * Then the packets after the lost one come a second time, and count as retransmitted. */
 static uint64_t
 alone_of(const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_flow_recovery_t *recovery = flow->recovery;
 
-    return recovery && recovery->selective ? recovery->refilled : 0;
+    return recovery && recovery->selective > recovery->go_back_n ? recovery->refilled : 0;
 }
 
 /* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other

@@ -31,6 +31,11 @@ link_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return link ? smcr_figure_or_zero(link->mtu_bytes) : 0;
 }
 
+/* The RoCE MTU, bytes, that adapters choose on an Ethernet link with the usual MTU of 1,500 bytes.
+ * It stands in where neither CLC nor RDMA-CM of the link is captured: a sender fills the packets of
+ * a long request, so missing ones were probably as large. */
+#define USUAL_MTU 1024
+
 /* A NAK asks for the request that is never acknowledged, so a later request of the same host has
  * arrived. The path drops only requests above a certain size. */
 bool
@@ -47,7 +52,8 @@ smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_
         return false;
     if (stuck->length != SMCR_FIGURE_UNKNOWN)
         return stuck->length > arrived;
-    return link_mtu(finder, flow) > arrived;
+    uint64_t mtu = link_mtu(finder, flow);
+    return (mtu ? mtu : USUAL_MTU) > arrived;
 }
 
 /* Returns the beginning of the sentence: "packets of 4,156 bytes do not arrive". If these packets

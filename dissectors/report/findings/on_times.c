@@ -145,6 +145,38 @@ is_noticed(const wait_t *wait)
     return is_felt(wait) || (is_half && wait->full_time >= LONG_HALF);
 }
 
+/* Whether packets of the direction wait in a queue of the network: acknowledgements take ten times
+ * as long on average as at best, and 20 ms or more. A larger receive buffer would make such a queue
+ * longer. */
+static bool
+has_queue(const wait_t *wait)
+{
+    const smcr_distribution_t *acks = wait->figures->ack_time_s;
+
+    return acks && acks->count >= ENOUGH_ACKS && mean(acks) >= QUEUE_TIME &&
+           mean(acks) >= 10 * acks->min;
+}
+
+/* Whether a single stop of the reader's program explains most of the wait: it lasts half a second
+ * or more, and half of the time in which the buffer was full. */
+static bool
+is_one_stop(const wait_t *wait)
+{
+    return wait->stop && wait->stop->lasted_s >= LONG_WAIT &&
+           wait->stop->lasted_s * 2 >= wait->full_time;
+}
+
+/* Returns the time by which the reader's part of the wait is measured. Packets that are missing in
+ * the capture may hide that the buffer was full for all of the unknown time, and the path the
+ * cause. But a single stop of the program that explains most of the known time is a fact. */
+static uint64_t
+judged_time(const wait_t *wait)
+{
+    bool is_partial = is_lower_bound(wait) && !is_one_stop(wait);
+
+    return is_partial ? wait->figures->time->buffer_full_most_s : wait->full_time;
+}
+
 /* Whether the reader's program is the cause of the wait: a user notices the wait (is_noticed()),
  * and the program had data to read for 60 % of the time. A larger buffer would not help then, since
  * it would fill, too. Retransmissions in the same time do not excuse the program: the timeline has
@@ -152,7 +184,7 @@ is_noticed(const wait_t *wait)
 static bool
 has_slow_reader(const wait_t *wait)
 {
-    return is_noticed(wait) && wait->reader_time * 10 >= wait->full_time * 6;
+    return is_noticed(wait) && wait->reader_time * 10 >= judged_time(wait) * 6;
 }
 
 /* Whether the path is the cause of the wait: data or cursor updates were under way for half of the
@@ -220,15 +252,6 @@ needed_buffer_size(const wait_t *wait)
     return size;
 }
 
-/* Whether a single stop of the reader's program explains most of the wait: it lasts half a second
- * or more, and half of the time in which the buffer was full. */
-static bool
-is_one_stop(const wait_t *wait)
-{
-    return wait->stop && wait->stop->lasted_s >= LONG_WAIT &&
-           wait->stop->lasted_s * 2 >= wait->full_time;
-}
-
 /* Returns "; longest wait 10.7 s". Returns "" if the sentence has that time already: a single wait
  * is 90 % or more of the whole time, or the reader's program stopped once. */
 static const char *
@@ -240,18 +263,6 @@ longest_text(const smcr_finder_t *finder, const wait_t *wait)
         return "";
     return wmem_strdup_printf(finder->scope, "; longest wait %s",
                               smcr_words_duration(finder->scope, wait->longest->lasted_s));
-}
-
-/* Whether packets of the direction wait in a queue of the network: acknowledgements take ten times
- * as long on average as at best, and 20 ms or more. A larger receive buffer would make such a queue
- * longer. */
-static bool
-has_queue(const wait_t *wait)
-{
-    const smcr_distribution_t *acks = wait->figures->ack_time_s;
-
-    return acks && acks->count >= ENOUGH_ACKS && mean(acks) >= QUEUE_TIME &&
-           mean(acks) >= 10 * acks->min;
 }
 
 /* Returns the times of acknowledgements as text, for a direction with a queue (has_queue()). */
@@ -527,6 +538,9 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     for (unsigned i = 1; i < G_N_ELEMENTS(steps); i++)
         if (steps[i].time > steps[longest].time)
             longest = i;
+    /* the longest step may be an unknown one */
+    if (steps[longest].time * 2 < smcr_figure_or_zero(conn->setup_s))
+        return "at an unknown step";
     bool names_exchange = longest == 0 && conn->setup_longest;
     return wmem_strdup_printf(finder->scope, "%s of it for %s%s%s",
                               smcr_words_duration(finder->scope, steps[longest].time),
