@@ -305,6 +305,11 @@ def echoes(frames):
     ]
 
 
+def without_echoes(frames):
+    """The client's segments without ECE."""
+    return [frame for frame in ONLY_CLIENT(frames) if not pcapng.data(frame)[47] & 0x40]
+
+
 MID_CONNECTION = r"mid-connection"
 SERVER_END, SERVICE_END = ("0a000002", "3039"), ("0a600a0a", "0050")  # address, port
 
@@ -368,6 +373,12 @@ DAMAGED = [
         echoes,
         [r"the receiver sent \d+ segments with ECE; the marked segments are not captured frame \d"],
         [r"\b0 of 0\b"],
+    ),
+    (
+        "tcp-ecn",
+        without_echoes,
+        [r"marked CE, the segments of the receiver are not captured frame \d"],
+        [r"sent 0 segments"],
     ),
     (
         "6.1-v2-c-three-conns",

@@ -22,19 +22,39 @@ typedef struct {
     uint64_t marked;                         /* segments marked CE */
     uint64_t echoed;                         /* segments with the echo of a mark (ECE) */
     unsigned congested_directions;           /* number of directions with marks or echoes */
+    uint64_t answered;                       /* segments of the receivers of these directions */
     unsigned lossy_flows;                    /* number of connections with retransmissions */
     smcr_entry_tcp_t first_congested; /* connection whose `src` sends in the first direction with
                                          marks or echoes; set with `congested_directions` */
-    smcr_entry_tcp_t first_lossy;            /* first connection with retransmissions; set with
-                                                `lossy_flows` */
+    smcr_entry_tcp_t first_lossy;            /* first connection with retransmissions, whose `src`
+                                                has retransmitted; set with `lossy_flows` */
 } tcp_sum_t;
 
-/* Adds the segments of one direction to the sums. */
-static void
-add_segments(tcp_sum_t *sum, const smcr_entry_tcp_direction_t *direction)
+/* Returns the connection, with the sender of the direction as `src`. */
+static smcr_entry_tcp_t
+ends_of(const smcr_entry_tcp_t *flow, bool is_up)
 {
-    sum->retransmitted += smcr_figure_or_zero(direction->repeated_segments);
+    return (smcr_entry_tcp_t){.src = is_up ? flow->src : flow->dst,
+                              .src_port = is_up ? flow->src_port : flow->dst_port,
+                              .dst = is_up ? flow->dst : flow->src,
+                              .dst_port = is_up ? flow->dst_port : flow->src_port};
+}
+
+/* Adds the segments of one direction to the sums. `all` counts those of the directions with
+ * retransmissions. */
+static void
+add_segments(tcp_sum_t *sum, const smcr_entry_tcp_t *flow, bool is_up)
+{
+    const smcr_entry_tcp_direction_t *direction = is_up ? &flow->up : &flow->down;
+    uint64_t retransmitted = smcr_figure_or_zero(direction->repeated_segments);
+
+    sum->retransmitted += retransmitted;
     sum->segments += smcr_figure_or_zero(direction->data_segments);
+    if (!retransmitted)
+        return;
+    if (!sum->all)
+        sum->first_lossy = ends_of(flow, is_up);
+    sum->all += smcr_figure_or_zero(direction->segments);
 }
 
 /* Adds the marks of one direction of the connection `flow` to the sums. The receiver of the
@@ -52,12 +72,10 @@ add_marks(tcp_sum_t *sum, const smcr_entry_tcp_t *flow, bool is_up)
     sum->marked += marked;
     sum->echoed += echoed;
     sum->congested += smcr_figure_or_zero(direction->data_segments);
+    sum->answered += smcr_figure_or_zero(echo->segments);
     if (sum->congested_directions++)
         return;
-    sum->first_congested = (smcr_entry_tcp_t){.src = is_up ? flow->src : flow->dst,
-                                              .src_port = is_up ? flow->src_port : flow->dst_port,
-                                              .dst = is_up ? flow->dst : flow->src,
-                                              .dst_port = is_up ? flow->dst_port : flow->src_port};
+    sum->first_congested = ends_of(flow, is_up);
 }
 
 /* Returns the sums over all TCP connections, the first connection with retransmissions, and the
@@ -69,15 +87,11 @@ sum_tcp_flows(const smcr_finder_t *finder)
 
     SMCR_FIGURE_EACH (tcp, flow, finder->report->tcp_flows) {
         uint64_t before = sum.retransmitted;
-        add_segments(&sum, &flow->up);
-        add_segments(&sum, &flow->down);
+        add_segments(&sum, flow, true);
+        add_segments(&sum, flow, false);
         add_marks(&sum, flow, true);
         add_marks(&sum, flow, false);
-        if (sum.retransmitted > before) {
-            if (!sum.lossy_flows++)
-                sum.first_lossy = *flow;
-            sum.all += smcr_figure_or_zero(smcr_figure_sum(flow->up.segments, flow->down.segments));
-        }
+        sum.lossy_flows += sum.retransmitted > before;
     }
     return sum;
 }
@@ -94,7 +108,7 @@ name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t
 }
 
 /* Returns the counts of marks and echoes. Without data segments in the marked directions, the
- * capture has only the other directions, with the echoes. */
+ * capture has only the other directions, with the echoes; or it has none of these. */
 static const char *
 congestion_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
 {
@@ -102,6 +116,8 @@ congestion_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
         finder->scope, "the receiver sent %s with ECE",
         smcr_words_things(finder->scope, sum->echoed, "segment"));
 
+    if (!sum->answered)
+        echoes = "the segments of the receiver are not captured";
     if (!sum->congested)
         return wmem_strdup_printf(finder->scope, "%s; the marked segments are not captured",
                                   echoes);
