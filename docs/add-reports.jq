@@ -140,17 +140,21 @@ def rules: {
     "flow_port": {"port": "head", "packets": "total"},
     "rdma": {"index": "own", "peer": "own", "src": "head", "dst": "head", "src_qpn": "first", "src_qpn_from": ["ack",
         "port", "deth", "cm", "llc", "clc"], "dst_qpn": "head", "network": {"of": "flow_network"}, "udp_ports": "own",
-        "kind": ["other", "cm", "smc-r"], "cm": {"of": "flow_cm"}, "first_frame": "null", "first_time": "earliest",
-        "last_frame": "null", "last_time": "latest", "packets": "total", "bytes": "total", "payload_bytes": "total",
-        "cdc_bytes": "total", "llc_bytes": "total", "goodput_bytes": "total", "opcodes": "total", "ecn": "total",
-        "outer_ce": "total", "classes": "total", "cnp_pacing": "total", "reaction": "total", "nak": "total",
-        "rnr_nak": "total", "cnp": "total", "repeated": "total", "repeated_after": "total", "retransmission_s":
-        "total", "rnr_wait_s": "total", "silent_s": "total", "silences": "total", "silent_repeated": "total",
-        "acked_longest": "first", "pause": {"of": "flow_pause"}, "recovery": {"of": "flow_recovery"}, "late_naks":
+        "port_changes": "total", "kind": ["other", "cm", "smc-r"], "cm": {"of": "flow_cm"}, "first_frame": "null",
+        "first_time": "earliest", "last_frame": "null", "last_time": "latest", "packets": "total", "bytes": "total",
+        "payload_bytes": "total", "cdc_bytes": "total", "llc_bytes": "total", "goodput_bytes": "total", "opcodes":
+        "total", "ecn": "total", "outer_ce": "total", "classes": "total", "cnp_pacing": "total", "reaction": "total",
+        "withheld": "total", "nak": "total", "rnr_nak": "total", "cnp": "total", "repeated": "total",
+        "repeated_after": "total", "retransmission_s": "total", "rnr_wait_s": "total", "silent_s": "total",
+        "silences": "total", "silent_repeated": "total", "acked_longest": "first", "pause": {"of": "flow_pause"},
+        "recovery": {"of": "flow_recovery"}, "reordered_frame": "null", "reordered_time": "first", "late_naks":
         "total", "copies": "total", "knows_copies": "first", "gaps": "total", "missing": "total", "not_captured":
         "total", "not_captured_frame": "null", "not_captured_time": "first", "icrc": "total", "ack_time_s": "total",
         "completion_time_s": "total", "repeated_completion_time_s": "total", "ce_to_cnp_s": "total"},
     "udp_port": {"src": "head", "dst": "head", "port": "head", "packets": "total", "flows": "own"},
+    "adapter": {"addr": "head", "network": {"of": "flow_network"}, "gap_to_nak_s": "total", "ce_to_cnp_s": "total",
+        "nak_to_resend_s": "total", "timeout_s": "total", "retry_s": "total", "ack_timeout": "same", "go_back_n":
+        "total", "selective": "total", "recovery": "same", "cnp": "total", "cnp_pacing": "total", "withheld": "total"},
     "pause": {"port_mac": "own", "kind": "own", "priority": "own", "frames": "total", "resumes": "total", "cut":
         "total", "quanta": "total", "paused_s": "total", "paused_most_s": "total", "first_frame": "null",
         "first_time": "earliest", "last_frame": "null", "last_time": "latest", "has_flow": "own"},
@@ -167,10 +171,10 @@ def rules: {
         "first", "ecn_accepted": "first", "up": "total", "down": "total"},
     "report": {"schema": "own", "capture": {"of": "capture"}, "ip": "total", "dropped": "total", "summary": "own",
         "connections": "own", "link_groups": "own", "fallbacks": "own", "breaches": "own", "findings": "own",
-        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "pauses": "own", "points": "own",
-        "tcp_flows": "own"}
+        "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "adapters": "own", "pauses":
+        "own", "points": "own", "tcp_flows": "own"}
 };
-def left_out: ["clock", "delay", "derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "marked_share", "states", "stuck"];
+def left_out: ["clock", "cnp_limit", "delay", "derived", "end", "handshake_end", "longest", "longest_silence", "longest_waits", "marked_share", "states", "stuck"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.
@@ -487,6 +491,11 @@ def joined_pauses:
              has_flow: (map(.has_flow) | if any(.[]; . == true) then true
                                          elif any(.[]; . == null) then null else false end)});
 
+def joined_adapters:
+    [.[].adapters[]]
+    | group_by([.addr, .network])
+    | map(combined("adapter"));
+
 def joined_points:
     [.[].points[]]
     | group_by([.from, .to, .src, .dst])
@@ -536,6 +545,8 @@ def summary($of_first; $icrc):
                  else .udp_ports | {count: length} + members($of_first.udp_ports) end),
      pauses: (if .pauses == [] then $of_first.pauses
               else .pauses | {count: length} + members($of_first.pauses) end),
+     adapters: (if .adapters == [] then $of_first.adapters
+                else .adapters | {count: length} + members($of_first.adapters) end),
      points: (if .points == [] then $of_first.points
               else .points | {count: length} + members($of_first.points) end),
      tcp_flows: (if .tcp_flows == [] then $of_first.tcp_flows
@@ -572,6 +583,7 @@ def whole:
        fallbacks: joined_fallbacks, breaches: joined_breaches, findings: joined_findings,
        rdma_flows: [$flows | to_entries[] | .key as $number | .value | flow($number; $flow_numbers)],
        marked_share: null, udp_ports: joined_ports($flow_numbers), pauses: joined_pauses,
+       adapters: joined_adapters,
        points: joined_points,
        tcp_flows: [$tcp | to_entries[] | .key as $number | .value | tcp_flow($number)]}
     | .summary = summary($of_first; $icrc);

@@ -44,6 +44,7 @@ ROOMS = {
     "report/pause": ("pause.h",),
     "report/points": ("ways.h",),
     "report/recovery": ("recovery.h",),
+    "report/adapters": ("adapters.h",),
     "report/words": ("words.h",),
     "report/findings": ("findings.h",),
     "report/collect": ("collectors.h", "ended.h", "stream_bytes.h"),

@@ -37,6 +37,7 @@ PLAIN = (
     "report/pause",
     "report/points",
     "report/recovery",
+    "report/adapters",
     "report/words",
     "report/findings",
     "report/tables",

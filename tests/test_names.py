@@ -60,6 +60,7 @@ WORDS = {
     "report/pause": "pause",
     "report/points": "way ways",
     "report/recovery": "recovery",
+    "report/adapters": "adapters",
     "report/write": "page json text",
     "report/lines": "lines",
     "report/page": "html",

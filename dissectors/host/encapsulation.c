@@ -6,6 +6,15 @@
 
 #include "encapsulation.h"
 
+/* The header with which a frame begins. */
+typedef enum {
+    LINK_ETHERNET,
+    LINK_COOKED,   /* Linux cooked capture (SLL) */
+    LINK_COOKED_2, /* its second version (SLL2) */
+    LINK_IP,       /* no header: the frame begins with an IP header */
+    LINK_OTHER,    /* a header that this module does not know */
+} link_t;
+
 typedef struct headers_walk headers_walk_t;
 
 /* Reads the header at `at` and moves `at` to its end. Returns false if the header is not known, or
@@ -342,17 +351,39 @@ read_ip(headers_walk_t *walk)
 
 /* ---- the walk ---- */
 
+/* Returns the header with which the frame begins. */
+static link_t
+link_of(const packet_info *pinfo)
+{
+    switch (pinfo->rec->rec_header.packet_header.pkt_encap) {
+    case WTAP_ENCAP_ETHERNET:
+        return LINK_ETHERNET;
+    case WTAP_ENCAP_SLL:
+        return LINK_COOKED;
+    case WTAP_ENCAP_SLL2:
+        return LINK_COOKED_2;
+    case WTAP_ENCAP_RAW_IP:
+    case WTAP_ENCAP_RAW_IP4:
+    case WTAP_ENCAP_RAW_IP6:
+        return LINK_IP;
+    default:
+        return LINK_OTHER;
+    }
+}
+
 smcr_ib_outer_t
-smcr_host_encapsulation_read(const uint8_t *frame, uint32_t end, smcr_host_link_t link)
+smcr_host_encapsulation_read(const packet_info *pinfo, uint32_t end)
 {
     static read_t *const first[] = {
-        [SMCR_HOST_LINK_ETHERNET] = read_ethernet,
-        [SMCR_HOST_LINK_COOKED] = read_cooked,
-        [SMCR_HOST_LINK_COOKED_2] = read_cooked_2,
-        [SMCR_HOST_LINK_IP] = read_ip,
-        [SMCR_HOST_LINK_OTHER] = NULL,
+        [LINK_ETHERNET] = read_ethernet,
+        [LINK_COOKED] = read_cooked,
+        [LINK_COOKED_2] = read_cooked_2,
+        [LINK_IP] = read_ip,
+        [LINK_OTHER] = NULL,
     };
-    headers_walk_t walk = {.bytes = frame, .end = end, .read = first[link]};
+    headers_walk_t walk = {.bytes = smcr_host_bytes_of_frame(pinfo).bytes,
+                           .end = end,
+                           .read = first[link_of(pinfo)]};
 
     while (walk.at < end && walk.read)
         if (!walk.read(&walk))

@@ -7,23 +7,21 @@
 
 #pragma once
 
-#include <wireshark.h>
-
+#include "ip_packet.h"
 #include "wire/wire.h"
 
-/* The header with which a frame begins. */
-typedef enum {
-    SMCR_HOST_LINK_ETHERNET,
-    SMCR_HOST_LINK_COOKED,   /* Linux cooked capture (SLL) */
-    SMCR_HOST_LINK_COOKED_2, /* its second version (SLL2) */
-    SMCR_HOST_LINK_IP,       /* no header: the frame begins with an IP header */
-    SMCR_HOST_LINK_OTHER,    /* a header that this module does not know */
-} smcr_host_link_t;
+/* Whether the packet at `offset` of the frame has only an Ethernet header before it, as in most
+ * frames: nothing is around it. */
+static inline bool
+smcr_host_encapsulation_is_bare(const packet_info *pinfo, uint32_t offset)
+{
+    return offset == 14 && /* its length */
+           pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_ETHERNET;
+}
 
 /* Reads the headers from the beginning of the frame to the packet at offset `end`, which has an IP
  * header or a GRH. The bytes before `end` are captured. Known are: VLAN tags (IEEE 802.1Q), MPLS
  * (RFC 3032), PPPoE (RFC 2516), VXLAN (RFC 7348), Geneve (RFC 8926), GRE (RFC 2784, RFC 2890), IP
  * in IP (RFC 2003, RFC 2473), ERSPAN. Returns what is around the packet. All members are 0 if
  * another header is before the packet, since the network of the packet is not known then. */
-smcr_ib_outer_t smcr_host_encapsulation_read(const uint8_t *frame, uint32_t end,
-                                             smcr_host_link_t link);
+smcr_ib_outer_t smcr_host_encapsulation_read(const packet_info *pinfo, uint32_t end);

@@ -144,39 +144,15 @@ find_ip_header(tvbuff_t *tvb, int offset, const packet_info *pinfo, smcr_host_ip
            leads_to_udp(frame, ip, *end);
 }
 
-/* Returns the header with which the frame begins. */
-static smcr_host_link_t
-link_of(const packet_info *pinfo)
-{
-    switch (pinfo->rec->rec_header.packet_header.pkt_encap) {
-    case WTAP_ENCAP_ETHERNET:
-        return SMCR_HOST_LINK_ETHERNET;
-    case WTAP_ENCAP_SLL:
-        return SMCR_HOST_LINK_COOKED;
-    case WTAP_ENCAP_SLL2:
-        return SMCR_HOST_LINK_COOKED_2;
-    case WTAP_ENCAP_RAW_IP:
-    case WTAP_ENCAP_RAW_IP4:
-    case WTAP_ENCAP_RAW_IP6:
-        return SMCR_HOST_LINK_IP;
-    default:
-        return SMCR_HOST_LINK_OTHER;
-    }
-}
-
 /* Reads what is around the packet that begins at `offset` of the buffer `source`. In most frames
  * this is an Ethernet header alone. */
 static void
 read_outer(tvbuff_t *source, uint32_t offset, const packet_info *pinfo, smcr_ib_headers_t *roce)
 {
-    enum { ETHERNET_LENGTH = 14 };
-    smcr_host_link_t link = link_of(pinfo);
-
-    if (link == SMCR_HOST_LINK_ETHERNET && offset == ETHERNET_LENGTH)
+    if (smcr_host_encapsulation_is_bare(pinfo, offset))
         return;
-    const uint8_t *bytes = smcr_host_bytes_of(source).bytes;
-    if (bytes == smcr_host_bytes_of_frame(pinfo).bytes)
-        roce->outer = smcr_host_encapsulation_read(bytes, offset, link);
+    if (smcr_host_bytes_of(source).bytes == smcr_host_bytes_of_frame(pinfo).bytes)
+        roce->outer = smcr_host_encapsulation_read(pinfo, offset);
 }
 
 /* Reads the IP header of a packet that came in fragments: Wireshark has put it together in a buffer

@@ -99,23 +99,24 @@ CREATE OR REPLACE MACRO breach_filled(it) AS CASE WHEN it IS NOT NULL THEN {'kin
     coalesce(it."count", 0), 'frame': it."frame", 'time': it."time"} END;
 CREATE OR REPLACE MACRO rdma_filled(it) AS CASE WHEN it IS NOT NULL THEN {'index': it."index", 'peer': it."peer",
     'src': it."src", 'dst': it."dst", 'src_qpn': it."src_qpn", 'src_qpn_from': it."src_qpn_from", 'dst_qpn':
-    it."dst_qpn", 'network': it."network", 'udp_ports': it."udp_ports", 'kind': it."kind", 'cm': it."cm",
-    'first_time': it."first_time", 'last_time': it."last_time", 'packets': coalesce(it."packets", 0), 'bytes':
-    coalesce(it."bytes", 0), 'payload_bytes': coalesce(it."payload_bytes", 0), 'cdc_bytes': coalesce(it."cdc_bytes",
-    0), 'llc_bytes': coalesce(it."llc_bytes", 0), 'goodput_bytes': coalesce(it."goodput_bytes", 0), 'opcodes':
-    it."opcodes", 'ecn': codepoints_filled(it."ecn"), 'outer_ce': coalesce(it."outer_ce", 0), 'classes':
-    flow_classes_filled(it."classes"), 'cnp_pacing': it."cnp_pacing", 'reaction': flow_reaction_filled(it."reaction"),
-    'nak': naks_filled(it."nak"), 'rnr_nak': coalesce(it."rnr_nak", 0), 'cnp': coalesce(it."cnp", 0), 'repeated':
-    coalesce(it."repeated", 0), 'repeated_after': causes_filled(it."repeated_after"), 'retransmission_s':
-    coalesce(it."retransmission_s", 0), 'rnr_wait_s': coalesce(it."rnr_wait_s", 0), 'silent_s':
-    coalesce(it."silent_s", 0), 'silences': coalesce(it."silences", 0), 'silent_repeated':
-    coalesce(it."silent_repeated", 0), 'longest_silence': it."longest_silence", 'acked_longest': it."acked_longest",
-    'stuck': it."stuck", 'pause': flow_pause_filled(it."pause"), 'recovery': flow_recovery_filled(it."recovery"),
-    'late_naks': coalesce(it."late_naks", 0), 'copies': it."copies", 'knows_copies': it."knows_copies", 'gaps':
-    coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0), 'not_captured': coalesce(it."not_captured", 0),
-    'not_captured_time': it."not_captured_time", 'icrc': icrcs_filled(it."icrc"), 'ack_time_s': it."ack_time_s",
-    'completion_time_s': it."completion_time_s", 'repeated_completion_time_s': it."repeated_completion_time_s",
-    'ce_to_cnp_s': it."ce_to_cnp_s"} END;
+    it."dst_qpn", 'network': it."network", 'udp_ports': it."udp_ports", 'port_changes': coalesce(it."port_changes",
+    0), 'kind': it."kind", 'cm': it."cm", 'first_time': it."first_time", 'last_time': it."last_time", 'packets':
+    coalesce(it."packets", 0), 'bytes': coalesce(it."bytes", 0), 'payload_bytes': coalesce(it."payload_bytes", 0),
+    'cdc_bytes': coalesce(it."cdc_bytes", 0), 'llc_bytes': coalesce(it."llc_bytes", 0), 'goodput_bytes':
+    coalesce(it."goodput_bytes", 0), 'opcodes': it."opcodes", 'ecn': codepoints_filled(it."ecn"), 'outer_ce':
+    coalesce(it."outer_ce", 0), 'classes': flow_classes_filled(it."classes"), 'cnp_pacing': it."cnp_pacing",
+    'reaction': flow_reaction_filled(it."reaction"), 'withheld': it."withheld", 'nak': naks_filled(it."nak"),
+    'rnr_nak': coalesce(it."rnr_nak", 0), 'cnp': coalesce(it."cnp", 0), 'repeated': coalesce(it."repeated", 0),
+    'repeated_after': causes_filled(it."repeated_after"), 'retransmission_s': coalesce(it."retransmission_s", 0),
+    'rnr_wait_s': coalesce(it."rnr_wait_s", 0), 'silent_s': coalesce(it."silent_s", 0), 'silences':
+    coalesce(it."silences", 0), 'silent_repeated': coalesce(it."silent_repeated", 0), 'longest_silence':
+    it."longest_silence", 'acked_longest': it."acked_longest", 'stuck': it."stuck", 'pause':
+    flow_pause_filled(it."pause"), 'recovery': flow_recovery_filled(it."recovery"), 'reordered_time':
+    it."reordered_time", 'late_naks': coalesce(it."late_naks", 0), 'copies': it."copies", 'knows_copies':
+    it."knows_copies", 'gaps': coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0), 'not_captured':
+    coalesce(it."not_captured", 0), 'not_captured_time': it."not_captured_time", 'icrc': icrcs_filled(it."icrc"),
+    'ack_time_s': it."ack_time_s", 'completion_time_s': it."completion_time_s", 'repeated_completion_time_s':
+    it."repeated_completion_time_s", 'ce_to_cnp_s': it."ce_to_cnp_s"} END;
 CREATE OR REPLACE MACRO tcp_filled(it) AS CASE WHEN it IS NOT NULL THEN {'tcp_stream': it."tcp_stream", 'tcp_isn':
     it."tcp_isn", 'src': it."src", 'dst': it."dst", 'src_port': it."src_port", 'dst_port': it."dst_port",
     'first_time': it."first_time", 'last_time': it."last_time", 'ecn_initiated': it."ecn_initiated", 'ecn_accepted':
@@ -234,10 +235,10 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows" UBIGINT[])',
     flow: 'STRUCT("index" UBIGINT, "peer" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_qpn" UBIGINT, "src_qpn_from"
         VARCHAR, "dst_qpn" UBIGINT, "network" STRUCT("tunnel" VARCHAR, "tunnel_id" UBIGINT, "vlan" UBIGINT,
-        "outer_vlan" UBIGINT), "udp_ports" STRUCT("port" UBIGINT, "packets" UBIGINT)[], "kind" VARCHAR, "cm"
-        STRUCT("client_state" VARCHAR, "server_state" VARCHAR, "service_id" VARCHAR, "port" UBIGINT, "reject_reason"
-        UBIGINT), "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9), "packets" UBIGINT, "bytes" UBIGINT,
-        "payload_bytes" UBIGINT, "cdc_bytes" UBIGINT, "llc_bytes" UBIGINT, "goodput_bytes" UBIGINT, "opcodes"
+        "outer_vlan" UBIGINT), "udp_ports" STRUCT("port" UBIGINT, "packets" UBIGINT)[], "port_changes" UBIGINT, "kind"
+        VARCHAR, "cm" STRUCT("client_state" VARCHAR, "server_state" VARCHAR, "service_id" VARCHAR, "port" UBIGINT,
+        "reject_reason" UBIGINT), "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9), "packets" UBIGINT, "bytes"
+        UBIGINT, "payload_bytes" UBIGINT, "cdc_bytes" UBIGINT, "llc_bytes" UBIGINT, "goodput_bytes" UBIGINT, "opcodes"
         MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce" UBIGINT),
         "outer_ce" UBIGINT, "classes" STRUCT("data" STRUCT("packets" UBIGINT, "by_dscp" MAP(VARCHAR, UBIGINT),
         "by_priority" MAP(VARCHAR, UBIGINT), "ecn" STRUCT("not_ect" UBIGINT, "ect0" UBIGINT, "ect1" UBIGINT, "ce"
@@ -253,13 +254,17 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
         "destination_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
         "buckets" MAP(VARCHAR, UBIGINT))), "reaction" STRUCT("measured" UBIGINT, "before_bytes" UBIGINT, "before_s"
-        DOUBLE, "after_bytes" UBIGINT, "after_s" DOUBLE), "nak" STRUCT("psn_sequence" UBIGINT, "invalid_request"
-        UBIGINT, "remote_access" UBIGINT, "remote_operational" UBIGINT, "invalid_rd" UBIGINT), "rnr_nak" UBIGINT,
-        "cnp" UBIGINT, "repeated" UBIGINT, "repeated_after" STRUCT("nak" UBIGINT, "icrc" UBIGINT, "rnr" UBIGINT,
-        "read" UBIGINT, "timeout" UBIGINT, "unknown" UBIGINT), "retransmission_s" DOUBLE, "rnr_wait_s" DOUBLE,
-        "silent_s" DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence" STRUCT("begin_time"
-        DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts"
-        UBIGINT, "repeated" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT, "other_link_time"
+        DOUBLE, "after_bytes" UBIGINT, "after_s" DOUBLE), "withheld" STRUCT("flow_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "pair_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "source_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT))), "nak" STRUCT("psn_sequence" UBIGINT, "invalid_request" UBIGINT,
+        "remote_access" UBIGINT, "remote_operational" UBIGINT, "invalid_rd" UBIGINT), "rnr_nak" UBIGINT, "cnp"
+        UBIGINT, "repeated" UBIGINT, "repeated_after" STRUCT("nak" UBIGINT, "icrc" UBIGINT, "rnr" UBIGINT, "read"
+        UBIGINT, "timeout" UBIGINT, "unknown" UBIGINT), "retransmission_s" DOUBLE, "rnr_wait_s" DOUBLE, "silent_s"
+        DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence" STRUCT("begin_time" DECIMAL(20, 9),
+        "end_time" DECIMAL(20, 9), "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts" UBIGINT,
+        "repeated" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT, "other_link_time"
         DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9)), "acked_longest" UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20,
         9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN,
         "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s"
@@ -272,15 +277,15 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless"
         UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
         DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "late_naks" UBIGINT, "copies"
-        UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
-        "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT),
-        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
-        MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)))',
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9),
+        "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT,
+        "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT,
+        "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)))',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

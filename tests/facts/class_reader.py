@@ -4,6 +4,7 @@ the frames. In which network, class and port each packet goes, by flow.
 """
 
 import collections
+import functools
 import ipaddress
 
 from report_frames import frames
@@ -86,6 +87,12 @@ def packet_of(frame):
 
 
 def packets(path):
+    """The packets of a capture, in order. The tests write some files more than once."""
+    return _packets(path, path.stat().st_mtime_ns, path.stat().st_size)
+
+
+@functools.lru_cache(4)
+def _packets(path, *_):
     return [each for each in map(packet_of, frames(path)) if each]
 
 

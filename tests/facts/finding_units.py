@@ -168,6 +168,8 @@ UNITS = {
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
     "other_roce": A_FRAME,
+    "reordered": Something(),
+    "sprayed": Something(),
     "pause": A_FRAME,
     "lost_between": A_FRAME,
     "lost_after": A_FRAME,

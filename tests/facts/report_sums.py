@@ -14,6 +14,7 @@ LISTS = (
     "findings",
     "rdma_flows",
     "udp_ports",
+    "adapters",
     "pauses",
     "points",
     "tcp_flows",

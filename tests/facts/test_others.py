@@ -7,8 +7,14 @@ import collections
 
 import pytest
 from report_frames import RC, frames, packet
-from report_runs import ALL_TWO, CALM, ONE, PATHS, TWO, copy_of
+from report_runs import ALL_TWO, CALM, ONE, PATHS, TWO, copy_of, parse, print_json
 from report_runs import report as report_of
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import GRE
+from scapy.layers.vxlan import VXLAN
+from test_classes import ONE as ONE_END
+from test_classes import OTHER as OTHER_END
+from test_classes import SWITCH, WRITE, ether, roce, write
 
 OTHERS = [
     "rnr-nak",
@@ -79,6 +85,30 @@ def test_counts_are_those_of_the_bytes(tshark, name):
         *("-T", "fields", "-e", "frame.number"),
     )
     assert len(shown.split()) == truth["packets"]
+
+
+MARKED_OUTSIDE, PLAIN = 3, 2  # traffic classes of the tunnel
+
+
+@pytest.mark.parametrize("around", ["vxlan", "gre", "ip"])
+def test_marks_of_tunnels(tshark, scratch, around):
+    """CE on the IP header of the tunnel is a sign, too; the frame counts once."""
+    tunnels = {
+        "vxlan": UDP(sport=5000, dport=4789) / VXLAN(vni=7) / ether(),
+        "gre": GRE(proto=0x0800),
+        "ip": None,
+    }
+    classes = [PLAIN, MARKED_OUTSIDE, PLAIN, MARKED_OUTSIDE, MARKED_OUTSIDE]
+    packets = []
+    for psn, (outside, inside) in enumerate(zip(classes, [2, 2, 3, 3, 0])):
+        outer = ether() / IP(src=SWITCH, dst="198.51.100.2", tos=outside)
+        outer = outer / tunnels[around] if tunnels[around] else outer
+        packets.append(outer / roce(ONE_END, OTHER_END, 17, WRITE, psn, traffic_class=inside))
+    path = write(scratch, around, packets)
+    report = parse(print_json(tshark, tshark.bed.capture(path), TWO))
+    assert (report["other_roce"]["ce"], report["other_roce"]["first_frame"]) == (4, 2)
+    [finding] = report["findings"]
+    assert finding["kind"] == "other_roce" and "4 marked CE" in finding["text"]
 
 
 def test_nothing_is_left_out(tshark):

@@ -37,6 +37,35 @@ smcr_classes_pacing_t *smcr_classes_pacing_new(wmem_allocator_t *scope);
 void smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t **figures,
                               smcr_when_t last, smcr_when_t when, const smcr_ib_headers_t *roce);
 
+/* A packet with a mark. */
+typedef struct {
+    smcr_when_t when;              /* when it came */
+    const smcr_ib_headers_t *roce; /* its headers */
+} smcr_classes_marked_t;
+
+/* Marked packets of a flow that wait for a CNP. NULL in place of a pointer to it: the flow has no
+ * marked packet. */
+typedef struct {
+    uint64_t first;    /* time of the first one since the last CNP, nanoseconds; 0: none */
+    bool came_at_rest; /* `first` came when its receiver had sent no CNP for some time */
+    uint64_t time;     /* time of the one that is watched, nanoseconds; 0: none */
+    uint64_t since[3]; /* how long before the watched one its receiver had sent its last CNP, in
+                          nanoseconds: in the reverse flow, to the same address, to any address */
+} smcr_classes_marks_t;
+
+/* Takes the next packet with a mark, which is no duplicate. `*marks` is made if it is NULL. A
+ * packet before it that has had no CNP at once is added to `*figures`, which is made if it is NULL.
+ * `cnp`: the last CNP of the reverse flow; frame 0: none. */
+void smcr_classes_pacing_mark(smcr_classes_pacing_t *pacing, smcr_classes_marks_t **marks,
+                              smcr_entry_flow_withheld_t **figures, smcr_when_t cnp,
+                              const smcr_classes_marked_t *packet);
+
+/* Notes that the CNP `roce` has come for a flow with these marks, which may be NULL. Called after
+ * smcr_classes_pacing_take(). */
+void smcr_classes_pacing_answer(smcr_classes_pacing_t *pacing, smcr_classes_marks_t *marks,
+                                smcr_entry_flow_withheld_t **figures, smcr_when_t when,
+                                const smcr_ib_headers_t *roce);
+
 #define SMCR_CLASSES_REACTION_PACKETS 16 /* packets over which a rate is measured */
 
 /* How the sender of a flow reacts to CNPs. NULL in place of a pointer to it: the flow has no packet

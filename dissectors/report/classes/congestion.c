@@ -10,6 +10,7 @@
 struct smcr_classes_pacing {
     wmem_allocator_t *scope;
     GHashTable *last; /* cnp_ends_t by its addresses: the last CNP */
+    uint64_t begin;   /* time of the first CNP or mark, nanoseconds; 0: none */
 };
 
 /* Whose CNPs in a network: all from an address, all to an address, or both. */
@@ -18,6 +19,9 @@ typedef struct {
     uint8_t to[SMCR_GID_LENGTH];   /* receiver; zeros: any */
     smcr_ib_network_t network;     /* VLAN and tunnel */
     uint64_t time;                 /* time of the last CNP, nanoseconds */
+    uint64_t before;               /* time of the CNP before it, nanoseconds; 0: none */
+    uint64_t prompt;               /* of an address that sends CNPs: shortest time that it took to
+                                      answer a mark at rest, nanoseconds; 0: not known */
 } cnp_ends_t;
 
 SMCR_WIRE_KEY(hash_ends, equal_ends, offsetof(cnp_ends_t, time))
@@ -27,7 +31,7 @@ smcr_classes_pacing_new(wmem_allocator_t *scope)
 {
     smcr_classes_pacing_t *pacing = wmem_new(scope, smcr_classes_pacing_t);
 
-    *pacing = (smcr_classes_pacing_t){scope, smcr_slab_table(scope, hash_ends, equal_ends)};
+    *pacing = (smcr_classes_pacing_t){scope, smcr_slab_table(scope, hash_ends, equal_ends), 0};
     return pacing;
 }
 
@@ -45,6 +49,7 @@ measure(smcr_classes_pacing_t *pacing, smcr_distribution_t **distribution, const
     }
     if (now >= ends->time)
         smcr_distribution_add_time(distribution, pacing->scope, now - ends->time);
+    ends->before = ends->time;
     ends->time = now;
 }
 
@@ -54,6 +59,8 @@ smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t
 {
     cnp_ends_t from = {.network = roce->outer.network, .time = when.time}, to = from, both;
 
+    if (!pacing->begin)
+        pacing->begin = when.time;
     memcpy(from.from, roce->source, SMCR_GID_LENGTH);
     memcpy(to.to, roce->destination.gid, SMCR_GID_LENGTH);
     both = from;
@@ -67,6 +74,153 @@ smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t
     measure(pacing, &(*figures)->pair_s, &both);
     measure(pacing, &(*figures)->source_s, &from);
     measure(pacing, &(*figures)->destination_s, &to);
+}
+
+/* ---- marks without a CNP ---- */
+
+/* A receiver limits its CNPs: for some time after one it sends no other one, of the same flow, to
+ * the same address, or at all. So a marked packet that gets no CNP at once shows that the limit is
+ * longer than the time since the last CNP, if the limit is of this kind; and each CNP shows that
+ * the limit is not longer. report/adapters/ compares both.
+ *
+ * What "at once" is shows a receiver at rest: after AT_REST no limit holds it back. */
+
+#define AT_REST (10 * SMCR_TIME_MILLISECOND) /* mlx5 allows limits up to 4.1 ms */
+#define CLOCK_STEP 2000 /* nanoseconds: captures with microseconds show a time so exactly */
+
+/* Returns the last CNP from `from` to `to`; NULL: none. `to` NULL: to any address. */
+static cnp_ends_t *
+last_cnp(const smcr_classes_pacing_t *pacing, const uint8_t *from, const uint8_t *to,
+         smcr_ib_network_t network)
+{
+    cnp_ends_t sought = {.network = network};
+
+    memcpy(sought.from, from, sizeof sought.from);
+    if (to)
+        memcpy(sought.to, to, sizeof sought.to);
+    return g_hash_table_lookup(pacing->last, &sought);
+}
+
+/* Returns how long before `now` the time `cnp` was. 0: there was no CNP, so that it is at least the
+ * time since the first CNP or mark of the capture. */
+static uint64_t
+time_since(const smcr_classes_pacing_t *pacing, uint64_t cnp, uint64_t now)
+{
+    uint64_t from = cnp ? cnp : pacing->begin;
+
+    return now - MIN(now, from);
+}
+
+/* The packet of a flow that is watched, and what its receiver has sent. */
+typedef struct {
+    smcr_classes_pacing_t *pacing;
+    const smcr_classes_marks_t *marks; /* marks of the flow */
+    cnp_ends_t *sender;                /* the address that sends the CNPs; NULL: it has sent none */
+    const cnp_ends_t *pair;            /* its CNPs to the sender of the flow; NULL: none */
+} watch_t;
+
+/* Returns the watch of a flow. `cnps`, `data`: addresses of the two, which are in `network`. */
+static watch_t
+watch_of(smcr_classes_pacing_t *pacing, const smcr_classes_marks_t *marks, const uint8_t *cnps,
+         const uint8_t *data, smcr_ib_network_t network)
+{
+    return (watch_t){.pacing = pacing,
+                     .marks = marks,
+                     .sender = last_cnp(pacing, cnps, NULL, network),
+                     .pair = last_cnp(pacing, cnps, data, network)};
+}
+
+/* Returns `since`, the time from the last of these CNPs to the watched packet. If a CNP came at
+ * once after it, for another flow, a limit of this kind has begun with that CNP: 0. So if there
+ * were several CNPs after it: when the first of them came is not kept. */
+static uint64_t
+time_of_limit(const watch_t *watch, const cnp_ends_t *ends, uint64_t since, uint64_t patience)
+{
+    uint64_t time = watch->marks->time;
+    bool is_one = ends && ends->time > time && ends->time <= time + patience;
+    bool are_several = ends && ends->before > time;
+
+    return is_one || are_several ? 0 : since;
+}
+
+/* Adds the watched packet to the figures if it got no CNP at once, up to the time `now`. Returns
+ * whether it did not. */
+static bool
+add_withheld(const watch_t *watch, smcr_entry_flow_withheld_t **figures, uint64_t now)
+{
+    const smcr_classes_marks_t *marks = watch->marks;
+    const cnp_ends_t *sender = watch->sender;
+    wmem_allocator_t *scope = watch->pacing->scope;
+
+    if (!marks->time || !sender || !sender->prompt)
+        return false;
+    uint64_t patience = 2 * sender->prompt + CLOCK_STEP;
+    if (now <= marks->time + patience)
+        return false;
+    if (!*figures) {
+        *figures = wmem_new(scope, smcr_entry_flow_withheld_t);
+        smcr_entry_clear(*figures, &smcr_entry_flow_withheld_description);
+    }
+    smcr_distribution_add_time(&(*figures)->flow_s, scope, marks->since[0]);
+    smcr_distribution_add_time(&(*figures)->pair_s, scope,
+                               time_of_limit(watch, watch->pair, marks->since[1], patience));
+    smcr_distribution_add_time(&(*figures)->source_s, scope,
+                               time_of_limit(watch, sender, marks->since[2], patience));
+    return true;
+}
+
+/* Begins to watch the packet with a mark that came at `now`. `cnp`: the last CNP of the reverse
+ * flow; frame 0: none. */
+static void
+begin_watch(smcr_classes_marks_t *marks, const watch_t *watch, smcr_when_t cnp, uint64_t now)
+{
+    const smcr_classes_pacing_t *pacing = watch->pacing;
+
+    marks->time = now;
+    marks->since[0] = time_since(pacing, cnp.time, now);
+    marks->since[1] = time_since(pacing, watch->pair ? watch->pair->time : 0, now);
+    marks->since[2] = time_since(pacing, watch->sender ? watch->sender->time : 0, now);
+}
+
+void
+smcr_classes_pacing_mark(smcr_classes_pacing_t *pacing, smcr_classes_marks_t **marks,
+                         smcr_entry_flow_withheld_t **figures, smcr_when_t cnp,
+                         const smcr_classes_marked_t *packet)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+    uint64_t now = packet->when.time;
+
+    if (!pacing->begin)
+        pacing->begin = now;
+    if (!*marks)
+        *marks = wmem_new0(pacing->scope, smcr_classes_marks_t);
+    smcr_classes_marks_t *own = *marks;
+    watch_t watch =
+        watch_of(pacing, own, roce->destination.gid, roce->source, roce->outer.network);
+    if (!own->first) {
+        own->first = now;
+        own->came_at_rest = !watch.sender || now >= watch.sender->time + AT_REST;
+    }
+    if (!own->time || add_withheld(&watch, figures, now))
+        begin_watch(own, &watch, cnp, now);
+}
+
+void
+smcr_classes_pacing_answer(smcr_classes_pacing_t *pacing, smcr_classes_marks_t *marks,
+                           smcr_entry_flow_withheld_t **figures, smcr_when_t when,
+                           const smcr_ib_headers_t *roce)
+{
+    watch_t watch =
+        watch_of(pacing, marks, roce->source, roce->destination.gid, roce->outer.network);
+    cnp_ends_t *sender = watch.sender;
+
+    if (!marks || !marks->first || !sender)
+        return;
+    uint64_t wait = when.time - MIN(when.time, marks->first);
+    if (marks->came_at_rest && (!sender->prompt || wait < sender->prompt))
+        sender->prompt = MAX(wait, 1);
+    add_withheld(&watch, figures, when.time);
+    memset(marks, 0, sizeof *marks);
 }
 
 /* ---- reaction ---- */

@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "report/others/others.h"
 #include "report/packed/packed.h"
+#include "report/adapters/adapters.h"
 #include "report/classes/classes.h"
 #include "report/pause/pause.h"
 #include "report/points/ways.h"

@@ -45,6 +45,9 @@ typedef struct {
     smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
+    smcr_classes_marks_t *marks;     /* marked packets that wait for a CNP; NULL: no packet was
+                                        marked */
+    uint16_t port;                   /* UDP source port of the last data packet; 0: none */
     smcr_when_t ack;                 /* the flow's last acknowledgement; frame 0: none */
     smcr_classes_reaction_t *reaction; /* reaction of the flow's sender to CNPs; NULL: the flow has
                                         no packet that a switch can mark */
@@ -332,19 +335,56 @@ take_recovery(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         smcr_recovery_take_request(&flow->recovery, collection->scope, &request);
 }
 
+/* Returns the last CNPs of the capture. */
+static smcr_classes_pacing_t *
+pacing_of(smcr_collect_t *collection)
+{
+    if (!collection->pacing)
+        collection->pacing = smcr_classes_pacing_new(collection->scope);
+    return collection->pacing;
+}
+
 /* Counts a CNP of the flow, which slows the sender of the reverse flow down. */
 static void
 count_cnp(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
           const smcr_ib_headers_t *roce)
 {
     followed_t *slowed = peer_of(collection, flow);
+    smcr_classes_pacing_t *pacing = pacing_of(collection);
 
-    if (!collection->pacing)
-        collection->pacing = smcr_classes_pacing_new(collection->scope);
-    smcr_classes_pacing_take(collection->pacing, &flow->figures.cnp_pacing, flow->cnp, when, roce);
+    smcr_classes_pacing_take(pacing, &flow->figures.cnp_pacing, flow->cnp, when, roce);
     flow->cnp = when;
-    if (slowed)
-        smcr_classes_reaction_notify(slowed->reaction);
+    if (!slowed)
+        return;
+    smcr_classes_pacing_answer(pacing, slowed->marks, &slowed->figures.withheld, when, roce);
+    smcr_classes_reaction_notify(slowed->reaction);
+}
+
+/* Counts a packet that a receiver answers with a CNP. */
+static void
+count_mark(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
+           const smcr_ib_headers_t *roce)
+{
+    const followed_t *back = peer_of(collection, flow);
+    smcr_when_t none = {0, 0};
+
+    if (back)
+        smcr_classes_pacing_mark(pacing_of(collection), &flow->marks, &flow->figures.withheld,
+                                 back->figures.cnp_pacing ? back->cnp : none,
+                                 &(smcr_classes_marked_t){when, roce});
+}
+
+/* Counts a data packet whose UDP source port differs from that of the data packet before. */
+static void
+count_port_change(followed_t *flow, const smcr_ib_headers_t *roce)
+{
+    bool is_data = roce->opcode != SMCR_RC_ACK && roce->opcode != SMCR_RC_ATOMIC_ACK &&
+                   roce->opcode != SMCR_IB_CNP;
+
+    if (!is_data || !roce->udp_port)
+        return;
+    flow->figures.port_changes += flow->port && flow->port != roce->udp_port;
+    flow->port = roce->udp_port;
 }
 
 /* Counts a CNP, or holds a data packet against the CNPs before it. */
@@ -372,6 +412,9 @@ count_class(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     smcr_classes_count(&flow->figures.classes, collection->scope, when, roce);
     if (roce->udp_port)
         smcr_figure_tally_count(&flow->ports, collection->scope, roce->udp_port, when);
+    count_port_change(flow, roce);
+    if (smcr_ib_has_mark(roce))
+        count_mark(collection, flow, when, roce);
     count_congestion(collection, flow, when, roce);
     if (roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
         return;
@@ -766,6 +809,7 @@ report_flow(const smcr_collect_t *collection, followed_t *flow, smcr_figure_list
     fill_from_order(entry, flow, collection);
     entry->pause = smcr_pause_flow_report(&flow->pause, scope);
     entry->recovery = smcr_recovery_report(&flow->recovery, scope);
+    entry->reordered_frame = smcr_recovery_reordered(&flow->recovery);
     if (flow->lacks_ecn)
         smcr_entry_forget(&entry->ecn, &smcr_entry_codepoints_description);
     entry->icrc = icrcs_of(&flow->icrc, scope);

@@ -67,6 +67,7 @@ typedef enum {
     SMCR_FINDING_BY_OTHER_ROCE,     /* RoCE that is not analysed, with signs of trouble */
     SMCR_FINDING_BY_CONGESTION,     /* packets marked CE, and CNPs */
     SMCR_FINDING_BY_CLASS,          /* packets in classes that do not fit together */
+    SMCR_FINDING_BY_DISORDER,       /* packets out of order, and none lost */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
     SMCR_FINDING_BY_SHORT_WAIT,     /* writers wait so shortly for space that no user notices */
@@ -85,6 +86,7 @@ typedef enum {
     SMCR_FINDING_BY_CUT,            /* frames are truncated by snaplen */
     SMCR_FINDING_BY_APPLICATION,    /* the application's protocol reports errors */
     SMCR_FINDING_BY_NOT_ECT,        /* lost packets that ECN cannot mark */
+    SMCR_FINDING_BY_SPRAYING,       /* a flow from several UDP source ports */
     SMCR_FINDING_BY_COST,           /* cost that could be avoided, but no harm */
     SMCR_FINDING_BY_GROUP_END,      /* a link group ends, and its last packets are retransmitted */
     SMCR_FINDING_RANKS              /* number of ranks */

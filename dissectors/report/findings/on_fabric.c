@@ -314,6 +314,117 @@ find_congestion(smcr_finder_t *finder)
                        "Congestion: %s%s", congestion_text(finder, &marked, &notified), waited);
 }
 
+/* ---- several paths ---- */
+
+/* Whether the sender of the flow chooses another UDP source port again and again, so that switches
+ * send its packets on several paths (packet spraying). A queue pair that has been set up anew may
+ * have another port, too, but does not return to the one before. */
+static bool
+is_sprayed(const smcr_entry_rdma_t *flow)
+{
+    uint32_t ports = flow->udp_ports.length;
+    uint64_t changes = smcr_figure_or_zero(flow->port_changes);
+
+    return ports > 1 && changes >= ports && changes * 16 >= smcr_figure_or_zero(flow->packets);
+}
+
+/* Returns ", from 8 UDP source ports in turn (packet spraying)"; "" if the flow is not sprayed. */
+static const char *
+spraying_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    uint32_t ports = flow->udp_ports.length;
+    bool may_be_more = ports >= SMCR_FIGURE_TALLY_MOST;
+
+    if (!is_sprayed(flow))
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              ", from %s%" PRIu32 " UDP source ports in turn (packet spraying)",
+                              may_be_more ? "≥" : "", ports);
+}
+
+/* Returns " (and 2 more flows)"; "" if `flows` is 1. */
+static const char *
+more_flows_text(const smcr_finder_t *finder, uint64_t flows)
+{
+    if (flows < 2)
+        return "";
+    return wmem_strdup_printf(finder->scope, " (and %s)",
+                              smcr_words_things(finder->scope, flows - 1, "more flow"));
+}
+
+/* Returns how far out of order packets of the flow came: "43 of 200 packets out of order, up to 3
+ * PSNs and 9 µs late". */
+static const char *
+disorder_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_recovery_t *recovery = flow->recovery;
+    wmem_allocator_t *scope = finder->scope;
+
+    return wmem_strdup_printf(scope, "%s of %s out of order, up to %s and %s late",
+                              smcr_words_number(scope, recovery->reordered),
+                              smcr_words_things(scope, flow->packets, "packet"),
+                              smcr_words_things(scope, recovery->reorder_depth->max, "PSN"),
+                              smcr_words_duration(scope, recovery->late_s->max));
+}
+
+/* Finding: packets of flows come out of order, all of them, and the sender retransmits none. So the
+ * network sends them on several paths, or a mirror port has changed their order. If no other packet
+ * is missing in the capture, this explains all sequence gaps. */
+static void
+find_disorder(smcr_finder_t *finder)
+{
+    const smcr_entry_rdma_t *at = NULL;
+    uint64_t flows = 0;
+    bool is_all = true;
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
+        bool is_disorder = smcr_finding_flow_is_disordered(finder, flow);
+        is_all &= is_disorder || !smcr_figure_or_zero(flow->missing);
+        if (!is_disorder)
+            continue;
+        flows++;
+        if (!at || flow->recovery->reordered > at->recovery->reordered)
+            at = flow;
+    }
+    if (!at)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_REORDERED,
+                                           .count = flows,
+                                           .when = at->reordered_frame,
+                                           .filter = "smcr.out_of_order",
+                                           .rank = is_all ? SMCR_FINDING_BY_DISORDER
+                                                          : SMCR_FINDING_BY_NOTICE},
+                    "%s%s: %s; all came, none retransmitted%s", smcr_words_flow(finder->scope, at),
+                    more_flows_text(finder, flows), disorder_text(finder, at),
+                    spraying_text(finder, at));
+}
+
+/* Finding: senders choose UDP source ports in turn, and the packets are in order. */
+static void
+find_spraying(smcr_finder_t *finder)
+{
+    const smcr_entry_rdma_t *at = NULL;
+    uint64_t flows = 0;
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
+        if (!is_sprayed(flow) || smcr_finding_flow_is_disordered(finder, flow))
+            continue;
+        flows++;
+        if (!at || flow->port_changes > at->port_changes)
+            at = flow;
+    }
+    if (!at)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SPRAYED,
+                                           .count = flows,
+                                           .when = at->first_frame,
+                                           .frames = SMCR_FINDER_FRAMES(finder, at->first_frame)},
+                    "%s%s: packets%s", smcr_words_flow(finder->scope, at),
+                    more_flows_text(finder, flows), spraying_text(finder, at) + 1);
+}
+
 /* ---- RDMA-CM ---- */
 
 /* Finding: RDMA-CM rejects connections (ConnectReject). The sentence has the reason of the first
@@ -358,6 +469,8 @@ smcr_finding_on_fabric(smcr_finder_t *finder)
     find_refused(finder);
     find_rnr_naks(finder);
     find_congestion(finder);
+    find_disorder(finder);
+    find_spraying(finder);
     find_cm_rejects(finder);
     find_cm_retransmissions(finder);
 }

@@ -425,6 +425,8 @@ add_missing(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
             smcr_finding_trouble_t *trouble)
 {
     bool is_all = !may_be_lost(finder, flow) || is_unreliable(flow);
+    if (smcr_finding_flow_is_disordered(finder, flow))
+        return;
     uint64_t count = is_all ? flow->missing : flow->not_captured;
 
     if (is_all || !smcr_finding_flow_is_damaged(finder, flow))

@@ -124,3 +124,17 @@ smcr_finding_failed_before(const smcr_finder_t *finder, const char *one, const c
     }
     return first;
 }
+
+bool
+smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_recovery_t *recovery = flow->recovery;
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    bool is_asked_for = peer && smcr_figure_or_zero(peer->nak.psn_sequence);
+
+    if (!recovery || !recovery->late_s || recovery->unfilled)
+        return false;
+    if (recovery->late_s->count < recovery->reordered) /* PSNs before the first one */
+        return false;
+    return !recovery->refilled && !is_asked_for && !smcr_figure_or_zero(flow->repeated);
+}

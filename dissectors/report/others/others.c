@@ -115,7 +115,7 @@ count_headers(smcr_others_t *others, const smcr_others_packet_t *packet)
     smcr_entry_other_roce_t *counts = &others->counts;
     uint8_t opcode = packet->bth[0];
 
-    counts->ce += packet->ecn == SMCR_WIRE_ECN_CE;
+    counts->ce += packet->is_marked;
     if (opcode == SMCR_IB_CNP)
         counts->cnp++;
     else if (opcode == SMCR_RC_ACK)

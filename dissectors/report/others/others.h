@@ -22,7 +22,7 @@ typedef struct smcr_others smcr_others_t;
 /* The headers of a RoCE packet. */
 typedef struct {
     uint8_t to[SMCR_GID_LENGTH]; /* receiver: its IPv6 address, or its mapped IPv4 address */
-    uint8_t ecn;                 /* ECN codepoint of the IP header, enum smcr_wire_ecn */
+    bool is_marked;              /* CE on the IP header, or on that of a tunnel */
     const uint8_t *bth;          /* the bytes from the BTH on; NULL: the BTH was not found, or not
                                     captured as a whole */
     uint32_t length;             /* number of captured bytes from the BTH on */

@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
     const smcr_step_back_t *step; /* the step back to which it belongs; NULL: none */
     uint32_t depth;               /* how far its PSN is below the highest; 0: no entry */
+    smcr_when_t when;             /* the packet */
     uint64_t late;                /* time since the packet after its gap, nanoseconds;
                                      SMCR_FIGURE_UNKNOWN: not known */
 } late_t;
@@ -67,6 +68,7 @@ struct smcr_recovery {
     unsigned next_late;       /* where the next late packet goes */
     unsigned next_stepped;    /* where the next step back goes */
     int answered;         /* place in `asked` of the PSN in the last request; -1: none */
+    smcr_when_t reordered; /* first reordered packet, without those in `late`; frame 0: none */
     bool has_read;        /* a READ came late: how many PSNs of a gap it has taken is not known */
     smcr_entry_flow_recovery_t figures; /* counts, without those of `asked` and `gaps` */
 };
@@ -141,16 +143,31 @@ count_gap(smcr_entry_flow_recovery_t *figures, const gap_t *gap)
     figures->unfilled += gap->left;
 }
 
+/* Whether the late packet, whose step back is known now, is a retransmission of a packet that was
+ * lost upstream. */
+static bool
+is_retransmission(const late_t *late)
+{
+    return late->step && late->step->cause != SMCR_CAUSE_NONE;
+}
+
+/* Returns the earlier of `first` and the late packet, if the network has reordered the packet. */
+static smcr_when_t
+first_reordered(smcr_when_t first, const late_t *late)
+{
+    bool is_reordered = late->depth && !is_retransmission(late);
+
+    return is_reordered ? smcr_figure_when_earlier(first, late->when) : first;
+}
+
 /* Counts a late packet, whose step back is known now: a retransmission of a packet that was lost
  * upstream, or a packet that the network has reordered. */
 static void
 count_late(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const late_t *late)
 {
-    bool is_retransmission = late->step && late->step->cause != SMCR_CAUSE_NONE;
-
     if (!late->depth)
         return;
-    if (is_retransmission) {
+    if (is_retransmission(late)) {
         figures->refilled++;
         return;
     }
@@ -201,6 +218,7 @@ static void
 add_late(smcr_recovery_t *rare, wmem_allocator_t *scope, late_t late)
 {
     count_late(&rare->figures, scope, &rare->late[rare->next_late]);
+    rare->reordered = first_reordered(rare->reordered, &rare->late[rare->next_late]);
     rare->late[rare->next_late] = late;
     rare->next_late = (rare->next_late + 1) % KEPT;
 }
@@ -266,7 +284,8 @@ take_asked(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_r
     if (asked->request.frame && !is_disorder)
         return;
     if (is_disorder)
-        add_late(rare, scope, (late_t){NULL, asked->depth, late_by(asked->gap, asked->request)});
+        add_late(rare, scope, (late_t){NULL, asked->depth, asked->request,
+                                       late_by(asked->gap, asked->request)});
     asked->was_missing = request->order == SMCR_FLOW_IS_LATE;
     asked->request = request->when;
     asked->depth = depth;
@@ -287,7 +306,7 @@ take_late(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_re
     if (place_of_nak(rare, request->psn) >= 0)
         return; /* lost, and retransmitted, unless the retransmission comes, too */
     add_late(rare, scope,
-             (late_t){request->step, MAX(depth, 1),
+             (late_t){request->step, MAX(depth, 1), request->when,
                       late_by(gap ? gap->when : (smcr_when_t){0, 0}, request->when)});
 }
 
@@ -369,12 +388,10 @@ smcr_recovery_take_nak(smcr_recovery_flow_t *flow, wmem_allocator_t *scope, smcr
 
 /* ---- reporting ---- */
 
-/* Returns the value n of the Local ACK Timeout, 4.096 µs * 2^n, that fits the times between two
- * retransmissions of a PSN by the sender's timer: none is shorter, and none more than four times as
- * long (InfiniBand Architecture Specification, volume 1, 9.7.6.1.3). Timers of busy hosts may
- * differ by 5 %. SMCR_FIGURE_UNKNOWN: no value fits, or no time is known. */
-static uint64_t
-ack_timeout_of(const smcr_distribution_t *retries)
+/* A time may be 5 % shorter than the timer, and longer than four timers: timers of busy hosts
+ * differ. */
+uint64_t
+smcr_recovery_ack_timeout(const smcr_distribution_t *retries)
 {
     const uint64_t unit = 4096; /* nanoseconds */
 
@@ -405,8 +422,21 @@ smcr_recovery_report(const smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
     }
     if (rare->has_read)
         entry->unfilled = SMCR_FIGURE_UNKNOWN;
-    entry->ack_timeout = ack_timeout_of(entry->retry_s);
+    entry->ack_timeout = smcr_recovery_ack_timeout(entry->retry_s);
     return entry;
+}
+
+smcr_when_t
+smcr_recovery_reordered(const smcr_recovery_flow_t *flow)
+{
+    smcr_when_t first = {0, 0};
+
+    if (!flow->rare)
+        return first;
+    first = flow->rare->reordered;
+    for (unsigned i = 0; i < KEPT; i++)
+        first = first_reordered(first, &flow->rare->late[i]);
+    return first;
 }
 
 void
@@ -419,5 +449,6 @@ smcr_recovery_join(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
         return;
     smcr_recovery_t *rare = rare_of(flow, scope);
     smcr_entry_join(&rare->figures, entry, &smcr_entry_flow_recovery_description, scope);
+    rare->reordered = smcr_figure_when_earlier(rare->reordered, smcr_recovery_reordered(other));
     rare->has_read |= other->rare->has_read;
 }

@@ -52,6 +52,15 @@ void smcr_recovery_take_nak(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
 smcr_entry_flow_recovery_t *smcr_recovery_report(const smcr_recovery_flow_t *flow,
                                                  wmem_allocator_t *scope);
 
+/* Returns the first packet of the flow that the network has reordered; frame 0: none. */
+smcr_when_t smcr_recovery_reordered(const smcr_recovery_flow_t *flow);
+
+/* Returns the value n of the Local ACK Timeout, 4.096 µs * 2^n, that fits the times between two
+ * retransmissions of a PSN by the sender's timer: none is shorter, and none more than four times as
+ * long (InfiniBand Architecture Specification, volume 1, 9.7.6.1.3), each within 5 %. `retries`: in
+ * nanoseconds; NULL: none. SMCR_FIGURE_UNKNOWN: no value fits, or no time is known. */
+uint64_t smcr_recovery_ack_timeout(const smcr_distribution_t *retries);
+
 /* Adds the recovery of `other` to that of `flow`. Both are parts of the same flow. Memory is
  * allocated in `scope`. */
 void smcr_recovery_join(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,

@@ -137,7 +137,10 @@ read_others(const packet_info *pinfo, smcr_others_packet_t *packet)
     if (ip.next != IP_PROTO_UDP || frame.length < bth + SMCR_IB_BTH_LENGTH)
         return;
     smcr_endpoint_gid(&pinfo->net_dst, packet->to);
-    packet->ecn = ip.traffic_class & SMCR_MASK_ECN;
+    packet->is_marked = (ip.traffic_class & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
+    if (!smcr_host_encapsulation_is_bare(pinfo, ip.offset))
+        packet->is_marked |=
+            smcr_host_encapsulation_read(pinfo, ip.offset).ecn == SMCR_WIRE_ECN_CE;
     packet->bth = frame.bytes + bth;
     packet->length = frame.length - bth;
 }
@@ -449,6 +452,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
         report->other_roce = smcr_others_report(collection->others, scope);
     report->marked_share = smcr_classes_shares_report(collection->shares, scope);
     smcr_classes_ports(&report->rdma_flows, &report->udp_ports, scope);
+    smcr_adapters_report(&report->rdma_flows, &report->adapters, scope);
     smcr_pauses_report(collection->pauses, &report->pauses, scope);
     smcr_ways_report(smcr_state_points(smcr_capture_state()), smcr_capture_interface_name,
                      &report->points, scope);
