@@ -25,7 +25,12 @@ class Cnps:
     def __init__(self, packets, opposite):
         self.times = collections.defaultdict(list)
         self.begin = min(
-            (each.time for each in packets if each.opcode == class_reader.CNP or has_mark(each)),
+            (
+                each.time
+                for each in packets
+                if each.opcode == class_reader.CNP
+                or (has_mark(each) and class_reader.kind_of(each) == "data")
+            ),
             default=None,
         )
         for each in packets:
@@ -73,7 +78,7 @@ def marks_of(packets, opposite):
     found = collections.defaultdict(list)
     for each in packets:
         flow = each.src, each.dst, each.qpn, class_reader.name_of(each.network)
-        if has_mark(each) and each.opcode != class_reader.CNP and flow in opposite:
+        if has_mark(each) and class_reader.kind_of(each) == "data" and flow in opposite:
             found[flow].append(each.time)
     return found
 

@@ -344,6 +344,14 @@ pacing_of(smcr_collect_t *collection)
     return collection->pacing;
 }
 
+/* Whether the packet carries data or requests it: no acknowledgement, and no CNP. */
+static bool
+is_data(const smcr_ib_headers_t *roce)
+{
+    return roce->opcode != SMCR_RC_ACK && roce->opcode != SMCR_RC_ATOMIC_ACK &&
+           roce->opcode != SMCR_IB_CNP;
+}
+
 /* Counts a CNP of the flow, which slows the sender of the reverse flow down. */
 static void
 count_cnp(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
@@ -360,7 +368,8 @@ count_cnp(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     smcr_classes_reaction_notify(slowed->reaction);
 }
 
-/* Counts a packet that a receiver answers with a CNP. */
+/* Counts a marked data packet, which a receiver answers with a CNP. Not each receiver answers
+ * marked acknowledgements. */
 static void
 count_mark(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
            const smcr_ib_headers_t *roce)
@@ -378,10 +387,7 @@ count_mark(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
 static void
 count_port_change(followed_t *flow, const smcr_ib_headers_t *roce)
 {
-    bool is_data = roce->opcode != SMCR_RC_ACK && roce->opcode != SMCR_RC_ATOMIC_ACK &&
-                   roce->opcode != SMCR_IB_CNP;
-
-    if (!is_data || !roce->udp_port)
+    if (!is_data(roce) || !roce->udp_port)
         return;
     flow->figures.port_changes += flow->port && flow->port != roce->udp_port;
     flow->port = roce->udp_port;
@@ -394,7 +400,7 @@ count_congestion(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
 {
     if (roce->opcode == SMCR_IB_CNP)
         count_cnp(collection, flow, when, roce);
-    else if (roce->opcode != SMCR_RC_ACK && roce->opcode != SMCR_RC_ATOMIC_ACK)
+    else if (is_data(roce))
         smcr_classes_reaction_take(&flow->reaction, &flow->figures.reaction, collection->scope,
                                    when, roce);
 }
@@ -413,7 +419,7 @@ count_class(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     if (roce->udp_port)
         smcr_figure_tally_count(&flow->ports, collection->scope, roce->udp_port, when);
     count_port_change(flow, roce);
-    if (smcr_ib_has_mark(roce))
+    if (smcr_ib_has_mark(roce) && is_data(roce))
         count_mark(collection, flow, when, roce);
     count_congestion(collection, flow, when, roce);
     if (roce->ecn == SMCR_WIRE_ECN_NOT_ECT)
