@@ -1,4 +1,5 @@
-/* Compares SYNs by their numbers, since NAT changes addresses and ports only.
+/* Compares SYNs and CLC messages by their numbers and contents, since NAT changes addresses and
+ * ports only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -16,25 +17,25 @@
  * second. */
 #define LATEST SMCR_TIME_SECOND
 
-/* A SYN with the SMC-R option. */
+/* A SYN with the SMC-R option, or a segment that begins with a CLC message. */
 typedef struct {
-    uint64_t numbers; /* initial sequence number and TSval: the key of the SYN */
+    uint64_t numbers; /* sequence number, and what else is the same in a copy: the key */
     conversation_t *conversation;
     smcr_when_t when;
-} syn_t;
+} segment_t;
 
 /* Tables of the open file. */
 static struct {
-    wmem_map_t *syns;       /* syn_t by `numbers` */
-    wmem_map_t *translated; /* syn_t of the original by conversation of the copy */
+    wmem_map_t *segments;   /* segment_t by `numbers` */
+    wmem_map_t *translated; /* segment_t of the original by conversation of the copy */
     wmem_map_t *streams;    /* the same by tcp.stream of the copy, plus 1 */
 } known;
 
 void
 smcr_translation_register(void)
 {
-    known.syns = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_int64_hash,
-                                        g_int64_equal);
+    known.segments = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_int64_hash,
+                                            g_int64_equal);
     known.translated = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
                                               g_direct_equal);
     known.streams = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
@@ -61,25 +62,40 @@ find_timestamp(const uint8_t *options, uint32_t length, uint32_t *tsval)
     return false;
 }
 
-/* Reads the time stamp of the segment. Returns false if it has none. */
-static bool
-read_timestamp(const packet_info *pinfo, const struct tcpheader *tcp, uint32_t *tsval)
+/* Returns the captured bytes of the frame from its TCP header on; `bytes` NULL: the header is not
+ * captured. */
+static smcr_host_bytes_t
+find_tcp_header(const packet_info *pinfo)
 {
     smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
     smcr_host_ip_packet_t ip;
 
     if (!smcr_host_ip_packet_before(frame, frame.length, &pinfo->net_src, &pinfo->net_dst, &ip))
-        return false;
-    uint32_t begin = ip.offset + ip.header_length, end = begin + tcp->th_hlen;
-    if (end > frame.length || tcp->th_hlen <= SMCR_HOST_TCP_HEADER)
-        return false;
-    return find_timestamp(frame.bytes + begin + SMCR_HOST_TCP_HEADER,
-                          tcp->th_hlen - SMCR_HOST_TCP_HEADER, tsval);
+        return (smcr_host_bytes_t){.bytes = NULL};
+    uint32_t begin = ip.offset + ip.header_length;
+    if (begin + SMCR_HOST_TCP_HEADER > frame.length)
+        return (smcr_host_bytes_t){.bytes = NULL};
+    return (smcr_host_bytes_t){frame.bytes + begin, frame.length - begin};
 }
 
-/* Whether the SYN of this conversation, seen now, is a copy of the original. */
+/* Returns what distinguishes the SYN from others with its sequence number: its time stamp; without
+ * one, a hash of its window and its options. `header`: the TCP header and what follows. */
+static uint32_t
+mark_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
+{
+    enum { WINDOW_AT = 14, WINDOW = 2 };
+    const uint8_t *options = header.bytes + SMCR_HOST_TCP_HEADER;
+    uint32_t length = tcp->th_hlen - SMCR_HOST_TCP_HEADER, tsval;
+
+    if (find_timestamp(options, length, &tsval) && tsval)
+        return tsval;
+    return wmem_strong_hash(options, length) ^
+           wmem_strong_hash(header.bytes + WINDOW_AT, WINDOW);
+}
+
+/* Whether the first segment of this conversation, seen now, is a copy of the original. */
 static bool
-is_copy(const syn_t *original, const conversation_t *conversation, smcr_when_t now)
+is_copy(const segment_t *original, const conversation_t *conversation, smcr_when_t now)
 {
     return original && original->conversation != conversation && now.time >= original->when.time &&
            now.time - original->when.time < LATEST;
@@ -87,7 +103,7 @@ is_copy(const syn_t *original, const conversation_t *conversation, smcr_when_t n
 
 /* Notes that the conversation is a copy. */
 static void
-note_copy(packet_info *pinfo, conversation_t *conversation, syn_t *original)
+note_copy(packet_info *pinfo, conversation_t *conversation, segment_t *original)
 {
     uint32_t stream = get_tcp_conversation_data(conversation, pinfo)->stream;
 
@@ -95,25 +111,48 @@ note_copy(packet_info *pinfo, conversation_t *conversation, syn_t *original)
     wmem_map_insert(known.streams, GUINT_TO_POINTER(stream + 1), original);
 }
 
-conversation_t *
-smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp)
+/* Takes a segment. `may_be_copy`: its conversation has no connection of its own. Returns the
+ * conversation of which it is a copy; NULL: of none. */
+static conversation_t *
+take_segment(packet_info *pinfo, uint64_t numbers, bool may_be_copy)
 {
     smcr_when_t now = smcr_capture_when(pinfo);
-    uint32_t tsval;
-
-    if (!read_timestamp(pinfo, tcp, &tsval) || !tsval)
-        return NULL;
     conversation_t *conversation = find_or_create_conversation(pinfo);
-    uint64_t numbers = (uint64_t)tcp->th_rawseq << 32 | tsval;
-    syn_t *original = wmem_map_lookup(known.syns, &numbers);
-    if (is_copy(original, conversation, now)) {
+    segment_t *original = wmem_map_lookup(known.segments, &numbers);
+
+    if (may_be_copy && is_copy(original, conversation, now)) {
         note_copy(pinfo, conversation, original);
         return original->conversation;
     }
-    syn_t *syn = wmem_new(wmem_file_scope(), syn_t);
-    *syn = (syn_t){numbers, conversation, now};
-    wmem_map_insert(known.syns, &syn->numbers, syn);
+    if (original && !may_be_copy)
+        return NULL;
+    segment_t *segment = wmem_new(wmem_file_scope(), segment_t);
+    *segment = (segment_t){numbers, conversation, now};
+    wmem_map_insert(known.segments, &segment->numbers, segment);
     return NULL;
+}
+
+conversation_t *
+smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp)
+{
+    smcr_host_bytes_t header = find_tcp_header(pinfo);
+
+    if (!header.bytes || tcp->th_hlen > header.length || tcp->th_hlen < SMCR_HOST_TCP_HEADER)
+        return NULL;
+    return take_segment(pinfo, (uint64_t)tcp->th_rawseq << 32 | mark_of_syn(header, tcp), true);
+}
+
+conversation_t *
+smcr_translation_take_message(packet_info *pinfo, tvbuff_t *message, bool may_be_copy)
+{
+    enum { SEQUENCE_AT = 4 };
+    smcr_host_bytes_t header = find_tcp_header(pinfo), bytes = smcr_host_bytes_of(message);
+
+    if (!header.bytes || !bytes.bytes)
+        return NULL;
+    uint64_t sequence = smcr_wire_number32(header.bytes + SEQUENCE_AT);
+    return take_segment(pinfo, sequence << 32 | wmem_strong_hash(bytes.bytes, bytes.length),
+                        may_be_copy);
 }
 
 bool
@@ -129,7 +168,8 @@ smcr_translation_original(packet_info *pinfo)
     if (!wmem_map_size(known.translated))
         return 0;
     const conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    const syn_t *original = conversation ? wmem_map_lookup(known.translated, conversation) : NULL;
+    const segment_t *original =
+        conversation ? wmem_map_lookup(known.translated, conversation) : NULL;
 
     return original ? original->when.frame : 0;
 }

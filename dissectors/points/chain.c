@@ -147,7 +147,8 @@ typedef struct {
                           limit is lower at the first; by way */
     int64_t order[2];  /* packets that the file shows at the first point first, less those that it
                           shows at the second first; by way */
-    bool is_one_clock; /* both points have the same clock, and the file has their packets in order */
+    bool is_one_clock; /* both points have the same clock, and the file has their packets in
+                          order */
 } samples_t;
 
 /* Adds a sample of a packet that the two points have. */
@@ -180,8 +181,8 @@ add_samples(const grouping_t *grouping, samples_t *samples, const uint32_t point
 }
 
 /* Collects a sample of each group that both points have once. If a mirror port shows all packets of
- * a point more than once, there are none: then the n-th of equal packets at one point is the n-th at
- * the other one. */
+ * a point more than once, there are none: then the n-th of equal packets at one point is the n-th
+ * at the other one. */
 static samples_t
 collect_samples(const grouping_t *grouping, uint32_t one, uint32_t other)
 {

@@ -139,7 +139,7 @@ first_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
 
 /* ---- the network of a path ----
  *
- * One point may show a path with a VLAN tag or in a tunnel, and another one without. Behind a router
+ * One point may show a path with a VLAN tag or in a tunnel, and another one without. After a router
  * the VLAN is another one. So each point of a path has its own network, and the first copy of a
  * packet that another point has shown proves to which path a network belongs. */
 
@@ -188,13 +188,13 @@ bucket_of(const smcr_points_t *points, uint64_t identity)
     return &points->heads[identity >> (64 - points->head_bits)];
 }
 
-/* Observations of a bucket that are looked at: the newest ones. The number is odd: of two points that
- * show equal packets in turn, the one that has shown the last has one more. */
+/* Observations of a bucket that are looked at: the newest ones. The number is odd: of two points
+ * that show equal packets in turn, the one that has shown the last has one more. */
 #define ALIKE_MOST 255
 
-/* Whether the packet at `point` may be a copy of the observation, so that its network belongs to the
- * same path: the path has no network at the point, and a bridge may have passed the packet, or a
- * router, which lowers the hop limit. */
+/* Whether the packet at `point` may be a copy of the observation, so that its network belongs to
+ * the same path: the path has no network at the point, and a bridge may have passed the packet, or
+ * a router, which lowers the hop limit. */
 static bool
 may_be_copy(const smcr_points_t *points, const smcr_observed_t *observed,
             const smcr_ib_headers_t *roce, uint32_t point)

@@ -16,13 +16,13 @@
 /* Where a packet was captured: a capture point. */
 typedef struct {
     uint32_t interface; /* number of the interface in the file */
-    uint32_t device;    /* index of the host's network device, of which a Linux cooked capture (SLL2)
-                           has several on one interface; 0: the interface is one device */
+    uint32_t device;    /* index of the host's network device, of which a Linux cooked capture
+                           (SLL2) has several on one interface; 0: the interface is one device */
 } smcr_points_place_t;
 
-/* The capture points of one file. A transmission is known by what routers leave alone: addresses, queue pair, opcode, PSN, IPv4 identification and
- * the values of the transport headers. The snap lengths of two points may differ, so no payload and
- * no ICRC counts. */
+/* The capture points of one file. A transmission is known by what routers leave alone: addresses,
+ * queue pair, opcode, PSN, IPv4 identification and the values of the transport headers. The snap
+ * lengths of two points may differ, so no payload and no ICRC counts. */
 typedef struct smcr_points smcr_points_t;
 
 /* A packet at a capture point. */
@@ -77,8 +77,8 @@ typedef struct {
 } smcr_points_note_t;
 
 /* Returns the capture points of a file, of which nothing is known. `list`: numbers of the
- * interfaces that are points, in a Linux cooked capture of the devices, the preferred first, `count`
- * of them; 0: found out from copies. */
+ * interfaces that are points, in a Linux cooked capture of the devices, the preferred first,
+ * `count` of them; 0: found out from copies. */
 smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count);
 
 /* Takes a packet, in the order of the file. Returns true if the packet is the copy of a packet that

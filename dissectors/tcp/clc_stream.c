@@ -359,19 +359,38 @@ learn_segment(clc_segment_t *segment)
 static smcr_conn_t *
 claim_without_handshake(tvbuff_t *tvb, packet_info *pinfo)
 {
-    if (!smcr_tcp_clc_begins(tvb, 0, pinfo) || !smcr_tcp_clc_is_plausible(tvb))
+    if (!smcr_tcp_clc_is_plausible(tvb))
         return NULL;
     bool accepts = tvb_captured_length(tvb) > SMCR_CLC_TYPE_AT &&
                    tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT) == SMCR_CLC_ACCEPT;
     return smcr_handshake_claim_conversation(pinfo, !accepts);
 }
 
+/* Takes a segment that begins with a CLC message. Returns whether it is a copy from before or after
+ * address translation. `is_unknown`: its conversation has no connection so far. */
+static bool
+take_translated(tvbuff_t *tvb, packet_info *pinfo, bool is_unknown)
+{
+    conversation_t *original = smcr_translation_take_message(pinfo, tvb, is_unknown);
+
+    if (!original)
+        return false;
+    smcr_state_translated(smcr_capture_state(), original);
+    smcr_handshake_claim_translated(pinfo);
+    return true;
+}
+
 smcr_conn_t *
 smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
                    const struct tcpinfo *tcp)
 {
-    if (!conn && !smcr_translation_original(pinfo))
-        conn = claim_without_handshake(tvb, pinfo);
+    bool is_unknown = !conn && !smcr_translation_original(pinfo);
+
+    if ((conn || is_unknown) && smcr_tcp_clc_begins(tvb, 0, pinfo)) {
+        if (take_translated(tvb, pinfo, is_unknown))
+            return NULL;
+        conn = conn ? conn : claim_without_handshake(tvb, pinfo);
+    }
     if (conn) {
         clc_segment_t segment = {.tvb = tvb, .pinfo = pinfo, .conn = conn, .tcp = tcp};
         learn_segment(&segment);

@@ -172,8 +172,8 @@ def with_total(data, length, fragment):
 
 
 def divided(data, at):
-    """The frame as two IPv4 fragments. `at`: bytes after the IPv4 header in the first one, a multiple
-    of 8."""
+    """The frame as two IPv4 fragments. `at`: bytes after the IPv4 header in the first one, a
+    multiple of 8."""
     more, end = 0x2000, 14 + struct.unpack_from(">H", data, 16)[0]
     return [
         with_total(data, 20 + at, more) + data[34 : 34 + at],
@@ -262,7 +262,26 @@ def is_offer(data, segment):
     return data[ip + 13] & (SYN | ACK) == SYN and SMCR_OPTION in data[ip + 20 : segment.header]
 
 
-def translated(packets):
+def without_timestamps(packets):
+    """The packets without time stamps of TCP: no-operations stand in their place."""
+    for packet in packets:
+        segment, data = tcp(packet.data), bytearray(packet.data)
+        at = segment.header if segment else 0  # of the data; options end here
+        stamp = data.find(bytes([8, 10]), at - 40, at) if segment else -1
+        if stamp > 34:
+            data[stamp : stamp + 10] = bytes([1] * 10)
+        yield packet._replace(data=bytes(data))
+
+
+def without_syns(packets):
+    return [each for each in packets if not tcp(each.data) or not flags_of(each.data) & SYN]
+
+
+def flags_of(data):
+    return data[14 + 4 * (data[14] & 15) + 13]
+
+
+def translated(packets, port=SERVICE_PORT):
     """
     The packets as a host has them that captures on all interfaces, and replaces the address of a
     service by that of the server: each segment of a connection that offers SMC-R comes twice.
@@ -274,12 +293,12 @@ def translated(packets):
         data, ip = bytearray(packet.data), 14 + 4 * (packet.data[14] & 15)
         later = packet._replace(time=packet.time + BETWEEN)
         if segment and (segment.source, segment.target, segment.ports) in ends:
-            data[30:34], data[ip + 2 : ip + 4] = SERVICE, SERVICE_PORT
+            data[30:34], data[ip + 2 : ip + 4] = SERVICE, port
             found += [packet._replace(data=bytes(data)), later]
         elif segment and (
             (segment.target, segment.source, segment.ports[2:] + segment.ports[:2]) in ends
         ):
-            data[26:30], data[ip : ip + 2] = SERVICE, SERVICE_PORT
+            data[26:30], data[ip : ip + 2] = SERVICE, port
             found += [packet, later._replace(data=bytes(data))]
         else:
             found.append(packet)

@@ -117,7 +117,7 @@ typedef struct {
     smcr_ib_network_t network[2]; /* in which network each point shows the packets */
     uint8_t routers;              /* number of routers between the points */
     what_t silent[2];             /* packets that each point does not show */
-    uint32_t queue_pair;          /* number of A's queue pair is 17 plus this, of B's 1235 plus this */
+    uint32_t queue_pair;          /* A's queue pair is 17 plus this, B's 1235 plus this */
 } scene_t;
 
 static const uint8_t gids[2][SMCR_GID_LENGTH] = {{[10] = 0xff, 0xff, 10, 0, 0, 1},
@@ -337,8 +337,8 @@ test_networks(const void *data)
     end(&scene);
 }
 
-/* Two tenants with the same addresses, queue pairs, PSNs and identifications, in two VLANs that both
- * points show: two paths, and each packet is at both points of its own path. */
+/* Two tenants with the same addresses, queue pairs, PSNs and identifications, in two VLANs that
+ * both points show: two paths, and each packet is at both points of its own path. */
 static void
 test_two_tenants(void)
 {
