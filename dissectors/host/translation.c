@@ -20,6 +20,7 @@
 /* A SYN with the SMC-R option, or a segment that begins with a CLC message. */
 typedef struct {
     uint64_t numbers; /* sequence number, and what else is the same in a copy: the key */
+    uint32_t hosts;   /* hash of both addresses, the same in each direction */
     conversation_t *conversation;
     smcr_when_t when;
 } segment_t;
@@ -78,27 +79,25 @@ find_tcp_header(const packet_info *pinfo)
     return (smcr_host_bytes_t){frame.bytes + begin, frame.length - begin};
 }
 
-/* Returns what distinguishes the SYN from others with its sequence number: its time stamp; without
- * one, a hash of its window and its options. `header`: the TCP header and what follows. */
+/* Returns a hash of the window and the options of a SYN, without its ports. `header`: the TCP header
+ * and what follows. */
 static uint32_t
-mark_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
+hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
 {
     enum { WINDOW_AT = 14, WINDOW = 2 };
-    const uint8_t *options = header.bytes + SMCR_HOST_TCP_HEADER;
-    uint32_t length = tcp->th_hlen - SMCR_HOST_TCP_HEADER, tsval;
 
-    if (find_timestamp(options, length, &tsval) && tsval)
-        return tsval;
-    return wmem_strong_hash(options, length) ^
+    return wmem_strong_hash(header.bytes + SMCR_HOST_TCP_HEADER,
+                            tcp->th_hlen - SMCR_HOST_TCP_HEADER) ^
            wmem_strong_hash(header.bytes + WINDOW_AT, WINDOW);
 }
 
-/* Whether the first segment of this conversation, seen now, is a copy of the original. */
+/* Whether the segment, the first one of its conversation, is a copy of the original. */
 static bool
-is_copy(const segment_t *original, const conversation_t *conversation, smcr_when_t now)
+is_copy(const segment_t *original, const segment_t *segment)
 {
-    return original && original->conversation != conversation && now.time >= original->when.time &&
-           now.time - original->when.time < LATEST;
+    return original && original->conversation != segment->conversation &&
+           segment->when.time >= original->when.time &&
+           segment->when.time - original->when.time < LATEST;
 }
 
 /* Notes that the conversation is a copy. */
@@ -111,24 +110,35 @@ note_copy(packet_info *pinfo, conversation_t *conversation, segment_t *original)
     wmem_map_insert(known.streams, GUINT_TO_POINTER(stream + 1), original);
 }
 
-/* Takes a segment. `may_be_copy`: its conversation has no connection of its own. Returns the
- * conversation of which it is a copy; NULL: of none. */
-static conversation_t *
-take_segment(packet_info *pinfo, uint64_t numbers, bool may_be_copy)
-{
-    smcr_when_t now = smcr_capture_when(pinfo);
-    conversation_t *conversation = find_or_create_conversation(pinfo);
-    segment_t *original = wmem_map_lookup(known.segments, &numbers);
+/* What a segment may be. */
+typedef enum {
+    KNOWN,      /* no copy: its conversation has a connection */
+    TRANSLATED, /* a copy, if its numbers are those of another conversation */
+    ELSEWHERE,  /* a copy, if also one of its addresses is another one */
+} chance_t;
 
-    if (may_be_copy && is_copy(original, conversation, now)) {
-        note_copy(pinfo, conversation, original);
+/* Takes a segment with these numbers. Returns the conversation of which it is a copy; NULL: of
+ * none. */
+static conversation_t *
+take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
+{
+    segment_t segment = {
+        .numbers = numbers,
+        .hosts = add_address_to_hash(0, &pinfo->src) ^ add_address_to_hash(0, &pinfo->dst),
+        .conversation = find_or_create_conversation(pinfo),
+        .when = smcr_capture_when(pinfo),
+    };
+    segment_t *original = wmem_map_lookup(known.segments, &numbers);
+    bool has_moved = original && (chance == TRANSLATED || original->hosts != segment.hosts);
+
+    if (chance != KNOWN && has_moved && is_copy(original, &segment)) {
+        note_copy(pinfo, segment.conversation, original);
         return original->conversation;
     }
-    if (original && !may_be_copy)
+    if (original && chance == KNOWN)
         return NULL;
-    segment_t *segment = wmem_new(wmem_file_scope(), segment_t);
-    *segment = (segment_t){numbers, conversation, now};
-    wmem_map_insert(known.segments, &segment->numbers, segment);
+    original = wmem_memdup(wmem_file_scope(), &segment, sizeof segment);
+    wmem_map_insert(known.segments, &original->numbers, original);
     return NULL;
 }
 
@@ -136,10 +146,16 @@ conversation_t *
 smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp)
 {
     smcr_host_bytes_t header = find_tcp_header(pinfo);
+    uint64_t sequence = tcp->th_rawseq;
+    uint32_t tsval;
 
     if (!header.bytes || tcp->th_hlen > header.length || tcp->th_hlen < SMCR_HOST_TCP_HEADER)
         return NULL;
-    return take_segment(pinfo, (uint64_t)tcp->th_rawseq << 32 | mark_of_syn(header, tcp), true);
+    bool has_timestamp = find_timestamp(header.bytes + SMCR_HOST_TCP_HEADER,
+                                        tcp->th_hlen - SMCR_HOST_TCP_HEADER, &tsval);
+    if (has_timestamp && tsval)
+        return take_segment(pinfo, sequence << 32 | tsval, TRANSLATED);
+    return take_segment(pinfo, sequence << 32 | hash_of_syn(header, tcp), ELSEWHERE);
 }
 
 conversation_t *
@@ -151,8 +167,8 @@ smcr_translation_take_message(packet_info *pinfo, tvbuff_t *message, bool may_be
     if (!header.bytes || !bytes.bytes)
         return NULL;
     uint64_t sequence = smcr_wire_number32(header.bytes + SEQUENCE_AT);
-    return take_segment(pinfo, sequence << 32 | wmem_strong_hash(bytes.bytes, bytes.length),
-                        may_be_copy);
+    uint32_t hash = wmem_strong_hash(bytes.bytes, bytes.length);
+    return take_segment(pinfo, sequence << 32 | hash, may_be_copy ? ELSEWHERE : KNOWN);
 }
 
 bool

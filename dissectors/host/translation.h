@@ -13,7 +13,8 @@
 /* First pass: takes a client's SYN with the SMC-R option. If it is a copy of an earlier SYN that
  * has other addresses or ports, its conversation counts as a copy from this frame on, and the
  * conversation of the earlier SYN is returned; else NULL. Both have the initial sequence number and
- * the time stamp, which no two connections share; without time stamps, the same window and options.
+ * the time stamp, which no two connections share; without time stamps, the same window and options,
+ * and one of the addresses is another one.
  * `tcp`: header of the segment. */
 conversation_t *smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp);
 
