@@ -84,7 +84,8 @@ smcr_preferences_register(int proto)
         module, "points", "Capture points",
         "Which interfaces of a file show the same packets at several points of their path: auto "
         "(found out from the packets), off, or the numbers of the interfaces, the preferred one "
-        "first, such as 0,2", &smcr_preferences.points);
+        "first, such as 0,2; of a capture on all devices (SLL2): the indexes of its devices",
+        &smcr_preferences.points);
     prefs_register_filename_preference(
         module, "smcss", "Output of smcss",
         "File with the output of \"smcss -a -d -R -W\" on a host: its tokens identify connections "

@@ -13,7 +13,7 @@ import pytest
 from bed import TOP, as_user
 
 sys.path[:0] = [str(TOP / "tests" / "facts")]
-from points_reader import Packet, one_hop_further, read, roce, write  # noqa: E402
+from points_reader import Packet, in_vxlan, one_hop_further, read, roce, write  # noqa: E402
 
 TIME_LIMIT = 60
 LOST, LOST_AFTER, UNANSWERED, REORDERED, UNDECIDED = 1, 2, 3, 5, 9
@@ -179,6 +179,21 @@ def test_three_points_and_other_traffic(compare, files, scratch):
         if way["src"] == HOSTS["A"]
     ]
     assert names == [("path-A", "mirror-A", 0), ("mirror-A", "path-B", 10)]
+
+
+def test_one_point_in_a_tunnel(compare, files, scratch):
+    """The second capture is of the underlay, where each frame is in VXLAN."""
+    first, second = files("path", slice(2700, None))
+    packets = [in_vxlan(each, 7) for each in read(second)]
+    wrapped = write(scratch / "underlay.pcapng", packets, ["eth0", "eth1"])
+    bare, inside = (
+        json.loads(compare("-j", first, other).stdout)["points"] for other in (second, wrapped)
+    )
+    counts = [
+        sorted((way["src"], way["packets"], way["at_both"], way["lost"]) for way in ways)
+        for ways in (bare, inside)
+    ]
+    assert counts[0] == counts[1] and sum(way["lost"] for way in inside) > 10
 
 
 def test_tcp_at_one_host_only(compare, files, scratch):

@@ -155,6 +155,16 @@ def tagged(data, vlan):
     return data[:12] + struct.pack(">HH", 0x8100, vlan) + data[12:]
 
 
+def in_vxlan(packet, vni):
+    """The packet in VXLAN."""
+    udp = struct.pack(">HHHH", 49152, 4789, 16 + packet.length, 0)
+    vxlan = struct.pack(">II", 0x08000000, vni << 8)
+    header = struct.pack(">HHIBBH", 0x4500, 36 + packet.length, 0, 64, UDP, 0)
+    hosts = bytes([192, 0, 2, 1, 192, 0, 2, 2])
+    around = MACS + struct.pack(">H", IPV4) + header + hosts + udp + vxlan
+    return packet._replace(data=around + packet.data, length=len(around) + packet.length)
+
+
 def cooked(data, device):
     """The frame as a capture on all devices has it (SLL2)."""
     header = data[12:14] + struct.pack(">HIHBB", 0, device, 1, 0, 6) + data[6:12] + bytes(2)
