@@ -43,34 +43,98 @@ chooses(const void *data, const char *list, const void *entry, uint32_t at)
     return true;
 }
 
-/* Figures of all connections. */
-static const char *const columns[] = {
-    "stream",
-    "roce_stream",
-    "client.addr",
-    "client.port",
-    "server.addr",
-    "server.port",
-    "outcome",
-    "first_frame",
-    "client_to_server.bytes",
-    "server_to_client.bytes",
-    "client_to_server.repeated_packets",
-    "server_to_client.repeated_packets",
-    "client_to_server.time.buffer_full_s",
-    "server_to_client.time.buffer_full_s",
-    "close",
-    "ends",
-    "fallback.reason",
-    "setup_s",
-    "first_time",
-    "last_time",
-    "tokens.client",
-    "tokens.server",
+/* ---- columns of the rows of connections ---- */
+
+#define MANY_ROWS 10000 /* a page with more connections than this has no figures ONLY_OF_FEW */
+
+static bool
+has_other_number(const smcr_entry_connection_t *entry)
+{
+    return entry->roce_stream != SMCR_FIGURE_UNKNOWN;
+}
+
+static bool
+has_ends(const smcr_entry_connection_t *entry)
+{
+    return entry->ends != NULL;
+}
+
+static bool
+has_fallback(const smcr_entry_connection_t *entry)
+{
+    return entry->fallback != NULL;
+}
+
+/* When the page has a figure in the rows. */
+typedef enum { ALWAYS, IF_ANY, ONLY_OF_FEW } when_t;
+
+/* Figures of all connections. Each empty cell takes 5 bytes of the page. */
+static const struct {
+    const char *path; /* name in the JSON */
+    when_t when;      /* when the page has the figure */
+    bool (*is_there)(const smcr_entry_connection_t *); /* whether a connection has the figure; only
+                                                          with IF_ANY */
+} columns[] = {
+    {"stream", ALWAYS, NULL},
+    {"roce_stream", IF_ANY, has_other_number},
+    {"client.addr", ALWAYS, NULL},
+    {"client.port", ALWAYS, NULL},
+    {"server.addr", ALWAYS, NULL},
+    {"server.port", ALWAYS, NULL},
+    {"outcome", ALWAYS, NULL},
+    {"first_frame", ALWAYS, NULL},
+    {"client_to_server.bytes", ALWAYS, NULL},
+    {"server_to_client.bytes", ALWAYS, NULL},
+    {"client_to_server.repeated_packets", ALWAYS, NULL},
+    {"server_to_client.repeated_packets", ALWAYS, NULL},
+    {"client_to_server.time.buffer_full_s", ALWAYS, NULL},
+    {"server_to_client.time.buffer_full_s", ALWAYS, NULL},
+    {"close", ALWAYS, NULL},
+    {"ends", IF_ANY, has_ends},
+    {"fallback.reason", IF_ANY, has_fallback},
+    {"setup_s", ONLY_OF_FEW, NULL},
+    {"first_time", ONLY_OF_FEW, NULL},
+    {"last_time", ONLY_OF_FEW, NULL},
+    {"tokens.client", ONLY_OF_FEW, NULL},
+    {"tokens.server", ONLY_OF_FEW, NULL},
 };
 
-#define MANY_ROWS        10000 /* a page with more connections than this has no optional columns */
-#define OPTIONAL_COLUMNS 5 /* number of them, the last of `columns` */
+/* Whether any connection of the report has the figure of this column. */
+static bool
+any_has(const smcr_entry_report_t *report, unsigned column)
+{
+    SMCR_FIGURE_EACH(connection, entry, report->connections)
+        if (columns[column].is_there(entry))
+            return true;
+    return false;
+}
+
+/* Whether the rows of this report have the column. */
+static bool
+is_column(const smcr_entry_report_t *report, unsigned column)
+{
+    switch (columns[column].when) {
+        case ALWAYS: return true;
+        case IF_ANY: return any_has(report, column);
+        case ONLY_OF_FEW: return report->connections.length <= MANY_ROWS;
+    }
+    return false;
+}
+
+/* Appends the rows of all connections. */
+static void
+append_rows(GString *json, const smcr_entry_report_t *report)
+{
+    const char *paths[G_N_ELEMENTS(columns)];
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(columns); i++)
+        if (is_column(report, i))
+            paths[count++] = columns[i].path;
+    const smcr_json_table_t table = {&report->connections, &smcr_entry_connection_description,
+                                     paths, count};
+    smcr_json_append_table(json, &table);
+}
 
 /* ---- choosing connections ---- */
 
@@ -382,9 +446,6 @@ void
 smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t *series)
 {
     const smcr_json_choice_t choice = {chooses, series};
-    const unsigned left_out = report->connections.length > MANY_ROWS ? OPTIONAL_COLUMNS : 0;
-    const smcr_json_table_t table = {&report->connections, &smcr_entry_connection_description,
-                                     columns, G_N_ELEMENTS(columns) - left_out};
     const uint64_t first = report->capture.first_time;
     GString *json = g_string_new(NULL);
 
@@ -392,7 +453,7 @@ smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t
     smcr_json_append_chosen(json, report, &choice);
     append_block(html, "report", json);
     g_string_truncate(json, 0);
-    smcr_json_append_table(json, &table);
+    append_rows(json, report);
     append_block(html, "rows", json);
     g_string_truncate(json, 0);
     append_pictures(json, series, first == SMCR_FIGURE_UNKNOWN ? 0 : first);

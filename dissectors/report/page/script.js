@@ -750,14 +750,14 @@ const CONNECTIONS = [
     ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"],
 ];
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
-const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close", "fallback.reason", "first_time", "last_time", "tokens.client", "tokens.server"]);
+const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close", "fallback.reason", "tokens.client", "tokens.server"]);
 
 function showConnections() {
     const part = section("connections", "Connections");
     const place = new Map(rows.columns.map((path, index) => [path, index]));
     const value = (row, path) => {
         const found = row[place.get(path)];
-        return TEXTS.has(path) && found !== null ? rows.texts[found] : found;
+        return TEXTS.has(path) && known(found) ? rows.texts[found] : found;
     };
     if (!rows.rows.length) {
         part.append(make("p", "", "None."));

@@ -665,6 +665,17 @@ smcr_json_append_chosen(GString *text, const smcr_entry_report_t *report,
 
 /* ---- tables ---- */
 
+/* Whether the path is the time of a member with frame and time: "first_time" of the member
+ * "first_frame". */
+static bool
+is_time_of(const smcr_figure_member_t *member, const char *path)
+{
+    size_t stem = strlen(member->name) - MIN(strlen(member->name), strlen("frame"));
+
+    return member->kind == SMCR_FIGURE_KIND_WHEN && strncmp(path, member->name, stem) == 0 &&
+           strcmp(path + stem, "time") == 0;
+}
+
 /* Returns the member of the entry that has the first name of `path`, which ends at a dot; NULL:
  * there is none. */
 static const smcr_figure_member_t *
@@ -676,12 +687,23 @@ member_of(const smcr_figure_description_t *description, const char *path)
         const smcr_figure_member_t *member = &description->members[i];
         if (strlen(member->name) == length && strncmp(member->name, path, length) == 0)
             return member;
+        if (is_time_of(member, path))
+            return member;
     }
     return NULL;
 }
 
-/* Writes the value of a figure. If an entry on the way to it does not exist, writes null. A frame
- * is written without its time. */
+/* Writes the frame, or the time, of a member that has both. */
+static void
+write_one_of(writer_t *writer, const smcr_when_t *when, bool is_time)
+{
+    if (is_time)
+        write_time(writer, when->frame ? when->time : SMCR_FIGURE_UNKNOWN, "\"");
+    else
+        write_frame(writer, when->frame);
+}
+
+/* Writes the value of a figure. If an entry on the way to it does not exist, writes null. */
 static void
 write_path(writer_t *writer, const void *entry, const smcr_figure_description_t *description,
            const char *path)
@@ -697,7 +719,7 @@ write_path(writer_t *writer, const void *entry, const smcr_figure_description_t 
     else if (dot)
         write_path(writer, value, member->of, dot + 1);
     else if (member->kind == SMCR_FIGURE_KIND_WHEN)
-        write_frame(writer, ((const smcr_when_t *)value)->frame);
+        write_one_of(writer, value, is_time_of(member, path));
     else
         write_member(writer, member, value);
 }

@@ -72,5 +72,6 @@ typedef struct {
 
 /* Appends the table as JSON: {"columns": the paths, "rows": an array of values for each entry,
  * "texts": all texts of the rows}. In a row a text is written as its index in `texts`, since few
- * texts come often. The values are those of smcr_json_write(). */
+ * texts come often; a time, such as "first_time", is written as it is. The values are those of
+ * smcr_json_write(). */
 void smcr_json_append_table(GString *text, const smcr_json_table_t *table);
