@@ -27,14 +27,15 @@ static struct {
     bool is_written;             /* the page was written, or could not be written */
 } saved;
 
-/* Opens the written page in the user's browser. */
+/* Opens the written page in the user's browser. Without a browser, a sentence has the name of the
+ * file. */
 static void
 open_page(void)
 {
     char *uri = g_filename_to_uri(saved.path, NULL, NULL);
 
-    if (uri)
-        funnel_get_funnel_ops()->browser_open_url(uri);
+    if (!uri || !funnel_get_funnel_ops()->browser_open_url(uri))
+        report_failure("No browser could be opened. The page is the file %s", saved.path);
     g_free(uri);
 }
 

@@ -58,26 +58,35 @@ def test_window_agrees_with_tshark(tshark, files, where):
         assert collections.Counter(row[:3] for row in opened.srt) == rows + rows
 
 
-def pressed(findings):
+NO_CONNECTION = (
+    "failed: Select a packet of a connection first. The selected packet belongs to none."
+)
+
+
+def pressed(findings, has_connection=True):
     """What the buttons do: the report of the connection of no packet, and of the first one; next,
     previous twice, go to the frame, before and after its filter that hides it, next, copy the
-    filter, open the displayed packets, open the page, save twice, save the page."""
+    filter, open the displayed packets, open the page, again without a browser, save twice, save the page,
+    save both where no folder is."""
     count = len(findings)
     copied = ["copied smcr.finding == 1"] if findings else []
     chosen = [2, 1, count] if count > 1 else [count] * 3
     frame = f"frame {findings[-1]['frame']}" if findings else None
     there = [frame, f"smcr.finding == {len(findings)}", frame, "", frame] if findings else []
     return [
-        "failed: Select a packet of a connection first. The selected packet belongs to none.",
-        "opened smcr.stream eq 0 || tcp.stream eq 0",
+        NO_CONNECTION,
+        "opened smcr.stream eq 0 || tcp.stream eq 0" if has_connection else NO_CONNECTION,
         *(str(number) for number in chosen),
         *there,
         str(min(count, 1)),
         *copied,
         "displayed",
         "opened page",
+        "failed: No browser could be opened. The page is the file",
         "refused: File exists",
         "page saved",
+        "refused: No such file or directory",
+        "refused: No such file or directory",
         "saved text",
     ]
 
@@ -110,6 +119,22 @@ def test_window_of_the_report_and_of_links(tshark, files):
         ]
         nothing = [["none in these frames", *[""] * (len(opened.links[0]) - 1)]]
         assert opened.links == ([list(row.values()) for row in printed] or nothing), name
+
+
+def test_window_of_captures_without_connections(tshark, scratch):
+    """An empty file, and one without SMC-R: the report says so, and all buttons work."""
+    source = tshark.bed.capture("6.1-v1-a-first-contact-ipv4")  # begins with ICMPv6
+    whole, none = tables.simple_copy(source, scratch / "a.pcap"), []
+    for name, frames in (("empty", "0"), ("other", "1")):
+        path = scratch / f"{name}.pcap"
+        tshark.bed.edit("-F", "nsecpcap", "-r", whole, path, frames)
+        path.chmod(0o644)
+        none.append(path)
+    for path, opened in zip(none, tables.window(tshark, none, ""), strict=True):
+        page = tshark.show(path, "-2", "-q", "-z", "smcr,report")
+        assert opened.report[-len(page.splitlines()) - 1 :] == [*page.splitlines(), ""]
+        assert re.search("No frames|no SMC-R", page) and len(page.splitlines()) < 10
+        assert opened.pressed == pressed([], has_connection=False)
 
 
 def test_window_under_sanitizers(tshark, files):

@@ -344,10 +344,14 @@ draw_once_more(void)
 
 static char *folder; /* of what is saved: other runs save at the same time */
 
+static bool no_browser; /* the user has no browser */
+
 /* A page that was written. */
 static ws_bool
 browser_open_url(const char *url)
 {
+    if (no_browser)
+        return FALSE;
     char *path = g_filename_from_uri(url, NULL, NULL), *html = NULL;
 
     require(path && g_file_get_contents(path, &html, NULL, NULL));
@@ -375,7 +379,22 @@ save_page(funnel_dlg_cb_t accept, void *data)
     g_free(html);
 }
 
-/* Asked twice: the second time the file is there. Then the page is saved. */
+/* Saves as text, and as a page, in a folder that does not exist. */
+static void
+save_nowhere(funnel_dlg_cb_t accept, void *data)
+{
+    static const char *const names[] = {"saved.txt", "saved.html"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        char **answers = g_new0(char *, 2);
+        answers[0] = g_build_filename(folder, "missing", names[i], NULL);
+        accept(answers, data);
+        draw_once_more();
+    }
+}
+
+/* Asked twice: the second time the file is there. Then the page is saved; then both in a folder
+ * that does not exist. */
 static void
 new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **names _U_,
            const char **values, funnel_dlg_cb_t accept, void *data, funnel_dlg_cb_data_free_t done)
@@ -388,6 +407,7 @@ new_dialog(funnel_ops_id_t *program _U_, const char *title _U_, const char **nam
     accept(answers, data);
     accept(again, data);
     save_page(accept, data);
+    save_nowhere(accept, data);
     done(data);
     require(g_file_get_contents(path, &text, NULL, NULL));
     printf("pressed\tsaved %s", strchr(text, '\n') ? "text\n" : "nothing\n");
@@ -458,7 +478,14 @@ fail(const char *format, va_list arguments)
 {
     char *text = g_strdup_vprintf(format, arguments);
 
-    printf("pressed\tfailed: %s\n", text);
+    char *path = strstr(text, "smcr-"); /* the name of a temporary file differs each time */
+
+    if (path) {
+        char *whole = strrchr(text, ' ') + 1;
+        require(g_file_test(whole, G_FILE_TEST_EXISTS) && remove(whole) == 0);
+        *whole = '\0';
+    }
+    printf("pressed\tfailed: %s\n", g_strchomp(text));
     g_free(text);
 }
 
@@ -493,7 +520,7 @@ press_connection_only(funnel_bt_t *button)
     button_count = 0; /* the buttons of the other window are not pressed */
     funnel_bt_t *kept[G_N_ELEMENTS(buttons)];
     memcpy(kept, buttons, sizeof kept);
-    press_selected(button, 1);
+    press_selected(button, MIN(capture.frames->len, 1));
     if (page != first) {
         draw_once_more();
         const char *line = strstr(page->str, "smcr.stream eq");
@@ -514,12 +541,13 @@ press_connection_only(funnel_bt_t *button)
 static void
 press_buttons(void)
 {
-    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4, 6, 7, 8};
+    static const unsigned order[] = {1, 0, 0, 2, 3, 2, 1, 4, 6, 7, 7, 8};
 
     require(button_count == 9);
     press_connection_only(buttons[5]);
     for (unsigned i = 0; i < G_N_ELEMENTS(order); i++) {
         funnel_bt_t *button = buttons[order[i]];
+        no_browser = i > 0 && order[i] == 7 && order[i - 1] == 7; /* pressed once more */
         button->func(button->tw, button->data);
         if (order[i] == 7) /* Open as Page */
             draw_once_more();
