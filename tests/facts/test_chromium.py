@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(chromium.PROGRAM is None, reason="Chromium is no
 CAPTURES = captures(*FOLDERS, *PACKED, "applications", "causes", "late", "stories")
 SAMPLE = (
     "6.1-v1-n-lossy",
+    "6.1-v2-h1-two-links-second-fails",
     "6.1-v1-f3-plain-tcp-server",
     "6.1-v2-q-forty-conns",
     "cm-loss.pcapng",
@@ -107,6 +108,8 @@ def says(value, text):
         return text == ("yes" if value else "no")
     if isinstance(value, str):
         return text == value
+    if isinstance(value, list) and value and isinstance(value[0], dict):  # links
+        return text == ", ".join(str(each["number"] or "?") for each in value)
     if text.startswith("0x"):
         return int(text, 16) == value
     if isinstance(value, list):

@@ -45,7 +45,7 @@ chooses(const void *data, const char *list, const void *entry, uint32_t at)
 
 /* ---- columns of the rows of connections ---- */
 
-#define MANY_ROWS 10000 /* a page with more connections than this has no figures ONLY_OF_FEW */
+#define MANY_ROWS 10000 /* a page with more connections than this has fewer figures of each */
 
 static bool
 has_other_number(const smcr_entry_connection_t *entry)
@@ -65,44 +65,50 @@ has_fallback(const smcr_entry_connection_t *entry)
     return entry->fallback != NULL;
 }
 
-/* When the page has a figure in the rows. */
-typedef enum { ALWAYS, IF_ANY, ONLY_OF_FEW } when_t;
+static bool
+has_moved(const smcr_entry_connection_t *entry)
+{
+    return entry->links.length > 1;
+}
 
 /* Figures of all connections. Each empty cell takes 5 bytes of the page. */
 static const struct {
     const char *path; /* name in the JSON */
-    when_t when;      /* when the page has the figure */
-    bool (*is_there)(const smcr_entry_connection_t *); /* whether a connection has the figure; only
-                                                          with IF_ANY */
+    bool (*is_there)(const smcr_entry_connection_t *); /* the page has the figure only if this is
+                                                          true of a connection; NULL: always */
+    bool only_of_few; /* the page has the figure only if it has at most MANY_ROWS rows */
 } columns[] = {
-    {"stream", ALWAYS, NULL},
-    {"roce_stream", IF_ANY, has_other_number},
-    {"client.addr", ALWAYS, NULL},
-    {"client.port", ALWAYS, NULL},
-    {"server.addr", ALWAYS, NULL},
-    {"server.port", ALWAYS, NULL},
-    {"outcome", ALWAYS, NULL},
-    {"first_frame", ALWAYS, NULL},
-    {"client_to_server.bytes", ALWAYS, NULL},
-    {"server_to_client.bytes", ALWAYS, NULL},
-    {"client_to_server.repeated_packets", ALWAYS, NULL},
-    {"server_to_client.repeated_packets", ALWAYS, NULL},
-    {"client_to_server.time.buffer_full_s", ALWAYS, NULL},
-    {"server_to_client.time.buffer_full_s", ALWAYS, NULL},
-    {"close", ALWAYS, NULL},
-    {"ends", IF_ANY, has_ends},
-    {"fallback.reason", IF_ANY, has_fallback},
-    {"setup_s", ONLY_OF_FEW, NULL},
-    {"first_time", ONLY_OF_FEW, NULL},
-    {"last_time", ONLY_OF_FEW, NULL},
-    {"tokens.client", ONLY_OF_FEW, NULL},
-    {"tokens.server", ONLY_OF_FEW, NULL},
+    {"stream", NULL, false},
+    {"roce_stream", has_other_number, false},
+    {"client.addr", NULL, false},
+    {"client.port", NULL, false},
+    {"server.addr", NULL, false},
+    {"server.port", NULL, false},
+    {"outcome", NULL, false},
+    {"first_frame", NULL, false},
+    {"client_to_server.bytes", NULL, false},
+    {"server_to_client.bytes", NULL, false},
+    {"client_to_server.repeated_packets", NULL, false},
+    {"server_to_client.repeated_packets", NULL, false},
+    {"client_to_server.time.buffer_full_s", NULL, false},
+    {"server_to_client.time.buffer_full_s", NULL, false},
+    {"close", NULL, false},
+    {"ends", has_ends, false},
+    {"fallback.reason", has_fallback, false},
+    {"links", has_moved, true},
+    {"setup_s", NULL, true},
+    {"first_time", NULL, true},
+    {"last_time", NULL, true},
+    {"tokens.client", has_ends, true},
+    {"tokens.server", has_ends, true},
 };
 
 /* Whether any connection of the report has the figure of this column. */
 static bool
 any_has(const smcr_entry_report_t *report, unsigned column)
 {
+    if (!columns[column].is_there)
+        return true;
     SMCR_FIGURE_EACH(connection, entry, report->connections)
         if (columns[column].is_there(entry))
             return true;
@@ -113,12 +119,9 @@ any_has(const smcr_entry_report_t *report, unsigned column)
 static bool
 is_column(const smcr_entry_report_t *report, unsigned column)
 {
-    switch (columns[column].when) {
-        case ALWAYS: return true;
-        case IF_ANY: return any_has(report, column);
-        case ONLY_OF_FEW: return report->connections.length <= MANY_ROWS;
-    }
-    return false;
+    if (columns[column].only_of_few && report->connections.length > MANY_ROWS)
+        return false;
+    return any_has(report, column);
 }
 
 /* Appends the rows of all connections. */

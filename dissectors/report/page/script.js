@@ -180,6 +180,7 @@ const kinds = {
     frame: value => String(value),
     time: value => duration(since(value)),
     list: value => value.join(", "),
+    links: value => value.map(link => known(link.number) ? link.number : "?").join(", "),
     truth: value => value ? "yes" : "no",
     code: value => `0x${value.toString(16).padStart(8, "0")}`,
 };
@@ -194,18 +195,20 @@ function bounds(kind, [least, most]) {
 }
 
 function cell(kind, value, path) {
-    const td = make("td", kind === "text" || kind === "list" ? "text" : "number");
+    const isList = kind === "list" || kind === "links", td = make("td", kind === "text" || isList ? "text" : "number");
     td.dataset.path = path;
     td.dataset.value = JSON.stringify(known(value) ? value : null);
     if (!known(value)) {
         td.textContent = "–";
         td.title = "none, or not known";
-    } else if (Array.isArray(value) && kind !== "list")
+    } else if (Array.isArray(value) && !isList)
         td.textContent = bounds(kind, value);
     else if (kind === "frame")
         td.append(copier(String(value), `frame.number == ${value}`));
     else
         td.textContent = kinds[kind](value);
+    if (kind === "text" && known(value))
+        td.title = value; // a narrow column leaves out the end
     return td;
 }
 
@@ -226,7 +229,8 @@ function table(name, list, columns, value, choose) {
     field.type = "search";
     field.placeholder = "Rows with this text";
     field.setAttribute("aria-label", "Show only rows with this text");
-    const fits = row => !wanted || columns.some(([, path]) => String(value(row, path)).toLowerCase().includes(wanted));
+    const isIn = found => known(found) && typeof found !== "object" && String(found).toLowerCase().includes(wanted);
+    const fits = row => !wanted || columns.some(([, path]) => isIn(value(row, path)));
     function fill() {
         const chosen = wanted ? order.filter(index => fits(list[index])) : order;
         body.replaceChildren(...chosen.slice(0, most).map(index => {
@@ -448,7 +452,8 @@ function nearest(all, seconds) {
 }
 
 /* The range of the values that the lines have in the visible time. The end of the buffer counts only if
- * it is not far above the data: it would press small transfers flat. */
+ * it is not far above the data: it would press small transfers flat. In a time without data it is what
+ * shows whether the buffer is full. */
 function heights(all) {
     let low = Infinity, high = -Infinity;
     const take = each => {
@@ -460,8 +465,10 @@ function heights(all) {
     all.filter(each => !each.axis && each.name !== "edge").forEach(take);
     const data = {low, high};
     all.filter(each => each.name === "edge").forEach(take);
-    if (data.high > 0 && high > data.high + 2 * (data.high - data.low))
+    if (data.high > data.low && high > data.high + 2 * (data.high - data.low))
         high = data.high;
+    if (high === low)
+        low = Math.min(low, 0);
     if (!(high >= low))
         return [0, 1];
     const margin = (high - low || high || 1) * .06;
@@ -743,7 +750,7 @@ function connectionPart(drawn, entry, isOpen) {
 const CONNECTIONS = [
     ["#", "stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
     ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
-    ["Reason", "fallback.reason", "text"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
+    ["Reason", "fallback.reason", "text"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
