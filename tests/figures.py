@@ -685,6 +685,28 @@ DUCKDB = {
     "NUMBERS": "UBIGINT[]",
     "TEXTS": "VARCHAR[]",
 }
+CLICKHOUSE = {
+    "COUNT": "Nullable(UInt64)",
+    "NUMBER": "Nullable(UInt64)",
+    "SECONDS": "Nullable(Float64)",
+    "SAMPLE": "Nullable(Float64)",
+    "RATIO": "Nullable(Float64)",
+    "TEXT": "Nullable(String)",
+    "CHOICE": "Nullable(String)",
+    "BOOL": "Nullable(Bool)",
+    "TIME": "Nullable(DateTime64(9, 'UTC'))",
+    "BUCKETS": "Map(String, UInt64)",
+    "OPCODES": "Map(String, UInt64)",
+    "TALLY": "Map(String, UInt64)",
+    "NUMBERS": "Array(UInt64)",
+    "TEXTS": "Array(String)",
+}
+KEYS = {  # of the table: they are always known, or empty
+    "schema": "LowCardinality(String)",
+    "line": "LowCardinality(String)",
+    "time": "DateTime64(9, 'UTC')",
+    "host": "LowCardinality(String)",
+}
 OPENSEARCH = {
     "COUNT": "long",
     "NUMBER": "long",
@@ -818,6 +840,24 @@ def duckdb(text):
     return before + TABLE_BEGIN + view + TABLE_END + rest.split(TABLE_END)[1]
 
 
+def clickhouse_type(column):
+    if isinstance(column, str):
+        return CLICKHOUSE[column]
+    inner = ", ".join(f"`{name}` {clickhouse_type(each)}" for name, each in columns_within(column))
+    return f"Array(Tuple({inner}))" if column.kind == "LIST" else f"Tuple({inner})"
+
+
+def clickhouse(text):
+    """docs/examples/lines.clickhouse.sql with its columns made anew."""
+    before, rest = text.split(TABLE_BEGIN)
+    rows = [
+        wrapped(f"{name} {KEYS.get(name) or clickhouse_type(column)}", 4)
+        for name, column in columns_of("line")
+    ]
+    table = "CREATE TABLE smcr_lines\n(\n" + ",\n".join(rows) + "\n)\n"
+    return before + TABLE_BEGIN + table + TABLE_END + rest.split(TABLE_END)[1]
+
+
 def opensearch_type(column):
     if isinstance(column, str):
         return {"type": OPENSEARCH[column]}
@@ -908,6 +948,7 @@ DOCUMENTS = {
     TOP / "docs" / "lines.md": page,
     TOP / "docs" / "lines.schema.json": lambda _: lines_schema(),
     TOP / "docs" / "examples" / "lines.duckdb.sql": duckdb,
+    TOP / "docs" / "examples" / "lines.clickhouse.sql": clickhouse,
     TOP / "docs" / "examples" / "lines.opensearch.json": lambda _: opensearch(),
     TOP / "docs" / "add-reports.jq": adding,
 }

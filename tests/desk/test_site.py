@@ -1,6 +1,7 @@
 """
 Lines in a database: DuckDB answers the ten questions of docs/examples/lines.duckdb.sql over all
 real captures. The answers are those of the truth files, of the causes, and of the reports.
+ClickHouse gives the same answers.
 """
 
 import collections
@@ -11,12 +12,12 @@ import shutil
 import subprocess
 
 import pytest
-from bed import BUILDS, TIME_LIMIT, TOP, captures
+from bed import ALL, BUILDS, TIME_LIMIT, TOP, captures
 from report_schema import CALM
 
-PACKAGE, NPM = "@duckdb/node-api", BUILDS / "npm"
+DUCKDB, CLICKHOUSE, NPM = "@duckdb/node-api", "chdb", BUILDS / "npm"
 SQL = TOP / "docs" / "examples" / "lines.duckdb.sql"
-ASK = TOP / "tests" / "desk" / "duckdb.mjs"
+CLICKHOUSE_SQL = TOP / "docs" / "examples" / "lines.clickhouse.sql"
 VIEWS = re.findall(r"^CREATE OR REPLACE VIEW (\w+)", SQL.read_text(encoding="utf-8"), re.MULTILINE)
 REAL = sorted(captures("real"))
 CUT = "6.1-v1-h5-late-second-link"
@@ -35,26 +36,26 @@ FROM lines WHERE line = 'connection' AND host <> 'part'"""
 STREAM = re.compile(r"(.+)\.(c2s|s2c)\.sent")
 
 
-def installed():
-    """The folder with DuckDB's package of npm."""
+def installed(package):
+    """The folder with the package of npm."""
     if not shutil.which("npm") or not shutil.which("node"):
         pytest.skip("npm is not here")
-    if not (NPM / "node_modules" / PACKAGE).exists():
+    if not (NPM / "node_modules" / package).exists():
         NPM.mkdir(parents=True, exist_ok=True)
         made = subprocess.run(
-            ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", NPM, PACKAGE],
+            ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", NPM, package],
             capture_output=True,
             text=True,
             timeout=TIME_LIMIT,
         )
         if made.returncode:
-            pytest.skip(f"npm could not install {PACKAGE}")
+            pytest.skip(f"npm could not install {package}")
     return NPM
 
 
 @pytest.fixture(scope="module")
-def asked(tshark_of_module):
-    """{view: rows}, {capture: report}"""
+def written(tshark_of_module):
+    """The file of all lines, {capture: report}"""
     tshark, folder = tshark_of_module
     reports, text = {}, ""
     for name in REAL:
@@ -69,7 +70,14 @@ def asked(tshark_of_module):
         text += tshark.show(path, *CALM, "-q", "-z", "smcr,lines,host=part,smcr || tcp")
     lines = folder / "lines.ndjson"
     lines.write_text(text, encoding="utf-8")
-    rows = ask(lines, *[f"FROM {view}" for view in VIEWS], BYTES, P99)
+    return lines, reports
+
+
+@pytest.fixture(scope="module")
+def asked(written):
+    """{view: rows}, {capture: report}"""
+    lines, reports = written
+    rows = ask(DUCKDB, "duckdb.mjs", SQL, lines, *[f"FROM {view}" for view in VIEWS], BYTES, P99)
     return dict(zip([*VIEWS, "bytes", "p99"], rows)), reports
 
 
@@ -81,9 +89,10 @@ def tshark_of_module(bed, tshark):
     return tshark, folder
 
 
-def ask(lines, *queries):
+def ask(package, script, sql, lines, *queries):
+    """What the engine of the package answers to each query."""
     made = subprocess.run(
-        ["node", ASK, installed(), SQL, lines, *queries],
+        ["node", TOP / "tests" / "desk" / script, installed(package), sql, lines, *queries],
         capture_output=True,
         text=True,
         timeout=TIME_LIMIT,
@@ -256,3 +265,41 @@ def test_parts_of_a_ring_are_joined(asked):
     whole = {each["uid"] for each in rows["parts"] if each["host"] == "part"}
     assert len(whole) == len(reports[CUT]["connections"])
     assert all(each["uid"] != each["part_uid"] for each in rows["parts"])
+
+
+# Columns that are not the same in both engines: a word of several, and the form of a time.
+OWN = {"text", "hour", "lost_time"}
+
+
+def plain(value):
+    """A value as both engines have it; their numbers are texts now and then. What no line has is
+    not known in one, and 0 or false in the other."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    try:
+        return f"{float(value):.6g}" if float(value) else False
+    except ValueError:
+        return value
+
+
+def rows_of(rows):
+    return collections.Counter(
+        tuple(sorted((name, plain(each)) for name, each in row.items() if name not in OWN))
+        for row in rows
+    )
+
+
+@pytest.mark.skipif(not ALL, reason="ClickHouse is large: part of tests/run --all")
+def test_clickhouse_answers_the_same(asked, written):
+    """Its percentiles are of another kind, and a sum of nothing is 0 or not known."""
+    rows, _ = asked
+    lines, _ = written
+    views = [each for each in VIEWS if each not in ("lines", "setup_by_hour")]
+    queries = [f"SELECT * FROM {view}" for view in (*views, "setup_by_hour")]
+    answers = ask(CLICKHOUSE, "clickhouse.mjs", CLICKHOUSE_SQL, lines, *queries)
+    for view, found in zip(views, answers):
+        assert found and rows_of(found) == rows_of(rows[view]), view
+    for one, other in zip(answers[-1], rows["setup_by_hour"]):
+        assert plain(one["connections"]) == plain(other["connections"])
+        assert plain(one["longest"]) == plain(other["longest"])
+    assert len(answers[-1]) == len(rows["setup_by_hour"]) > 0
