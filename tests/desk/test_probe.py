@@ -12,8 +12,9 @@ import time
 
 import lines
 import pytest
-from bed import TIME_LIMIT, as_user, captures
+from bed import TIME_LIMIT, TOP, as_user, captures
 from lines import of_kind
+from network import count_written
 
 FORTY, FRAMES = "6.1-v2-q-forty-conns", 1691
 OF_A_FILE = 400  # frames
@@ -182,6 +183,23 @@ def test_a_tshark_that_fails_is_reported(run):
     }
 
 
+def test_a_file_that_dumpcap_could_not_finish_is_read(run):
+    """dumpcap was killed, and its last file ends within a frame. The lines have each whole frame, and
+    the probe's line says that the file is cut, and how many lines it has."""
+    path = run.ring / "smcr_00001_20260101000000.pcapng"
+    path.write_bytes(captures()[FORTY].read_bytes()[:BEGINNING])
+    path.chmod(0o666)
+    whole = count_written([path])
+    probe = run.begin()
+    run.feed()
+    probe.communicate(timeout=TIME_LIMIT)
+    found = run.lines()
+    cut = [each["probe"] for each in of_kind(found, "probe") if each["probe"]["event"] == "failed"]
+    assert [each["file"] for each in cut] == [path.name] and "cut short" in cut[0]["text"]
+    assert cut[0]["lines"] == len(next(parts_of(found)))
+    assert whole > 0 and frames(found) == FRAMES + whole and run.files() == []
+
+
 def test_what_could_not_be_written_is_read_by_the_next_run(run):
     """A full disk, then another output: each frame is in it once."""
     probe = run.begin(output="/dev/full")
@@ -193,6 +211,30 @@ def test_what_could_not_be_written_is_read_by_the_next_run(run):
     run.feed()
     probe.communicate(timeout=TIME_LIMIT)
     assert frames(run.lines()) == 2 * FRAMES and run.files() == []
+
+
+def test_systemd_takes_the_unit(tshark, scratch):
+    """systemd-analyze knows all settings of the unit, with a program that is there."""
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not here")
+    text = (TOP / "plugin" / "smcr-probe.service").read_text(encoding="utf-8")
+    assert text.count("ExecStart=/usr/bin/smcr-probe ") == 1
+    program = tshark.bed.root / "plugin" / "probe"
+    for added, is_right in (("", True), ("MemoryMost=2G\n", False)):
+        unit = scratch / "smcr-probe.service"
+        unit.write_text(
+            text.replace("/usr/bin/smcr-probe", str(program)).replace(
+                "MemoryMax=", f"{added}MemoryMax="
+            ),
+            encoding="utf-8",
+        )
+        made = subprocess.run(
+            ["systemd-analyze", "verify", "--man=no", unit],
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+        )
+        assert (str(unit) not in made.stderr) == is_right, made.stderr
 
 
 def test_wrong_words(tshark):
