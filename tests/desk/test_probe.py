@@ -12,15 +12,16 @@ import time
 
 import lines
 import pytest
-from bed import TIME_LIMIT, TOP, as_user, captures
+from bed import ALL, TIME_LIMIT, TOP, as_user, captures
 from lines import of_kind
-from network import count_written
+from network import LINK, count_written, frames_of, until as until_found
 
 FORTY, FRAMES = "6.1-v2-q-forty-conns", 1691
 OF_A_FILE = 400  # frames
 BEGINNING = 100_000  # bytes of the capture: more than the first file, less than two
 SLOW = "#!/bin/sh\nsleep 1\n"
 HANGS = "#!/bin/sh\n[ -e hangs ] && exit 3\necho $$ > hangs\nexec sleep 1000\n"  # once
+CAPTURES_FOR = 60 if ALL else 4  # seconds
 FAILS = "#!/bin/sh\necho 'tshark: no more' >&2\nexit 3\n"
 
 
@@ -211,6 +212,33 @@ def test_what_could_not_be_written_is_read_by_the_next_run(run):
     run.feed()
     probe.communicate(timeout=TIME_LIMIT)
     assert frames(run.lines()) == 2 * FRAMES and run.files() == []
+
+
+def test_a_wire_in_a_network_of_its_own(wire, tshark, scratch):
+    """Two hosts' frames go over a link, again and again, while the probe captures there into files of
+    two seconds: each frame that was sent is in the lines of one file."""
+    ring, output = scratch / "ring", scratch / "out"
+    ring.mkdir()
+    for each in (scratch, ring):
+        each.chmod(0o777)
+    before = wire.listener.listeners()
+    probe = wire.start(
+        *(tshark, tshark.bed.root / "plugin" / "probe", "-i", LINK, "-d", ring, "-o", output),
+        *("-f", "", "-b", "duration:2", "-T", "-osmcr.roce:TRUE"),
+    )
+    until_found(lambda: wire.listener.listeners() > before, "nobody listens")
+    sent, frames_sent = frames_of(captures()[FORTY]), 0
+    end = time.monotonic() + CAPTURES_FOR
+    while time.monotonic() < end:
+        frames_sent += len(wire.send(sent, speed=2))
+    time.sleep(1)  # dumpcap hands on what it has received twice a second
+    probe.process.send_signal(signal.SIGTERM)
+    assert probe.end() == 0, probe.errors
+    found = lines.read(output.read_text(encoding="utf-8"))
+    assert frames(found) == frames_sent and not list(ring.glob("*.pcapng"))
+    assert set(events(found)) == {"start", "file", "stop"} and len(events(found)) >= 4
+    stop = of_kind(found, "probe")[-1]["probe"]
+    assert (stop["received"], stop["dropped"]) == (frames_sent, 0)
 
 
 def test_systemd_takes_the_unit(tshark, scratch):
