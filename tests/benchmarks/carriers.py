@@ -47,15 +47,16 @@ def ip_header(source, target, protocol, length):
 class Pcap:
     """A pcap file that is written frame by frame."""
 
-    def __init__(self, file):
-        self.write, self.frames = file.write, 0
+    def __init__(self, file, tick=None):
+        """`tick`: microseconds from one frame to the next"""
+        self.write, self.frames, self.tick = file.write, 0, tick or TICK
         self.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
 
     def ip(self, source, target, protocol, payload):
         frame = ip_header(source, target, protocol, len(payload)) + payload
-        seconds, ticks = divmod(self.frames, 1_000_000 // TICK)
+        seconds, ticks = divmod(self.frames, 1_000_000 // self.tick)
         self.write(
-            struct.pack("<IIII", 1_700_000_000 + seconds, ticks * TICK, len(frame), len(frame))
+            struct.pack("<IIII", 1_700_000_000 + seconds, ticks * self.tick, len(frame), len(frame))
             + frame
         )
         self.frames += 1

@@ -123,8 +123,9 @@ def connections(file, count, rounds=1, carrier=Smcr):
 
 
 def in_sequence(file, count, carrier=Smcr):
-    """The same connections, one after the other: at each time only one is open."""
-    pcap = Pcap(file)
+    """The same connections, one after the other: at each time only one is open. A frame each
+    millisecond, so that few connections wait for late packets."""
+    pcap = Pcap(file, tick=1000)
     link = Link(pcap, 0)
     for number in range(count):
         if number % PER_LINK == 0:

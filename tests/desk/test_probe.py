@@ -185,8 +185,8 @@ def test_a_tshark_that_fails_is_reported(run):
 
 
 def test_a_file_that_dumpcap_could_not_finish_is_read(run):
-    """dumpcap was killed, and its last file ends within a frame. The lines have each whole frame, and
-    the probe's line says that the file is cut, and how many lines it has."""
+    """dumpcap was killed, and its last file ends within a frame. The lines have each whole frame,
+    and the probe's line says that the file is cut, and how many lines it has."""
     path = run.ring / "smcr_00001_20260101000000.pcapng"
     path.write_bytes(captures()[FORTY].read_bytes()[:BEGINNING])
     path.chmod(0o666)
@@ -215,8 +215,8 @@ def test_what_could_not_be_written_is_read_by_the_next_run(run):
 
 
 def test_a_wire_in_a_network_of_its_own(wire, tshark, scratch):
-    """Two hosts' frames go over a link, again and again, while the probe captures there into files of
-    two seconds: each frame that was sent is in the lines of one file."""
+    """Two hosts' frames go over a link, again and again, while the probe captures there into files
+    of two seconds: each frame that was sent is in the lines of one file."""
     ring, output = scratch / "ring", scratch / "out"
     ring.mkdir()
     for each in (scratch, ring):
