@@ -674,6 +674,14 @@ EVERY = [
         ),
         (
             WINDOWS,
+            "immediate-told-anywhere",
+            "dissectors/state/flow/immediate_flow.c",
+            "facts/test_immediate.py::test_late_with_a_report[both]",
+            "return !(base & SMCR_WIRE_PAGE_MASK) && write->length &&",
+            "return write->length &&",
+        ),
+        (
+            WINDOWS,
             "immediate-beside-counts",
             "dissectors/state/flow/packet_flow.c",
             "facts/test_immediate.py::test_agreement",

@@ -19,7 +19,7 @@ STEP_BITS = {DATA: 21, FLAGS: 17, DATA_CR: 13, FLAGS_CR: 10}
 BLOCKED, PENDING, PRESENT, UPDATE = 0x80, 0x40, 0x20, 0x10
 DONE, CLOSED, ABORT = 0x80, 0x40, 0x20
 WRITE_LAST_IMM = 0x09
-ANNOUNCE_CREDITS = 0x0A
+ANNOUNCE_CREDITS, TEST_LINK = 0x0A, 0x27
 CREDITS_AT = 51  # byte of Accept and Confirm
 TOKENS = {"client": 0x1C, "server": 0xF5}
 
@@ -267,6 +267,22 @@ def late(capture):
     later = anck.next(40001, tokens={"client": 0x21, "server": 0x22})
     talk(later, times=3)
     later.close()
+
+
+def told(capture):
+    """For reports of hosts: after the returned frame, only LLC, data and messages come, in later
+    rounds of the elements."""
+    anck = Anck(capture, size=16384).first_contact()
+    talk(anck, times=6)
+    began = len(capture.frames)
+    for role, flags in (("client", 0), ("server", REPLY)):
+        anck.link.send(role, llc_message(TEST_LINK, bytes(40), flags=flags))
+    talk(anck)
+    anck.write("client", b"with credits", credits=5)
+    anck.write("server", b"urgent", flags=PENDING | PRESENT)
+    talk(anck, times=4)
+    anck.close()
+    return began
 
 
 def after_end(capture):

@@ -191,6 +191,7 @@ class Reader:
         end.flags, end.state = message.flags, message.state
         peer = end.peer
         self.messages[number] = {
+            "to": (end.qpn, end.token),
             "opcode": message.opcode,
             "step": message.step,
             "credits": message.credits,

@@ -8,7 +8,10 @@ import random
 
 import anck
 import immediate_reader
+import made_dumps
+import pytest
 from follow import follow, raw
+from smcsynth.capture import Capture
 from report_runs import ONE, TWO, differences, parse, print_json
 
 FIELDS = (
@@ -209,6 +212,79 @@ def test_agreement(tshark):
         assert shown(tshark, path, True) == {}, name
     options = tshark.show(path, "-V", "-2", "-Y", "smcr.clc.vendor_options")
     assert options.count("(ANCK: credits)") == 3
+
+
+HOSTS_TOLD = {"client": ("client",), "server": ("server",), "both": ("client", "server")}
+PLACES = ("smcr.write.offset", "smcr.stream.offset", "smcr.dir")
+
+
+def answers_at(conn, reader, at, roles):
+    """What the hosts with these roles report of the connection when frame `at` has gone by."""
+    tokens = {anck.TOKENS[role]: role for role in anck.TOKENS}
+
+    def cursor(count):
+        return count // conn.sizes[0] & 0xFFFF, count % conn.sizes[0]
+
+    for number, message in reader.messages.items():
+        if number <= at:
+            sender = made_dumps.ROLES.index(anck.other(tokens[message["to"][1]]))
+            conn.last[sender] = made_dumps.NOTHING._replace(
+                prod=cursor(message["announced"]), cons=cursor(message["consumed"])
+            )
+    conn.gids = ["192.0.2.1", "192.0.2.2"]
+    frames = []
+    for sequence, role in enumerate(roles):
+        frames += made_dumps.dump([conn], made_dumps.ROLES.index(role), 7 + sequence)
+    return frames
+
+
+def places(tshark, path):
+    """{frame: what is shown of the place of its data}"""
+    rows = tshark.fields(path, "frame.number", *PLACES, where="smcr.write", two_pass=True)
+    return {int(row[0][0]): dict(zip(PLACES, row[1:])) for row in rows}
+
+
+@pytest.mark.parametrize("roles", HOSTS_TOLD.values(), ids=HOSTS_TOLD)
+def test_late_with_a_report(tshark, roles):
+    """The capture begins after CLC, and hosts report their sockets: the token of the WRITE names
+    the socket, and the cursor gives the place. What is shown is what the whole capture shows,
+    wherever the report comes, though it may be made some frames earlier or later than it is
+    captured."""
+    capture = Capture()
+    began = anck.told(capture)
+    whole = anck.store(tshark.bed.scratch, "told", anck.told)
+    reader = immediate_reader.Reader(whole)
+    source = whole.with_suffix(".pcapng")
+    source.touch()
+    source.chmod(0o666)
+    tshark.bed.edit("-F", "pcapng", whole, source)
+    true_places, (conn,) = places(tshark, whole), made_dumps.connections(tshark, source).values()
+    numbers = [number for number in sorted(reader.messages) if number > began]
+    named = 0
+    for at, made in [(at, at) for at in numbers[:9]] + [
+        (at, at + by) for at in numbers[2:8:2] for by in (-6, -2, 2, 6)
+    ]:
+        answers = answers_at(conn, reader, made, roles)
+        path = tshark.bed.scratch / f"told-{'-'.join(roles)}-{at}-{made}.pcapng"
+        was = made_dumps.late(source, path, cut=began + 1, at=at, answers=answers)
+        back = {new: old for new, old in was.items()}
+        for frame, found in shown(tshark, path, True).items():
+            truth = expected(reader.messages[back[frame]])
+            assert found.items() <= truth.items(), (at, made, frame, found, truth)
+        placed = {
+            frame: found
+            for frame, found in places(tshark, path).items()
+            if any(found["smcr.write.offset"])
+        }
+        for frame, found in placed.items():
+            truth = true_places[back[frame]]
+            assert found["smcr.write.offset"] == truth["smcr.write.offset"], (at, made, frame)
+        assert tshark.frames(path, "smcr.cdc.urgent_flags", two_pass=True) == [], (at, made)
+        if at == made:
+            named += bool(placed)
+            blamed = tshark.frames(path, "smcr.breach || smcr.told.otherwise", two_pass=True)
+            assert blamed == [], (at, blamed)
+    assert named == 9
 
 
 def test_info(tshark):

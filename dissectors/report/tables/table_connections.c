@@ -139,7 +139,8 @@ fill_directions(const smcr_table_row_sink_t *taker)
 {
     SMCR_FIGURE_EACH(connection, conn, taker->report->connections) {
         add_direction(taker, conn, true);
-        add_direction(taker, conn, false);
+        if (!smcr_words_names_both_ends(conn)) /* else the second row would be the same */
+            add_direction(taker, conn, false);
     }
 }
 

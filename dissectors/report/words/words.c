@@ -228,6 +228,12 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
     return "a connection";
 }
 
+bool
+smcr_words_names_both_ends(const smcr_entry_connection_t *conn)
+{
+    return has_named_ends(conn) && conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK;
+}
+
 const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
 {
@@ -237,7 +243,7 @@ smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *con
         ends[0] = wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
         ends[1] = strrchr(conn->ends, ' ') + 1;
     }
-    if (has_named_ends(conn))
+    if (has_named_ends(conn) && !smcr_words_names_both_ends(conn))
         return smcr_words_hosts(scope, ends[!to_server], ends[to_server]);
     return name_of(scope, conn, to_server, wmem_strdup_printf(scope, " to %s", ends[to_server]));
 }

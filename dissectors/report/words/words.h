@@ -85,6 +85,10 @@ const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const cha
  * if it has any: " (VLAN 7, VNI 100)". */
 const char *smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow);
 
+/* Whether both directions of the connection have one name, of both ends: a host has reported that
+ * it fell back to TCP, but not which end is the client. Nothing is known of either direction. */
+bool smcr_words_names_both_ends(const smcr_entry_connection_t *conn);
+
 /* Name of one direction of a connection, from the writer to the reader. `to_server`: the client
  * writes. */
 const char *

@@ -272,7 +272,7 @@ names_unknown_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
     return !knows_rmb(reader) && !write->rmb && write->deferred_place;
 }
 
-/* Finds the RMB of a connection whose CLC messages are not captured, from the WRITE right before
+/* The RMB of a connection whose CLC messages are not captured is found from the WRITE right before
  * its CDC message. The producer cursor is the offset in the RMB at which the WRITE ends, so
  *
  *     begin of the RMB = address of the WRITE - (producer cursor - length of the WRITE)
@@ -282,8 +282,8 @@ names_unknown_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
  *
  * An RMB begins at a page. If the result is not the address of a page, the WRITE was of another
  * connection. The first WRITE gives a guess, and the next one confirms or refutes the guess. */
-static void
-derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+void
+smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
     smcr_qp_t *qp = arrival->qp;
     const smcr_write_t *write = smcr_write_recent(qp, 1);
@@ -848,7 +848,7 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     bool after_move = on_left_link && arrival->when.time < sender->moved_time;
     smcr_state_report_check(arrival, conn, cdc);
     if (arrival->roce && !cdc->is_immediate)
-        derive_rmb(arrival, conn, cdc);
+        smcr_state_cdc_derive_rmb(arrival, conn, cdc);
     smcr_rules_check_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     if (!after_move)
         place_on_link(arrival, conn, cdc);

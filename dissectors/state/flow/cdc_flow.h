@@ -13,6 +13,12 @@
  * an old one, from before its connection began. */
 smcr_conn_t *smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
+/* Finds the RMB of a connection whose CLC messages are not captured, from the last WRITE: it has
+ * to end right before the PSN of the packet, and at the producer cursor of the message. Otherwise,
+ * or if the RMB is known already, nothing changes. */
+void smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                               const smcr_cdc_t *cdc);
+
 /* Takes in a message of `conn` that its receiver has taken in. Its cursors move the two byte
  * streams, its flags may ask for a cursor update, and its state may end the connection. Fills in
  * `record->cdc_analysis`. */

@@ -21,6 +21,7 @@
 #include "cdc_flow.h"
 #include "write.h"
 #include "state/evidence/evidence.h"
+#include "state/model/socket.h"
 #include "state/model/store.h"
 
 /* ---- which hosts send immediate data in place of CDC ---- */
@@ -168,14 +169,26 @@ report_useless(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_conn
         smcr_event_add(arrival, SMCR_EVENT_immediate_token, NULL);
 }
 
-/* The connection whose message the immediate data are; NULL: none. Marks a packet whose immediate
- * data name its connection, so that they are shown. */
+/* Whether the sender has sent no message of the connection so far, as far as captured, and the
+ * connection began before the capture. Then its cursors are not those of a new connection. */
+static bool
+began_unseen(const smcr_conn_t *conn, int sender)
+{
+    return !conn->side[sender].last_cdc_frame && smcr_conn_began_before_capture(conn);
+}
+
+/* The connection whose message the immediate data are; NULL: none. The first data of a connection
+ * that only a report names has none here: smcr_state_immediate_begin() takes it in. Marks a packet
+ * whose immediate data name its connection, so that they are shown. */
 static smcr_conn_t *
 find_conn(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_immediate_t *read)
 {
     smcr_conn_t *named = find_named(arrival, user, read);
     bool is_own = named && is_user(user, named);
+    bool is_first = is_own && !user && began_unseen(named, !arrival->qp->side);
 
+    if (is_first && !smcr_state_immediate_is_bare(arrival))
+        return NULL;
     if (is_own)
         smcr_place_make_rare(arrival->state, arrival->record->write_location)->names_conn = true;
     if (is_own && read->parts->is_known)
@@ -277,11 +290,13 @@ brings_placed_data(const smcr_place_t *place)
     return place && place->length && place->has_position;
 }
 
-/* Whether the step from the sender's last producer cursor is known: the bytes of the WRITE. */
+/* Whether the step from the last producer cursor of side `sender` is known: the bytes of the
+ * WRITE. */
 static bool
-knows_step(const smcr_conn_side_t *sender, const smcr_state_immediate_t *message)
+knows_step(const smcr_state_immediate_t *message, int sender)
 {
-    return !sender->writes_missing && message->written != SMCR_RECORD_NOT_KNOWN;
+    return !message->conn->side[sender].writes_missing && !began_unseen(message->conn, sender) &&
+           message->written != SMCR_RECORD_NOT_KNOWN;
 }
 
 /* Sets the producer cursor: the end of the WRITE. The place of its data gives it. If the place is
@@ -294,7 +309,7 @@ set_producer(smcr_cdc_t *cdc, const smcr_state_immediate_t *message, int receive
     const smcr_ring_t ring = ring_of(message->conn, receiver);
     smcr_conn_side_t *sender = &message->conn->side[!receiver];
     bool has_place = brings_placed_data(place);
-    bool has_step = cdc->is_next && knows_step(sender, message);
+    bool has_step = cdc->is_next && knows_step(message, !receiver);
 
     cdc->prod = sender->prod;
     cdc->lacks_prod = !smcr_ring_room(&ring) || !(has_place || has_step);
@@ -335,11 +350,130 @@ smcr_state_immediate_take_in(const smcr_arrival_t *arrival, const smcr_state_imm
         .is_step_full = read.is_step_full || sender->is_step_full,
     };
 
+    sender->steps_missing |= began_unseen(conn, !receiver);
     set_producer(&cdc, message, receiver, place);
     set_consumer(&cdc, sender, &own, read.step);
     smcr_state_cdc_take_in(arrival, conn, &cdc);
     sender->is_step_full = read.is_step_full;
     sender->steps_missing |= smcr_conn_side_has_invalid_cursor(sender);
+}
+
+/* ---- a connection that only a report of its host names ---- */
+
+/* Where the data of a connection go on: up to where its sender had written. */
+typedef struct {
+    smcr_ring_t ring;   /* the receiver's element */
+    smcr_cursor_t prod; /* producer cursor of the sender */
+    smcr_cursor_t cons; /* consumer cursor of the sender, as last known */
+} goes_on_t;
+
+/* Whether the socket may be that of the receiver of the packet: its host has reported it over
+ * netlink, before the packet, with the peer that sends the packet. It has no connection so far. */
+static bool
+may_receive(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
+{
+    const uint8_t *sender = smcr_qp_peer(arrival->qp)->key.gid;
+    const smcr_told_socket_t *told = &socket->reported;
+    bool is_free = !socket->is_contradicted && !socket->conn && !told->is_from_file;
+
+    return is_free && told->size[SMCR_TOLD_OWN] && socket->time <= arrival->when.time &&
+           smcr_gid_is_same(told->gid[SMCR_TOLD_PEER], sender);
+}
+
+/* Finds where the data of the token's connection go on, by the report of the receiver's host. If
+ * the other host's report has already named the connection, it has the cursors. */
+static bool
+find_told(const smcr_arrival_t *arrival, uint8_t token, goes_on_t *told)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    const smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, token);
+    const smcr_socket_t *socket = smcr_socket_of_token(arrival->state, qp->key.gid, token);
+
+    if (conn) {
+        const smcr_stream_t *in = &conn->side[qp->side].in;
+        *told = (goes_on_t){in->ring, in->prod, conn->side[!qp->side].cons};
+        return conn->socket && in->positions_known && !conn->side[qp->side].rmb;
+    }
+    if (!socket || !may_receive(arrival, socket))
+        return false;
+    *told = (goes_on_t){{socket->reported.size[SMCR_TOLD_OWN], 0},
+                        socket->reported.rx_prod, socket->reported.rx_cons};
+    return true;
+}
+
+/* Whether the WRITE can begin where the data of the connection go on: the RMB, which begins there
+ * minus the cursor, begins at a page, and the WRITE does not go over its end. */
+static bool
+goes_on_there(const smcr_write_t *write, const goes_on_t *told)
+{
+    uint64_t base = write->remote_address - told->prod.count;
+
+    return !(base & SMCR_WIRE_PAGE_MASK) && write->length &&
+           told->prod.count + (uint64_t)write->length <= told->ring.size;
+}
+
+/* Whether the hosts of the group may send immediate data in place of CDC, as far as is known. */
+static bool
+may_agree(const smcr_lgr_t *lgr)
+{
+    bool is_open = !lgr->first_contact_captured && !lgr->immediate_known;
+
+    return lgr->immediate_agreed || (is_open && !lgr->has_plain_messages);
+}
+
+/* Whether the packet ends a WRITE to an unknown RMB that may be the first one of a connection. */
+static bool
+may_begin(const smcr_arrival_t *arrival, const smcr_write_t *write)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+
+    return write && !write->rmb && roce->has_immediate && ends_write(roce->opcode) &&
+           arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
+}
+
+/* A report has the token and the cursors of a socket. The first WRITE after it that names the token
+ * goes on at the reported producer cursor, unless the capture lacks WRITEs, or has the report too
+ * early or too late. Then the address gives another begin of the RMB than that of a page, except by
+ * chance, and the WRITE is not believed: no connection is better than a wrong one. The sender may
+ * have reported that it has read more since, so its consumer cursor is not known. */
+void
+smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *write)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    int receiver = arrival->qp->side;
+    smcr_arrival_t after = *arrival;
+    goes_on_t told;
+
+    if (!arrival->state->sockets || !may_begin(arrival, write) || !may_agree(lgr))
+        return;
+    const smcr_cdc_immediate_t read = smcr_wire_immediate_read(arrival->roce->immediate);
+    if (!has_form(&read) || !find_told(arrival, read.token, &told) || !goes_on_there(write, &told))
+        return;
+    lgr->immediate_agreed = true;
+    smcr_cdc_t cdc = {
+        .length = SMCR_LLC_LENGTH,
+        .seq = 1,
+        .token = read.token,
+        .flags = read.flags & (uint8_t)~SMCR_CDC_FLAG_FAILOVER,
+        .state = read.state,
+        .prod = advance(&told.ring, told.prod, write->length),
+        .cons = told.cons,
+        .complete = true,
+        .is_immediate = true,
+        .lacks_cons = true,
+    };
+    after.psn++;
+    smcr_conn_t *conn = smcr_state_cdc_conn(&after, &cdc);
+    if (!conn)
+        return;
+    smcr_state_cdc_derive_rmb(&after, conn, &cdc);
+    conn->side[!receiver].steps_missing = true;
+    arrival->record->conn = conn;
+    smcr_place_rare_t *rare = smcr_place_make_rare(arrival->state, arrival->record->write_location);
+    rare->names_conn = true;
+    if (arrival->record->write_location->has_position)
+        rare->buffered_payload = NULL; /* no later packet has to pass its bytes to dissectors */
+    smcr_state_cdc_take_in(arrival, conn, &cdc);
 }
 
 /* ---- every pass ---- */

@@ -35,6 +35,13 @@ void smcr_state_immediate_take_in(const smcr_arrival_t *arrival,
                                   const smcr_state_immediate_t *message,
                                   const smcr_place_t *place);
 
+/* Called with a packet of a WRITE that has no message of a known connection, after the packet was
+ * taken in. If the receiver's host has reported a socket with the token of the immediate data, over
+ * netlink, and the address of the WRITE agrees with the reported cursor, its connection begins
+ * here: it gets its name, its RMB and its positions, and the message is taken in. `write`: the
+ * WRITE of the packet; NULL: not known. */
+void smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *write);
+
 /* Fills in `cdc` with the message that the immediate data of an RDMA WRITE packet are, if the hosts
  * send immediate data in place of CDC messages. Its flags and state are those of the packet, its
  * sequence number is 1 if CLC has announced the sender's element and 0 otherwise, and its producer

@@ -725,6 +725,8 @@ place_write(const smcr_arrival_t *arrival)
     else
         note_unpositioned(arrival, write);
     take_in_write(arrival, &content, placed);
+    if (!content.message.conn)
+        smcr_state_immediate_begin(arrival, write);
 }
 
 /* Numbers a SEND packet within its message, by the distance of its PSN from the PSN of the first

@@ -812,7 +812,9 @@ smcr_state_report_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const 
     const smcr_stream_t *stream = &conn->side[qp->side].in;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
 
-    if (conn->socket && !sender->last_cdc_frame && stream->positions_known &&
+    bool is_first = conn->socket && !sender->last_cdc_frame && !cdc->lacks_prod;
+
+    if (is_first && stream->positions_known &&
         smcr_ring_distance(&stream->ring, stream->prod, cdc->prod) < 0)
         disbelieve(arrival, conn->socket, told_later);
 }

@@ -330,11 +330,12 @@ begins_urgent_data(const smcr_rules_cdc_t *message)
 
 /* With the flag "urgent data present", the producer cursor points to the byte after the urgent data
  * (R-4.7.5-4). A message breaks the rule if the flag is newly set and the producer cursor has not
- * moved. Later messages without new data may keep the flag, so they are not judged. */
+ * moved. Later messages without new data may keep the flag, so they are not judged. Nor is a
+ * message whose producer cursor is not known. */
 SMCR_RULES_CDC(check_urgent)
 {
-    smcr_cursor_t before = message->sender->prod, now = message->cdc->prod;
-    bool has_moved = before.wrap != now.wrap || before.count != now.count;
+    bool has_moved = message->cdc->lacks_prod ||
+                     !smcr_ring_cursors_are_same(message->sender->prod, message->cdc->prod);
     bool is_next = message->seq_step == 1 && !message->may_be_replayed;
 
     if (is_next && begins_urgent_data(message) && !has_moved)
