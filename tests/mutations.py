@@ -682,6 +682,22 @@ EVERY = [
         ),
         (
             WINDOWS,
+            "immediate-beside-is-taken-in",
+            "dissectors/state/flow/packet_flow.c",
+            "facts/test_immediate.py::test_agreement",
+            "SMCR_EVENT_cdc_beside_immediate, NULL);\n    return true;",
+            "SMCR_EVENT_cdc_beside_immediate, NULL);\n    return false;",
+        ),
+        (
+            WINDOWS,
+            "immediate-beside-is-reported",
+            "dissectors/packet/show_packet.c",
+            "facts/test_immediate.py::test_agreement",
+            "carried->kind == CDC_MESSAGE && !is_discarded_message(&packet->record))",
+            "carried->kind == CDC_MESSAGE)",
+        ),
+        (
+            WINDOWS,
             "immediate-beside-counts",
             "dissectors/state/flow/packet_flow.c",
             "facts/test_immediate.py::test_agreement",

@@ -171,6 +171,14 @@ held_packets(const packet_info *pinfo, const smcr_packet_t *packet)
     return link ? smcr_held_of(link->lgr->state, pinfo->num, packet->layer) : NULL;
 }
 
+/* Whether the receiver discards the CDC message of the packet, since the hosts have agreed on
+ * immediate data in its place. So the message changes nothing, and no listener counts it. */
+static bool
+is_discarded_message(const smcr_record_t *record)
+{
+    return smcr_record_has_event(record, SMCR_EVENT_cdc_beside_immediate);
+}
+
 /* Reports the packet to the listeners of the tap. `carried`: message of the packet; NULL: none.
  * `held`: from held_packets(). */
 static void
@@ -183,7 +191,7 @@ tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *car
         tap.data = packet->payload;
     if (carried && carried->kind == LLC_MESSAGE)
         tap.llc = &carried->llc;
-    if (carried && carried->kind == CDC_MESSAGE)
+    if (carried && carried->kind == CDC_MESSAGE && !is_discarded_message(&packet->record))
         tap.cdc = &carried->cdc;
     smcr_show_source_port(pinfo, &packet->record, &packet->roce);
     if (packet->record.order == SMCR_FLOW_IS_ELSEWHERE) /* it is tapped at its capture point */

@@ -184,9 +184,17 @@ def test_agreement(tshark):
     def beside(capture):
         one = anck.Anck(capture).first_contact()
         anck.talk(one)
-        cdc = one.connection
-        frames.append(cdc.cdc("client", prod=(3, 7), cons=(0, 1)))
+        one.write("server", b"not read yet", read=False)
+        for flags in ((), ("urgent_pending", "urgent_present"), ("sending_done", "closed")):
+            # what the peer could send: all is read, and more is announced
+            for role in ("client", "server"):
+                prod, cons = one.written[role] + 9, one.written[anck.other(role)]
+                frames.append(one.connection.cdc(role, prod=(0, prod), cons=(0, cons), flags=flags))
+        one.take("client")
         anck.talk(one)
+        frames.append(one.connection.cdc("client", prod=(3, 7), cons=(0, 1)))
+        anck.talk(one)
+        closes.append(len(capture.frames))
         one.close()
 
     def late_plain(capture):
@@ -200,12 +208,20 @@ def test_agreement(tshark):
         one = anck.Anck(capture, options=anck.VALID | anck.CREDITS).first_contact()
         anck.talk(one)
 
-    frames = []
+    frames, closes = [], []
     path = anck.store(tshark.bed.scratch, "beside", beside)
     assert tshark.frames(path, "smcr.cdc.beside_immediate", two_pass=True) == frames
-    found = shown(tshark, path, True)
+    warned = "smcr.cdc.beside_immediate && _ws.expert.severity >= 0x600000"
+    assert tshark.frames(path, warned, two_pass=True) == frames
     reader = immediate_reader.Reader(path)
-    assert found == {frame: expected(each) for frame, each in reader.messages.items()}
+    assert reader.ignored == frames
+    for two_pass in (False, True):
+        found = shown(tshark, path, two_pass)
+        assert found == {frame: expected(each) for frame, each in reader.messages.items()}
+    (conn,) = parse(print_json(tshark, path, TWO))["connections"]
+    assert conn["end"]["frame"] > closes[0] and conn["close"] == "normal", conn["end"]
+    urgent = [conn[way]["urgent_count"] for way in ("client_to_server", "server_to_client")]
+    assert urgent == [0, 0]
     for name, scene in (("plain", late_plain), ("not-agreed", not_agreed)):
         path = anck.store(tshark.bed.scratch, name, scene)
         assert tshark.frames(path, "smcr.write", two_pass=True)
