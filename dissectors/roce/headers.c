@@ -173,7 +173,7 @@ read_fragment(tvbuff_t *tvb, const packet_info *pinfo, smcr_ib_headers_t *roce)
     roce->ip_id = ip.id;
     roce->traffic_class = ip.traffic_class;
     roce->hop_limit = ip.hop_limit;
-    roce->outer = smcr_host_encapsulation_read(frame.bytes, ip.offset, link_of(pinfo));
+    roce->outer = smcr_host_encapsulation_read(pinfo, ip.offset);
 }
 
 /* Reads the IP header of the packet whose BTH is at `offset`, if there is one. */
