@@ -30,6 +30,7 @@ smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number, uint64_t t
     frame_data *frame = &own->frame;
 
     frame->num = number;
+    frame->visited = true; /* but while dissectors get the bytes for the first time */
     frame->has_ts = true;
     frame->tsprec = pinfo->fd->tsprec;
     frame->abs_ts.secs = (time_t)(time / SMCR_TIME_SECOND);
@@ -83,6 +84,7 @@ smcr_payload_enter_frame(packet_info *pinfo, const smcr_held_t *held,
         .is_column_writable = col_get_writable(pinfo->cinfo, ALL_COLUMNS),
     };
     pinfo->fd = &held->own_frame->frame;
+    pinfo->fd->visited = false;
     pinfo->num = pinfo->fd->num;
     pinfo->abs_ts = pinfo->fd->abs_ts;
     nstime_delta(&ago, &outer->abs_ts, &pinfo->abs_ts);

@@ -297,6 +297,26 @@ wait_for_retransmissions(const smcr_finder_t *finder)
                                                  at least: a user notices it */
 #define MANY_LOST 1
 
+/* Whether MANY_LOST percent or more of the packets were retransmitted. */
+static bool
+is_frequent(const smcr_finding_trouble_t *trouble)
+{
+    return trouble->count * 100 >= trouble->packets * MANY_LOST;
+}
+
+/* Whether the retransmissions have cost no time that the capture shows: few packets were
+ * retransmitted for an unknown cause, no program is known to have waited, and no message was
+ * slow. */
+static bool
+has_no_known_cost(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
+                  const smcr_entry_causes_t *causes)
+{
+    bool has_cause = is_proven(causes) || smcr_figure_or_zero(causes->timeout);
+
+    return !has_cause && !is_frequent(trouble) && trouble->slowest < STALL &&
+           !wait_for_retransmissions(finder);
+}
+
 /* Returns how long programs waited for retransmissions, nanoseconds. If the time of no connection
  * is known, it is the time in which packets of the flows in `sum` were being retransmitted. A
  * proven loss of many packets counts NOTICED at least: it delays programs in other ways, too. */
@@ -305,11 +325,10 @@ cost_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
              const smcr_entry_rdma_t *sum)
 {
     uint64_t cost = wait_for_retransmissions(finder);
-    bool is_frequent = trouble->count * 100 >= trouble->packets * MANY_LOST;
 
     if (!cost)
         cost = smcr_figure_or_zero(sum->retransmission_s);
-    return is_proven(&sum->repeated_after) && is_frequent ? MAX(cost, NOTICED) : cost;
+    return is_proven(&sum->repeated_after) && is_frequent(trouble) ? MAX(cost, NOTICED) : cost;
 }
 
 /* ---- NAKs without a retransmission ---- */
@@ -360,7 +379,7 @@ find_naks(smcr_finder_t *finder)
  * this finding:
  * 1. NAKs or repeated READs prove a loss; from 0.2 % of the packets on, the finding is a warning.
  * 2. A timer of the sender ran out.
- * 3. The cause is not known.
+ * 3. The cause is not known. Without a known cost, the finding is a risk.
  * Flows whose retransmissions another finding explains are not counted
  * (is_explained_elsewhere()). */
 static void
@@ -381,7 +400,11 @@ find_lost(smcr_finder_t *finder)
         find_naks(finder);
         return;
     }
-    facts.cost = cost_of_loss(finder, &trouble, &sum);
+    finder->has_rank[SMCR_FINDING_BY_LOSS] = true; /* explains expert items, whatever its rank */
+    if (has_no_known_cost(finder, &trouble, causes))
+        facts.rank = SMCR_FINDING_BY_DOUBTFUL_LOSS;
+    else
+        facts.cost = cost_of_loss(finder, &trouble, &sum);
     smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
                        text_of_loss(finder, &trouble, &sum, naks));
 }
