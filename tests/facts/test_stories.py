@@ -373,6 +373,13 @@ DAMAGED = [
         [r"Findings 1\. note 10\.0\.0\.1:45262 → 10\.0\.0\.2:6379 and 6 more .* fell back"],
         [],
     ),
+    # what waits after a gap, or was discarded, is not written a second time
+    (
+        "6.1-v1-h1-two-links-second-fails",
+        THINNED,
+        [r"1 connection moved to link 1"],
+        [r"bytes rewritten"],
+    ),
     # no message announces the MTU
     ("s04-pmtu", begun_late, [r"up to 304 bytes do: check the path MTU"], [r"19\.9 s", LOST]),
     ("s04-pmtu", SNAPPED, [r"up to 304 bytes do: check the path MTU"], [r"19\.9 s", LOST]),

@@ -163,7 +163,8 @@ count_application_error(smcr_collect_t *collection, smcr_when_t when, const smcr
 }
 
 /* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes: bytes that the
- * sender writes at a position of the stream that it had written before. */
+ * sender writes at a position of the stream that it had written before, in a packet that the
+ * receiver has taken in (smcr.stream.rewritten). */
 static void
 count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
@@ -175,7 +176,7 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
     if (!place)
         return;
     uint32_t rewritten = smcr_place_range(place).rewritten;
-    if (rewritten)
+    if (rewritten && packet->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_collect_notices_count(collection, "smcr.stream.rewritten", when, rewritten);
 }
 
