@@ -173,20 +173,39 @@ smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
         address addr = ADDRESS_INIT_NONE;
         unsigned role = has_tcp ? end : smcr_endpoint_role(conn, (int)end ^ conn->sides_swapped);
         smcr_endpoint_address(conn, role, &addr, &ends->port[end]);
+        if (has_tcp) {
+            ends->addr[end] = addr; /* its bytes are kept with the connection */
+            continue;
+        }
         copy_address_wmem(wmem_file_scope(), &ends->addr[end], &addr);
-        if (!has_tcp)
-            ends->port[end] = PORTS_OF_TCP + 2 * conn->index + end;
+        ends->port[end] = PORTS_OF_TCP + 2 * conn->index + end;
     }
     if (!has_tcp)
         make_stand_in(ends);
     dissector_handle_t before =
         smcr_handshake_app_dissector(ends->conversation->dissector_tree, pinfo->num);
-    ends->dissectors = wmem_tree_new(wmem_file_scope());
+    if (!has_tcp)
+        ends->dissectors = wmem_tree_new(wmem_file_scope());
     if (before)
-        wmem_tree_insert32(ends->dissectors, 0, (void *)before);
-    if (has_tcp)
-        wmem_tree_insert32(ends->dissectors, 1, (void *)known.clc);
+        wmem_tree_insert32(smcr_handshake_dissectors(ends), 0, (void *)before);
     return ends;
+}
+
+wmem_tree_t *
+smcr_handshake_no_dissectors(void)
+{
+    wmem_tree_t *dissectors = wmem_tree_new(wmem_file_scope());
+
+    wmem_tree_insert32(dissectors, 1, (void *)known.clc);
+    return dissectors;
+}
+
+wmem_tree_t *
+smcr_handshake_dissectors(smcr_handshake_ends_t *ends)
+{
+    if (!ends->dissectors)
+        ends->dissectors = smcr_handshake_no_dissectors();
+    return ends->dissectors;
 }
 
 /* ---- TCP's dissector ---- */

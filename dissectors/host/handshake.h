@@ -82,9 +82,10 @@ smcr_endpoint_gid(const address *from, uint8_t gid[SMCR_GID_LENGTH])
 typedef struct {
     conversation_t *conversation; /* conversation of the TCP connection, or the stand-in */
     wmem_tree_t *dissectors;      /* the application's dissectors that have claimed the
-                                     conversation, by frame; the CLC dissector is not in this
-                                     tree */
-    address addr[2];              /* addresses of the ends */
+                                     conversation, by frame; NULL: no dissector has, as with most
+                                     connections (smcr_handshake_dissectors()) */
+    address addr[2];              /* addresses of the ends; of TCP, they are those of the
+                                     connection */
     uint32_t port[2];             /* ports of the ends, host order; a stand-in has ports above
                                      65535 */
     uint32_t stream;              /* value of tcp.stream */
@@ -98,6 +99,14 @@ typedef struct {
 
 /* First pass: makes the ends of the connection, which live until the file is closed. */
 smcr_handshake_ends_t *smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn);
+
+/* Returns a new tree of the application's dissectors of a conversation of TCP, as of
+ * smcr_handshake_ends_t.dissectors: only the CLC dissector is in the tree. The tree is in file
+ * scope. */
+wmem_tree_t *smcr_handshake_no_dissectors(void);
+
+/* Returns the tree `ends->dissectors`, so that a dissector can be added; makes it if it is NULL. */
+wmem_tree_t *smcr_handshake_dissectors(smcr_handshake_ends_t *ends);
 
 /* Sets addresses and ports in `pinfo` to those of a TCP segment that the end `sender` sends. */
 static inline void

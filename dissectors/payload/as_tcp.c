@@ -56,16 +56,21 @@ typedef struct {
     TCP_MEMBERS(DECLARE)
     wmem_list_frame_t *tcp_layer; /* layer of TCP that was added to the packet for the call */
     wmem_tree_t *dissectors;      /* saved member `dissector_tree` of the conversation */
+    smcr_payload_trees_t trees;   /* trees that TCP writes to */
 } saved_frame_t;
 
-/* Makes the frame look like a TCP segment from the end `sender`, until end_tcp() is called. */
+/* Makes the frame look like a TCP segment of the flow, from the end `sender`, until end_tcp() is
+ * called. */
 static void
-become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sender,
+become_tcp(packet_info *pinfo, const struct smcr_payload_flow *flow, unsigned sender,
            saved_frame_t *saved)
 {
+    const smcr_handshake_ends_t *ends = flow->ends;
+
     *saved = (saved_frame_t){TCP_MEMBERS(SAVE)};
     saved->dissectors = ends->conversation->dissector_tree;
-    ends->conversation->dissector_tree = ends->dissectors;
+    saved->trees = smcr_payload_lend_trees(flow);
+    ends->conversation->dissector_tree = saved->trees.dissectors;
     smcr_handshake_set_ends(pinfo, ends, sender);
     if (ends->server_port)
         pinfo->match_uint = ends->server_port;
@@ -84,9 +89,10 @@ become_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, unsigned sende
 
 /* Makes the frame look as before become_tcp(). */
 static void
-end_tcp(packet_info *pinfo, const smcr_handshake_ends_t *ends, const saved_frame_t *saved)
+end_tcp(packet_info *pinfo, struct smcr_payload_flow *flow, const saved_frame_t *saved)
 {
-    ends->conversation->dissector_tree = saved->dissectors;
+    flow->ends->conversation->dissector_tree = saved->dissectors;
+    smcr_payload_return_trees(flow, saved->trees);
     TCP_MEMBERS(RESTORE)
     wmem_list_remove_frame(pinfo->layers, saved->tcp_layer);
 }
@@ -164,12 +170,12 @@ dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment
     };
     saved_frame_t saved;
 
-    become_tcp(pinfo, ends, sender, &saved);
+    become_tcp(pinfo, own, sender, &saved);
     struct tcp_analysis *tcpd = get_tcp_conversation_data(ends->conversation, pinfo);
     tcp_flow_t *flow = tcpd->fwd, flow_of_segments = *flow;
     /* During the call, TCP's flow has the state of SMC-R's bytes. The bytes come in the order of
      * the stream, so TCP needs no list of out-of-order segments (tcp.reassemble_out_of_order). */
-    flow->multisegment_pdus = own->messages;
+    flow->multisegment_pdus = saved.trees.messages;
     flow->flags = own->flags;
     flow->ooo_segments = NULL;
     compat_tcpinfo_set_stream(&tcpinfo, ends->stream);
@@ -186,7 +192,7 @@ dissect_as_tcp(const smcr_payload_target_t *target, const tcp_segment_t *segment
         smcr_handshake_set_bypass(outer);
         own->flags = flow->flags;
         *flow = flow_of_segments;
-        end_tcp(pinfo, ends, &saved);
+        end_tcp(pinfo, own, &saved);
     }
     ENDTRY;
     correct_protocol_column(pinfo, record);
@@ -398,7 +404,7 @@ claim_by_first_bytes(const packet_info *pinfo, tvbuff_t *bytes, smcr_handshake_e
 
     if (!dissector)
         return false;
-    wmem_tree_insert32(ends->dissectors, pinfo->num, (void *)dissector);
+    wmem_tree_insert32(smcr_handshake_dissectors(ends), pinfo->num, (void *)dissector);
     ends->server_port = ends->port[protocol->by_server ? sender : !sender];
     return true;
 }

@@ -22,6 +22,13 @@
 
 static dissector_table_t table; /* set at registration */
 
+/* Trees that are lent to connections without their own: most connections never put anything into
+ * theirs. They are in file scope; NULL: none, or lent. */
+static struct {
+    wmem_tree_t *messages;   /* for smcr_payload_flow.messages; empty */
+    wmem_tree_t *dissectors; /* for smcr_handshake_ends_t.dissectors: has the CLC dissector only */
+} spare;
+
 /* Returns the number of the selected packet's connection. */
 static void *
 selected_number(packet_info *pinfo)
@@ -75,6 +82,12 @@ offer_dissectors_of_ports(void)
     g_ptr_array_free(dissectors, TRUE);
 }
 
+static void
+forget_spares(void)
+{
+    spare.messages = spare.dissectors = NULL;
+}
+
 void
 smcr_decode_as_register(int proto)
 {
@@ -87,6 +100,7 @@ smcr_decode_as_register(int proto)
     table = register_dissector_table(TABLE, "SMC-R connection", proto, FT_UINT32, BASE_DEC);
     register_decode_as(&by_number);
     register_final_registration_routine(offer_dissectors_of_ports);
+    register_init_routine(forget_spares);
 }
 
 /* ---- state of a direction ---- */
@@ -123,7 +137,7 @@ new_ends(const packet_info *pinfo, const smcr_conn_t *conn, unsigned sender)
     dissector_handle_t chosen = dissector_get_uint_handle(table, conn->index);
 
     if (chosen)
-        wmem_tree_insert32(ends->dissectors, 0, (void *)chosen);
+        wmem_tree_insert32(smcr_handshake_dissectors(ends), 0, (void *)chosen);
     if (chosen || !conn->conversation)
         ends->server_port = ends->port[server_of(conn, sender)];
     return ends;
@@ -158,7 +172,6 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
     const struct smcr_payload_flow *other = smcr_payload_find_flow(conn, !sender);
     flow = wmem_new0(wmem_file_scope(), struct smcr_payload_flow);
     flow->ends = other ? other->ends : new_ends(pinfo, conn, sender);
-    flow->messages = wmem_tree_new(wmem_file_scope());
     smcr_conn_set_flow(conn, sender, flow);
     return flow;
 }
@@ -183,6 +196,37 @@ smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held)
         wmem_map_insert(flow->guests, GUINT_TO_POINTER(flow->last_frame), guests);
     }
     wmem_array_append_one(guests, held);
+}
+
+/* ---- trees that most connections do not need ---- */
+
+smcr_payload_trees_t
+smcr_payload_lend_trees(const struct smcr_payload_flow *flow)
+{
+    smcr_payload_trees_t trees = {flow->messages, flow->ends->dissectors};
+
+    if (!trees.messages) {
+        trees.messages = spare.messages ? spare.messages : wmem_tree_new(wmem_file_scope());
+        spare.messages = NULL;
+    }
+    if (!trees.dissectors) {
+        trees.dissectors = spare.dissectors ? spare.dissectors : smcr_handshake_no_dissectors();
+        spare.dissectors = NULL;
+    }
+    return trees;
+}
+
+void
+smcr_payload_return_trees(struct smcr_payload_flow *flow, smcr_payload_trees_t trees)
+{
+    if (!flow->messages && wmem_tree_is_empty(trees.messages))
+        spare.messages = trees.messages;
+    else
+        flow->messages = trees.messages;
+    if (!flow->ends->dissectors && wmem_tree_count(trees.dissectors) == 1)
+        spare.dissectors = trees.dissectors;
+    else
+        flow->ends->dissectors = trees.dissectors;
 }
 
 /* ---- bytes of which only the order is known ---- */

@@ -15,7 +15,7 @@
 struct smcr_payload_flow {
     smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors see */
     wmem_tree_t *messages; /* messages of several packets, by sequence number: the member
-                              `multisegment_pdus` of Wireshark's tcp_flow_t */
+                              `multisegment_pdus` of Wireshark's tcp_flow_t; NULL: none so far */
     uint32_t last_frame; /* last frame of which dissectors have got bytes; 0: none yet */
     uint64_t last_time;  /* its time, nanoseconds since 1970 */
     wmem_map_t *guests;  /* frame number -> array of smcr_held_t *: earlier packets whose bytes
@@ -51,6 +51,19 @@ void smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held);
 /* Returns the held packets whose bytes are shown in the frame, as smcr_held_t *, in the order of
  * the stream; NULL: none. */
 wmem_array_t *smcr_payload_guests(const struct smcr_payload_flow *flow, uint32_t frame);
+
+/* Trees that Wireshark's TCP writes to while it dissects the bytes of a direction. */
+typedef struct {
+    wmem_tree_t *messages;   /* as smcr_payload_flow.messages */
+    wmem_tree_t *dissectors; /* as smcr_handshake_ends_t.dissectors */
+} smcr_payload_trees_t;
+
+/* Returns the trees of the flow and of its ends for a call of Wireshark's TCP. A tree that is NULL
+ * is lent. The caller passes both to smcr_payload_return_trees() after the call. */
+smcr_payload_trees_t smcr_payload_lend_trees(const struct smcr_payload_flow *flow);
+
+/* Takes back what was lent. The flow and its ends keep a tree if something was put into it. */
+void smcr_payload_return_trees(struct smcr_payload_flow *flow, smcr_payload_trees_t trees);
 
 /* Returns true if the stream position of an RDMA WRITE packet's bytes is not known. The bytes then
  * get the position after the last bytes that TCP has got. The first pass assigns this position in
