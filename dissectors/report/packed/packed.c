@@ -8,6 +8,8 @@
 
 #include "packed.h"
 
+#include "wire/wire.h"
+
 /* ---- packed bytes ---- */
 
 enum {
@@ -105,6 +107,32 @@ restore(const smcr_packed_t *packed, void *object, size_t size)
     }
 }
 
+/* ---- memory ---- */
+
+/* Frees the pool of packed bytes. Called when the memory of the desk is freed. */
+static SMCR_WIRE_TYPEOF(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
+free_pool(wmem_allocator_t *scope, wmem_cb_event_t event, void *pool)
+{
+    (void)scope, (void)event;
+    wmem_destroy_allocator(pool);
+    return false;
+}
+
+/* Returns the memory pool for the packed bytes of an object that `scope` owns. Packed bytes grow
+ * often, and leave holes. Objects that live as long as the desk share a pool in which nothing else
+ * separates these holes, so that they join, and are used again. */
+static wmem_allocator_t *
+pool_of(smcr_packed_desk_t *desk, wmem_allocator_t *desk_scope, wmem_allocator_t *scope)
+{
+    if (scope != desk_scope)
+        return scope;
+    if (!desk->pool) {
+        desk->pool = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
+        wmem_register_callback(desk_scope, free_pool, desk->pool);
+    }
+    return desk->pool;
+}
+
 /* ---- open objects ---- */
 
 /* Packs the object that is open in the slot, if there is one. */
@@ -133,7 +161,7 @@ smcr_packed_open(smcr_packed_desk_t *desk, wmem_allocator_t *desk_scope,
     desk->open[slot] = object;
     desk->next = (slot + 1) % SMCR_PACKED_OPEN;
     object->slot = slot + 1;
-    object->scope = scope;
+    object->scope = pool_of(desk, desk_scope, scope);
     restore(&object->packed, desk->slots + slot * desk->size, desk->size);
     return desk->slots + slot * desk->size;
 }

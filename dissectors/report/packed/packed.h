@@ -35,6 +35,8 @@ typedef struct {
     size_t size;    /* size of an object: a multiple of 8, and SMCR_PACKED_MOST at most */
     uint8_t *slots; /* memory for SMCR_PACKED_OPEN open objects; NULL: none so far */
     unsigned next;  /* index of the slot that the next object gets */
+    wmem_allocator_t *pool; /* memory pool of the packed bytes of objects that live as long as the
+                               desk; NULL: none so far */
     smcr_packed_object_t *open[SMCR_PACKED_OPEN]; /* the open object of each slot; NULL: none */
 } smcr_packed_desk_t;
 
