@@ -90,6 +90,8 @@ is_redis_error(const uint8_t *bytes, uint32_t length)
                                         "-NOPERM ",  "-OOM ",       "-BUSY ",   "-LOADING ",
                                         "-READONLY ", "-MISCONF ",  "-NOSCRIPT "};
 
+    if (!length || bytes[0] != '-')
+        return false;
     for (unsigned i = 0; i < G_N_ELEMENTS(words); i++)
         if (begins_with(bytes, length, words[i]))
             return true;
