@@ -1307,10 +1307,18 @@ EVERY = [
         (
             LINES,
             "zeros-left-out-where-zero-is-no-default",
-            "dissectors/report/write/json.c",
+            "dissectors/report/write/line_members.c",
             "facts/test_lines.py::test_lines_have_the_figures_of_the_report",
-            "if (member->is_known_with_entry) {",
-            "if (member->name) {",
+            "return member->is_known_with_entry;",
+            "return member->name != NULL;",
+        ),
+        (
+            LINES,
+            "zeros-assumed-where-a-value-is-not-known",
+            "dissectors/report/write/line_members.c",
+            "facts/test_lines.py::test_lines_have_the_figures_of_the_report",
+            "    return find(assumed, member->offset, description) && is_assumed(",
+            "    return !find(assumed, member->offset, description) && is_assumed(",
         ),
         # ---- whatever comes ----
         (

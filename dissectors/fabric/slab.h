@@ -1,6 +1,6 @@
 /* A slab: memory for many small entries. They stay until the capture file is closed, or until all
- * entries of their block are released. Entries are cut from large blocks, to save memory: wmem needs
- * 16 bytes more for each allocation, and rounds the length of each up to a multiple of 16.
+ * entries of their block are released. Entries are cut from large blocks, to save memory: wmem
+ * needs 16 bytes more for each allocation, and rounds the length of each up to a multiple of 16.
  *
  * Each entry has a number of 4 bytes. Structs keep the number instead of a pointer, which would
  * need 8 bytes.

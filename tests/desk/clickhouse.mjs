@@ -1,4 +1,5 @@
-// Asks ClickHouse, within this process: node clickhouse.mjs FOLDER-OF-NPM SQL LINES QUERY... An array of JSON for each query.
+// Asks ClickHouse, within this process: node clickhouse.mjs FOLDER-OF-NPM SQL LINES QUERY... An array
+// of JSON for each query.
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
