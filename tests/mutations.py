@@ -674,6 +674,14 @@ EVERY = [
         ),
         (
             WINDOWS,
+            "immediate-credits-never-run-out",
+            "dissectors/state/flow/immediate_flow.c",
+            "facts/test_immediate.py::test_data_and_reports",
+            "qp->has_had_no_credits |= qp->credits <= 0;",
+            "qp->has_had_no_credits |= qp->credits < -99;",
+        ),
+        (
+            WINDOWS,
             "immediate-told-anywhere",
             "dissectors/state/flow/immediate_flow.c",
             "facts/test_immediate.py::test_late_with_a_report[both]",

@@ -36,7 +36,7 @@ static int *const size_bits[] = {&hf_smcr_rmb_bsize, &hf_smcr_mtu, NULL};
     KEEP(hf_smcr_rmb_index, 45, 1, smcr_clc_accept_t, rmb_index), \
     KEEP(hf_smcr_token, 46, 4, smcr_clc_accept_t, token), \
     KEEP_BITS(hf_smcr_clc_sizes, SIZES_AT, 1, size_bits, smcr_clc_accept_t, sizes), \
-    SHOW_RESERVED(51, 1), \
+    KEEP_RESERVED(51, 1, smcr_clc_accept_t, credits), \
     KEEP(hf_smcr_rmb_va, 52, 8, smcr_clc_accept_t, va), \
     SHOW(hf_smcr_reserved, 60, 1), \
     KEEP(hf_smcr_psn, 61, 3, smcr_clc_accept_t, psn)

@@ -109,6 +109,9 @@ SMCR_LAYOUT_FILES(SMCR_LAYOUT_DECLARE)
 #define SHOW(hf_, offset_, length_) {SMCR_ROW_OF(SHOW, hf_, offset_, length_)}
 #define SHOW_RESERVED(offset_, length_) \
     {SMCR_ROW_OF(SHOW, hf_smcr_reserved, offset_, length_), .first_byte_hf = &hf_smcr_credits}
+#define KEEP_RESERVED(offset_, length_, type_, member_) \
+    {SMCR_ROW_OF(SHOW, hf_smcr_reserved, offset_, length_), .first_byte_hf = &hf_smcr_credits, \
+     SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP(hf_, offset_, length_, type_, member_) \
     {SMCR_ROW_OF(SHOW, hf_, offset_, length_), SMCR_LAYOUT_MEMBER(type_, member_)}
 #define KEEP_ALSO(hf_, also_, offset_, length_, type_, member_) \

@@ -80,7 +80,7 @@ SMCR_LAYOUT(test_link, "TEST LINK", BODY(SMCR_LLC_LENGTH),
 
 /* A message of ANCK, Alibaba's kernel: net/smc/smc_llc.c, struct smc_llc_msg_announce_credits */
 SMCR_LAYOUT(announce_credits, "ANNOUNCE CREDITS", BODY(SMCR_LLC_LENGTH),
-    SHOW(hf_smcr_credits, BODY(4), 1),
+    KEEP(hf_smcr_credits, BODY(4), 1, smcr_llc_t, u.announce_credits.credits),
     SHOW(hf_smcr_reserved, BODY(5), 39));
 
 unsigned

@@ -163,6 +163,8 @@ typedef struct {
     uint32_t token;    /* alert token, which CDC messages to the sender carry */
     uint8_t sizes;     /* size code of the RMB element in the high nibble, MTU code in the low
                           nibble */
+    uint8_t credits;   /* ANCK: messages for which the sender has space; 0: no limit. Others: a
+                          reserved byte */
     uint64_t va;       /* virtual address of the sender's RMB */
     uint32_t psn;      /* initial PSN of the sender, 24 bits; not set with `lacks_psn` */
     uint8_t os_release; /* code of the operating system in the high nibble, release in the low
@@ -342,6 +344,9 @@ typedef struct {
         struct {
             uint8_t user_data[16]; /* data that the response repeats */
         } test_link;
+        struct {
+            uint8_t credits; /* further messages for which the sender has space */
+        } announce_credits;
     } u;                   /* the decoded message; `type` says which member is set, the same member
                               for version 1 and version 2 */
     unsigned rtoken_count; /* number of entries in `rtokens_in_message` */

@@ -81,6 +81,16 @@ def test_messages_are_those_of_the_bytes(tshark):
             assert not wrong and found.keys() == reader.messages.keys(), (name, two_pass, wrong)
 
 
+def check_pauses(conn, *, may_wait):
+    """Who has no credits may wait for them: it is not known whether it has nothing to write."""
+    for way in ("client_to_server", "server_to_client"):
+        time = conn[way]["time"]
+        certain = time["nothing_to_write_s"] + time["answer_s"]
+        assert certain == 0 if may_wait else certain > 0, (way, time)
+        assert not may_wait or time["unknown_s"] >= 1, (way, time)
+        assert time["nothing_to_write_most_s"] >= time["nothing_to_write_s"], (way, time)
+
+
 def test_data_and_reports(tshark):
     """Follow has the bytes that were written, HTTP is dissected, the report divides the time and
     knows the end, healthy captures have no finding, and one pass says the same as two."""
@@ -102,6 +112,8 @@ def test_data_and_reports(tshark):
             for way, data in zip(("client_to_server", "server_to_client"), sides):
                 assert conn[way]["bytes"] == len(data), (name, way)
         assert sorted(followed) == written, name
+        if name in ("opcodes", "no_credits"):
+            check_pauses(reports[1]["connections"][0], may_wait=name == "no_credits")
         findings = [
             each for each in reports[1]["findings"] if each["severity"] in ("error", "warn")
         ]

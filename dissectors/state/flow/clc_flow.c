@@ -182,6 +182,11 @@ take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
         qp->mtu_repeated = !conn->first_contact;
     }
+    if (conn->first_contact) {
+        qp->has_credits = true;
+        qp->credits = accept->credits;
+        qp->limits_peer = accept->credits != 0;
+    }
 }
 
 /* The RMB element that the side offers, from 1. Index 0 names no element. If the capture has all

@@ -351,6 +351,7 @@ smcr_state_immediate_take_in(const smcr_arrival_t *arrival, const smcr_state_imm
     };
 
     sender->steps_missing |= began_unseen(conn, !receiver);
+    smcr_state_immediate_add_credits(arrival, read.credits);
     set_producer(&cdc, message, receiver, place);
     set_consumer(&cdc, sender, &own, read.step);
     smcr_state_cdc_take_in(arrival, conn, &cdc);
@@ -474,6 +475,26 @@ smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *wr
     if (arrival->record->write_location->has_position)
         rare->buffered_payload = NULL; /* no later packet has to pass its bytes to dissectors */
     smcr_state_cdc_take_in(arrival, conn, &cdc);
+}
+
+/* ---- credits ---- */
+
+void
+smcr_state_immediate_use_credit(const smcr_arrival_t *arrival)
+{
+    smcr_qp_t *qp = arrival->qp;
+    uint8_t opcode = arrival->roce->opcode;
+
+    if (!qp->limits_peer || !(smcr_ib_is_whole_send(opcode) || smcr_ib_has_immediate(opcode)))
+        return;
+    qp->credits--;
+    qp->has_had_no_credits |= qp->credits <= 0;
+}
+
+void
+smcr_state_immediate_add_credits(const smcr_arrival_t *arrival, unsigned count)
+{
+    smcr_qp_peer(arrival->qp)->credits += (int32_t)count;
 }
 
 /* ---- every pass ---- */

@@ -42,6 +42,14 @@ void smcr_state_immediate_take_in(const smcr_arrival_t *arrival,
  * WRITE of the packet; NULL: not known. */
 void smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *write);
 
+/* Notes that the packet uses up one of the credits that its receiver has announced, if it is a
+ * message: a whole SEND, or a WRITE with immediate data. Called with each packet that the receiver
+ * takes in, or may take in. */
+void smcr_state_immediate_use_credit(const smcr_arrival_t *arrival);
+
+/* Notes that the sender of the packet has announced space for `count` further messages. */
+void smcr_state_immediate_add_credits(const smcr_arrival_t *arrival, unsigned count);
+
 /* Fills in `cdc` with the message that the immediate data of an RDMA WRITE packet are, if the hosts
  * send immediate data in place of CDC messages. Its flags and state are those of the packet, its
  * sequence number is 1 if CLC has announced the sender's element and 0 otherwise, and its producer

@@ -775,7 +775,11 @@ place_send_packet(const smcr_arrival_t *arrival)
 static void
 take_in_request(smcr_arrival_t *arrival)
 {
-    if (judge_request(arrival) == SMCR_FLOW_RECEIVER_TAKES) {
+    uint8_t action = judge_request(arrival);
+
+    if (action == SMCR_FLOW_RECEIVER_TAKES || action == SMCR_FLOW_RECEIVER_WAITS)
+        smcr_state_immediate_use_credit(arrival);
+    if (action == SMCR_FLOW_RECEIVER_TAKES) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
         deferred_t *before = take_next_deferred(arrival->qp, arrival->psn + 1);
         if (before) /* the receiver discarded an earlier packet with this PSN */
@@ -1064,8 +1068,11 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 
     smcr_state_learns(arrival->state, arrival->when.frame);
     arrival->record->kind = SMCR_RECORD_LLC;
+    bool is_taken = arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
+    if (llc->type == SMCR_LLC_ANNOUNCE_CREDITS && llc->complete && is_taken)
+        smcr_state_immediate_add_credits(arrival, llc->u.announce_credits.credits);
     if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
-        return; /* unknown types and announcements of credits change nothing in the state */
+        return; /* unknown types change nothing in the state, and announcements nothing else */
     note_unread_deletion(arrival, llc);
     report_initial_psn(arrival, llc);
     if (!llc->complete) {

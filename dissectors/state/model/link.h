@@ -63,6 +63,12 @@ typedef struct {
     bool mtu_repeated;      /* `mtu` is from a CLC message of a later contact of the group, in which
                                the MTU field has no meaning */
 
+    /* ---- ANCK: for how many messages the host of the queue pair has announced space ---- */
+    int32_t credits;        /* messages that the peer may still send, if no packet is missing */
+    bool has_credits;       /* the first announcement, in CLC, is captured */
+    bool limits_peer;       /* CLC has announced credits: without them, the peer waits */
+    bool has_had_no_credits; /* `credits` was 0 at some time */
+
     /* ---- the flow to the queue pair: packets that it receives ---- */
     smcr_traffic_t traffic; /* order of PSNs, responses and congestion marks of these packets */
     /* highest PSN of a request whose content the state could not take in; 0: none. There are three

@@ -125,6 +125,38 @@ begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
     span->first = entry->first_frame.time;
 }
 
+/* Whether the writer may have waited for credits of ANCK at some time: it may send a message only
+ * if its peer has announced space for it. It is certain that the writer never did if the capture
+ * has all packets since CLC, and credits were left at any time. */
+static bool
+may_wait_for_credits(const smcr_collect_conn_stats_t *counted, int writer)
+{
+    const smcr_lgr_t *lgr = counted->conn->lgr;
+    bool lacks = smcr_evidence_lacks_between(lgr, 0, UINT32_MAX);
+
+    if (!lgr->immediate_agreed)
+        return false;
+    for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
+        const smcr_qp_t *reader = &use->link->qp[!writer];
+        bool may_be_none = lacks || reader->has_had_no_credits;
+        if (!reader->has_credits || (reader->limits_peer && may_be_none))
+            return true;
+    }
+    return false;
+}
+
+/* Takes out of the division of a writer's time what a wait for credits may explain as well: the
+ * time in which it seems to have nothing to write, or to wait for an answer. */
+static void
+doubt_pauses(smcr_interval_division_t *division)
+{
+    uint64_t *share = division->share;
+
+    share[SMCR_INTERVAL_IS_UNKNOWN] +=
+        share[SMCR_INTERVAL_IS_NOTHING] + share[SMCR_INTERVAL_IS_ANSWER];
+    share[SMCR_INTERVAL_IS_NOTHING] = share[SMCR_INTERVAL_IS_ANSWER] = 0;
+}
+
 /* Fills in how the time of both directions is divided. If packets are missing, the entry has lower
  * and upper bounds. */
 static void
@@ -150,6 +182,8 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         smcr_timeline_direction_t direction;
         if (!smcr_collect_times_find(times, writer, span, &direction))
             return;
+        if (may_wait_for_credits(counted, writer))
+            doubt_pauses(&direction.division);
         directions[role]->time = smcr_collect_times_entry(times, span, &direction, scope);
         smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
         if (counted->pictures)
