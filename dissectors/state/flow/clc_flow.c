@@ -665,8 +665,10 @@ smcr_state_translated(const smcr_state_t *state, void *conversation)
 {
     smcr_conn_t *conn = smcr_conn_of_conversation(state, conversation);
 
-    if (conn)
-        conn->is_translated = true;
+    if (!conn)
+        return;
+    conn->is_translated = true;
+    conn->server_outside_subnet = false; /* the address is not the server's */
 }
 
 /* Notes which segments of the TCP handshake have come, and whether they have the option. */
