@@ -78,10 +78,21 @@ MAY_DIFFER = [
         "the time that a program waited, see above",
     ),
     (
-        "rule-cdc-(close|number|urgent)",
+        "rule-cdc-(close|number|reuse|urgent)",
         r"(summary\.connections|connections\[\])\.\w+_to_\w+\."
         r"(time\.\w+|read_reported_s\..*|urgent_count)",
         "a CDC message comes after a gap: what it means is known when its receiver has it",
+    ),
+    (
+        "rule-(cdc-(close|reuse)|rkey-delete|v2-limit|write-target)",
+        r"connections\[\]\.end\.(idle_(frame|time)|written_after)",
+        "an RDMA WRITE may have no known connection: only the second pass knows that",
+    ),
+    (
+        "rule-clc-unfinished",
+        r"(summary\.connections|connections\[\])\.setup\.(tcp|accept|confirm)_s|"
+        r"connections\[\]\.version|findings\[\]\.(frame|severity|time)",
+        "a CLC message never becomes complete: only the second pass knows this, and shows it",
     ),
     (
         "rule-cdc-after-end|peer-exit",

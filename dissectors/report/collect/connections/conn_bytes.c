@@ -110,7 +110,7 @@ may_miss_uncounted_bytes(const smcr_collect_conn_stats_t *counted, int sender)
         return true;
     if (counted->counts->direction[sender].has_unowned_writes && !receiver->announced_at.qp)
         return true;
-    return has_odd_cursor && smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX);
+    return has_odd_cursor && smcr_collect_conn_lacks_packets(conn);
 }
 
 /* Whether the captured WRITEs of the direction are perhaps only a part of its bytes. `is_part`: the

@@ -132,7 +132,7 @@ static bool
 may_wait_for_credits(const smcr_collect_conn_stats_t *counted, int writer)
 {
     const smcr_lgr_t *lgr = counted->conn->lgr;
-    bool lacks = smcr_evidence_lacks_between(lgr, 0, UINT32_MAX);
+    bool lacks = smcr_collect_conn_lacks_packets(counted->conn);
 
     if (!lgr->immediate_agreed)
         return false;
@@ -192,13 +192,16 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
 }
 
 /* Fills in which end closed the connection first. If WRITEs of the link may be the connection's, it
- * is not known which WRITE was the last one before the end, nor whether one came after it. */
+ * is not known which WRITE was the last one before the end, nor whether one came after it. A single
+ * pass does not know such WRITEs: they come after missing packets. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          wmem_allocator_t *scope)
 {
     const smcr_collect_direction_t *directions = counted->counts->direction;
-    bool misses_writes = directions[0].has_unowned_writes || directions[1].has_unowned_writes;
+    bool has_unowned = directions[0].has_unowned_writes || directions[1].has_unowned_writes;
+    bool misses_writes = has_unowned || (!smcr_capture_is_read() &&
+                                         smcr_collect_conn_lacks_packets(counted->conn));
 
     entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
     if (!entry->end || !misses_writes)

@@ -139,6 +139,13 @@ smcr_collect_conn_is_tapped_smcd(const smcr_conn_t *conn)
     return smcr_collect_conn_is_tapped(conn) && conn->lgr->tapped == SMCR_LGR_TAPPED_SMCD;
 }
 
+/* Whether a packet of the connection's link group is missing anywhere in the capture. */
+static inline bool
+smcr_collect_conn_lacks_packets(const smcr_conn_t *conn)
+{
+    return smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX);
+}
+
 /* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
  * 0 for all other packets. */
 typedef struct {
