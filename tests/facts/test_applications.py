@@ -214,7 +214,8 @@ UNCONFIRMED = {
 @pytest.mark.parametrize("name", UNCONFIRMED)
 def test_a_frame_shows_the_bytes_that_it_carries(tshark, scratch, name):
     """Whichever later frame confirms them: that one shows nothing of the application, and each
-    RDMA WRITE what it shows in the whole capture, decrypted and with its times, too."""
+    RDMA WRITE what it shows in the whole capture, decrypted and with its times, too. One pass
+    counts the same messages."""
     whole = TOP / "captures" / "applications" / f"{name}.pcapng"
     head, frames = pcapng.read(whole)
     truth = carried(
@@ -233,3 +234,8 @@ def test_a_frame_shows_the_bytes_that_it_carries(tshark, scratch, name):
         assert carried(tshark, path, [frame.number for frame in left]) == {
             number: said for number, said in truth.items() if number not in gone
         }, gone
+        one, two = (
+            re.findall(r"HTTP .*Packets +\d+", tshark.show(path, "-q", "-z", "http,tree", *passes))
+            for passes in ((), ("-2",))
+        )
+        assert one == two != [], gone
