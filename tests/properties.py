@@ -15,7 +15,7 @@ PROPERTIES = [
             "What a host tells is shown as it printed it, in both byte orders; netlink of others "
             "is left alone"
         ),
-        ["facts/test_netlink.py"],
+        ["facts/test_netlink.py", "facts/test_kernel_headers.py"],
     ),
     (
         "The page shows the JSON's numbers and the wire's positions, and runs only its own script",
