@@ -315,6 +315,22 @@ def test_late_with_a_report(tshark, roles):
     assert named == 9
 
 
+def test_late_without_a_report(tshark):
+    """Nothing shows what the immediate data are: nothing is guessed, and the report does not say
+    that there are no connections."""
+    whole = Capture()
+    began = anck.told(whole)
+
+    def begin_late(frames):
+        return frames[began:]
+
+    path = anck.store(tshark.bed.scratch, "late-alone", anck.told, begin_late)
+    assert shown(tshark, path, True) == {} and len(tshark.frames(path, "smcr.write")) > 10
+    assert tshark.frames(path, "smcr.breach", two_pass=True) == []
+    report = tshark.show(path, "-2", "-q", "-z", "smcr,report")
+    assert "Connections: none known with SMC-R; " in report
+
+
 def test_info(tshark):
     """The packet list has opcode, step, credits and flags."""
     path = anck.store(tshark.bed.scratch, "info", anck.opcodes)

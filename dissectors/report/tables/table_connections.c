@@ -161,11 +161,12 @@ static const char *
 plain_connections(const smcr_table_row_sink_t *taker)
 {
     const smcr_figure_list_t *flows = &taker->report->tcp_flows;
+    bool has_links = taker->report->link_groups.length != 0; /* they may have connections */
 
     if (!flows->length)
-        return "Connections: none";
+        return has_links ? "Connections: none known" : "Connections: none";
     return wmem_strdup_printf(
-        taker->scope, "Connections: none with SMC-R; %s%s",
+        taker->scope, "Connections: none %swith SMC-R; %s%s", has_links ? "known " : "",
         smcr_words_things(taker->scope, flows->length, "plain TCP connection"),
         has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
 }
