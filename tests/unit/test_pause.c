@@ -226,6 +226,33 @@ check_no_class(void)
     }
 }
 
+/* Each number of quanta, of PAUSE and of PFC for each vector of classes in turn. */
+static void
+check_quanta(void)
+{
+    for (unsigned quanta = 0; quanta <= UINT16_MAX; quanta++) {
+        scene_t scene;
+        unsigned classes = (quanta * 7) & 0xff;
+        begin(&scene, 10);
+        if (classes)
+            pfc(&scene, 0, PORT, classes, quanta);
+        else
+            pause_all(&scene, 0, quanta);
+        smcr_pauses_report(scene.pauses, &scene.list, scene.scope);
+        SMCR_FIGURE_EACH(pause, entry, scene.list) {
+            g_assert_cmpuint(entry->quanta, ==, quanta);
+            g_assert_cmpuint(entry->resumes, ==, quanta == 0);
+            g_assert_cmpuint(entry->paused_s, ==, (uint64_t)quanta * 512 / 10);
+            g_assert_true(!classes || classes >> entry->priority & 1);
+        }
+        unsigned named = 0;
+        for (unsigned left = classes; left; left &= left - 1)
+            named++;
+        g_assert_cmpuint(scene.list.length, ==, classes ? named : 1);
+        end(&scene);
+    }
+}
+
 /* A million frames of a million ports: the entries of 64 ports, and one of all others. */
 static void
 check_many(void)
@@ -541,6 +568,7 @@ main(int argc, char **argv)
     g_test_add_func("/pause/cut", check_cut);
     g_test_add_func("/pause/cut-pause", check_cut_pause);
     g_test_add_func("/pause/no-class", check_no_class);
+    g_test_add_func("/pause/quanta", check_quanta);
     g_test_add_func("/pause/many", check_many);
     g_test_add_func("/pause/durations", check_durations);
     g_test_add_func("/pause/standstill", check_standstill);
