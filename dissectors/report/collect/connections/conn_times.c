@@ -335,7 +335,7 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
 {
     int client = smcr_lgr_client_side(conn->lgr);
     const certain_t certain = {times, conn->lgr,
-                               !smcr_collect_conn_lacks_packets(conn)};
+                               !smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX)};
     const smcr_when_t ends[] = {end_by(times, conn, 0), end_by(times, conn, 1)};
     int first = first_side(ends[0].frame, ends[1].frame);
     const smcr_collect_closing_t *closing = &times->of[first].ended;
