@@ -144,23 +144,23 @@ CREATE TABLE smcr_lines
     flow Tuple(`index` Nullable(UInt64), `peer` Nullable(UInt64), `src` Nullable(String), `dst` Nullable(String),
         `src_qpn` Nullable(UInt64), `src_qpn_from` Nullable(String), `dst_qpn` Nullable(UInt64), `network`
         Tuple(`tunnel` Nullable(String), `tunnel_id` Nullable(UInt64), `vlan` Nullable(UInt64), `outer_vlan`
-        Nullable(UInt64)), `udp_ports` Array(Tuple(`port` Nullable(UInt64), `packets` Nullable(UInt64))), `kind`
-        Nullable(String), `cm` Tuple(`client_state` Nullable(String), `server_state` Nullable(String), `service_id`
-        Nullable(String), `port` Nullable(UInt64), `reject_reason` Nullable(UInt64)), `first_time`
-        Nullable(DateTime64(9, 'UTC')), `last_time` Nullable(DateTime64(9, 'UTC')), `packets` Nullable(UInt64),
-        `bytes` Nullable(UInt64), `payload_bytes` Nullable(UInt64), `cdc_bytes` Nullable(UInt64), `llc_bytes`
-        Nullable(UInt64), `goodput_bytes` Nullable(UInt64), `opcodes` Map(String, UInt64), `ecn` Tuple(`not_ect`
-        Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce` Nullable(UInt64)), `outer_ce`
-        Nullable(UInt64), `classes` Tuple(`data` Tuple(`packets` Nullable(UInt64), `by_dscp` Map(String, UInt64),
-        `by_priority` Map(String, UInt64), `ecn` Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1`
-        Nullable(UInt64), `ce` Nullable(UInt64)), `outer_ecn` Tuple(`not_ect` Nullable(UInt64), `ect0`
-        Nullable(UInt64), `ect1` Nullable(UInt64), `ce` Nullable(UInt64))), `acknowledgement` Tuple(`packets`
-        Nullable(UInt64), `by_dscp` Map(String, UInt64), `by_priority` Map(String, UInt64), `ecn` Tuple(`not_ect`
-        Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce` Nullable(UInt64)), `outer_ecn`
-        Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce` Nullable(UInt64))),
-        `cnp` Tuple(`packets` Nullable(UInt64), `by_dscp` Map(String, UInt64), `by_priority` Map(String, UInt64),
-        `ecn` Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce`
-        Nullable(UInt64)), `outer_ecn` Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1`
+        Nullable(UInt64)), `udp_ports` Array(Tuple(`port` Nullable(UInt64), `packets` Nullable(UInt64))),
+        `port_changes` Nullable(UInt64), `kind` Nullable(String), `cm` Tuple(`client_state` Nullable(String),
+        `server_state` Nullable(String), `service_id` Nullable(String), `port` Nullable(UInt64), `reject_reason`
+        Nullable(UInt64)), `first_time` Nullable(DateTime64(9, 'UTC')), `last_time` Nullable(DateTime64(9, 'UTC')),
+        `packets` Nullable(UInt64), `bytes` Nullable(UInt64), `payload_bytes` Nullable(UInt64), `cdc_bytes`
+        Nullable(UInt64), `llc_bytes` Nullable(UInt64), `goodput_bytes` Nullable(UInt64), `opcodes` Map(String,
+        UInt64), `ecn` Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce`
+        Nullable(UInt64)), `outer_ce` Nullable(UInt64), `classes` Tuple(`data` Tuple(`packets` Nullable(UInt64),
+        `by_dscp` Map(String, UInt64), `by_priority` Map(String, UInt64), `ecn` Tuple(`not_ect` Nullable(UInt64),
+        `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce` Nullable(UInt64)), `outer_ecn` Tuple(`not_ect`
+        Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce` Nullable(UInt64))), `acknowledgement`
+        Tuple(`packets` Nullable(UInt64), `by_dscp` Map(String, UInt64), `by_priority` Map(String, UInt64), `ecn`
+        Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce` Nullable(UInt64)),
+        `outer_ecn` Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64), `ce`
+        Nullable(UInt64))), `cnp` Tuple(`packets` Nullable(UInt64), `by_dscp` Map(String, UInt64), `by_priority`
+        Map(String, UInt64), `ecn` Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1` Nullable(UInt64),
+        `ce` Nullable(UInt64)), `outer_ecn` Tuple(`not_ect` Nullable(UInt64), `ect0` Nullable(UInt64), `ect1`
         Nullable(UInt64), `ce` Nullable(UInt64)))), `cnp_pacing` Tuple(`flow_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
         Map(String, UInt64)), `pair_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
@@ -170,21 +170,26 @@ CREATE TABLE smcr_lines
         Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
         `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64))), `reaction` Tuple(`measured` Nullable(UInt64),
         `before_bytes` Nullable(UInt64), `before_s` Nullable(Float64), `after_bytes` Nullable(UInt64), `after_s`
-        Nullable(Float64)), `nak` Tuple(`psn_sequence` Nullable(UInt64), `invalid_request` Nullable(UInt64),
-        `remote_access` Nullable(UInt64), `remote_operational` Nullable(UInt64), `invalid_rd` Nullable(UInt64)),
-        `rnr_nak` Nullable(UInt64), `cnp` Nullable(UInt64), `repeated` Nullable(UInt64), `repeated_after` Tuple(`nak`
-        Nullable(UInt64), `icrc` Nullable(UInt64), `rnr` Nullable(UInt64), `read` Nullable(UInt64), `timeout`
-        Nullable(UInt64), `unknown` Nullable(UInt64)), `retransmission_s` Nullable(Float64), `rnr_wait_s`
-        Nullable(Float64), `silent_s` Nullable(Float64), `silences` Nullable(UInt64), `silent_repeated`
-        Nullable(UInt64), `longest_silence` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
-        Nullable(DateTime64(9, 'UTC')), `first_repeated_time` Nullable(DateTime64(9, 'UTC')), `is_over`
-        Nullable(Bool), `attempts` Nullable(UInt64), `repeated` Nullable(UInt64), `other_queue_pair_time`
-        Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64), `other_link_time` Nullable(DateTime64(9,
-        'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC'))), `acked_longest` Nullable(UInt64), `stuck`
-        Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `tries`
-        Nullable(UInt64), `length` Nullable(UInt64), `missing` Nullable(UInt64), `is_refused` Nullable(Bool),
-        `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac` Nullable(String),
-        `standstills` Nullable(UInt64), `still_s` Nullable(Float64), `longest` Tuple(`begin_time`
+        Nullable(Float64)), `withheld` Tuple(`flow_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `pair_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `source_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64))), `nak` Tuple(`psn_sequence` Nullable(UInt64),
+        `invalid_request` Nullable(UInt64), `remote_access` Nullable(UInt64), `remote_operational` Nullable(UInt64),
+        `invalid_rd` Nullable(UInt64)), `rnr_nak` Nullable(UInt64), `cnp` Nullable(UInt64), `repeated`
+        Nullable(UInt64), `repeated_after` Tuple(`nak` Nullable(UInt64), `icrc` Nullable(UInt64), `rnr`
+        Nullable(UInt64), `read` Nullable(UInt64), `timeout` Nullable(UInt64), `unknown` Nullable(UInt64)),
+        `retransmission_s` Nullable(Float64), `rnr_wait_s` Nullable(Float64), `silent_s` Nullable(Float64), `silences`
+        Nullable(UInt64), `silent_repeated` Nullable(UInt64), `longest_silence` Tuple(`begin_time`
+        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `first_repeated_time`
+        Nullable(DateTime64(9, 'UTC')), `is_over` Nullable(Bool), `attempts` Nullable(UInt64), `repeated`
+        Nullable(UInt64), `other_queue_pair_time` Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64),
+        `other_link_time` Nullable(DateTime64(9, 'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC'))), `acked_longest`
+        Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9,
+        'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing` Nullable(UInt64), `is_refused`
+        Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac`
+        Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64), `longest` Tuple(`begin_time`
         Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')))), `recovery` Tuple(`gap_to_nak_s`
         Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
         `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `nak_to_resend_s` Tuple(`count`
@@ -198,17 +203,17 @@ CREATE TABLE smcr_lines
         Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares`
         Nullable(Float64)), `late_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
         `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `unfilled`
-        Nullable(UInt64)), `late_naks` Nullable(UInt64), `copies` Nullable(UInt64), `knows_copies` Nullable(Bool),
-        `gaps` Nullable(UInt64), `missing` Nullable(UInt64), `not_captured` Nullable(UInt64), `not_captured_time`
-        Nullable(DateTime64(9, 'UTC')), `icrc` Tuple(`good` Nullable(UInt64), `bad` Nullable(UInt64), `unverified`
-        Nullable(UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `repeated_completion_time_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ce_to_cnp_s` Tuple(`count` Nullable(UInt64),
-        `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64),
-        `buckets` Map(String, UInt64))),
+        Nullable(UInt64)), `reordered_time` Nullable(DateTime64(9, 'UTC')), `late_naks` Nullable(UInt64), `copies`
+        Nullable(UInt64), `knows_copies` Nullable(Bool), `gaps` Nullable(UInt64), `missing` Nullable(UInt64),
+        `not_captured` Nullable(UInt64), `not_captured_time` Nullable(DateTime64(9, 'UTC')), `icrc` Tuple(`good`
+        Nullable(UInt64), `bad` Nullable(UInt64), `unverified` Nullable(UInt64)), `ack_time_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `completion_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
+        Map(String, UInt64)), `repeated_completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
+        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
+        UInt64)), `ce_to_cnp_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
+        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64))),
     finding Tuple(`severity` Nullable(String), `kind` Nullable(String), `text` Nullable(String), `frame`
         Nullable(UInt64), `time` Nullable(DateTime64(9, 'UTC')), `filter` Nullable(String), `count` Nullable(UInt64)),
     breach Tuple(`kind` Nullable(String), `by` Nullable(String), `count` Nullable(UInt64), `frame` Nullable(UInt64),
