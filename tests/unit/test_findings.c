@@ -677,6 +677,17 @@ idle_close_then_data(scene_t *scene)
     close_idle(scene, 1, 1)->end->written_after = SMCR_FIGURE_YES;
 }
 
+/* When the client closed is not known: a packet is missing. It may have closed at once. */
+static void
+idle_close_then_unknown(scene_t *scene)
+{
+    smcr_entry_connection_t *conn = close_idle(scene, 1, 1);
+
+    conn->close = SMCR_FIGURE_CLOSE_UNKNOWN;
+    conn->end->written_after = SMCR_FIGURE_YES;
+    conn->end->other_frame = (smcr_when_t){0, 0};
+}
+
 /* Nearly all data were read, and the aborts follow from what cost more time. */
 static void
 hasty_abort(scene_t *scene)
@@ -815,6 +826,8 @@ static const scene_case_t cases[] = {
     {.name = "idle close, and the client closes at once", .play = idle_close_soon, .found = ""},
     {.name = "idle closes of a timeout", .play = idle_closes, .found = ""},
     {.name = "the client closes first", .play = client_closes, .found = ""},
+    {.name = "idle close, and a close that may be missing", .play = idle_close_then_unknown,
+     .found = ""},
     {.name = "idle close, then data", .play = idle_close_then_data, .found = "note idle_close 1"},
     {.name = "a wait, and a hasty abort", .play = hasty_abort,
      .found = "note buffer_full 1, warn abort 1"},

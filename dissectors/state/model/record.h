@@ -384,8 +384,8 @@ smcr_record_misses_first(const smcr_record_t *record)
 }
 
 /* Whether the packet is captured for the first time, and has the highest PSN of its flow so far.
- * Any other packet may be older than its place in the capture: a retransmission, or a duplicate made
- * by the network. */
+ * Any other packet may be older than its place in the capture: a retransmission, or a duplicate
+ * made by the network. */
 static inline bool
 smcr_record_is_new(const smcr_record_t *record)
 {
