@@ -384,8 +384,16 @@ EVERY = [
             "late-packet-was-lost",
             "dissectors/report/recovery/recovery.c",
             "facts/test_recovery.py::test_recovery_is_that_of_the_bytes[6.1-v2-n-lossy]",
-            "    if (is_retransmission) {",
-            "    if (is_retransmission || late->step) {",
+            "    if (is_retransmission(late)) {",
+            "    if (is_retransmission(late) || late->step) {",
+        ),
+        (
+            RECOVERY,
+            "each-limit-of-cnps-fits",
+            "dissectors/report/adapters/adapters.c",
+            "facts/test_adapters.py::test_the_limit_of_cnps[address-at marks]",
+            "    return limit->withheld->max <= most + most / 20;",
+            "    return most > 0;",
         ),
         (
             RECOVERY,
