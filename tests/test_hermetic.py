@@ -37,6 +37,7 @@ HARMLESS = {
     "ninja",
     "pkg-config",
     "lintian",
+    "systemd-analyze",
     "convert",
     "bash -n",
     "dash -n",
@@ -76,6 +77,7 @@ OTHERS = {
     ),
     "tests/wireshark-suite run_tests": "the same; the tests give each program a home",
     "tests/desk/test_monitor.py __init__": "the environment is that of a Tshark",
+    "tests/desk/test_monitor.py test_completion": "the tools print their usage",
     "tests/desk/test_compare.py run": "the environment is that of a Tshark",
     "tests/desk/test_neighbours.py run": "the environment is that of bed.user()",
     "tests/desk/test_neighbours.py test_packages_are_named_for_the_system": (

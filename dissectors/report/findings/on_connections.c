@@ -419,6 +419,16 @@ sides_of_aborts(const smcr_finder_t *finder)
     return aborts;
 }
 
+/* The side that aborted all connections of the group; NONE: both did, or it is not known. */
+static smcr_figure_role_t
+common_aborter(const alike_conns_t *group, const aborts_t *aborts)
+{
+    if (aborts->by[SMCR_FIGURE_ROLE_SERVER] == group->count)
+        return SMCR_FIGURE_ROLE_SERVER;
+    return aborts->by[SMCR_FIGURE_ROLE_CLIENT] == group->count ? SMCR_FIGURE_ROLE_CLIENT
+                                                               : SMCR_FIGURE_ROLE_NONE;
+}
+
 /* Returns the beginning of the sentence: "The server aborted 10.0.0.1:58724 → 10.0.0.2:8088 and 1
  * more connection"; "... ended with an abort" if the side is not known; with the number of each
  * side if both sides have aborted connections. `captured`: side whose message is the first captured
@@ -429,12 +439,8 @@ aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const abor
 {
     const uint32_t *sides = aborts->by;
     const char *name = conns_text(finder, group);
-    smcr_figure_role_t by = SMCR_FIGURE_ROLE_NONE;
+    smcr_figure_role_t by = common_aborter(group, aborts);
 
-    if (sides[SMCR_FIGURE_ROLE_SERVER] == group->count)
-        by = SMCR_FIGURE_ROLE_SERVER;
-    else if (sides[SMCR_FIGURE_ROLE_CLIENT] == group->count)
-        by = SMCR_FIGURE_ROLE_CLIENT;
     if (by)
         return wmem_strdup_printf(finder->scope, "The %s aborted %s", smcr_figure_role_words[by],
                                   name);

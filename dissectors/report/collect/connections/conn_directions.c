@@ -90,6 +90,17 @@ draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span
     smcr_collect_times_each_piece(&counted->counts->times, side, span, &pieces);
 }
 
+/* The longest time that retransmissions may have taken, nanoseconds; SMCR_FIGURE_UNKNOWN: not
+ * known. No network carries the data of SMC-D. Of SMC-R, a tap does not show what the network below
+ * it retransmits. */
+static uint64_t
+retransmitted_most(const smcr_collect_conn_stats_t *counted, const smcr_timeline_missing_t *missing)
+{
+    if (smcr_collect_conn_is_tapped_smcd(counted->conn))
+        return 0;
+    return missing->last[0] || missing->last[1] ? SMCR_FIGURE_UNKNOWN : counted->retransmitted_most;
+}
+
 /* The time that is divided, up to the last frame of the connection. `is_part`: the last messages
  * may be missing. */
 static smcr_collect_span_t
@@ -97,6 +108,7 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
         const smcr_collect_tcp_facts_t *tcp, bool is_part)
 {
     smcr_when_t can_carry = smcr_collect_conn_ready(counted);
+    smcr_timeline_missing_t missing = missing_of(counted->conn, is_part);
 
     return (smcr_collect_span_t){
         .last = entry->last_frame.time,
@@ -104,8 +116,8 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
         .ready = can_carry.frame ? can_carry.time : SMCR_FIGURE_UNKNOWN,
         .connecting_until = can_carry.frame ? can_carry.time : counted->contact.sure_until.time,
         .has_syn = tcp && tcp->syn.frame,
-        .missing = missing_of(counted->conn, is_part),
-        .retransmitted_most = counted->retransmitted_most,
+        .missing = missing,
+        .retransmitted_most = retransmitted_most(counted, &missing),
     };
 }
 
@@ -170,12 +182,6 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
 
     if (!is_time_known(counted))
         return;
-    if (smcr_collect_conn_is_tapped_smcd(counted->conn)) /* no network carries the data of SMC-D. Of
-                                                            SMC-R, a tap does not show what the
-                                                            network below it retransmits */
-        span->retransmitted_most = 0;
-    else if (span->missing.last[0] || span->missing.last[1])
-        span->retransmitted_most = SMCR_FIGURE_UNKNOWN;
     begin_span(span, entry, counted);
     for (int role = 0; role < 2; role++) {
         int writer = role ? !client : client;

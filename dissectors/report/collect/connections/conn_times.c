@@ -342,11 +342,10 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
     const smcr_collect_closing_t *other = &times->of[!first].ended;
     bool is_reported = !closing->first.frame;
 
-    if (!ends[first].frame || smcr_lgr_is_in_disorder(conn->lgr))
-        return NULL;
-    if (!is_first_certain(&certain, closing) || !was_open(&certain, other, ends[first]))
-        return NULL;
-    if (may_end_elsewhere(times, conn, !first))
+    bool has_ended = ends[first].frame && !smcr_lgr_is_in_disorder(conn->lgr);
+    bool is_first = is_first_certain(&certain, closing) && was_open(&certain, other, ends[first]);
+
+    if (!has_ended || !is_first || may_end_elsewhere(times, conn, !first))
         return NULL;
     smcr_entry_conn_end_t *entry = wmem_new(scope, smcr_entry_conn_end_t);
     *entry = (smcr_entry_conn_end_t){

@@ -92,16 +92,22 @@ note_request(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
                                 (smcr_interval_t){{record->first_frame, record->first_time}, when});
 }
 
+/* Whether the packet is a positive acknowledgement whose sender is known. */
+static bool
+is_ack(const smcr_tap_t *packet)
+{
+    return packet->roce && packet->roce->has_aeth && packet->record->sender >= 0 &&
+           !smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
+}
+
 /* Notes an acknowledgement: the one with the highest PSN so far, and the first one that covers a
  * captured request of the peer. */
 static void
 note_ack(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
 {
     unsigned sender = packet->record->sender == 1;
-    bool is_one = packet->roce && packet->roce->has_aeth && packet->record->sender >= 0 &&
-                  !smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
 
-    if (!is_one)
+    if (!is_ack(packet))
         return;
     smcr_ack_t *newest = &flows->acked_newest[!sender];
     if (!newest->frame || smcr_psn_distance(newest->psn, packet->roce->psn) > 0)
