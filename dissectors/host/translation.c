@@ -79,8 +79,8 @@ find_tcp_header(const packet_info *pinfo)
     return (smcr_host_bytes_t){frame.bytes + begin, frame.length - begin};
 }
 
-/* Returns a hash of the window and the options of a SYN. `header`: the TCP header and what
- * follows. */
+/* Returns a hash of the window and the options of a SYN, which NAT does not change. It stands in
+ * the key for the time stamp of a SYN that has none. `header`: the TCP header and what follows. */
 static uint32_t
 hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
 {

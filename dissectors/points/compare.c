@@ -318,9 +318,10 @@ replace_undecided(const segment_way_t *way, bool is_lost)
     }
 }
 
-/* Decides the undecided ones of a segment, if all that is proven of it is of one kind. */
+/* Decides the transmissions with the verdict "undecided" between two capture points, if all proven
+ * ones are lost, or all are not captured (at least PROVEN_LEAST). */
 static void
-infer(const segment_way_t way[2])
+infer_verdicts(const segment_way_t way[2])
 {
     uint64_t lost = 0, not_captured = 0;
 
@@ -360,7 +361,7 @@ add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
         if (smcr_observed_has_way(path, chain->point[position - 1], i) &&
             smcr_observed_has_way(path, chain->point[position], i))
             judge_way(&ways[i]);
-    infer(ways);
+    infer_verdicts(ways);
     wmem_array_append_one(result->segments, segment);
 }
 

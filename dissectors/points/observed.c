@@ -402,12 +402,14 @@ rehash(smcr_points_t *points)
     }
 }
 
-/* Counts of the observations of one flow with one identity. */
+/* Counts of the earlier observations that have flow and identity of the newest one, and of the
+ * newest itself; of the last ALIKE_MOST in its bucket. */
 typedef struct {
     uint32_t at[SMCR_POINTS_MOST]; /* number of observations at each point */
-    uint32_t counting;             /* number of those that are no copies */
-    uint64_t last_time;            /* time of the last one at another point, nanoseconds */
-    uint8_t last_hop_limit;        /* its hop limit */
+    uint32_t counting;             /* number of observations that are no copies */
+    uint64_t last_time;            /* time of the last observation at another point,
+                                      nanoseconds */
+    uint8_t last_hop_limit;        /* hop limit of this observation */
 } alike_t;
 
 /* Counts the observations that are like the last one. */

@@ -25,8 +25,7 @@ smcr_generated_hidden_uint(proto_tree *tree, int hf, uint32_t value)
     smcr_item_hide(proto_tree_add_uint(tree, hf, NULL, 0, 0, value));
 }
 
-/* Adds a text as the hidden field `hf`. Used if another item of the frame already shows the
- * text. */
+/* Adds a text as the hidden field `hf`, for texts that only filters, columns and JSON need. */
 static inline void
 smcr_generated_hidden_string(proto_tree *tree, int hf, const char *text)
 {

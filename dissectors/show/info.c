@@ -37,8 +37,9 @@ is_of_window(smcr_event_id_t id)
     }
 }
 
-/* Whether the event is a breach that rests on the order of TCP and RoCE packets, and this order
- * means nothing. */
+/* Whether the event is a breach in a group whose TCP and RoCE packets have times of two clocks. The
+ * order of these packets means nothing then. Which breaches rest on it is not known, so none is
+ * shown. */
 static bool
 is_of_order(const smcr_record_t *record, const smcr_event_t *event)
 {

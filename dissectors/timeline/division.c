@@ -185,8 +185,8 @@ doubt_beginning(uint64_t *share, uint64_t time)
     share[SMCR_INTERVAL_IS_UNKNOWN] += unknown;
 }
 
-/* Copies the intervals. More intervals can be added to the copy, with NULL as scope. free_copy()
- * frees the copy. */
+/* Copies the intervals. The copy is allocated without a pool: intervals are added to it with NULL
+ * as scope, and free_copy() frees it. */
 static smcr_intervals_t
 copy_intervals(const smcr_intervals_t *intervals)
 {

@@ -105,10 +105,11 @@ smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pin
  * is not known to be active any more. */
 #define LOST_AFTER SMCR_TIME_SECOND
 
-/* Whether all known connections of the group were closed before `frame`. Linux ends an idle group
- * after some minutes, and its last requests may get no answer. */
+/* Whether all known connections of the group were closed before `frame`. Then RDMA requests without
+ * an acknowledgement do not show that a link is lost: Linux ends an idle group after some
+ * minutes. */
 static bool
-had_connections_ended(const smcr_lgr_t *lgr, uint32_t frame)
+was_group_idle(const smcr_lgr_t *lgr, uint32_t frame)
 {
     const smcr_conn_t *conn = lgr->newest_conn;
 
@@ -139,7 +140,7 @@ silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *colle
 
     if (!silence || smcr_interval_length(silence->time) < LOST_AFTER)
         return (smcr_when_t){0, 0};
-    if (had_connections_ended(link->lgr, silence->time.begin.frame))
+    if (was_group_idle(link->lgr, silence->time.begin.frame))
         return (smcr_when_t){0, 0};
     return silence->time.begin;
 }

@@ -432,7 +432,8 @@ common_aborter(const alike_conns_t *group, const aborts_t *aborts)
 /* Returns the beginning of the sentence: "The server aborted 10.0.0.1:58724 → 10.0.0.2:8088 and 1
  * more connection"; "... ended with an abort" if the side is not known; with the number of each
  * side if both sides have aborted connections. `captured`: side whose message is the first captured
- * abort. If only its direction is captured, the text says so: its abort may answer one. */
+ * abort. If only the direction of `captured` is captured, the text says so: the other side may have
+ * aborted first. */
 static const char *
 aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const aborts_t *aborts,
              smcr_figure_role_t captured)

@@ -90,7 +90,7 @@ nak_codes_text(const smcr_finder_t *finder)
 }
 
 /* Finding: refused requests. A NAK has a code other than PSN sequence error. Then the queue pair of
- * the requester changes to the error state, so all connections of its link stop. */
+ * the requester changes to the error state, so no connection can go on over its link. */
 static void
 find_refused(smcr_finder_t *finder)
 {

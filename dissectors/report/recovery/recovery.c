@@ -75,7 +75,8 @@ struct smcr_recovery {
 
 /* ---- finding ---- */
 
-/* Returns the rare part of the flow, which is made if need be. */
+/* Returns flow->rare, which only flows with a gap, a NAK or a retransmission have. Allocates it at
+ * the first call. */
 static smcr_recovery_t *
 rare_of(smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
 {

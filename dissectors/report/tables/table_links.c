@@ -51,8 +51,7 @@ count_conns(const smcr_table_row_sink_t *taker)
 }
 
 /* Returns the state of the link: "LINK_ACTIVE"; "LINK_ACTIVE to frame 31" if the state is known up
- * to this frame only; "never came up" for a lost link that was not active before; NULL: not
- * known. */
+ * to this frame only; "never came up", see smcr_words_link_never_came_up(); NULL: not known. */
 static const char *
 state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
 {

@@ -665,8 +665,8 @@ smcr_json_append_chosen(GString *text, const smcr_entry_report_t *report,
 
 /* ---- tables ---- */
 
-/* Whether the path is the time of a member with frame and time: "first_time" of the member
- * "first_frame". */
+/* Whether `path` names the time of this member. A member of kind WHEN is written as two:
+ * "first_frame" has its time in "first_time". */
 static bool
 is_time_of(const smcr_figure_member_t *member, const char *path)
 {

@@ -435,8 +435,9 @@ bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_tab
     return strcmp(least, most) == 0 ? least : range_text(scope, least, most);
 }
 
-/* Returns the text of a cell. "-" stands for zero, "?" for a value that is not known. A number of
- * the kind NUMBER (an index, a frame) that is not known gets the text "". */
+/* Returns the text of a cell. Kind NUMBER (an index, a frame): the digits, "" if it is not known.
+ * Other kinds: "-" for zero, "?" if the value is not known, a range if only its bounds are known
+ * (bounds_text()). */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {

@@ -175,7 +175,9 @@ is_lost_after(const smcr_link_t *link, uint32_t frame)
 }
 
 /* Whether the group has lost a link since the last CDC message of the side: a link was deleted
- * after this message, or LLC has reported the loss of a link that is not deleted. */
+ * after this message, or LLC has reported the loss of a link that is not deleted. The side may have
+ * ended the connection in a message on the lost link, so it is not certain that the connection is
+ * open. */
 static bool
 has_lost_link(const smcr_conn_t *conn, int side)
 {

@@ -308,14 +308,17 @@ bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
  * gives false. */
 bool smcr_evidence_is_silent(const smcr_link_t *link);
 
-/* Whether all packets of the reader before `frame` are captured and have reached the writer. Then
- * the writer knew as much about the reader as the capture shows. `record`: record of a CDC message
- * or RDMA WRITE of the writer, in `frame`. The result may change with later packets. */
+/* Whether no packet of the reader was missing, or lost after the capture point, at the time of
+ * `frame` (of a retransmission: since its first transmission). Then the writer knew as much about
+ * the reader as the capture shows. A gap that ended before does not matter. True if link or sender
+ * is not known. `record`: record of a CDC message or RDMA WRITE of the writer, in `frame`. The
+ * result may change with later packets. */
 bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 
 /* A cursor of a CDC message, compared with the earlier cursors and the WRITEs of the connection. */
 typedef struct {
-    smcr_ring_fault_t fault; /* why the cursor is impossible; SMCR_RING_FAULT_NONE: it is not */
+    smcr_ring_fault_t fault; /* why the cursor cannot follow the earlier one;
+                                SMCR_RING_FAULT_NONE: it can */
     bool believed; /* the cursor can be right, so the state uses it */
     bool told;     /* the cursor may be right although `fault` is set: the earlier cursor is not
                       proven. No breach is reported */

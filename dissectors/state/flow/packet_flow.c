@@ -702,8 +702,9 @@ take_in_write(const smcr_arrival_t *arrival, content_t *content, bool placed)
         take_in_or_defer(arrival, content);
 }
 
-/* Finds the request of a WRITE packet, and its place in the RMB element and in the byte stream.
- * Takes in its bytes and its message, or keeps them if the packet comes after a PSN gap. */
+/* Finds the request of a WRITE packet, and its place in the RMB element and in the byte stream. The
+ * packet's bytes, and the message in its immediate data, change the state now, or later if the
+ * packet comes after a PSN gap. */
 static void
 place_write(const smcr_arrival_t *arrival)
 {

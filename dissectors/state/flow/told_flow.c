@@ -205,8 +205,9 @@ are_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
 typedef smcr_conn_t *find_t(const smcr_state_t *state, const smcr_qp_t *qp,
                             const smcr_told_socket_t *told);
 
-/* The only connection that `find` finds for the socket, on all queue pairs between the two hosts.
- * `*side` gets the side of the socket's host. NULL: there is none, or there are several. */
+/* The only connection that `find` finds for the socket, on the queue pairs of the socket's host
+ * whose links join the two reported GIDs. `*side` gets the side of the socket's host. NULL: there
+ * is none, or there are several. */
 static smcr_conn_t *
 find_only_conn(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t *find,
                int *side)

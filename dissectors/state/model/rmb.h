@@ -59,7 +59,7 @@ struct smcr_rmb {
                                    withdrawn */
     int8_t side;                /* side of the RMB's owner */
     bool superseded;            /* the object does not count any more: a new announcement has
-                                   replaced it, or its guessed address was wrong */
+                                   replaced it, or its inferred address was wrong */
     bool confirmed;             /* a CONFIRM RKEY has announced the RMB */
     bool confirm_agreed;        /* the peer has agreed to the CONFIRM RKEY */
 };

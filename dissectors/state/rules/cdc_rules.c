@@ -521,7 +521,8 @@ announces_after_done(const smcr_rules_cdc_t *message)
  *
  * Exception to rules 1 and 3: if the reader's element was full at the last announcement, Linux
  * still sends the data that it has queued (smc_cdc_msg_recv_action(), smc_tx_pending()). Then only
- * the event smcr.write.after_close reports the late data. */
+ * the WRITEs are reported: smcr.write.after_close, or smcr.write.after_end if both sides have
+ * closed. */
 SMCR_RULES_CDC(check_after_end)
 {
     const smcr_conn_side_t *sender = message->sender;

@@ -50,7 +50,9 @@ has_server(const smcr_lgr_t *lgr, const uint8_t *peer_id)
     return memcmp(lgr->peer_id[lgr->server], peer_id, SMCR_WIRE_PEER_ID_LENGTH) == 0;
 }
 
-/* The group with this server that has not ended; NULL: there is none, or there are several. */
+/* The only group that an Accept of this server without the first contact flag can mean: the
+ * server's group that has not ended. NULL: there is none, or there are several, so nothing can be
+ * judged. */
 static smcr_lgr_t *
 only_group_with(const smcr_state_t *state, const uint8_t *peer_id)
 {
@@ -320,13 +322,15 @@ continues_conn(const smcr_conn_side_t *sender, const smcr_cdc_t *cdc)
 /* An owner gives an RMB element (R-3.5.2-3) or an alert token (R-A.2.3-9) to another connection
  * only when the connection that has used it is over. Suppose that an Accept or Confirm has given
  * the element or token to a new connection, and both sides have agreed on it. Then the owner breaks
- * the rule if it still sends a CDC message of the old connection. Three conditions:
+ * the rule if it still sends a CDC message of the old connection. Four conditions:
  *
  * 1. The message is the owner's next one on the old connection.
  * 2. It comes more than QUEUED after the Accept or Confirm: Linux before 5.17 does not wait for
  *    messages in the queue of its adapter (smc_cdc_tx_dismiss_slots()).
- * 3. It does not close the old connection. An owner may close once more, since an earlier close may
- *    have been lost. */
+ * 3. It neither closes nor aborts the old connection. An owner may close once more, since an
+ *    earlier close may have been lost.
+ * 4. The owner has not ended the old connection before, with "sending done", a close or an
+ *    abort. */
 SMCR_RULES_CDC(check_element_in_use)
 {
     const smcr_rules_reuse_t *reused = smcr_rules_of_conn(conn)->reuse;

@@ -90,9 +90,9 @@ draw_lanes(smcr_collect_conn_stats_t *counted, int side, const smcr_collect_span
     smcr_collect_times_each_piece(&counted->counts->times, side, span, &pieces);
 }
 
-/* The longest time that retransmissions may have taken, nanoseconds; SMCR_FIGURE_UNKNOWN: not
- * known. No network carries the data of SMC-D. Of SMC-R, a tap does not show what the network below
- * it retransmits. */
+/* The longest time that retransmissions may have taken, nanoseconds. SMC-D has no network: 0. If
+ * the last messages may be missing, or the packets of the link do not show it (link_flows.c):
+ * SMCR_FIGURE_UNKNOWN. */
 static uint64_t
 retransmitted_most(const smcr_collect_conn_stats_t *counted, const smcr_timeline_missing_t *missing)
 {

@@ -178,6 +178,7 @@ smcr_collect_times_advance(smcr_collect_times_t *times, wmem_allocator_t *scope,
     smcr_timeline_advance(&times->timeline, scope, now, &sink);
 }
 
+/* Side 0 and side 1 of the link group have changed places, so every member by side is swapped. */
 void
 smcr_collect_times_flip(smcr_collect_times_t *times)
 {

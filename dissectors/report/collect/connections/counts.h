@@ -94,9 +94,10 @@ typedef struct smcr_collect_conn_stats {
     smcr_collect_contact_t contact; /* setup of the connection after the CLC Confirm; all zeros: no
                                        Confirm yet */
     smcr_packed_object_t kept;             /* figures that are packed while they are not used */
-    smcr_collect_conn_counts_t *counts;    /* the same, open; set by smcr_collect_conn_open(), and
-                                              valid until other connections are opened
-                                              (report/packed/) */
+    smcr_collect_conn_counts_t *counts;    /* figures of `kept`, unpacked by
+                                              smcr_collect_conn_open(); valid until
+                                              SMCR_PACKED_OPEN other connections have been
+                                              opened (report/packed/) */
     smcr_collect_link_use_t *first_use;    /* first link that the connection has used; NULL: none */
     smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
     uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;

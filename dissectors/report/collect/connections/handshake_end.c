@@ -14,9 +14,10 @@
 typedef struct {
     const smcr_conn_t *conn;             /* the connection in the state */
     const smcr_collect_tcp_facts_t *tcp; /* facts of the TCP connection */
-    uint8_t step;                        /* type of the last CLC message */
-    unsigned sender;                     /* role of the sender of the last CLC message */
-    smcr_when_t sent;                    /* the last CLC message */
+    uint8_t step;                        /* type of the CLC message of the last step
+                                            (last_step()) */
+    unsigned sender;                     /* role of the sender of this message */
+    smcr_when_t sent;                    /* this message */
     const smcr_collect_newest_data_t *newest; /* newest data segment of `sender` */
 } handshake_t;
 
@@ -27,7 +28,8 @@ way_of(const smcr_collect_tcp_facts_t *tcp, unsigned role)
     return tcp->client_is_up ? role : !role;
 }
 
-/* Returns the type of the last CLC message; 0: no Proposal is captured. */
+/* Returns the furthest captured step: the type Proposal, Accept or Confirm; 0: no Proposal is
+ * captured. A Decline is no step. */
 static uint8_t
 last_step(const smcr_collect_conn_stats_t *counted)
 {

@@ -8,7 +8,8 @@
 
 #define CHANGED_IN (5 * SMCR_TIME_SECOND) /* time within which a host deletes a link if there are
                                              too many */
-#define LINKS_KNOWN 32                    /* maximum number of links of a group that are counted */
+#define LINKS_KNOWN 32                    /* count_distinct() counts at most this many links of a
+                                             group, and ignores further ones */
 
 /* Whether the two links use the same device of `side`: their queue pairs on this side have the same
  * GID or the same MAC address. */
@@ -94,8 +95,8 @@ SMCR_DOUBT_CLAIM(has_fewer_symmetric, const smcr_lgr_t *lgr,
 SMCR_DOUBT_CLAIM(has_fewer_asymmetric, const smcr_lgr_t *lgr,
                  count_asymmetric(lgr, claim->deadline) < claim->key)
 
-/* The reason to doubt that the group still has `limit` or more links of a kind after CHANGED_IN.
- * `has_fewer`: counts the links of this kind at the deadline. */
+/* The doubt whether the group still has `limit` or more links of a kind when CHANGED_IN has passed.
+ * `has_fewer`: whether it then has fewer. */
 static smcr_doubt_t
 doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_proof_t *claim),
              unsigned limit)
