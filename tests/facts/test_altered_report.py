@@ -21,6 +21,11 @@ IPV6 = ("6.1-v1-b-first-contact-ipv6", "6.1-v1-a-first-contact-ipv4", "6.1-v2-v-
 DECLINED_LATE = ("6.1-v1-f6-decline-confirm-link-timeout", "6.1-v2-f6-decline-confirm-link-timeout")
 REUSED = ("6.1-v2-j-http11", "6.1-v2-c-three-conns", "6.1-v2-q-forty-conns")
 MICROSECONDS = 10**6  # timestamps a second
+REAL_CLOCKS = (
+    "6.1-v2-j-http11",
+    "6.1-v1-c-three-conns",
+    "6.1-v2-d-bulk-slow-reader",
+)
 DIRECTIONS = ("client_to_server", "server_to_client")
 
 
@@ -60,6 +65,10 @@ def flows(found):
         }
         for flow in found["tcp_flows"]
     }
+
+
+def kinds_of(found):
+    return {finding["kind"] for finding in found["findings"]}
 
 
 def by_ports(found):
@@ -438,3 +447,30 @@ def test_bytes_with_two_clocks_are_bounds_where_links_differ(tshark, scratch):
                 assert count in (None, true) or (conn[way]["lacks_bytes"] and count < true)
                 bounds += count not in (None, true)
     assert bounds
+
+
+# How far the clock of RoCE is from that of TCP, s; the frames of one link are then the most that
+# come before the CLC message that begins it.
+EARLY = -0.2
+
+
+@pytest.mark.parametrize("name", REAL_CLOCKS)
+def test_early_roce_is_not_missing(tshark, scratch, name):
+    """The first packets of a link that come before its CLC message are captured, and a connection
+    of these packets does not stay open: the connection of the CLC message has its end."""
+    assert "not_captured" not in kinds_of(report(tshark, path_of(name)))
+    altered = with_late_roce(tshark, scratch, name, EARLY)
+    assert not kinds_of(altered) & {"not_captured", "silent_end"}
+    halves = [conn for conn in altered["connections"] if not conn["client"]["port"]]
+    assert halves and "open" not in {conn["close"] for conn in halves}
+
+
+@pytest.mark.parametrize("name", ("clc-contradictions", "clc-trailer"))
+def test_the_same_tokens_between_two_hosts_are_no_translation(tshark, scratch, name):
+    whole = scratch / f"{name}-whole.pcapng"
+    tshark.bed.edit("-F", "pcapng", captures()[name], whole)
+    head, frames = pcapng.read(whole)
+    for seed in range(6):
+        path = scratch / f"{name}.pcapng"
+        pcapng.write(path, head, alterations.delayed(frames, seed))
+        assert "translated" not in kinds_of(report(tshark, path))

@@ -374,8 +374,17 @@ conns_before(const smcr_finder_t *finder, wmem_allocator_t *scope)
     return before;
 }
 
+/* Whether both endpoints have an address, and two different ones. */
+static bool
+has_moved(const smcr_entry_endpoint_t *one, const smcr_entry_endpoint_t *other)
+{
+    return one->addr && other->addr && strcmp(one->addr, other->addr) != 0;
+}
+
 /* Returns the connections that are captured twice. The two entries of each have one end in common,
- * with the same alert tokens at the same time, and differ in the other end. */
+ * with the same alert tokens at the same time, and the other end has another address. If only its
+ * port is another one, the same two hosts have two connections with the same alert tokens, which is
+ * a breach of RFC 7609 and no translation. */
 static translated_t
 find_translated(const smcr_finder_t *finder)
 {
@@ -388,6 +397,10 @@ find_translated(const smcr_finder_t *finder)
         if (!by_client == !by_server)
             continue;
         const smcr_entry_connection_t *one = by_client ? by_client : by_server;
+        bool is_translated = by_client ? has_moved(&one->server, &conn->server)
+                                       : has_moved(&one->client, &conn->client);
+        if (!is_translated)
+            continue;
         found.one = found.count ? found.one : one;
         found.other = found.count++ ? found.other : conn;
         smcr_finder_frames_add_ends(found.frames, one);

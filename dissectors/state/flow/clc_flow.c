@@ -62,12 +62,16 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
 
 /* ---- the RMB, element and token of a side ---- */
 
-/* Takes in the first PSN with which the queue pair sends. If the message is truncated by snaplen
- * before this field, nothing changes. */
+/* Takes in the first PSN with which the queue pair sends. Nothing changes in two cases:
+ * 1. the message is truncated by snaplen before this field;
+ * 2. RoCE has times of another clock than TCP, and its first packets have come before the message:
+ *    the next packet does not have the first PSN, and no packet is missing. */
 static void
 take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
-    if (clc->complete || !clc->lacks_psn)
+    bool is_captured = clc->complete || !clc->lacks_psn;
+
+    if (is_captured && !qp->link->lgr->clocks_differ)
         smcr_flow_announce(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
 }
 
@@ -297,7 +301,10 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
 
     if (qp && (!conn->first_contact || qp->link->lgr == conn->lgr))
         return qp;
-    bool clocks_differ = has_begun_before(smcr_qp_find(arrival->state, &key), clc);
+    smcr_qp_t *begun = smcr_qp_find(arrival->state, &key);
+    bool clocks_differ = has_begun_before(begun, clc);
+    if (clocks_differ)
+        begun->link->lgr->clocks_differ = true;
     qp = new_group(arrival->state, &key, 1);
     qp->link->lgr->clocks_differ = clocks_differ;
     qp->link->lgr->first_accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);
