@@ -67,6 +67,9 @@ def flows(found):
     }
 
 
+REORDERED = "smcr.out_of_order"
+
+
 def kinds_of(found):
     return {finding["kind"] for finding in found["findings"]}
 
@@ -474,3 +477,18 @@ def test_the_same_tokens_between_two_hosts_are_no_translation(tshark, scratch, n
         path = scratch / f"{name}.pcapng"
         pcapng.write(path, head, alterations.delayed(frames, seed))
         assert "translated" not in kinds_of(report(tshark, path))
+
+
+@pytest.mark.parametrize("name", ("6.1-v1-n-lossy", "6.1-v2-n-lossy"))
+def test_a_path_that_reorders_proves_no_loss(tshark, scratch, name):
+    """Packets come late, and NAKs ask for some of them. Neither a display filter that hides the
+    NAKs, nor a late packet that is not captured, makes these packets lost ones."""
+    whole = write(scratch, name, frames_of(name))
+    assert "not_ect" not in kinds_of(report(tshark, whole))
+    filtered = report_runs.print_json(tshark, whole, where="smcr.stream == 0")
+    assert "not_ect" not in kinds_of(report_runs.parse(filtered))
+    late = tshark.frames(whole, REORDERED)
+    assert late
+    for frames in (set(late), set(late[:1]), set(late[-1:])):
+        path = write(scratch, name, alterations.left_out(frames_of(name), frames))
+        assert "not_ect" not in kinds_of(report(tshark, path))

@@ -232,27 +232,42 @@ find_slow_cnps(smcr_finder_t *finder)
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
+/* Whether packets of the flow may have come late. They have, or not all of its packets are
+ * captured. */
+static bool
+may_be_late(const smcr_entry_rdma_t *flow)
+{
+    bool is_late = smcr_figure_or_zero(flow->late_naks) ||
+                   (flow->recovery && smcr_figure_or_zero(flow->recovery->reordered));
+
+    return is_late || smcr_figure_or_zero(flow->not_captured);
+}
+
 /* Number of packets of the flow that were certainly discarded on the path. Only NAKs prove that, if
  * none of them was for a packet that came late: after a timeout only the acknowledgement may be
- * missing, and a dead path or host loses packets without congestion. If the capture does not have
- * all packets of the flow, packets that came late may be among the missing ones. A flow with a
- * wrong ICRC has damaged packets, which the receiver discards. */
+ * missing, and a dead path or host loses packets without congestion. A path that reorders packets
+ * of the reverse flow may reorder those of this flow, too: one late packet that is not captured
+ * seems to be lost, if its retransmission is captured. If a display filter hides packets, nothing
+ * is proven: the late packets and the NAKs may be hidden. A flow with a wrong ICRC has damaged
+ * packets, which the receiver discards. */
 static uint64_t
-certainly_lost(const smcr_entry_rdma_t *flow)
+certainly_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
-    bool may_be_late =
-        smcr_figure_or_zero(flow->late_naks) || smcr_figure_or_zero(flow->not_captured);
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    bool is_disordered = may_be_late(flow) || (peer && may_be_late(peer));
     bool is_damaged = flow->icrc && flow->icrc->bad;
 
-    return may_be_late || is_damaged ? 0 : smcr_figure_or_zero(flow->repeated_after.nak);
+    if (smcr_finder_is_filtered(finder) || is_disordered || is_damaged)
+        return 0;
+    return smcr_figure_or_zero(flow->repeated_after.nak);
 }
 
 /* Adds a flow whose data was lost, and whose data packets are all Not-ECT. */
 static void
-add_not_ect(const smcr_finder_t *finder _U_, odd_class_t *odd, const smcr_entry_rdma_t *flow)
+add_not_ect(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_packet_class_t *data = flow->classes.data;
-    uint64_t lost = certainly_lost(flow);
+    uint64_t lost = certainly_lost(finder, flow);
 
     if (!data || !lost || !data->by_dscp.length || data->ecn.not_ect < data->packets)
         return;
