@@ -487,8 +487,30 @@ def test_a_path_that_reorders_proves_no_loss(tshark, scratch, name):
     assert "not_ect" not in kinds_of(report(tshark, whole))
     filtered = report_runs.print_json(tshark, whole, where="smcr.stream == 0")
     assert "not_ect" not in kinds_of(report_runs.parse(filtered))
-    late = tshark.frames(whole, REORDERED)
+    late = tshark.frames(whole, REORDERED, two_pass=True)
     assert late
     for frames in (set(late), set(late[:1]), set(late[-1:])):
         path = write(scratch, name, alterations.left_out(frames_of(name), frames))
         assert "not_ect" not in kinds_of(report(tshark, path))
+
+
+@pytest.mark.parametrize("version", ("v1", "v2"))
+def test_the_longest_wait_does_not_hide_the_worst_reader(tshark, scratch, version):
+    """Of two readers in one file, one keeps its writer waiting for most of a short connection, the
+    other one a little longer, in a small part of a long connection. The first one is a warning,
+    and is the one that the finding names."""
+    worst, longest = f"6.1-{version}-d-bulk-slow-reader", f"6.1-{version}-n-lossy"
+    first, second = (write(scratch, name, frames_of(name)) for name in (worst, longest))
+    later, path = scratch / "later.pcapng", scratch / "merged.pcapng"
+    tshark.bed.edit("-t", "300", second, later)
+    tshark.bed.edit("-w", path, first, later, program="mergecap")
+    path.chmod(0o644)
+
+    def slow(found):
+        return next(each for each in found["findings"] if each["kind"] == "slow_reader")
+
+    alone, other = (slow(report(tshark, each)) for each in (first, second))
+    assert (alone["severity"], other["severity"]) == ("warn", "note")
+    found = slow(report(tshark, path))
+    assert (found["severity"], found["count"]) == ("warn", 2)
+    assert found["text"] == f"{alone['text']}; 2 directions waited"

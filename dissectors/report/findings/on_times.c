@@ -195,13 +195,29 @@ has_long_path(const wait_t *wait)
     return !is_lower_bound(wait) && (wait->full_time - wait->reader_time) * 2 >= wait->full_time;
 }
 
-/* Whether the direction `wait` is worse than the direction `than`. A direction with a slow reader
- * is worse than a direction without. Otherwise the direction that waited longer is worse. */
+/* Returns how severe the wait is. A slow reader is a warning if its buffer was full for half of the
+ * connection's time or more. */
+static smcr_figure_severity_t
+severity_of_wait(const wait_t *wait)
+{
+    bool is_most = has_slow_reader(wait) && wait->full_time * 2 >= wait->conn_time;
+
+    return is_most ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
+}
+
+/* Whether the direction `wait` is worse than the direction `than`. A direction whose wait is a
+ * warning (severity_of_wait()) is worse than a direction whose wait is none: a long connection must
+ * not hide a short one that hardly did anything but wait. Else a direction with a slow reader is
+ * worse than a direction without. Otherwise the direction that waited longer is worse. */
 static bool
 is_worse(const wait_t *wait, const wait_t *than)
 {
     bool slow = has_slow_reader(wait), other_slow = has_slow_reader(than);
+    bool warns = severity_of_wait(wait) == SMCR_FIGURE_WARN;
+    bool other_warns = severity_of_wait(than) == SMCR_FIGURE_WARN;
 
+    if (warns != other_warns)
+        return warns;
     return slow != other_slow ? slow : wait->full_time > than->full_time;
 }
 
@@ -354,9 +370,8 @@ when_of(const wait_t *wait)
 
 /* Finding: receive buffer full, or slow reader. The writer may only write as many bytes as the
  * reader's receive buffer has free space (RFC 7609, 4.5.1). Then the writer waits. The finding is
- * made if a direction waited long (waits_long()). A slow reader is a warning if its buffer was full
- * for half of the connection's time or more. Short waits make no finding: they are part of normal
- * flow control. */
+ * made if a direction waited long (waits_long()), and describes the worst one (is_worse()). Short
+ * waits make no finding: they are part of normal flow control. */
 static void
 find_full_buffer(smcr_finder_t *finder)
 {
@@ -371,18 +386,16 @@ find_full_buffer(smcr_finder_t *finder)
         .filter = "smcr.window.full || smcr.window.writer_blocked",
         .rank = is_felt(&wait) ? 0 : SMCR_FINDING_BY_SHORT_WAIT,
         .cost = wait.full_time};
-    smcr_figure_severity_t severity = SMCR_FIGURE_NOTE;
 
     if (!count)
         return;
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_SPACE);
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_READER);
     smcr_finder_frames_add(facts.frames, facts.when);
-    if (has_slow_reader(&wait)) {
+    if (has_slow_reader(&wait))
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
-        severity = wait.full_time * 2 >= wait.conn_time ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE;
-    }
-    smcr_finder_add_as(finder, severity, &facts, "%s: %s waited %s%s (%s) for space in %s%s%s",
+    smcr_finder_add_as(finder, severity_of_wait(&wait), &facts,
+                       "%s: %s waited %s%s (%s) for space in %s%s%s",
                        blame_text(finder, &wait),
                        smcr_words_direction(scope, wait.conn, wait.to_server),
                        is_lower_bound(&wait) || began_before_capture(&wait) ? "at least " : "",
