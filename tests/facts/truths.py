@@ -294,6 +294,7 @@ OF_ORDER = {
     "blocked_count",
     "window_full_count",
     "tcp_loss",
+    "reordered",  # of RoCE, as the frames now are
     *OF_TIME,
 }
 # What addresses of TCP say beside those of CLC: behind NAT they are others, and what is said of

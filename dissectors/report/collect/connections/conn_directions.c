@@ -197,12 +197,24 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     }
 }
 
+/* Whether the TCP connection shows that the other end had closed before: it has sent its FIN. A
+ * host closes over RDMA before it closes TCP. So the message with which the other end closed is
+ * missing, and its acknowledgement, too. `tcp`: NULL gives false. */
+static bool
+had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_tcp_facts_t *tcp)
+{
+    if (!tcp)
+        return false;
+    uint32_t fin = tcp->fin[end->by == SMCR_FIGURE_ROLE_CLIENT].frame;
+    return fin && fin < end->frame.frame;
+}
+
 /* Fills in which end closed the connection first. If WRITEs of the link may be the connection's, it
  * is not known which WRITE was the last one before the end, nor whether one came after it. A single
  * pass does not know such WRITEs: they come after missing packets. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
-         wmem_allocator_t *scope)
+         const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
     const smcr_collect_direction_t *directions = counted->counts->direction;
     bool has_unowned = directions[0].has_unowned_writes || directions[1].has_unowned_writes;
@@ -210,6 +222,8 @@ fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counte
                                          smcr_collect_conn_lacks_packets(counted->conn));
 
     entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
+    if (entry->end && had_peer_closed(entry->end, tcp))
+        entry->end = NULL;
     if (!entry->end || !misses_writes)
         return;
     entry->end->idle_frame = (smcr_when_t){0, 0};
@@ -234,7 +248,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     smcr_collect_conn_fill_direction(&entry->client_to_server, counted, ending.is_part, client);
     smcr_collect_conn_fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
     fill_time(entry, counted, &span, scope);
-    fill_end(entry, counted, scope);
+    fill_end(entry, counted, tcp, scope);
 }
 
 void
