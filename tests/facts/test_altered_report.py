@@ -449,6 +449,10 @@ def test_bytes_with_two_clocks_are_bounds_where_links_differ(tshark, scratch):
                 count, true = conn[way]["bytes"], whole[ports][way]["bytes"]
                 assert count in (None, true) or (conn[way]["lacks_bytes"] and count < true)
                 bounds += count not in (None, true)
+        for conn in altered["connections"]:  # all have carried as much
+            for way in DIRECTIONS:
+                count, true = conn[way]["bytes"], next(iter(whole.values()))[way]["bytes"]
+                assert count in (None, true) or conn[way]["lacks_bytes"]
     assert bounds
 
 

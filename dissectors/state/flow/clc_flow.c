@@ -304,7 +304,7 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     smcr_qp_t *begun = smcr_qp_find(arrival->state, &key);
     bool clocks_differ = has_begun_before(begun, clc);
     if (clocks_differ)
-        begun->link->lgr->clocks_differ = true;
+        begun->link->lgr->goes_on_as_other = true;
     qp = new_group(arrival->state, &key, 1);
     qp->link->lgr->clocks_differ = clocks_differ;
     qp->link->lgr->first_accept = wmem_memdup(arrival->state->scope, accept, sizeof *accept);

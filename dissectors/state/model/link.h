@@ -248,6 +248,8 @@ struct smcr_lgr {
 
     /* ---- its first contact ---- */
     bool first_contact_captured; /* the first contact is in the capture */
+    bool goes_on_as_other; /* the first packets of the group came before the Accept that begins it:
+                              the group of the Accept has the packets after it */
     bool clocks_differ;   /* TCP and RoCE have times of two clocks: their packets are in an order in
                              which no host sends them */
     bool confirmed_late[2]; /* by side: it has sent CONFIRM RKEY for the RMB of an open connection,

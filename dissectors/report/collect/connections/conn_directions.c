@@ -12,9 +12,9 @@ typedef struct {
 } ending_t;
 
 /* What may be missing at the end of the connection. The last messages may be missing if the end of
- * the connection is not captured, in two cases: 1. both ends have closed TCP; 2. packets of other
- * flows are missing after the last packet of the connection's link. In the second case, no message
- * before that gap is missing. */
+ * the connection is not captured, in three cases: 1. both ends have closed TCP; 2. packets of
+ * other flows are missing after the last packet of the connection's link; 3. another connection may
+ * have the rest of the packets. In the second and third case, no message before is missing. */
 static ending_t
 ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
           uint32_t last_frame, const smcr_collect_gap_list_t *gaps)
@@ -29,7 +29,8 @@ ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts
 
     if (smcr_conn_side_has_ended(&side[0]) && smcr_conn_side_has_ended(&side[1]))
         return (ending_t){false, false};
-    return (ending_t){tcp_closed || since != UINT32_MAX, tcp_closed || since <= last_frame};
+    bool has_rest = since != UINT32_MAX || smcr_collect_conn_may_go_on_as_other(counted->conn);
+    return (ending_t){tcp_closed || has_rest, tcp_closed || since <= last_frame};
 }
 
 /* Whether the RoCE packets certainly belong to the connection, and cursors give positions. Three
@@ -209,22 +210,29 @@ had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_tcp_facts_t
     return fin && fin < end->frame.frame;
 }
 
-/* Fills in which end closed the connection first. If WRITEs of the link may be the connection's, it
- * is not known which WRITE was the last one before the end, nor whether one came after it. A single
+/* Whether WRITEs of the link may be the connection's, though they are not known to be. A single
  * pass does not know such WRITEs: they come after missing packets. */
+static bool
+misses_writes(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_direction_t *directions = counted->counts->direction;
+
+    if (directions[0].has_unowned_writes || directions[1].has_unowned_writes)
+        return true;
+    return !smcr_capture_is_read() && smcr_collect_conn_lacks_packets(counted->conn);
+}
+
+/* Fills in which end closed the connection first. If WRITEs of the link may be the connection's
+ * (misses_writes()), it is not known which WRITE was the last one before the end, nor whether one
+ * came after it. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
-    const smcr_collect_direction_t *directions = counted->counts->direction;
-    bool has_unowned = directions[0].has_unowned_writes || directions[1].has_unowned_writes;
-    bool misses_writes = has_unowned || (!smcr_capture_is_read() &&
-                                         smcr_collect_conn_lacks_packets(counted->conn));
-
     entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
     if (entry->end && had_peer_closed(entry->end, tcp))
         entry->end = NULL;
-    if (!entry->end || !misses_writes)
+    if (!entry->end || !misses_writes(counted))
         return;
     entry->end->idle_frame = (smcr_when_t){0, 0};
     if (entry->end->written_after == SMCR_FIGURE_NO)

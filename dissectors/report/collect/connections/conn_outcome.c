@@ -270,13 +270,12 @@ close_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_
     return close_without_cdc(counted, tcp, outcome);
 }
 
-/* Whether the connection is known from RoCE alone, and TCP and RoCE have times of two clocks. A CLC
- * message that comes after the connection's first packets then begins another connection, which
- * has the rest of the packets. */
-static bool
-may_go_on_as_other(const smcr_conn_t *conn)
+bool
+smcr_collect_conn_may_go_on_as_other(const smcr_conn_t *conn)
 {
-    return !conn->conversation && conn->lgr && conn->lgr->clocks_differ;
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    return !conn->conversation && lgr && (lgr->clocks_differ || lgr->goes_on_as_other);
 }
 
 void
@@ -287,7 +286,7 @@ smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
 {
     smcr_figure_close_t of_tcp = smcr_collect_conn_tcp_close(tcp);
     bool may_lack_end = smcr_collect_gaps_begin(gaps, entry->last_frame.frame) != UINT32_MAX ||
-                        may_go_on_as_other(counted->conn);
+                        smcr_collect_conn_may_go_on_as_other(counted->conn);
 
     entry->close = close_of(counted, tcp, entry->outcome);
     if (entry->close == SMCR_FIGURE_CLOSE_OPEN && may_lack_end)

@@ -270,6 +270,11 @@ smcr_figure_outcome_t smcr_collect_conn_outcome(const smcr_collect_conn_stats_t 
                                                 const smcr_collect_tcp_facts_t *tcp,
                                                 uint64_t last_time);
 
+/* Whether the connection is known from RoCE alone, and TCP and RoCE have times of two clocks. A CLC
+ * message that comes after the connection's first packets then begins another connection, which
+ * has the rest of the packets. */
+bool smcr_collect_conn_may_go_on_as_other(const smcr_conn_t *conn);
+
 /* Fills in how the connection ended, and whether it goes on after the capture. `tcp` may be
  * NULL. */
 void smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
