@@ -190,13 +190,15 @@ CREATE TABLE smcr_lines
         'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing` Nullable(UInt64), `is_refused`
         Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac`
         Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64), `longest` Tuple(`begin_time`
-        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')))), `recovery` Tuple(`gap_to_nak_s`
+        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC'))), `intervals`
+        Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `still_s`
+        Nullable(Float64), `port_mac` Nullable(String), `priority` Nullable(UInt64)))), `recovery`
+        Tuple(`gap_to_nak_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `nak_to_resend_s`
         Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `nak_to_resend_s` Tuple(`count`
-        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `timeout_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `timeout_s` Tuple(`count` Nullable(UInt64),
+        `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64),
+        `buckets` Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
         `ack_timeout` Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective` Nullable(UInt64), `refilled`
         Nullable(UInt64), `needless` Nullable(UInt64), `reordered` Nullable(UInt64), `reorder_depth` Tuple(`count`
@@ -221,7 +223,11 @@ CREATE TABLE smcr_lines
     pause Tuple(`port_mac` Nullable(String), `kind` Nullable(String), `priority` Nullable(UInt64), `frames`
         Nullable(UInt64), `resumes` Nullable(UInt64), `cut` Nullable(UInt64), `quanta` Nullable(UInt64), `paused_s`
         Nullable(Float64), `paused_most_s` Nullable(Float64), `first_time` Nullable(DateTime64(9, 'UTC')), `last_time`
-        Nullable(DateTime64(9, 'UTC')), `has_flow` Nullable(Bool)),
+        Nullable(DateTime64(9, 'UTC')), `has_flow` Nullable(Bool), `intervals` Array(Tuple(`begin_time`
+        Nullable(DateTime64(9, 'UTC')), `last_time` Nullable(DateTime64(9, 'UTC')), `resume_time`
+        Nullable(DateTime64(9, 'UTC')), `end_most_time` Nullable(DateTime64(9, 'UTC')), `frames` Nullable(UInt64),
+        `paused_s` Nullable(Float64), `paused_most_s` Nullable(Float64), `still_flows` Nullable(UInt64), `flow`
+        Nullable(UInt64), `still_most_s` Nullable(Float64)))),
     capture Tuple(`frames` Nullable(UInt64), `bytes` Nullable(UInt64), `first_time` Nullable(DateTime64(9, 'UTC')),
         `last_time` Nullable(DateTime64(9, 'UTC')), `cut_frames` Nullable(UInt64), `roce_frames` Nullable(UInt64),
         `point_copies` Nullable(UInt64), `passes` Nullable(UInt64), `filter` Nullable(String), `wireshark`

@@ -12,6 +12,7 @@ VLAN = (0x8100, 0x88A8)
 ALL, NONE = "all classes", "no class"
 QUANTUM, UNKNOWN_SPEED = 512, 1  # bits; Gbit/s of the slowest link
 FAR_APART = 10
+RUNS_MOST, STANDSTILLS_MOST = 64, 16
 
 # The frames of a port for one class: [(time, number of the frame, quanta or None: cut)]
 Standstill = collections.namedtuple("Standstill", "count still")
@@ -73,6 +74,44 @@ def intervals(rows, speed):
     return found
 
 
+def joined(runs):
+    """No more than RUNS_MOST of them: those are joined between which the least time lies."""
+    while len(runs) > RUNS_MOST:
+        gaps = [max(0, later["begin"] - run["end"]) for run, later in zip(runs, runs[1:])]
+        at = gaps.index(min(gaps))
+        run, later = runs[at : at + 2]
+        runs[at : at + 2] = [
+            {
+                **later,
+                **{name: run[name] for name in ("begin", "begin_frame")},
+                **{name: run[name] + later[name] for name in ("frames", "most")},
+            }
+        ]
+    return runs
+
+
+def runs(rows, speed):
+    """The pauses of a port for one class, each with those that renew it before it is over."""
+    found, over = [], None
+    for at, (time, frame, quanta) in enumerate(rows):
+        is_renewed = over is not None and rows[at - 1][0] <= time <= over
+        over = time + quanta * QUANTUM // (speed or UNKNOWN_SPEED) if quanta else None
+        if is_renewed and quanta == 0:
+            found[-1]["resume_frame"] = frame
+        if not quanta:
+            continue
+        if not is_renewed:
+            found.append({"begin": time, "begin_frame": frame, "frames": 0, "most": 0})
+            found[-1]["resume_frame"] = None
+        later = rows[at + 1][0] if at + 1 < len(rows) else over
+        lasts = max(0, min(over, later) - time)
+        found[-1].update(last_frame=frame, end=time + lasts)
+        found[-1]["frames"] += 1
+        found[-1]["most"] += lasts
+        found = joined(found)
+    return found
+
+
 def entries(path, speed):
     """What the report says of them: {(port, class): members}"""
     found = {}
@@ -126,19 +165,54 @@ def overlap(found, begin, end, speed):
     )
 
 
-def standstills(path, packets, speed):
-    """Standstill of a flow."""
-    port, count, still, gaps = port_of(path, packets), 0, 0, 0
+def gaps_paused(path, packets, speed):
+    """[(packet before, packet after, how long it was paused)] of the standstills of a flow."""
+    port, found, gaps = port_of(path, packets), [], 0
     of_class = priority(packets[0].frame.data)
     rows = pauses(path)
     lanes = [intervals(rows.get((port, each), []), speed) for each in (of_class, ALL)]
     for at in range(2, len(packets)):
-        begin, end = packets[at - 1].frame.time, packets[at].frame.time
-        usual_count = at - 1 - count
-        paused = max(overlap(lane, begin, end, speed) for lane in lanes)
+        before, after = packets[at - 1].frame, packets[at].frame
+        usual_count = at - 1 - len(found)
+        paused = max(overlap(lane, before.time, after.time, speed) for lane in lanes)
         if not usual_count or not paused:
             continue
-        usual = (begin - packets[0].frame.time - gaps) // usual_count
+        usual = (before.time - packets[0].frame.time - gaps) // usual_count
         if paused >= FAR_APART * usual:
-            count, still, gaps = count + 1, still + paused, gaps + end - begin
-    return Standstill(count, still)
+            found.append((before, after, paused))
+            gaps += after.time - before.time
+    return found
+
+
+def standstills(path, packets, speed):
+    """Standstill of a flow."""
+    found = gaps_paused(path, packets, speed)
+    return Standstill(len(found), sum(paused for _, _, paused in found))
+
+
+def longest_standstills(path, packets, speed):
+    """The longest ones, in their order; of equal ones the first."""
+    found = []
+    for each in gaps_paused(path, packets, speed):
+        found.append(each)
+        if len(found) > STANDSTILLS_MOST:
+            shortest = min(paused for _, _, paused in found)
+            found.remove([each for each in found if each[2] == shortest][-1])
+    return found
+
+
+def flows_in(run, key, path, speed):
+    """{(source, destination, queue pair): how long at most} of the flows that stood still in a run
+    of pauses of a port and class."""
+    found = {}
+    for flow, packets in flows(path).items():
+        of_class = priority(packets[0].frame.data)
+        if key[0] != port_of(path, packets) or key[1] not in (of_class, ALL):
+            continue
+        both = sum(
+            max(0, min(after.time, run["end"]) - max(before.time, run["begin"]))
+            for before, after, _ in longest_standstills(path, packets, speed)
+        )
+        if both:
+            found[flow] = min(both, run["most"])
+    return found

@@ -72,6 +72,74 @@ def found_standstills(report):
     }
 
 
+def found_runs(report):
+    """The intervals of the report as the reader has them, by port and class."""
+    found = {}
+    for entry in report["pauses"]:
+        place = pause_reader.ALL if entry["kind"] == "pause" else pause_reader.NONE
+        place = place if entry["priority"] is None else entry["priority"]
+        found[entry["port_mac"], place] = [
+            {
+                **{
+                    name: each[name]
+                    for name in ("begin_frame", "last_frame", "resume_frame", "frames")
+                },
+                "begin": epoch(each["begin_time"]),
+                "end": epoch(each["end_most_time"]),
+                "most": nanoseconds(each["paused_most_s"]),
+            }
+            for each in entry["intervals"]
+        ]
+        assert {each["paused_s"] is None for each in entry["intervals"]} <= {
+            report["capture"]["link_speed"] is None
+        }
+    return found
+
+
+def expected_runs(path, speed):
+    return {key: pause_reader.runs(rows, speed) for key, rows in pause_reader.pauses(path).items()}
+
+
+def epoch(text):
+    seconds, decimals = text.split(".")
+    return int(seconds) * 10**9 + int(decimals)
+
+
+def names_of_flows(report):
+    return {
+        flow["index"]: (flow["src"], flow["dst"], flow["dst_qpn"]) for flow in report["rdma_flows"]
+    }
+
+
+def check_flows_of_runs(report, path, speed):
+    """Each interval names the flow that stood still in it for longest, and how many did."""
+    names, count = names_of_flows(report), 0
+    for entry in report["pauses"]:
+        place = pause_reader.ALL if entry["kind"] == "pause" else entry["priority"]
+        key = (entry["port_mac"], place)
+        rows = pause_reader.runs(pause_reader.pauses(path).get(key, []), speed)
+        for each, run in zip(entry["intervals"], rows):
+            expected = pause_reader.flows_in(run, key, path, speed)
+            assert each["still_flows"] == len(expected)
+            assert nanoseconds(each["still_most_s"]) == max(expected.values(), default=None)
+            assert (names.get(each["flow"]) in expected) == bool(expected)
+            count += len(expected)
+    return count
+
+
+def check_standstills_of_flows(report, path, speed):
+    packets = pause_reader.flows(path)
+    for flow in report["rdma_flows"]:
+        found = flow["pause"]["intervals"] if flow["pause"] else []
+        key = (flow["src"], flow["dst"], flow["dst_qpn"])
+        assert [
+            (each["begin_frame"], each["end_frame"], nanoseconds(each["still_s"])) for each in found
+        ] == [
+            (before.number, after.number, paused)
+            for before, after, paused in pause_reader.longest_standstills(path, packets[key], speed)
+        ]
+
+
 def expected_standstills(path, speed):
     found = {
         key: pause_reader.standstills(path, packets, speed)
@@ -91,6 +159,7 @@ def test_pauses_of_ports(tshark, name, speed):
     report = json_of(tshark, PATHS[name], speed)
     assert report["capture"]["link_speed"] == (speed or None)
     assert found_pauses(report) == pause_reader.entries(PATHS[name], speed)
+    assert found_runs(report) == expected_runs(PATHS[name], speed)
     [finding] = [each for each in report["findings"] if each["kind"] == "pause"]
     assert finding["count"] == pause_reader.count_of_frames(PATHS[name])
 
@@ -100,6 +169,8 @@ def test_flows_that_stand_still(tshark, speed):
     report = json_of(tshark, PATHS["pause-pfc"], speed)
     expected = expected_standstills(PATHS["pause-pfc"], speed)
     assert found_standstills(report) == expected and len(expected) == 1
+    assert check_flows_of_runs(report, PATHS["pause-pfc"], speed) >= 2
+    check_standstills_of_flows(report, PATHS["pause-pfc"], speed)
     [flow] = [each["pause"] for each in report["rdma_flows"] if each["pause"]]
     assert flow["port_mac"] == SERVER_V2.mac
     assert flow["longest"]["begin_frame"] < flow["longest"]["end_frame"]
@@ -173,8 +244,11 @@ def test_random_pauses(tshark, seed):
     for speed in (0, 10, 100):
         report = json_of(tshark, path, speed)
         assert found_pauses(report) == pause_reader.entries(path, speed)
+        assert found_runs(report) == expected_runs(path, speed)
         expected = expected_standstills(path, speed)
         if speed:
+            check_flows_of_runs(report, path, speed)
+            check_standstills_of_flows(report, path, speed)
             assert found_standstills(report) == expected
         for key, standstill in found_standstills(report).items():
             assert standstill.still <= expected[key].still
@@ -274,11 +348,15 @@ def test_frames_are_shown_as_before(tshark):
 
 
 def test_a_million_frames_are_one_entry(tshark):
-    """Of a thousand here, and of a million in unit/test_pause.c: ports and classes count."""
+    """Of a thousand here, and of a million in unit/test_pause.c: ports and classes count. Each
+    pause is over before the next one, so there are more intervals than are kept."""
     capture = Capture()
     for _ in range(1000):
         capture.add(pause.pfc(SWITCH, {3: 7}))
     path = tshark.bed.scratch / "pause-many.pcap"
     path.write_bytes(capture.pcap())
-    [entry] = json_of(tshark, path, 10)["pauses"]
+    report = json_of(tshark, path, 10)
+    assert found_runs(report) == expected_runs(path, 10)
+    [entry] = report["pauses"]
+    assert len(entry["intervals"]) == pause_reader.RUNS_MOST
     assert (entry["frames"], entry["quanta"], entry["has_flow"]) == (1000, 7000, False)

@@ -343,6 +343,65 @@ check_durations(void)
     }
 }
 
+/* ---- intervals ---- */
+
+/* A pause that is renewed and ended, one that runs out, and a short one. */
+static void
+check_intervals(void)
+{
+    scene_t scene;
+
+    begin(&scene, 10);
+    pfc(&scene, 1 * MS, PORT, 8, 65535);
+    pfc(&scene, 2 * MS, PORT, 8, 65535);
+    pfc(&scene, 3 * MS, PORT, 8, 0);
+    pfc(&scene, 4 * MS, PORT, 8, 0);
+    pfc(&scene, 5 * MS, PORT, 8, 65535);
+    pfc(&scene, 9 * MS, PORT, 8, 100);
+    const smcr_entry_pause_t *entry = report(&scene);
+    g_assert_cmpuint(entry->intervals.length, ==, 3);
+    const smcr_entry_pause_interval_t *const *all = (void *)entry->intervals.entries;
+    g_assert_cmpuint(all[0]->begin_frame.frame, ==, 1);
+    g_assert_cmpuint(all[0]->last_frame.frame, ==, 2);
+    g_assert_cmpuint(all[0]->resume_frame.frame, ==, 3);
+    g_assert_cmpuint(all[0]->end_most_time, ==, 3 * MS);
+    g_assert_cmpuint(all[0]->frames, ==, 2);
+    g_assert_cmpuint(all[0]->paused_s, ==, 2 * MS);
+    g_assert_cmpuint(all[1]->resume_frame.frame, ==, 0);
+    g_assert_cmpuint(all[1]->end_most_time, ==, 5 * MS + LONGEST(10));
+    g_assert_cmpuint(all[2]->end_most_time, ==, 9 * MS + 5120);
+    g_assert_cmpuint(all[2]->still_flows, ==, 0);
+    g_assert_cmpuint(entry->paused_s, ==, 2 * MS + LONGEST(10) + 5120);
+    end(&scene);
+}
+
+/* A hundred pauses, of which the two with the least time between them come first: 64 intervals, and
+ * the sum of their times is that of all pauses. */
+static void
+check_many_intervals(void)
+{
+    scene_t scene;
+    uint64_t frames = 0, paused = 0;
+
+    begin(&scene, 1);
+    for (unsigned i = 0; i < 100; i++)
+        pfc(&scene, i * (i + 1) * MS, PORT, 8, 100);
+    const smcr_entry_pause_t *entry = report(&scene);
+    g_assert_cmpuint(entry->intervals.length, ==, 64);
+    SMCR_FIGURE_EACH(pause_interval, each, entry->intervals) {
+        frames += each->frames;
+        paused += each->paused_s;
+    }
+    g_assert_cmpuint(frames, ==, 100);
+    g_assert_cmpuint(paused, ==, 100 * 51200);
+    const smcr_entry_pause_interval_t *first = entry->intervals.entries[0];
+    g_assert_cmpuint(first->frames, ==, 37);
+    g_assert_cmpuint(first->begin_frame.frame, ==, 1);
+    g_assert_cmpuint(first->last_frame.frame, ==, 37);
+    g_assert_cmpuint(first->end_most_time, ==, 36 * 37 * MS + 51200);
+    end(&scene);
+}
+
 /* ---- standstills ---- */
 
 /* A port pauses class 3 from 10 to 60 ms, with a frame each millisecond. */
@@ -551,8 +610,8 @@ check_join(void)
     begin(&scene, 0);
     storm_in_gap(&scene, PORT, 1 << 3);
     smcr_pause_flow_t sum = {0};
-    smcr_pause_flow_join(&sum, &scene.flow);
-    smcr_pause_flow_join(&sum, &scene.flow);
+    smcr_pause_flow_join(&sum, scene.scope, &scene.flow);
+    smcr_pause_flow_join(&sum, scene.scope, &scene.flow);
     smcr_entry_flow_pause_t *entry = smcr_pause_flow_report(&sum, scene.scope);
     g_assert_cmpuint(entry->standstills, ==, 2);
     g_assert_cmpuint(entry->still_s, ==, 100 * MS);
@@ -571,6 +630,8 @@ main(int argc, char **argv)
     g_test_add_func("/pause/quanta", check_quanta);
     g_test_add_func("/pause/many", check_many);
     g_test_add_func("/pause/durations", check_durations);
+    g_test_add_func("/pause/intervals", check_intervals);
+    g_test_add_func("/pause/many-intervals", check_many_intervals);
     g_test_add_func("/pause/standstill", check_standstill);
     g_test_add_func("/pause/over-before-the-next", check_over_before_the_next);
     g_test_add_func("/pause/untagged", check_untagged);

@@ -723,7 +723,7 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
                                                          flow->figures.first_frame);
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, collection->scope);
     smcr_collect_flow_times_move(&into->times, collection->scope, &flow->times);
-    smcr_pause_flow_join(&into->pause, &flow->pause);
+    smcr_pause_flow_join(&into->pause, collection->scope, &flow->pause);
     smcr_figure_tally_join(&into->ports, collection->scope, &flow->ports);
     into->lacks_ecn |= flow->lacks_ecn;
     for (unsigned i = 0; i < STEPS_KEPT && flow->steps[i].step; i++)

@@ -887,6 +887,28 @@ function flowPlot(flow, entry) {
     return plot(`Flow ${entry.index}: ${entry.src || "?"} QP ${known(entry.src_qpn) ? entry.src_qpn : "?"} → ${entry.dst || "?"} QP ${entry.dst_qpn}`, made, rate);
 }
 
+const PAUSES = {pause: "class paused, at most", active: "several pauses, joined: not paused all the time", still: "the flow stood still"};
+
+/* When ports paused classes: a lane for each port and class. */
+const pauseLanes = () => report.pauses.filter(pause => pause.intervals.length).slice(0, 12).map(pause => ({
+    label: known(pause.priority) ? `class ${pause.priority}` : "all classes",
+    title: `${pause.port_mac || "other ports"} pauses ${known(pause.priority) ? `class ${pause.priority}` : "all classes"}`,
+    bars: pause.intervals.map(each => {
+        const begin = since(each.begin_time), last = since(each.end_most_time);
+        return {begin, end: last, frame: each.begin_frame, parts: [["pause", each.paused_most_s], ["active", Math.max(last - begin - each.paused_most_s, 0)]],
+            text: `${pause.port_mac || "other ports"}: ${known(each.paused_s) ? "" : "at most "}${duration(each.paused_most_s)} in ${grouped(each.frames)} frames, from frame ${each.begin_frame}`};
+    }),
+}));
+
+/* When the flow stood still. */
+const stillLane = entry => ({
+    label: "stood still", title: `Flow ${entry.index} stood still`,
+    bars: entry.pause.intervals.map(each => ({
+        begin: since(each.begin_time), end: since(each.end_time), frame: each.begin_frame, parts: [["still", 1]],
+        text: `${duration(each.still_s)} paused by ${each.port_mac} (frames ${each.begin_frame} to ${each.end_frame})`,
+    })),
+});
+
 /* The time of a flow, from its first packet to its last. */
 function timeOfFlow(flow) {
     const time = bin => (pictures.bins_begin + bin * pictures.bin_width) / 1e9;
@@ -908,13 +930,18 @@ function showFlows() {
         .sort(([, one], [, other]) => trouble(other) - trouble(one) || other.bytes - one.bytes);
     if (list.length && !pictures.connections.length)
         bring(timeOfFlow(list[0][0]));
+    const lanes = pauseLanes();
     if (report.marked_share)
         part.append(sharePlot(report.marked_share));
     for (const [index, [flow, entry]] of list.entries()) {
         const box = opened(make("details"), `Flow ${entry.index}: ${entry.src || "?"} → ${entry.dst || "?"} over time`, timeOfFlow(flow));
         box.addEventListener("toggle", () => {
-            if (box.open && box.children.length === 1)
-                box.append(flowPlot(flow, entry), folded("All figures of the flow", () => figures(entry)));
+            if (!box.open || box.children.length > 1)
+                return;
+            box.append(flowPlot(flow, entry));
+            if (lanes.length)
+                box.append(bars(entry.pause ? [stillLane(entry), ...lanes] : lanes, PAUSES));
+            box.append(folded("All figures of the flow", () => figures(entry)));
         });
         box.open = index < 2;
         part.append(box);
@@ -1006,6 +1033,8 @@ function showOthers() {
         const part = section(name, title), present = columns.filter(([, path]) => list.some(entry => at(entry, path) !== undefined));
         for (const line of lines || [])
             part.append(make("p", "", line));
+        if (name === "pauses" && pauseLanes().length)
+            part.append(bars(pauseLanes(), PAUSES));
         part.append(table(name, list, present, at), folded("All figures", () => figures(list)));
         const sum = report.summary[name];
         if (sum && sum.count > list.length && !("count" in list[0]))

@@ -26,9 +26,22 @@
 #define PORTS_MOST 64  /* a link has two ports, and a capture few links; pauses of more ports than
                           these are counted together */
 #define FAR_APART 10   /* a gap of this many times the usual gap is a standstill */
+#define RUNS_MOST 64   /* runs of a class; if there are more, the closest neighbours are joined */
 
 /* Places of a port's pauses: eight classes, PAUSE, and PFC frames that name no class. */
 enum { OF_ALL = SMCR_PAUSE_OF_ALL, OF_NONE, LANES };
+
+/* A run of pauses of one class: each begins before the one before it is over. Times are in
+ * nanoseconds. */
+typedef struct {
+    smcr_when_t begin; /* frame with which it begins */
+    smcr_when_t last;  /* last frame with quanta in it */
+    smcr_when_t stop;  /* frame with 0 quanta that ends it; frame 0: its last pause runs out */
+    uint64_t end;      /* time at which its last pause is over at the latest; of a pause in force,
+                          its begin */
+    uint64_t frames;   /* number of frames with quanta in it */
+    uint64_t most;     /* how long its pauses lasted at most, without a pause in force */
+} pause_run_t;
 
 /* The pauses of one class of a port. Times are in nanoseconds. */
 typedef struct {
@@ -41,7 +54,8 @@ typedef struct {
     bool in_force;     /* a pause began with the frame `last` */
     uint64_t lasts;    /* how long this pause lasts at most */
     uint64_t proven;   /* how long pauses before the frame `last` certainly lasted */
-    uint64_t most;     /* how long they lasted at most */
+    pause_run_t *runs;       /* runs of pauses, in the order of their frames; NULL: none */
+    uint32_t run_count; /* number of `runs`, at most RUNS_MOST */
 } lane_t;
 
 /* A port that sends PAUSE or PFC frames. */
@@ -178,33 +192,97 @@ proven_at(const smcr_pauses_t *pauses, const lane_t *lane, uint64_t now)
     return lane->proven + (pauses->speed ? lasted(lane, now) : 0);
 }
 
-/* Counts a frame that names the class: the pause of the frame before ends, and a new one begins. */
+/* ---- runs of pauses ---- */
+
+/* Returns the newest run; NULL: there is none. */
+static pause_run_t *
+newest_run(const lane_t *lane)
+{
+    return lane->run_count ? &lane->runs[lane->run_count - 1] : NULL;
+}
+
+/* Returns the time between a run and the next one, nanoseconds. */
+static uint64_t
+time_to_next(const pause_run_t *run)
+{
+    return run[1].begin.time > run->end ? run[1].begin.time - run->end : 0;
+}
+
+/* Joins the two neighbouring runs between which the least time lies. */
 static void
+join_closest(lane_t *lane)
+{
+    uint32_t closest = 0;
+
+    for (uint32_t i = 1; i + 1 < lane->run_count; i++)
+        if (time_to_next(&lane->runs[i]) < time_to_next(&lane->runs[closest]))
+            closest = i;
+    pause_run_t *run = &lane->runs[closest];
+    smcr_when_t begin = run->begin;
+    uint64_t frames = run->frames, most = run->most;
+    lane->run_count--;
+    memmove(run, run + 1, (lane->run_count - closest) * sizeof *run);
+    run->begin = begin;
+    run->frames += frames;
+    run->most += most;
+}
+
+/* A frame with quanta begins a run, or renews the newest one. */
+static void
+take_in_run(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, bool is_renewed)
+{
+    if (!lane->runs)
+        lane->runs = wmem_alloc_array(pauses->scope, pause_run_t, RUNS_MOST);
+    if (!is_renewed) {
+        if (lane->run_count == RUNS_MOST)
+            join_closest(lane);
+        lane->runs[lane->run_count++] = (pause_run_t){.begin = when};
+    }
+    pause_run_t *run = newest_run(lane);
+    run->last = when;
+    run->end = when.time;
+    run->frames++;
+}
+
+/* Counts a frame that names the class: the pause of the frame before ends, and a new one begins.
+ * Returns whether the pause of the frame before was still in force, as far as known. */
+static bool
 count_frame(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when)
 {
     uint64_t before = lasted(lane, when.time);
-    bool is_renewed = when.time - lane->last.time <= lane->lasts;
+    bool is_in_time = when.time - lane->last.time <= lane->lasts;
+    bool is_renewed = lane->in_force && is_in_time;
 
-    lane->most += before;
-    if (pauses->speed || is_renewed)
+    if (lane->in_force) {
+        pause_run_t *run = newest_run(lane);
+        run->most += before;
+        run->end += before;
+    }
+    if (pauses->speed || is_in_time)
         lane->proven += before;
     if (!lane->frames++)
         lane->first = when;
     lane->last = when;
     lane->in_force = false;
+    return is_renewed;
 }
 
 /* Reads the quanta of a frame that names the class, at offset `at`. */
 static void
 take_class(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, const uint8_t *quanta)
 {
-    count_frame(pauses, lane, when);
+    bool is_renewed = count_frame(pauses, lane, when);
+
     if (!quanta) {
         lane->cut++;
         return;
     }
     uint16_t number = smcr_wire_number16(quanta);
     lane->resumes += number == 0;
+    if (number > 0)
+        take_in_run(pauses, lane, when, is_renewed);
+    else if (is_renewed)
+        newest_run(lane)->stop = when;
     lane->quanta += number;
     lane->in_force = number > 0;
     lane->lasts = duration_of(pauses, number);
@@ -284,11 +362,32 @@ usual_gap(const smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap)
     return (time - MIN(time, flow->gaps)) / count;
 }
 
-/* Counts the gap as a standstill, if pauses were in force in it for long enough: `still`,
- * nanoseconds. */
+/* Keeps a standstill. If SMCR_PAUSE_STANDSTILLS are kept, the shortest one is dropped. */
 static void
-judge(smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap, const port_t *port, uint64_t still)
+keep_standstill(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
+                const smcr_pause_standstill_t *standstill)
 {
+    if (!flow->kept)
+        flow->kept = wmem_alloc_array(scope, smcr_pause_standstill_t, SMCR_PAUSE_STANDSTILLS + 1);
+    flow->kept[flow->kept_count++] = *standstill;
+    if (flow->kept_count <= SMCR_PAUSE_STANDSTILLS)
+        return;
+    uint32_t shortest = 0;
+    for (uint32_t i = 1; i < flow->kept_count; i++)
+        if (flow->kept[i].still <= flow->kept[shortest].still)
+            shortest = i;
+    flow->kept_count--;
+    memmove(&flow->kept[shortest], &flow->kept[shortest + 1],
+            (flow->kept_count - shortest) * sizeof *flow->kept);
+}
+
+/* Counts the gap as a standstill, if pauses of the port were in force in it for long enough:
+ * `still`, nanoseconds. */
+static void
+judge(const smcr_pauses_t *pauses, smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap,
+      uint64_t still)
+{
+    const port_t *port = flow->port;
     uint64_t usual = usual_gap(flow, gap);
 
     if (!still || usual > still / FAR_APART || gap->to.time < gap->from.time)
@@ -296,13 +395,10 @@ judge(smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap, const port_t *port, 
     flow->count++;
     flow->gaps += gap->to.time - gap->from.time;
     flow->still += still;
-    if (still <= flow->longest)
-        return;
-    flow->longest = still;
-    flow->begin = gap->from;
-    flow->end = gap->to;
-    flow->by = port;
-    flow->by_switch = !port->is_end;
+    keep_standstill(flow, pauses->scope,
+                    &(smcr_pause_standstill_t){.begin = gap->from, .end = gap->to, .still = still,
+                                               .by = port, .by_switch = !port->is_end,
+                                               .lane = flow->lane});
 }
 
 /* Notes the class of a packet of an RDMA flow. */
@@ -352,22 +448,18 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
         flow->paused[i] = lanes[i]->proven + lasted(lanes[i], now);
     }
     if (is_known)
-        judge(flow, gap, port, still);
+        judge(pauses, flow, gap, still);
 }
 
 void
-smcr_pause_flow_join(smcr_pause_flow_t *flow, const smcr_pause_flow_t *other)
+smcr_pause_flow_join(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
+                     const smcr_pause_flow_t *other)
 {
     flow->count += other->count;
     flow->gaps += other->gaps;
     flow->still += other->still;
-    if (other->longest <= flow->longest)
-        return;
-    flow->longest = other->longest;
-    flow->begin = other->begin;
-    flow->end = other->end;
-    flow->by = other->by;
-    flow->by_switch = other->by_switch;
+    for (uint32_t i = 0; i < other->kept_count; i++)
+        keep_standstill(flow, scope, &other->kept[i]);
 }
 
 /* ---- reporting ---- */
@@ -393,6 +485,25 @@ has_flow(const smcr_pauses_t *pauses, unsigned lane)
     return smcr_figure_truth(any);
 }
 
+/* Adds the entry of a run of pauses. `left`: how long the pause that is in force at the end of the
+ * run lasts at most, nanoseconds. */
+static void
+report_run(const smcr_pauses_t *pauses, const pause_run_t *run, uint64_t left, smcr_entry_pause_t *pause,
+           wmem_allocator_t *scope)
+{
+    smcr_entry_pause_interval_t *entry = SMCR_FIGURE_ADD(pause_interval, &pause->intervals, scope);
+
+    entry->begin_frame = run->begin;
+    entry->last_frame = run->last;
+    entry->resume_frame = run->stop;
+    entry->end_most_time = run->end + left;
+    entry->frames = run->frames;
+    entry->paused_most_s = run->most + left;
+    entry->paused_s = pauses->speed ? entry->paused_most_s : SMCR_FIGURE_UNKNOWN;
+    entry->still_most_s = SMCR_FIGURE_UNKNOWN;
+    entry->still_flows = 0;
+}
+
 /* Adds the entry of a class of a port. `number`: place of the class in the port's lanes. */
 static void
 report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
@@ -409,7 +520,10 @@ report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
     entry->resumes = lane->resumes;
     entry->cut = lane->cut;
     entry->quanta = lane->quanta;
-    entry->paused_most_s = lane->most + last;
+    for (uint32_t i = 0; i < lane->run_count; i++)
+        report_run(pauses, &lane->runs[i], i + 1 == lane->run_count ? last : 0, entry, scope);
+    SMCR_FIGURE_EACH(pause_interval, interval, entry->intervals)
+        entry->paused_most_s += interval->paused_most_s;
     entry->paused_s = pauses->speed ? entry->paused_most_s : SMCR_FIGURE_UNKNOWN;
     entry->first_frame = lane->first;
     entry->last_frame = lane->last;
@@ -436,19 +550,128 @@ smcr_pauses_report(const smcr_pauses_t *pauses, smcr_figure_list_t *list, wmem_a
         report_port(pauses, pauses->others, list, scope);
 }
 
+/* Whether the port counted as a switch's, and turned out to be another host's. Then its pauses did
+ * not stop the flow. */
+static bool
+is_refuted(const smcr_pause_standstill_t *standstill)
+{
+    const port_t *port = standstill->by;
+
+    return standstill->by_switch && port->is_end;
+}
+
+/* Adds the entry of a standstill. */
+static void
+report_standstill(const smcr_pause_standstill_t *standstill, smcr_entry_flow_pause_t *pause,
+                  wmem_allocator_t *scope)
+{
+    const port_t *port = standstill->by;
+    smcr_entry_flow_still_t *entry = SMCR_FIGURE_ADD(flow_still, &pause->intervals, scope);
+
+    entry->begin_frame = standstill->begin;
+    entry->end_frame = standstill->end;
+    entry->still_s = standstill->still;
+    entry->port_mac = mac_text(scope, port->mac);
+    entry->priority = standstill->lane < CLASSES ? standstill->lane : SMCR_FIGURE_UNKNOWN;
+}
+
+/* Notes the longest standstill of the entry; of equal ones the first. */
+static void
+note_longest(smcr_entry_flow_pause_t *entry, wmem_allocator_t *scope)
+{
+    const smcr_entry_flow_still_t *longest = NULL;
+
+    SMCR_FIGURE_EACH(flow_still, each, entry->intervals)
+        if (!longest || each->still_s > longest->still_s)
+            longest = each;
+    if (!longest)
+        return;
+    entry->port_mac = longest->port_mac;
+    entry->longest = wmem_new(scope, smcr_entry_flow_standstill_t);
+    *entry->longest = (smcr_entry_flow_standstill_t){longest->begin_frame, longest->end_frame};
+}
+
 smcr_entry_flow_pause_t *
 smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
 {
-    const port_t *port = flow->by;
-
-    if (!port || (flow->by_switch && port->is_end)) /* it turned out to be another host's port */
-        return NULL;
     smcr_entry_flow_pause_t *entry = wmem_new(scope, smcr_entry_flow_pause_t);
+
     smcr_entry_clear(entry, &smcr_entry_flow_pause_description);
-    entry->port_mac = mac_text(scope, port->mac);
     entry->standstills = flow->count;
     entry->still_s = flow->still;
-    entry->longest = wmem_new(scope, smcr_entry_flow_standstill_t);
-    *entry->longest = (smcr_entry_flow_standstill_t){flow->begin, flow->end};
-    return entry;
+    for (uint32_t i = 0; i < flow->kept_count; i++) {
+        const smcr_pause_standstill_t *standstill = &flow->kept[i];
+        if (is_refuted(standstill)) {
+            entry->standstills--;
+            entry->still_s -= standstill->still;
+        } else {
+            report_standstill(standstill, entry, scope);
+        }
+    }
+    note_longest(entry, scope);
+    return entry->longest ? entry : NULL;
+}
+
+/* ---- flows that stand still during a run of pauses ---- */
+
+/* Whether the standstill is one by pauses of this port and class: of the class of its flow, or of
+ * all classes. */
+static bool
+is_still_by(const smcr_entry_flow_still_t *standstill, const smcr_entry_pause_t *pause)
+{
+    bool is_of_port = g_strcmp0(standstill->port_mac, pause->port_mac) == 0;
+    bool is_of_class = pause->kind == SMCR_FIGURE_PAUSE_ALL
+                       || (pause->priority != SMCR_FIGURE_UNKNOWN
+                           && pause->priority == standstill->priority);
+
+    return is_of_port && is_of_class;
+}
+
+/* Returns how long the standstill and the run of pauses last at the same time, nanoseconds. */
+static uint64_t
+time_in_both(const smcr_entry_flow_still_t *standstill,
+             const smcr_entry_pause_interval_t *interval)
+{
+    uint64_t begin = MAX(standstill->begin_frame.time, interval->begin_frame.time);
+    uint64_t end = MIN(standstill->end_frame.time, interval->end_most_time);
+
+    return end > begin ? end - begin : 0;
+}
+
+/* Notes in a run of pauses a flow that stood still during it, and for how long at most. */
+static void
+note_flow(smcr_entry_pause_interval_t *interval, uint64_t flow, uint64_t still)
+{
+    interval->still_flows++;
+    if (interval->still_flows > 1 && still <= interval->still_most_s)
+        return;
+    interval->flow = flow;
+    interval->still_most_s = still;
+}
+
+/* Holds a flow against the runs of pauses of a port and class. */
+static void
+note_flow_in_runs(const smcr_entry_rdma_t *flow, const smcr_entry_pause_t *pause)
+{
+    SMCR_FIGURE_EACH(pause_interval, interval, pause->intervals) {
+        uint64_t still = 0;
+        SMCR_FIGURE_EACH(flow_still, standstill, flow->pause->intervals)
+            if (is_still_by(standstill, pause))
+                still += time_in_both(standstill, interval);
+        if (still)
+            note_flow(interval, flow->index, MIN(still, interval->paused_most_s));
+    }
+}
+
+void
+smcr_pauses_name_flows(const smcr_figure_list_t *pauses, const smcr_figure_list_t *flows)
+{
+    if (!pauses->length)
+        return;
+    SMCR_FIGURE_EACH(rdma, flow, *flows) {
+        if (!flow->pause)
+            continue;
+        SMCR_FIGURE_EACH(pause, pause, *pauses)
+            note_flow_in_runs(flow, pause);
+    }
 }

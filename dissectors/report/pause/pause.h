@@ -35,6 +35,19 @@ typedef struct {
     uint64_t packets;    /* number of packets of the flow before the gap */
 } smcr_pause_gap_t;
 
+/* Number of standstills that a flow keeps: the longest ones. */
+#define SMCR_PAUSE_STANDSTILLS 16
+
+/* A standstill of an RDMA flow. */
+typedef struct {
+    smcr_when_t begin; /* packet before it */
+    smcr_when_t end;   /* packet after it */
+    uint64_t still;    /* how long pauses were in force in it, nanoseconds */
+    const void *by;    /* port whose pauses were in force */
+    bool by_switch;    /* `by` counts as a switch's port: no packet had its address so far */
+    uint8_t lane;      /* class of the packet after it, or SMCR_PAUSE_OF_ALL */
+} smcr_pause_standstill_t;
+
 /* The standstills of an RDMA flow. All zeros: none so far. */
 typedef struct {
     const void *port;    /* port whose pauses stop the flow; NULL: none was known at the last
@@ -45,11 +58,9 @@ typedef struct {
     uint64_t count;      /* number of standstills */
     uint64_t gaps;       /* sum of their gaps, nanoseconds */
     uint64_t still;      /* how long pauses were in force in these gaps, nanoseconds */
-    uint64_t longest;    /* the same of the longest standstill */
-    smcr_when_t begin;   /* packet before the longest standstill */
-    smcr_when_t end;     /* packet after it */
-    const void *by;      /* port whose pauses were in force in the longest standstill */
-    bool by_switch;      /* `by` counts as a switch's port: no packet had its address so far */
+    smcr_pause_standstill_t *kept; /* the longest standstills, in the order of their frames; NULL:
+                                      none */
+    uint32_t kept_count; /* number of `kept`, at most SMCR_PAUSE_STANDSTILLS */
 } smcr_pause_flow_t;
 
 #define SMCR_PAUSE_OF_ALL 8 /* in place of a class: PAUSE frames stop all classes */
@@ -85,5 +96,11 @@ void smcr_pauses_report(const smcr_pauses_t *pauses, smcr_figure_list_t *list,
 smcr_entry_flow_pause_t *smcr_pause_flow_report(const smcr_pause_flow_t *flow,
                                                 wmem_allocator_t *scope);
 
-/* Adds the standstills of `other` to those of `flow`. Both are parts of the same flow. */
-void smcr_pause_flow_join(smcr_pause_flow_t *flow, const smcr_pause_flow_t *other);
+/* Adds the standstills of `other` to those of `flow`. Both are parts of the same flow. Memory is
+ * allocated in `scope`. */
+void smcr_pause_flow_join(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
+                          const smcr_pause_flow_t *other);
+
+/* Notes in the intervals of `pauses`, which are entries of smcr_pauses_report(), the flows that
+ * stood still in them. `flows`: the RDMA flows of the same report. */
+void smcr_pauses_name_flows(const smcr_figure_list_t *pauses, const smcr_figure_list_t *flows);

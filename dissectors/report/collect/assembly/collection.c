@@ -454,6 +454,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     smcr_classes_ports(&report->rdma_flows, &report->udp_ports, scope);
     smcr_adapters_report(&report->rdma_flows, &report->adapters, scope);
     smcr_pauses_report(collection->pauses, &report->pauses, scope);
+    smcr_pauses_name_flows(&report->pauses, &report->rdma_flows);
     smcr_ways_report(smcr_state_points(smcr_capture_state()), smcr_capture_interface_name,
                      &report->points, scope);
     if (collection->series)
