@@ -132,7 +132,7 @@ def rules: {
         "earliest", "filter": "own", "count": "total"},
     "flow_cm": {"client_state": "last", "server_state": "last", "service_id": "first", "port": "first",
         "reject_reason": "first"},
-    "flow_pause": {"port_mac": "same", "standstills": "total", "still_s": "total"},
+    "flow_pause": {"port_mac": "same", "standstills": "total", "still_s": "total", "still_most_s": "total"},
     "flow_recovery": {"gap_to_nak_s": "total", "nak_to_resend_s": "total", "timeout_s": "total", "retry_s": "total",
         "ack_timeout": "same", "go_back_n": "total", "selective": "total", "refilled": "total", "needless": "total",
         "reordered": "total", "reorder_depth": "total", "late_s": "total", "unfilled": "total"},

@@ -10,12 +10,12 @@ from report_frames import Roce, frames, number, of_kind
 MAC_CONTROL, PAUSE, PFC = 0x8808, 0x0001, 0x0101
 VLAN = (0x8100, 0x88A8)
 ALL, NONE = "all classes", "no class"
-QUANTUM, UNKNOWN_SPEED = 512, 1  # bits; Gbit/s of the slowest link
+QUANTUM, UNKNOWN_SPEED, FASTEST = 512, 1, 1600  # bits; Gbit/s of the slowest link and the fastest
 FAR_APART = 10
 RUNS_MOST, STANDSTILLS_MOST = 64, 16
 
 # The frames of a port for one class: [(time, number of the frame, quanta or None: cut)]
-Standstill = collections.namedtuple("Standstill", "count still")
+Standstill = collections.namedtuple("Standstill", "count least most")
 
 
 def colons(data):
@@ -165,29 +165,65 @@ def overlap(found, begin, end, speed):
     )
 
 
+def time_paused(lanes, begin, end):
+    """How long pauses of some classes were in force between two packets. `lanes`: those of
+    intervals()."""
+    return [
+        sum(max(0, min(last, end) - max(first, begin)) for first, last, _ in lane) for lane in lanes
+    ]
+
+
 def gaps_paused(path, packets, speed):
-    """[(packet before, packet after, how long it was paused)] of the standstills of a flow."""
+    """[(packet before, packet after, how long it was paused at least, at most)] of the standstills
+    of a flow."""
     port, found, gaps = port_of(path, packets), [], 0
     of_class = priority(packets[0].frame.data)
     rows = pauses(path)
-    lanes = [intervals(rows.get((port, each), []), speed) for each in (of_class, ALL)]
+
+    def lanes(speed):
+        classes = {of_class, ALL} - {None}
+        return [intervals(rows.get((port, each), []), speed) for each in classes]
+
     for at in range(2, len(packets)):
         before, after = packets[at - 1].frame, packets[at].frame
+        between = before.time, after.time
         usual_count = at - 1 - len(found)
-        paused = max(overlap(lane, before.time, after.time, speed) for lane in lanes)
+        paused = max(overlap(lane, *between, speed) for lane in lanes(speed))
         if not usual_count or not paused:
             continue
         usual = (before.time - packets[0].frame.time - gaps) // usual_count
         if paused >= FAR_APART * usual:
-            found.append((before, after, paused))
+            least = max(time_paused(lanes(speed or FASTEST), *between))
+            most = sum(time_paused(lanes(speed), *between))
+            found.append((before, after, least, min(most, after.time - before.time)))
             gaps += after.time - before.time
     return found
+
+
+def paused_between(path, packets, first, last, speed):
+    """How long a flow was paused between two of its packets, whose frames have these numbers: by
+    its class, or by all classes."""
+    port, rows = port_of(path, packets), pauses(path)
+    times = {each.frame.number: each.frame.time for each in packets}
+    edges, lanes = set(), []
+    for each in {priority(packets[0].frame.data), ALL} - {None}:
+        lanes += [each[:2] for each in intervals(rows.get((port, each), []), speed)]
+    for begin, end in lanes:
+        edges |= {min(max(edge, times[first]), times[last]) for edge in (begin, end)}
+    edges = sorted(edges)
+    return sum(
+        later - edge
+        for edge, later in zip(edges, edges[1:])
+        if any(begin <= edge and later <= end for begin, end in lanes)
+    )
 
 
 def standstills(path, packets, speed):
     """Standstill of a flow."""
     found = gaps_paused(path, packets, speed)
-    return Standstill(len(found), sum(paused for _, _, paused in found))
+    return Standstill(
+        len(found), sum(least for _, _, least, _ in found), sum(most for *_, most in found)
+    )
 
 
 def longest_standstills(path, packets, speed):
@@ -196,8 +232,8 @@ def longest_standstills(path, packets, speed):
     for each in gaps_paused(path, packets, speed):
         found.append(each)
         if len(found) > STANDSTILLS_MOST:
-            shortest = min(paused for _, _, paused in found)
-            found.remove([each for each in found if each[2] == shortest][-1])
+            shortest = min(most for *_, most in found)
+            found.remove([each for each in found if each[3] == shortest][-1])
     return found
 
 
@@ -211,7 +247,7 @@ def flows_in(run, key, path, speed):
             continue
         both = sum(
             max(0, min(after.time, run["end"]) - max(before.time, run["begin"]))
-            for before, after, _ in longest_standstills(path, packets, speed)
+            for before, after, *_ in longest_standstills(path, packets, speed)
         )
         if both:
             found[flow] = min(both, run["most"])

@@ -345,7 +345,7 @@ paused_flow(scene_t *scene)
 
     paused(scene);
     pause->standstills = 1;
-    pause->still_s = SECOND / 50;
+    pause->still_s = pause->still_most_s = SECOND / 50;
     pause->longest = wmem_new0(scene->scope, smcr_entry_flow_standstill_t);
     *pause->longest = (smcr_entry_flow_standstill_t){at(19), at(21)};
     pair(scene).data->pause = pause;

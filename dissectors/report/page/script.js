@@ -905,7 +905,7 @@ const stillLane = entry => ({
     label: "stood still", title: `Flow ${entry.index} stood still`,
     bars: entry.pause.intervals.map(each => ({
         begin: since(each.begin_time), end: since(each.end_time), frame: each.begin_frame, parts: [["still", 1]],
-        text: `${duration(each.still_s)} paused by ${each.port_mac} (frames ${each.begin_frame} to ${each.end_frame})`,
+        text: `${each.still_s === each.still_most_s ? "" : `${duration(each.still_s)} to `}${duration(each.still_most_s)} paused by ${each.port_mac} (frames ${each.begin_frame} to ${each.end_frame})`,
     })),
 });
 

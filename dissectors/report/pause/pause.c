@@ -4,8 +4,10 @@
  * A pause lasts for a number of quanta from its frame on, or until the next frame of the same port
  * that names the class. A quantum is the time of 512 bits (IEEE 802.3, 31B.2). Frames do not show
  * the speed of the link. Without the preference smcr.link_speed a pause lasts at most as long as on
- * a link with 1 Gbit/s, the slowest that carries RoCE. It certainly lasts until the next frame for
- * the class, if that frame comes within this time: the port renews or ends a pause.
+ * a link with 1 Gbit/s, the slowest that carries RoCE, and at least as long as on a link with 1600
+ * Gbit/s, the fastest of Ethernet. A port usually renews or ends a pause before the pause is over.
+ * So a pause that may still be in force when the next frame for the class comes is taken to stop
+ * flows; how long it did has these bounds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -22,6 +24,7 @@
 #define CLASSES 8
 #define QUANTUM_BITS 512
 #define SLOWEST_LINK 1 /* Gbit/s: bits per nanosecond */
+#define FASTEST_LINK 1600
 
 #define PORTS_MOST 64  /* a link has two ports, and a capture few links; pauses of more ports than
                           these are counted together */
@@ -53,7 +56,8 @@ typedef struct {
     smcr_when_t last;  /* last frame that names the class */
     bool in_force;     /* a pause began with the frame `last` */
     uint64_t lasts;    /* how long this pause lasts at most */
-    uint64_t proven;   /* how long pauses before the frame `last` certainly lasted */
+    uint64_t lasts_least; /* how long it lasts at least, if no frame ends it */
+    smcr_pause_sums_t sums; /* sums of the pauses before the frame `last` */
     pause_run_t *runs;       /* runs of pauses, in the order of their frames; NULL: none */
     uint32_t run_count; /* number of `runs`, at most RUNS_MOST */
 } lane_t;
@@ -168,11 +172,12 @@ port_of(smcr_pauses_t *pauses, const uint8_t *mac)
 
 /* ---- how long pauses last ---- */
 
-/* Returns how long a pause of so many quanta lasts at most, nanoseconds. */
+/* Returns how long a pause of so many quanta lasts, nanoseconds. `otherwise`: speed of the link if
+ * it is not known, Gbit/s. */
 static uint64_t
-duration_of(const smcr_pauses_t *pauses, uint16_t quanta)
+duration_of(const smcr_pauses_t *pauses, uint16_t quanta, unsigned otherwise)
 {
-    return (uint64_t)quanta * QUANTUM_BITS / (pauses->speed ? pauses->speed : SLOWEST_LINK);
+    return (uint64_t)quanta * QUANTUM_BITS / (pauses->speed ? pauses->speed : otherwise);
 }
 
 /* Returns how long the pause that began with the last frame of the class has lasted at most at the
@@ -185,11 +190,16 @@ lasted(const lane_t *lane, uint64_t now)
     return MIN(now - lane->last.time, lane->lasts);
 }
 
-/* Returns how long the class has certainly been paused up to the time `now`. */
-static uint64_t
-proven_at(const smcr_pauses_t *pauses, const lane_t *lane, uint64_t now)
+/* Returns the sums up to the time `now`. The pause in force may be renewed: then it counts in
+ * `renewed`, too. */
+static smcr_pause_sums_t
+sums_at(const lane_t *lane, uint64_t now, bool may_be_renewed)
 {
-    return lane->proven + (pauses->speed ? lasted(lane, now) : 0);
+    uint64_t left = lasted(lane, now);
+
+    return (smcr_pause_sums_t){.least = lane->sums.least + MIN(left, lane->lasts_least),
+                               .renewed = lane->sums.renewed + (may_be_renewed ? left : 0),
+                               .most = lane->sums.most + left};
 }
 
 /* ---- runs of pauses ---- */
@@ -258,8 +268,7 @@ count_frame(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when)
         run->most += before;
         run->end += before;
     }
-    if (pauses->speed || is_in_time)
-        lane->proven += before;
+    lane->sums = sums_at(lane, when.time, pauses->speed || is_in_time);
     if (!lane->frames++)
         lane->first = when;
     lane->last = when;
@@ -285,7 +294,8 @@ take_class(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, const ui
         newest_run(lane)->stop = when;
     lane->quanta += number;
     lane->in_force = number > 0;
-    lane->lasts = duration_of(pauses, number);
+    lane->lasts = duration_of(pauses, number, SLOWEST_LINK);
+    lane->lasts_least = duration_of(pauses, number, FASTEST_LINK);
 }
 
 /* Reads the parameters of a PFC frame: a vector of the classes that it names, then the quanta of
@@ -374,31 +384,46 @@ keep_standstill(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
         return;
     uint32_t shortest = 0;
     for (uint32_t i = 1; i < flow->kept_count; i++)
-        if (flow->kept[i].still <= flow->kept[shortest].still)
+        if (flow->kept[i].most <= flow->kept[shortest].most)
             shortest = i;
     flow->kept_count--;
     memmove(&flow->kept[shortest], &flow->kept[shortest + 1],
             (flow->kept_count - shortest) * sizeof *flow->kept);
 }
 
-/* Counts the gap as a standstill, if pauses of the port were in force in it for long enough:
- * `still`, nanoseconds. */
+/* Counts the gap as a standstill, if pauses of the port were in force in it for long enough.
+ * `still`: how long they were. */
 static void
 judge(const smcr_pauses_t *pauses, smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap,
-      uint64_t still)
+      const smcr_pause_sums_t *still)
 {
     const port_t *port = flow->port;
     uint64_t usual = usual_gap(flow, gap);
 
-    if (!still || usual > still / FAR_APART || gap->to.time < gap->from.time)
+    if (!still->renewed || usual > still->renewed / FAR_APART || gap->to.time < gap->from.time)
         return;
+    uint64_t length = gap->to.time - gap->from.time;
+    uint64_t most = MIN(still->most, length);
     flow->count++;
-    flow->gaps += gap->to.time - gap->from.time;
-    flow->still += still;
+    flow->gaps += length;
+    flow->least += still->least;
+    flow->most += most;
     keep_standstill(flow, pauses->scope,
-                    &(smcr_pause_standstill_t){.begin = gap->from, .end = gap->to, .still = still,
+                    &(smcr_pause_standstill_t){.begin = gap->from, .end = gap->to,
+                                               .least = still->least, .most = most,
                                                .by = port, .by_switch = !port->is_end,
                                                .lane = flow->lane});
+}
+
+/* Adds how long a class was paused since the last packet of a flow to the sums of its gap. Pauses
+ * of its class and of all classes may be in force at the same time. `before`, `now`: sums at the
+ * last packet and now. */
+static void
+add_since(smcr_pause_sums_t *still, const smcr_pause_sums_t *before, const smcr_pause_sums_t *now)
+{
+    still->least = MAX(still->least, now->least - MIN(now->least, before->least));
+    still->renewed = MAX(still->renewed, now->renewed - MIN(now->renewed, before->renewed));
+    still->most += now->most - MIN(now->most, before->most);
 }
 
 /* Notes the class of a packet of an RDMA flow. */
@@ -431,7 +456,7 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
 {
     const port_t *port = port_that_stops(pauses, header);
     uint8_t lane = header->has_priority ? header->priority : OF_ALL;
-    uint64_t now = gap->to.time, still = 0;
+    smcr_pause_sums_t still = {0};
 
     note_class(pauses, header);
     bool is_known = port && gap->from.frame && knows_before(flow, gap, port, lane);
@@ -442,13 +467,14 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
     if (!port)
         return;
     const lane_t *const lanes[] = {&port->lanes[lane], &port->lanes[OF_ALL]};
-    for (unsigned i = 0; i < G_N_ELEMENTS(lanes); i++) {
-        uint64_t proven = proven_at(pauses, lanes[i], now);
-        still = MAX(still, proven - MIN(proven, flow->paused[i]));
-        flow->paused[i] = lanes[i]->proven + lasted(lanes[i], now);
+    /* a packet without a tag has one lane, that of all classes */
+    for (unsigned i = lane == OF_ALL; i < G_N_ELEMENTS(lanes); i++) {
+        smcr_pause_sums_t now = sums_at(lanes[i], gap->to.time, pauses->speed);
+        add_since(&still, &flow->paused[i], &now);
+        flow->paused[i] = sums_at(lanes[i], gap->to.time, true);
     }
     if (is_known)
-        judge(pauses, flow, gap, still);
+        judge(pauses, flow, gap, &still);
 }
 
 void
@@ -457,7 +483,8 @@ smcr_pause_flow_join(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
 {
     flow->count += other->count;
     flow->gaps += other->gaps;
-    flow->still += other->still;
+    flow->least += other->least;
+    flow->most += other->most;
     for (uint32_t i = 0; i < other->kept_count; i++)
         keep_standstill(flow, scope, &other->kept[i]);
 }
@@ -488,10 +515,11 @@ has_flow(const smcr_pauses_t *pauses, unsigned lane)
 /* Adds the entry of a run of pauses. `left`: how long the pause that is in force at the end of the
  * run lasts at most, nanoseconds. */
 static void
-report_run(const smcr_pauses_t *pauses, const pause_run_t *run, uint64_t left, smcr_entry_pause_t *pause,
-           wmem_allocator_t *scope)
+report_run(const smcr_pauses_t *pauses, const pause_run_t *run, uint64_t left,
+           smcr_entry_pause_t *pause, wmem_allocator_t *scope)
 {
-    smcr_entry_pause_interval_t *entry = SMCR_FIGURE_ADD(pause_interval, &pause->intervals, scope);
+    smcr_entry_pause_interval_t *entry =
+        SMCR_FIGURE_ADD(pause_interval, &pause->intervals, scope);
 
     entry->begin_frame = run->begin;
     entry->last_frame = run->last;
@@ -570,7 +598,8 @@ report_standstill(const smcr_pause_standstill_t *standstill, smcr_entry_flow_pau
 
     entry->begin_frame = standstill->begin;
     entry->end_frame = standstill->end;
-    entry->still_s = standstill->still;
+    entry->still_s = standstill->least;
+    entry->still_most_s = standstill->most;
     entry->port_mac = mac_text(scope, port->mac);
     entry->priority = standstill->lane < CLASSES ? standstill->lane : SMCR_FIGURE_UNKNOWN;
 }
@@ -582,7 +611,7 @@ note_longest(smcr_entry_flow_pause_t *entry, wmem_allocator_t *scope)
     const smcr_entry_flow_still_t *longest = NULL;
 
     SMCR_FIGURE_EACH(flow_still, each, entry->intervals)
-        if (!longest || each->still_s > longest->still_s)
+        if (!longest || each->still_most_s > longest->still_most_s)
             longest = each;
     if (!longest)
         return;
@@ -598,12 +627,14 @@ smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
 
     smcr_entry_clear(entry, &smcr_entry_flow_pause_description);
     entry->standstills = flow->count;
-    entry->still_s = flow->still;
+    entry->still_s = flow->least;
+    entry->still_most_s = flow->most;
     for (uint32_t i = 0; i < flow->kept_count; i++) {
         const smcr_pause_standstill_t *standstill = &flow->kept[i];
         if (is_refuted(standstill)) {
             entry->standstills--;
-            entry->still_s -= standstill->still;
+            entry->still_s -= standstill->least;
+            entry->still_most_s -= standstill->most;
         } else {
             report_standstill(standstill, entry, scope);
         }

@@ -35,6 +35,13 @@ typedef struct {
     uint64_t packets;    /* number of packets of the flow before the gap */
 } smcr_pause_gap_t;
 
+/* How long a class was paused, nanoseconds. With the speed of the link all three are equal. */
+typedef struct {
+    uint64_t least;   /* at least: on the fastest link */
+    uint64_t renewed; /* on the slowest link, without pauses that are over before the next frame */
+    uint64_t most;    /* at most: on the slowest link */
+} smcr_pause_sums_t;
+
 /* Number of standstills that a flow keeps: the longest ones. */
 #define SMCR_PAUSE_STANDSTILLS 16
 
@@ -42,7 +49,8 @@ typedef struct {
 typedef struct {
     smcr_when_t begin; /* packet before it */
     smcr_when_t end;   /* packet after it */
-    uint64_t still;    /* how long pauses were in force in it, nanoseconds */
+    uint64_t least;    /* how long pauses were in force in it at least, nanoseconds */
+    uint64_t most;     /* the same at most */
     const void *by;    /* port whose pauses were in force */
     bool by_switch;    /* `by` counts as a switch's port: no packet had its address so far */
     uint8_t lane;      /* class of the packet after it, or SMCR_PAUSE_OF_ALL */
@@ -53,11 +61,12 @@ typedef struct {
     const void *port;    /* port whose pauses stop the flow; NULL: none was known at the last
                             packet */
     uint8_t lane;        /* class of the last packet, or SMCR_PAUSE_OF_ALL */
-    uint64_t paused[2];  /* how long `port` had paused this class, and all classes, up to the last
-                            packet, nanoseconds */
+    smcr_pause_sums_t paused[2]; /* how long `port` had paused this class, and all classes, up to
+                                    the last packet */
     uint64_t count;      /* number of standstills */
     uint64_t gaps;       /* sum of their gaps, nanoseconds */
-    uint64_t still;      /* how long pauses were in force in these gaps, nanoseconds */
+    uint64_t least;      /* how long pauses were in force in these gaps at least, nanoseconds */
+    uint64_t most;       /* the same at most */
     smcr_pause_standstill_t *kept; /* the longest standstills, in the order of their frames; NULL:
                                       none */
     uint32_t kept_count; /* number of `kept`, at most SMCR_PAUSE_STANDSTILLS */
