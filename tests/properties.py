@@ -174,6 +174,7 @@ PROPERTIES = [
         [
             "facts/test_findings.py",
             "facts/test_stories.py",
+            "facts/test_public.py",
             "facts/test_story_links.py",
             "facts/test_story_handshakes.py",
             "facts/test_causes.py",

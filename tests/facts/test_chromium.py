@@ -378,6 +378,40 @@ def test_pictures_show_the_time_of_a_connection(tshark, window, scratch):
     assert window.complaints == []
 
 
+# The lanes of the pictures of a section: {label: [text of each bar]}.
+LANES = """section => {
+    const found = {};
+    for (const svg of document.querySelectorAll(`#${section} svg.lanes`)) {
+        const labels = [...svg.querySelectorAll(":scope > text")]
+            .map(each => each.firstChild.textContent);
+        const bars = [...svg.querySelectorAll("rect")].map(each => [
+            Math.floor(each.getAttribute("y") / 22), each.textContent, each.getAttribute("width")]);
+        labels.forEach((label, index) => found[label] = bars.filter(([lane]) => lane === index)
+            .map(([, text, width]) => [text, Number(width)]));
+    }
+    return found;
+}"""
+
+
+def test_pauses_are_bars(tshark, window, scratch):
+    """When ports paused a class, and when a flow stood still: below the rates of a flow, and above
+    the table of pauses."""
+    path = tshark.bed.root / CAPTURES["pfc-storm.pcap"].relative_to(TOP)
+    page = print_json(tshark, path, ALL_TWO, tap="smcr,html").decode()
+    report = parse(print_json(tshark, path, ALL_TWO))
+    show(window, scratch / "page.html", page)
+    flows, pauses = (window.run(f"({LANES})('{each}')") for each in ("flows", "pauses"))
+    [pause] = report["pauses"]
+    assert len(flows["class 3"]) == len(pauses["class 3"]) == len(pause["intervals"]) == 1
+    [(text, width)] = flows["class 3"]
+    assert f"from frame {pause['intervals'][0]['begin_frame']}" in text and "at most" in text
+    [stopped] = [flow["pause"] for flow in report["rdma_flows"] if flow["pause"]]
+    [standstill] = stopped["intervals"]
+    [(still, still_width)] = flows["stood still"]
+    assert f"(frames {standstill['begin_frame']} to {standstill['end_frame']})" in still
+    assert still_width > width > 100 and list(pauses) == ["class 3"]
+
+
 def check_time(window, expected):
     """The pictures show the time, and little beside it."""
     begin, last = window.run(TIME)

@@ -895,7 +895,7 @@ const pauseLanes = () => report.pauses.filter(pause => pause.intervals.length).s
     title: `${pause.port_mac || "other ports"} pauses ${known(pause.priority) ? `class ${pause.priority}` : "all classes"}`,
     bars: pause.intervals.map(each => {
         const begin = since(each.begin_time), last = since(each.end_most_time);
-        return {begin, end: last, frame: each.begin_frame, parts: [["pause", each.paused_most_s], ["active", Math.max(last - begin - each.paused_most_s, 0)]],
+        return {begin, end: last, frame: each.begin_frame, parts: [["pause", each.paused_most_s], ["active", last - begin - each.paused_most_s]].filter(([, share]) => share > 1e-9),
             text: `${pause.port_mac || "other ports"}: ${known(each.paused_s) ? "" : "at most "}${duration(each.paused_most_s)} in ${grouped(each.frames)} frames, from frame ${each.begin_frame}`};
     }),
 }));
