@@ -426,6 +426,24 @@ add_since(smcr_pause_sums_t *still, const smcr_pause_sums_t *before, const smcr_
     still->most += now->most - MIN(now->most, before->most);
 }
 
+/* Returns how long the port of the flow has paused its class since its last packet. `now`: time of
+ * the next packet, from which on the next call counts. */
+static smcr_pause_sums_t
+paused_since(const smcr_pauses_t *pauses, smcr_pause_flow_t *flow, uint64_t now)
+{
+    const port_t *port = flow->port;
+    const lane_t *const lanes[] = {&port->lanes[flow->lane], &port->lanes[OF_ALL]};
+    smcr_pause_sums_t still = {0};
+
+    /* a packet without a tag has one lane, that of all classes */
+    for (unsigned i = flow->lane == OF_ALL; i < G_N_ELEMENTS(lanes); i++) {
+        smcr_pause_sums_t sums = sums_at(lanes[i], now, pauses->speed);
+        add_since(&still, &flow->paused[i], &sums);
+        flow->paused[i] = sums_at(lanes[i], now, true);
+    }
+    return still;
+}
+
 /* Notes the class of a packet of an RDMA flow. */
 static void
 note_class(smcr_pauses_t *pauses, const smcr_pause_header_t *header)
@@ -456,7 +474,6 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
 {
     const port_t *port = port_that_stops(pauses, header);
     uint8_t lane = header->has_priority ? header->priority : OF_ALL;
-    smcr_pause_sums_t still = {0};
 
     note_class(pauses, header);
     bool is_known = port && gap->from.frame && knows_before(flow, gap, port, lane);
@@ -466,13 +483,7 @@ smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
     flow->lane = lane;
     if (!port)
         return;
-    const lane_t *const lanes[] = {&port->lanes[lane], &port->lanes[OF_ALL]};
-    /* a packet without a tag has one lane, that of all classes */
-    for (unsigned i = lane == OF_ALL; i < G_N_ELEMENTS(lanes); i++) {
-        smcr_pause_sums_t now = sums_at(lanes[i], gap->to.time, pauses->speed);
-        add_since(&still, &flow->paused[i], &now);
-        flow->paused[i] = sums_at(lanes[i], gap->to.time, true);
-    }
+    smcr_pause_sums_t still = paused_since(pauses, flow, gap->to.time);
     if (is_known)
         judge(pauses, flow, gap, &still);
 }
@@ -532,6 +543,19 @@ report_run(const smcr_pauses_t *pauses, const pause_run_t *run, uint64_t left,
     entry->still_flows = 0;
 }
 
+/* Adds the entries of all runs of a class, and adds up how long they last. */
+static void
+report_runs(const smcr_pauses_t *pauses, const lane_t *lane, smcr_entry_pause_t *pause,
+            wmem_allocator_t *scope)
+{
+    uint64_t last = lane->in_force ? lane->lasts : 0;
+
+    for (uint32_t i = 0; i < lane->run_count; i++)
+        report_run(pauses, &lane->runs[i], i + 1 == lane->run_count ? last : 0, pause, scope);
+    SMCR_FIGURE_EACH(pause_interval, interval, pause->intervals)
+        pause->paused_most_s += interval->paused_most_s;
+}
+
 /* Adds the entry of a class of a port. `number`: place of the class in the port's lanes. */
 static void
 report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
@@ -539,7 +563,6 @@ report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
 {
     const lane_t *lane = &port->lanes[number];
     smcr_entry_pause_t *entry = SMCR_FIGURE_ADD(pause, list, scope);
-    uint64_t last = lane->in_force ? lane->lasts : 0;
 
     entry->port_mac = port == pauses->others ? NULL : mac_text(scope, port->mac);
     entry->kind = number == OF_ALL ? SMCR_FIGURE_PAUSE_ALL : SMCR_FIGURE_PAUSE_PFC;
@@ -548,10 +571,7 @@ report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
     entry->resumes = lane->resumes;
     entry->cut = lane->cut;
     entry->quanta = lane->quanta;
-    for (uint32_t i = 0; i < lane->run_count; i++)
-        report_run(pauses, &lane->runs[i], i + 1 == lane->run_count ? last : 0, entry, scope);
-    SMCR_FIGURE_EACH(pause_interval, interval, entry->intervals)
-        entry->paused_most_s += interval->paused_most_s;
+    report_runs(pauses, lane, entry, scope);
     entry->paused_s = pauses->speed ? entry->paused_most_s : SMCR_FIGURE_UNKNOWN;
     entry->first_frame = lane->first;
     entry->last_frame = lane->last;
