@@ -321,7 +321,7 @@ EVERY = [
             "dissectors/report/pause/pause.c",
             "unit/test_pause.c",
             "sums_at(lane, when.time, pauses->speed || is_in_time);",
-            "sums_at(lane, when.time, true);",
+            "sums_at(lane, when.time, pauses || is_in_time);",
         ),
         (
             PAUSES,
