@@ -85,6 +85,14 @@ has_waited(const smcr_timeline_writer_t *writer, smcr_when_t since)
     return writer->wait.wait || writer->last_wait.end.frame > since.frame;
 }
 
+/* Whether the captured WRITEs have all bytes that the message announces. `view`: what the message
+ * means, with `has_announced`. */
+static bool
+has_writes(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
+{
+    return !writer->has_hole && view->announced <= writer->written;
+}
+
 /* Whether only CDC messages of the writer `side` are missing in its gap, and none of them can have
  * begun or ended a wait for space. `view`: what the message of `step` means; NULL: not known.
  *
@@ -101,8 +109,7 @@ misses_only_messages(const smcr_timeline_step_t *step, int side, const smcr_reco
     if (!has_positions || has_waited(writer, writer->gap.since) ||
         has_waited(peer, writer->gap.since))
         return false;
-    bool has_writes = !writer->has_hole && view->announced <= writer->written;
-    return has_writes && !writer->unread.is_doubtful &&
+    return has_writes(writer, view) && !writer->unread.is_doubtful &&
            view->announced <= writer->unread.consumed + view->size / 2;
 }
 
@@ -125,6 +132,21 @@ add_missing_data(const smcr_timeline_step_t *step, int side)
     smcr_timeline_add_gap(step, side, !side, step->packet->when);
 }
 
+/* Notes that the writer wrote data in its gap, as the message of `view` announces. From then on the
+ * writer may wait for an answer. When it wrote is not known, so no answer is measured. A captured
+ * WRITE after the begin of the gap stays the last one. */
+static void
+note_missing_write(smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
+{
+    if (!view || !view->has_announced || has_writes(writer, view))
+        return;
+    writer->has_written = true;
+    if (writer->last_write.frame > writer->gap.since.frame)
+        return;
+    writer->last_write = writer->gap.since;
+    writer->request_acked = NULL;
+}
+
 void
 smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -137,6 +159,7 @@ smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_
             add_missing_messages(step, side);
         else
             add_missing_data(step, side);
+        note_missing_write(writer, view);
         writer->pending_answer = (smcr_interval_t){{0}, {0}};
     }
     writer->gap = (smcr_timeline_gap_t){0};

@@ -224,7 +224,7 @@ def out_of_order(path):
 def psn_of(path, number, kept={}):  # noqa: B006
     if path not in kept:
         kept[path] = [bytes(each.data) for each in class_reader.frames(path)]
-    return int.from_bytes(Ether(kept[path][number - 1])[UDP].payload.load[9:12], "big")
+    return int.from_bytes(bytes(Ether(kept[path][number - 1])[UDP].payload)[9:12], "big")
 
 
 def changes(path):

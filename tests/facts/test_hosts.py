@@ -706,9 +706,9 @@ def test_what_came_before_the_name_is_dissected(tshark):
     first = tshark.fields(
         path, "frame.number", "http.request.uri", "http.response.code", where="http"
     )  # before the dump: heuristics
-    assert [codes for _, _, codes in first] == [codes for _, _, codes in messages] and first[
-        2:
-    ] == messages[2:]
+    # one pass does not show bytes that a later frame confirms: the first request
+    assert [codes for _, _, codes in first] == [codes for _, _, codes in messages[1:]]
+    assert first[1:] == messages[2:]
     numbers = [int(row[0][0]) for row in messages]
     clicks = [sharkd.frame(number) for number in (numbers[1], 9, 5, numbers[0])]
     listed = sharkd.ask(tshark, [sharkd.load(path), *clicks, ("frames", {"filter": "http"})])[-1]

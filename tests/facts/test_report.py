@@ -51,6 +51,7 @@ MEMBERS = [
     "other_roce",
     "marked_share",
     "udp_ports",
+    "adapters",
     "pauses",
     "points",
     "tcp_flows",

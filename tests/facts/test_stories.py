@@ -352,12 +352,12 @@ DAMAGED = [
         [r"The client aborted"],
     ),
     ("s16b-rude-close", without_tcp, [r"The server aborted connection 0 and 1 more conn"], []),
-    # what is missing may hide that the path took the time
+    # most of the time in which the buffer may have been full
     (
         "s16b-rude-close",
         THINNED,
-        [r"10\.0\.0\.2 reads slowly: 10\.0\.0\.1:58734"],
-        [r"reads slowly: 10\.0\.0\.1:58724"],
+        [r"10\.0\.0\.2 reads slowly: 10\.0\.0\.1:58724 → \S+ waited at least 328 ms"],
+        [],
     ),
     ("s20-busy", THINNED, [r"10\.0\.0\.1 reads slowly: 10\.0\.0\.2:80 → 10\.0\.0\.1:41784"], []),
     # the step that took long may be one that is missing

@@ -238,6 +238,7 @@ FOUND_OF_CAPTURE = {
     "no_connection",
     "handshake_unfinished",
     "other_roce",  # headers that are not in order, or captured twice
+    "reordered",
     *(item.removeprefix("smcr.").replace(".", "_") for item in OF_THE_CAPTURE),
 }
 # Findings that say less than others of the same: where a stronger one is true, so is the weaker

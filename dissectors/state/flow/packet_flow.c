@@ -776,7 +776,7 @@ place_send_packet(const smcr_arrival_t *arrival)
 static void
 take_in_request(smcr_arrival_t *arrival)
 {
-    uint8_t action = judge_request(arrival);
+    smcr_flow_receiver_action_t action = judge_request(arrival);
 
     if (action == SMCR_FLOW_RECEIVER_TAKES || action == SMCR_FLOW_RECEIVER_WAITS)
         smcr_state_immediate_use_credit(arrival);

@@ -245,8 +245,8 @@ end_by(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
 /* What missing packets leave certain of the end of a connection. */
 typedef struct {
     const smcr_collect_times_t *times;
-    const smcr_lgr_t *lgr; /* link group of the connection */
-    bool is_whole;         /* no packet of the link group is missing */
+    const smcr_conn_t *conn;
+    bool is_whole; /* no packet of the link group is missing before a captured one */
 } certain_t;
 
 /* Whether it is certain that `closing` begins with its first captured message. */
@@ -256,12 +256,18 @@ is_first_certain(const certain_t *certain, const smcr_collect_closing_t *closing
     return certain->is_whole || (closing->first.frame && closing->is_proven);
 }
 
-/* Whether the side of `closing` had certainly not ended before `when`: its own end came later, or
- * one of its later messages does not end the connection. */
+/* Whether `side`, which sent the messages of `closing`, had certainly not ended before `when`: its
+ * own end came later, or one of its later messages does not end the connection, or the capture has
+ * all its messages up to the last one that the peer acknowledged. */
 static bool
-was_open(const certain_t *certain, const smcr_collect_closing_t *closing, smcr_when_t when)
+was_open(const certain_t *certain, const smcr_collect_closing_t *closing, int side,
+         smcr_when_t when)
 {
-    return is_first_certain(certain, closing) || closing->open.frame > when.frame;
+    if (closing->open.frame > when.frame)
+        return true;
+    if (closing->first.frame)
+        return is_first_certain(certain, closing);
+    return certain->is_whole && smcr_evidence_is_current(certain->conn, !side);
 }
 
 /* The event since when nobody had written before the end `ended`; frame 0: not known, since a WRITE
@@ -273,7 +279,7 @@ idle_before(const certain_t *certain, smcr_when_t ended)
     bool has_written = idle.frame > certain->times->timeline.begun.frame;
     uint32_t since = has_written ? idle.frame : 0;
 
-    return smcr_evidence_lacks_between(certain->lgr, since, ended.frame) ? (smcr_when_t){0, 0}
+    return smcr_evidence_lacks_between(certain->conn->lgr, since, ended.frame) ? (smcr_when_t){0, 0}
                                                                          : idle;
 }
 
@@ -283,8 +289,8 @@ written_after(const certain_t *certain, int side, smcr_when_t ended)
 {
     if (certain->times->timeline.writer[side].last_write.frame > ended.frame)
         return SMCR_FIGURE_YES;
-    return smcr_evidence_lacks_between(certain->lgr, ended.frame, UINT32_MAX) ? SMCR_FIGURE_MAYBE
-                                                                              : SMCR_FIGURE_NO;
+    bool may_miss_write = smcr_evidence_lacks_between(certain->conn->lgr, ended.frame, UINT32_MAX);
+    return may_miss_write ? SMCR_FIGURE_MAYBE : SMCR_FIGURE_NO;
 }
 
 /* Adds which side was the first to abort the connection, if this is certain. `client`: side of the
@@ -298,7 +304,7 @@ add_abort(smcr_entry_conn_end_t *entry, const certain_t *certain, int client)
     smcr_when_t when = aborts[first]->first;
 
     if (!when.frame || !is_first_certain(certain, aborts[first]) ||
-        !was_open(certain, aborts[!first], when))
+        !was_open(certain, aborts[!first], !first, when))
         return;
     entry->aborted_by = smcr_figure_role(first != client);
     entry->aborted_frame = when;
@@ -335,7 +341,7 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
                        wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(conn->lgr);
-    const certain_t certain = {times, conn->lgr,
+    const certain_t certain = {times, conn,
                                !smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX)};
     const smcr_when_t ends[] = {end_by(times, conn, 0), end_by(times, conn, 1)};
     int first = first_side(ends[0].frame, ends[1].frame);
@@ -344,7 +350,8 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
     bool is_reported = !closing->first.frame;
 
     bool has_ended = ends[first].frame && !smcr_lgr_is_in_disorder(conn->lgr);
-    bool is_first = is_first_certain(&certain, closing) && was_open(&certain, other, ends[first]);
+    bool is_first = is_first_certain(&certain, closing) &&
+                    was_open(&certain, other, !first, ends[first]);
 
     if (!has_ended || !is_first || may_end_elsewhere(times, conn, !first))
         return NULL;
