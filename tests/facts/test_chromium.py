@@ -158,7 +158,7 @@ def check_cells(shown, page, report):
                 expected = {path: at(lists[name][index], path) for path, _, _ in row}
             for path, value, text in row:
                 assert value == expected[path], (name, index, path)
-                is_time = path.endswith("_time") and value is not None
+                is_time = re.search(r"[._]time$", path) and value is not None
                 shown_value = seconds_of(value, report) if is_time else value
                 assert says(shown_value, text), (name, index, path, text)
             count += len(row)
@@ -417,6 +417,55 @@ def check_time(window, expected):
     begin, last = window.run(TIME)
     width = expected[1] - expected[0]
     assert begin <= expected[0] < expected[1] <= last and last - begin < 1.1 * width
+
+
+def drawn_times(page):
+    """The times of all that has pictures: connections, flows, and states of links."""
+    report, pictures = block(page, "report"), block(page, "pictures")
+    drawn = {each["stream"] for each in pictures["connections"]}
+    moments = [
+        moment
+        for entry in report["connections"]
+        if drawn & {entry["stream"], entry["roce_stream"]}
+        for moment in (entry["first_time"], entry["last_time"])
+    ]
+    for group in report["link_groups"]:
+        for state in (state for link in group["links"] for state in link["states"]):
+            moments += [state["begin_time"], state["end_time"]]
+    bins = [each[0] for flow in pictures["flows"] for each in flow["bins"]]
+    begin, width = pictures["bins_begin"], pictures["bin_width"]
+    return [
+        *(seconds_of(moment, report) for moment in moments if moment is not None),
+        *((begin + each * width) / 1e9 for each in bins),
+    ]
+
+
+def test_the_whole_time_is_that_of_all_pictures(tshark, window, scratch):
+    """Links and flows go on after the connections."""
+    longer = 0
+    for name in SAMPLE:
+        page, _ = page_and_report(tshark, name)
+        (scratch / "page.html").write_text(page, encoding="utf-8")
+        assert window.open(scratch / "page.html") == []
+        before = window.run("document.getElementById('shown').textContent")
+        window.press("0")
+        begin, last = window.run(TIME)
+        times = drawn_times(page)
+        assert begin <= min(times, default=begin) and max(times, default=last) <= last, name
+        assert window.run("document.getElementById('shown').textContent") == ""
+        longer += "the whole time is" in before
+    assert longer > 0
+
+
+def test_only_rows_with_pictures_open_them(tshark, window, scratch):
+    """A connection that fell back has none."""
+    page, report = page_and_report(tshark, "s04-pmtu.pcapng")
+    (scratch / "page.html").write_text(page, encoding="utf-8")
+    assert window.open(scratch / "page.html") == []
+    rows = "[...document.querySelectorAll('table[data-list=connections] tbody tr')]"
+    opens = window.run(f"{rows}.map(each => getComputedStyle(each).cursor === 'pointer')")
+    outcomes = [each["outcome"] for each in report["connections"]]
+    assert opens == [each == "smc-r" for each in outcomes] and "fallback" in outcomes
 
 
 def test_connections_without_ports_are_told_apart(tshark, window, scratch):

@@ -20,6 +20,8 @@ from bed import ALL as EVERYTHING
 from bed import TOP, captures
 from report_frames import frames
 from report_runs import MALFORMED, REAL, TWO, UNPACKED, copy_of, parse, print_json, report
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 
 TAP = "smcr,html"
 SAMPLE = UNPACKED if EVERYTHING else [*REAL[::9], *MALFORMED[::6], "6.1-v1-n-lossy"]
@@ -147,7 +149,7 @@ def check_rows(table, connections):
     for row, entry in zip(table["rows"], connections, strict=True):
         for path, value in zip(table["columns"], row, strict=True):
             expected = at(entry, path)
-            is_text = isinstance(expected, str) and not path.endswith("_time")
+            is_text = isinstance(expected, str) and not re.search(r"[._]time$", path)
             got = table["texts"][value] if is_text else value
             assert got == expected, (entry["stream"], path)
 
@@ -344,6 +346,27 @@ def test_marks_of_a_tunnel_are_told_apart(tshark, scratch):
     assert sorted(found) == marked and len(marked) > 2
     bins = [each for flow in pictures["flows"] for each in flow["bins"]]
     assert [sum(each[4] for each in bins), sum(each[5] for each in bins)] == [0, len(marked)]
+
+
+def test_cnps_before_the_first_data_of_a_direction_have_marks(tshark, scratch):
+    """The server has sent nothing on the connection when the client asks it to send less."""
+    packets = test_points.read(copy_of(tshark, "6.1-v2-c-three-conns"))
+    write = next(
+        at
+        for at, each in enumerate(packets)
+        if test_points.roce(each.data) and test_points.roce(each.data).opcode == 10
+    )
+    frame = Ether(packets[write].data)
+    cnp = struct.pack(">BB", 0x81, 0) + bytes(frame[UDP].payload)[2:12] + bytes(20)
+    del frame[IP].len, frame[IP].chksum, frame[UDP].len, frame[UDP].chksum
+    frame[UDP].remove_payload()
+    made = packets[write]._replace(data=bytes(frame / cnp))
+    path = test_points.write(
+        scratch / "cnp.pcapng", [*packets[: write + 1], made, *packets[write + 1 :]], ["one"]
+    )
+    drawn = Page(print_json(tshark, path, tap=TAP).decode()).block("pictures")["connections"][0]
+    found = [points(each["marks"].get("cnp", NOTHING), least=0) for each in drawn["directions"]]
+    assert found == [[], [(write + 2, 0)]]
 
 
 def test_delays_are_those_of_the_points(tshark, scratch):

@@ -95,6 +95,7 @@ static const struct {
     {"close", NULL, false},
     {"ends", has_ends, false},
     {"fallback.reason", has_fallback, false},
+    {"fallback.time", has_fallback, true},
     {"links", has_moved, true},
     {"setup_s", NULL, true},
     {"first_time", NULL, true},

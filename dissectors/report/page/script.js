@@ -221,8 +221,9 @@ function compare(one, other) {
 }
 
 /* A table that its heads sort. `name`: of the list in the JSON. `columns`: [head, path, kind].
- * `value`: returns the value of a row's column. `choose`: called when the user chooses a row. */
-function table(name, list, columns, value, choose) {
+ * `value`: returns the value of a row's column. `chosen`: returns what a click on a row does; null:
+ * nothing. */
+function table(name, list, columns, value, chosen = () => null) {
     const head = make("tr"), body = make("tbody"), all = make("button", "only-screen", "Show all rows");
     let order = [...list.keys()], sorted = null, most = MOST_ROWS, wanted = "";
     const field = make("input", "only-screen");
@@ -232,15 +233,18 @@ function table(name, list, columns, value, choose) {
     const isIn = found => known(found) && typeof found !== "object" && String(found).toLowerCase().includes(wanted);
     const fits = row => !wanted || columns.some(([, path]) => isIn(value(row, path)));
     function fill() {
-        const chosen = wanted ? order.filter(index => fits(list[index])) : order;
-        body.replaceChildren(...chosen.slice(0, most).map(index => {
+        const found = wanted ? order.filter(index => fits(list[index])) : order;
+        body.replaceChildren(...found.slice(0, most).map(index => {
             const line = make("tr", "", ...columns.map(([, path, kind]) => cell(kind, value(list[index], path), path)));
-            if (choose)
-                line.addEventListener("click", () => choose(list[index]));
+            const choose = chosen(list[index]);
+            if (choose) {
+                line.className = "opens";
+                line.addEventListener("click", choose);
+            }
             return line;
         }));
-        all.hidden = chosen.length <= most;
-        all.textContent = `Show all ${grouped(chosen.length)} rows`;
+        all.hidden = found.length <= most;
+        all.textContent = `Show all ${grouped(found.length)} rows`;
     }
     for (const [index, [label, path]] of columns.entries()) {
         const th = make("th", "", label);
@@ -322,13 +326,23 @@ function folded(title, fill) {
 const LEFT = 88, RIGHT = 70, EDGE = 14; // places of the plots beside their axes, and at the right without an axis, pixels
 const views = []; // pictures that exist: {range(), cursor(seconds), theme(), resize(width)}
 const range = {min: 0, max: Math.max(whole, 1e-6)};
-let full = {...range}, home = full; // the whole time; what the pictures show at first
+let full = {...range}; // the whole time: that of all pictures
+let allConnections = full; // the time of all connections with pictures; if there are none, the whole time
+let home = full; // what the pictures show at first
+
+/* Writes which part of the whole time the pictures show. */
+function showRange() {
+    const least = (full.max - full.min) * 1e-4, isWhole = range.min <= full.min + least && range.max >= full.max - least;
+    const ends = ({min, max}) => `${duration(Math.max(min, 0))} to ${duration(Math.min(max, whole))}`;
+    byId("shown").textContent = !views.length || isWhole ? "" : `The pictures show ${ends(range)}; the whole time is ${ends(full)}.`;
+}
 
 function setRange(min, max) {
     const least = 1e-7, width = Math.max(max - min, least);
     range.min = Math.max(full.min - (full.max - full.min) * .02, min);
     range.max = range.min + width;
     document.documentElement.dataset.time = `${range.min} ${range.max}`;
+    showRange();
     for (const view of views)
         view.range();
 }
@@ -338,10 +352,10 @@ const move = part => setRange(range.min + (range.max - range.min) * part, range.
 const showWhole = () => setRange(full.min, full.max);
 
 /* Shows a time that lies outside of the pictures, or is less than a quarter of them while they show
- * the whole time: of a short connection, or after a pause without traffic. */
+ * the time of all connections, or more: of a short connection, or after a pause without traffic. */
 function bring([begin, last]) {
-    const outside = last < range.min || begin > range.max;
-    const isSmall = last - begin < (full.max - full.min) / 4 && range.max - range.min >= full.max - full.min;
+    const outside = last < range.min || begin > range.max, shown = range.max - range.min;
+    const isSmall = last - begin < shown / 4 && shown >= allConnections.max - allConnections.min;
     if (outside || isSmall)
         showOnly(begin, last);
 }
@@ -374,7 +388,7 @@ const pictureWidth = () => Math.max(280, Math.min(byId("page").clientWidth, 1368
 // ---- plots ----
 
 /* Steps of an axis of numbers, and of one of bytes; and a number of bytes beside it. */
-const COUNT_STEPS = [1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7].flatMap(unit => [1, 2, 5].map(step => step * unit));
+const COUNT_STEPS = [...Array(13).keys()].flatMap(power => [1, 2, 5].map(step => step * 10 ** power));
 const BYTE_STEPS = [1, 2 ** 10, 2 ** 20, 2 ** 30].flatMap(unit => [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].map(step => step * unit));
 
 const byteLabel = value => ["GiB", "MiB", "KiB"].map((unit, index) => [unit, 2 ** (30 - 10 * index)]).filter(([, size]) => value && value % size === 0)
@@ -471,6 +485,8 @@ function heights(all) {
         low = Math.min(low, 0);
     if (!(high >= low))
         return [0, 1];
+    if (low === 0 && high === 0)
+        return [-.02, 1];
     const margin = (high - low || high || 1) * .06;
     return [low < margin * 2 ? -margin / 4 : low - margin, high + margin];
 }
@@ -508,13 +524,18 @@ function plot(title, all, format, steps, height = 260) {
             }],
         },
     };
+    /* Whether a point is in the visible time; the mark of a step lies at its begin. */
+    const isInTime = each => {
+        const last = lastBefore(each.t, range.max);
+        return last >= 0 && each.t[last] >= range.min;
+    };
     function say(seconds) {
         readout.replaceChildren(make("span", "", seconds === null ? "" : `at ${duration(seconds)}`));
         for (const each of all) {
             const index = seconds === null ? -1 : lastBefore(each.t, seconds);
             const isHere = each.axis && index >= 0 && seconds - each.t[index] < each.step;
             const value = index < 0 || each.mark && !isHere ? "" : ` ${isHere ? `${each.v[index]} here` : format(each.v[index])}`;
-            const count = each.mark && each.n !== undefined ? ` (${grouped(each.n)})` : "";
+            const count = each.mark && each.n !== undefined ? ` (${grouped(each.n)}${isInTime(each) ? "" : ", none in this time"})` : "";
             const frame = index >= 0 && each.f ? `, frame ${each.f[index]}` : "";
             readout.append(make("span", "", sign(each), `${each.label}${count}${value}${frame}`));
         }
@@ -750,7 +771,7 @@ function connectionPart(drawn, entry, isOpen) {
 const CONNECTIONS = [
     ["#", "stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
     ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
-    ["Reason", "fallback.reason", "text"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
+    ["Reason", "fallback.reason", "text"], ["Fell back", "fallback.time", "time"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
@@ -770,18 +791,13 @@ function showConnections() {
         part.append(make("p", "", "None."));
         return;
     }
-    part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. A row opens its pictures. Times count from the first frame of the capture.`));
+    part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. ${pictures.connections.length ? "A row with pictures opens them. " : ""}Times count from the first frame of the capture.`));
     const isUnnamed = place.has("ends") && rows.rows.some(row => known(row[place.get("ends")]));
     const all = isUnnamed ? [...CONNECTIONS.slice(0, 6), ...TOKENS, ...CONNECTIONS.slice(6)] : CONNECTIONS;
     const columns = all.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)])));
     part.append(table("connections", rows.rows, columns, value, row => {
-        const numbers = [value(row, "stream"), value(row, "roce_stream")];
-        const box = numbers.map(each => byId(`connection-${each}`)).find(Boolean);
-        if (!box)
-            return;
-        box.open = true;
-        bring(timeOf(entryOf.get(Number(box.id.split("-")[1]))));
-        box.scrollIntoView();
+        const stream = [value(row, "stream"), value(row, "roce_stream")].find(each => drawnOf.has(each) && entryOf.has(each));
+        return known(stream) ? () => openConnection(stream) : null;
     }));
     const list = pictures.connections.filter(each => entryOf.has(each.stream))
         .sort((one, other) => order(other) - order(one) || one.stream - other.stream);
@@ -791,6 +807,13 @@ function showConnections() {
         bring(timeOf(entryOf.get(list[0].stream)));
     for (const [index, drawn] of list.entries())
         part.append(connectionPart(drawn, entryOf.get(drawn.stream), index < 2 && isVisible(entryOf.get(drawn.stream))));
+}
+
+function openConnection(stream) {
+    const box = byId(`connection-${stream}`);
+    box.open = true;
+    bring(timeOf(entryOf.get(stream)));
+    box.scrollIntoView();
 }
 
 /* Whether the pictures show at least a quarter of the time of a connection. */
@@ -883,8 +906,8 @@ function flowPlot(flow, entry) {
         made.push({name: "pause", label: "PAUSE and PFC frames of all ports", mark: true, axis: "count", step: seconds,
             n: paused.bins.reduce((sum, bin) => sum + bin[2], 0), t: paused.bins.map(bin => time(bin[0])), v: paused.bins.map(bin => bin[2])});
     const rate = value => value === 0 ? "0" : value >= 1e9 ? `${+(value / 1e9).toPrecision(3)} Gbit/s` : value >= 1e6 ? `${+(value / 1e6).toPrecision(3)} Mbit/s`
-        : `${+(value / 1e3).toPrecision(3)} kbit/s`;
-    return plot(`Flow ${entry.index}: ${entry.src || "?"} QP ${known(entry.src_qpn) ? entry.src_qpn : "?"} → ${entry.dst || "?"} QP ${entry.dst_qpn}`, made, rate);
+        : value >= 1e3 ? `${+(value / 1e3).toPrecision(3)} kbit/s` : `${+value.toPrecision(3)} bit/s`;
+    return plot(`Flow ${entry.index}: ${entry.src || "?"} QP ${known(entry.src_qpn) ? entry.src_qpn : "?"} → ${entry.dst || "?"} QP ${entry.dst_qpn}`, made, rate, COUNT_STEPS);
 }
 
 const PAUSES = {pause: "class paused, at most", active: "several pauses, joined: not paused all the time", still: "the flow stood still"};
@@ -1090,16 +1113,32 @@ function listen() {
     });
 }
 
-/* The time of the pictures, which may be a small part of the capture's time. */
-function chooseRange() {
-    const drawn = pictures.connections.map(each => entryOf.get(each.stream)).filter(Boolean).map(timeOf);
-    const times = drawn.length ? drawn : pictures.flows.map(timeOfFlow);
-    if (!times.length)
-        return;
+/* The times of the states of all links that are known. */
+const timesOfLinks = () => report.link_groups.flatMap(group => group.links).flatMap(link => link.states)
+    .flatMap(state => [state.begin_time, state.end_time]).filter(known).map(since).map(time => [time, time]);
+
+/* The times of the packets with delays between two capture points. */
+const timesOfPoints = () => pictures.ways.filter(Boolean).map(way => added(way.t, 1e9)).map(t => [t[0], t[t.length - 1]]);
+
+const timesOfShare = share => share ? [[since(share.begin_time), since(share.begin_time) + share.packets.length * share.interval_s]] : [];
+
+/* The time from the first to the last of `times`, and a margin. */
+function extent(times) {
     const begin = Math.min(...times.map(each => each[0])), last = Math.max(...times.map(each => each[1]));
     const margin = (last - begin) * .01 + 1e-6;
-    full = {min: begin - margin, max: last + margin};
-    Object.assign(range, full);
+    return {min: begin - margin, max: last + margin};
+}
+
+/* The time of the pictures, which may be a small part of the capture's time. They begin with that of
+ * the connections. */
+function chooseRange() {
+    const connections = pictures.connections.map(each => entryOf.get(each.stream)).filter(Boolean).map(timeOf);
+    const all = [...connections, ...pictures.flows.filter(flow => flow.bins.length).map(timeOfFlow), ...timesOfLinks(), ...timesOfPoints(),
+        ...timesOfShare(report.marked_share)];
+    if (all.length)
+        full = extent(all);
+    allConnections = connections.length ? extent(connections) : full;
+    Object.assign(range, allConnections);
 }
 
 chooseRange();
@@ -1115,6 +1154,7 @@ showTimes();
 showPoints();
 showOthers();
 home = {...range};
+showRange();
 listen();
 root.dataset.ready = "yes";
 

@@ -331,7 +331,17 @@ has_ended(const smcr_conn_t *conn, uint32_t frame)
     return true;
 }
 
-/* Marks the open connections that have sent on the packet's link. */
+/* Returns the link of a direction of the connection. As long as its writer has sent nothing on RoCE,
+ * this is the link on which the other side sends. NULL: not known. */
+static const smcr_link_t *
+link_of(const smcr_series_conn_t *pictures, int writer)
+{
+    const smcr_link_t *link = pictures->direction[writer].link;
+
+    return link ? link : pictures->direction[!writer].link;
+}
+
+/* Marks the open connections on the packet's link. */
 static void
 take_link(smcr_series_t *series, const smcr_series_packet_t *packet)
 {
@@ -340,10 +350,9 @@ take_link(smcr_series_t *series, const smcr_series_packet_t *packet)
 
     for (uint32_t i = 0; found.mark < SMCR_SERIES_MARK_COUNT && i < series->conn_count; i++) {
         follow_sides(series->conn[i]);
-        smcr_series_direction_t *direction = &series->conn[i]->direction[writer];
-        if (direction->link == packet->record->link &&
+        if (link_of(series->conn[i], writer) == packet->record->link &&
             !has_ended(series->conn[i]->conn, packet->when.frame))
-            add_mark(direction, found.mark, packet->when);
+            add_mark(&series->conn[i]->direction[writer], found.mark, packet->when);
     }
 }
 
