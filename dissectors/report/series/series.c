@@ -331,8 +331,8 @@ has_ended(const smcr_conn_t *conn, uint32_t frame)
     return true;
 }
 
-/* Returns the link of a direction of the connection. As long as its writer has sent nothing on RoCE,
- * this is the link on which the other side sends. NULL: not known. */
+/* Returns the link of a direction of the connection. As long as its writer has sent nothing on
+ * RoCE, this is the link on which the other side sends. NULL: not known. */
 static const smcr_link_t *
 link_of(const smcr_series_conn_t *pictures, int writer)
 {
