@@ -468,6 +468,17 @@ def test_only_rows_with_pictures_open_them(tshark, window, scratch):
     assert opens == [each == "smc-r" for each in outcomes] and "fallback" in outcomes
 
 
+def test_heads_say_what_their_columns_show(tshark, window, scratch):
+    page, _ = page_and_report(tshark, "6.1-v1-n-lossy")
+    (scratch / "page.html").write_text(page, encoding="utf-8")
+    assert window.open(scratch / "page.html") == []
+    heads = dict(
+        window.run("[...document.querySelectorAll('th')].map(each => [each.textContent, each.title])")
+    )
+    for head in ("Blocked", "Never filled", "ACK timeout", "Buffer full →"):
+        assert re.fullmatch(r"[A-Z].{20,}\n\((column of -z|\S+ in the JSON).*\)", heads[head])
+
+
 def test_connections_without_ports_are_told_apart(tshark, window, scratch):
     """Twenty connections between the same two hosts, of which no SYN was captured."""
     page, report = page_and_report(tshark, "s11-pool-kill-late.pcapng")

@@ -424,6 +424,17 @@ def test_script_never_makes_elements_of_text():
     )
 
 
+def test_each_meaning_is_that_of_a_column(tshark):
+    """None is left of a column that no table has any more."""
+    script = (TOP / "dissectors/report/page/script.js").read_text(encoding="utf-8")
+    meanings, rest = re.search(r"const MEANINGS = \{\n(.*?)\n\};(.*)", script, re.DOTALL).groups()
+    names = set(re.findall(r'^ {4}"?([^":/]+?)"?: "', meanings, re.MULTILINE))
+    tables = Page(page_of(tshark, REAL[0])).block("tables")["tables"]
+    heads = {head for table in tables for _, head in table["columns"]}
+    gone = {name for name in names - heads if f'"{name}"' not in rest}
+    assert len(names) > 80 and gone == set()
+
+
 def test_library_is_the_one_of_npm():
     """The checksums stand in the script that fetches the files."""
     folder = TOP / "dissectors/report/page"

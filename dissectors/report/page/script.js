@@ -220,6 +220,125 @@ function compare(one, other) {
     return typeof one === "string" ? one.localeCompare(String(other), "en", {numeric: true}) : one - other;
 }
 
+/* What columns show: {path in the JSON, or head in Wireshark's table: sentence}. Plain columns have
+ * none. docs/json.md and docs/statistics.md say more. Times in cells have their unit. */
+const MEANINGS = {
+    // connections
+    outcome: "Whether the connection used SMC-R, fell back to TCP, or failed",
+    "fallback.time": "When the Decline or the missing option showed that the connection uses TCP: seconds from the first frame of the capture",
+    links: "Numbers of the links that carried the connection, in this order",
+    first_time: "Time of its first frame: seconds from the first frame of the capture",
+    last_time: "Time of its last frame: seconds from the first frame of the capture",
+    "client_to_server.bytes": "Bytes of the application, each once",
+    "server_to_client.bytes": "Bytes of the application, each once",
+    "client_to_server.repeated_packets": "Number of retransmitted packets of the client's WRITEs and CDC messages",
+    "server_to_client.repeated_packets": "Number of retransmitted packets of the server's WRITEs and CDC messages",
+    "client_to_server.time.buffer_full_s": "How long the client waited for space in the server's receive buffer",
+    "server_to_client.time.buffer_full_s": "How long the server waited for space in the client's receive buffer",
+    setup_s: "From the SYN until the connection can carry data over SMC-R: none after a fallback",
+    close: "How the connection ended: closed by both ends, aborted, reset, or open at the end of the capture",
+    "tokens.client": "Alert token of the end in front: it names the connection in CDC messages",
+    "tokens.server": "Alert token of the other end: it names the connection in CDC messages",
+    // links
+    state: "State at the end of the capture",
+    mtu_bytes: "Path MTU: the smaller of the two announced MTUs, bytes",
+    added_frame: "Frame that announced the link, or the first frame that shows it",
+    deleted_frame: "Frame of the DELETE LINK request for the link",
+    lost_frame: "First DELETE LINK message that reports the path of the link as lost",
+    moved_from: "Number of connections that left the link for another one",
+    moved_to: "Number of connections that came to the link from another one",
+    // flows and recovery
+    gaps: "Number of places where packets are missing in the capture",
+    rnr_nak: "RNR NAKs that the flow carries: the receiver had no receive request for the data of the opposite flow",
+    "nak.psn_sequence": "NAKs that the flow carries: packets of the opposite flow are missing at the receiver",
+    "ecn.ce": "Packets that a switch has marked: congestion",
+    outer_ce: "Packets that are marked only on the header of their tunnel",
+    cnp: "Number of congestion notifications: they ask the other host to send less",
+    "repeated_after.nak": "Packets that were retransmitted after a NAK",
+    "repeated_after.timeout": "Packets that were retransmitted after the sender's timer had run out",
+    "repeated_after.rnr": "Packets that were retransmitted after an RNR NAK",
+    "recovery.go_back_n": "NAKs after which the sender retransmitted later packets, too",
+    "recovery.selective": "NAKs after which the sender retransmitted no later packet",
+    "recovery.refilled": "Packets that were lost upstream of the capture point: only their retransmission is captured",
+    "recovery.needless": "Packets that were retransmitted after their acknowledgement",
+    "recovery.reordered": "Packets that came after later ones, and are no retransmissions",
+    "recovery.unfilled": "Packets of gaps that did not come until the end of the capture, neither late nor retransmitted",
+    "recovery.ack_timeout": "The sender's Local ACK Timeout n, as far as its retransmissions show it: the timer runs for at least 4.096 µs × 2^n",
+    // adapters
+    "gap_to_nak_s.min": "As a receiver: shortest time from the first request after a gap to the NAK",
+    "gap_to_nak_s.max": "As a receiver: longest time from the first request after a gap to the NAK",
+    "nak_to_resend_s.min": "As a sender: shortest time from a NAK to the retransmission",
+    "nak_to_resend_s.max": "As a sender: longest time from a NAK to the retransmission",
+    recovery: "What the adapter retransmits after a NAK: only what is missing (selective), or later packets, too (go-back-n)",
+    "timeout_s.min": "As a sender: shortest time that its timer had run when it retransmitted",
+    "timeout_s.max": "As a sender: longest time that its timer had run when it retransmitted",
+    ack_timeout: "The adapter's Local ACK Timeout n, as far as its retransmissions show it: the timer runs for at least 4.096 µs × 2^n",
+    "ce_to_cnp_s.min": "As a receiver: shortest time from a congestion mark to the CNP",
+    "ce_to_cnp_s.max": "As a receiver: longest time from a congestion mark to the CNP",
+    "cnp_limit.scope": "Whose CNPs the adapter limits together: those of a flow, to an address (pair), or all from its address",
+    "cnp_limit.least_s": "Lower bound of the interval between two CNPs",
+    "cnp_limit.most_s": "Upper bound of the interval between two CNPs",
+    // pauses, TCP, and others
+    resumes: "Frames with 0 quanta, which end a pause",
+    quanta: "Sum of the quanta: a quantum is the time of 512 bits",
+    paused_s: "How long the class was paused; not known without the preference smcr.link_speed",
+    paused_most_s: "How long the class was paused at most",
+    priority: "The class that the frames pause",
+    unread: "Frames whose transport header was not found, or was truncated",
+    naks: "Number of NAKs",
+    rnr_naks: "Number of RNR NAKs",
+    ce: "Packets that a switch has marked: congestion",
+    "up.acked_bytes": "Bytes that the other end acknowledged",
+    "down.acked_bytes": "Bytes that the other end acknowledged",
+    by: "The end that caused it",
+    // Wireshark's tables
+    "Buffer full (s)": "How long the writer waited for space in the reader's receive buffer",
+    "Retransmission (s)": "How long the writer waited for retransmissions",
+    "Transfer (s)": "How long data was under way",
+    "Answer (s)": "How long the writer waited for the peer's answer",
+    "Nothing to write (s)": "How long the writer's program had nothing to write",
+    "Setup (s)": "How long the setup of the connection took",
+    "Unknown (s)": "Time of which the capture does not show what happened: packets are missing",
+    Buffer: "Size of the reader's receive buffer, bytes",
+    Blocked: "How often the writer said that it waits for space",
+    "Window full": "How often data filled the receive buffer",
+    WRITEs: "Number of RDMA WRITE requests, without retransmissions",
+    CDC: "Number of CDC messages, without retransmissions",
+    Retransmitted: "Number of retransmitted packets",
+    "ACK mean (s)": "From a request to its acknowledgement: mean",
+    "ACK 99 % (s)": "From a request to its acknowledgement: 99 % were at most as long",
+    "ACK max (s)": "From a request to its acknowledgement: longest",
+    "Read reported mean (s)": "From an announcement to the message that reports it as read: mean. The reader may have read long before",
+    "Read reported 99 % (s)": "From an announcement to the message that reports it as read: 99 % were at most as long",
+    "Read reported max (s)": "From an announcement to the message that reports it as read: longest",
+    Unreported: "Bytes that were announced, and not reported as read by the end of the capture",
+    Urgent: "Number of announcements of urgent data",
+    "Complete mean (s)": "From a message's first packet to the acknowledgement of its last one: mean",
+    "Complete 99 % (s)": "From a message's first packet to the acknowledgement of its last one: 99 % were at most as long",
+    "Complete max (s)": "From a message's first packet to the acknowledgement of its last one: longest",
+    Gaps: "Number of places where packets are missing in the capture",
+    Missing: "Number of packets that are missing in the capture",
+    Duplicates: "Packets that the network or the capture has doubled",
+    Payload: "Bytes of payload, with retransmissions",
+    Goodput: "Bytes of payload, without retransmissions",
+    "Outer CE": "Packets that are marked only on the header of their tunnel",
+    "Lost between": "Packets that were lost after the first point, before the second",
+    "Lost after": "Packets that were lost after the second point, which is the last one",
+    Unanswered: "Packets that were lost after the second point, or whose acknowledgement was",
+    "Not captured": "Packets that passed a point that does not have them",
+    Undecided: "Packets that were lost or not captured, or one of several that were retransmitted together",
+    Delayed: "Packets that took unusually long between the points",
+    "Delay ± (s)": "How wrong the delays may be",
+    "Confirmed in": "Frame of CONFIRM RKEY; none if CLC or ADD LINK announced the RKeys",
+    "Deleted in": "Frame of DELETE RKEY",
+};
+
+/* What a head shows when the mouse is over it: the meaning, and where else the figure is. */
+function meaningOf(name, path) {
+    const place = name.startsWith("smcr,") ? `column of -z ${name}` : `${path} in the JSON`;
+    return MEANINGS[path] ? `${MEANINGS[path]}\n(${place})` : place;
+}
+
 /* A table that its heads sort. `name`: of the list in the JSON. `columns`: [head, path, kind].
  * `value`: returns the value of a row's column. `chosen`: returns what a click on a row does; null:
  * nothing. */
@@ -250,7 +369,7 @@ function table(name, list, columns, value, chosen = () => null) {
         const th = make("th", "", label);
         th.tabIndex = 0;
         th.scope = "col";
-        th.title = name.startsWith("smcr,") ? `column of -z ${name}` : `${path} in the JSON`;
+        th.title = meaningOf(name, path);
         const sort = () => {
             const sign = sorted === index && th.getAttribute("aria-sort") === "descending" ? 1 : -1;
             for (const each of head.children)
