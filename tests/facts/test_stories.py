@@ -157,7 +157,7 @@ STORY = {
         [r"normal with one device", r"\blost\b(?! path)", DEAD_HOST],
     ),
     "s27-acl-failover": (
-        [r"^Link 1 .* is lost, .*: 1 connection moved to link 2, interrupted for at most 2\.01 s"],
+        [r"^Link 1 .* is lost, .*: 10\.0\.0\.1:43900 → 10\.0\.0\.2:6379 moved to link 2, interrupted for at most 2\.01 s"],
         [r"Links: 1 active, 1 lost"],
         [DEAD_HOST, SLOW_PROGRAM],
     ),
@@ -377,7 +377,7 @@ DAMAGED = [
     (
         "6.1-v1-h1-two-links-second-fails",
         THINNED,
-        [r"1 connection moved to link 1"],
+        [r"→ \S+ moved to link 1"],
         [r"bytes rewritten"],
     ),
     # no message announces the MTU

@@ -161,6 +161,7 @@ redundancy_text(const link_place_t *place, uint32_t frame)
 /* The connections that moved from a link to other links (RFC 7609, 2.3). */
 typedef struct {
     unsigned moved;         /* number of connections that moved */
+    const smcr_entry_connection_t *first; /* the first of them; NULL: none */
     uint64_t to;            /* number of their new link; SMCR_FIGURE_UNKNOWN: several links, or not
                                known */
     uint64_t interruption;  /* upper bound of the longest interruption of a moved connection,
@@ -241,16 +242,19 @@ gather_moves(const link_place_t *place)
             if (from->number == place->link->number)
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
-        failover.may_have_waited |= failover.moved > before && may_have_waited(conn);
+        bool has_moved = failover.moved > before;
+        if (has_moved && !failover.first)
+            failover.first = conn;
+        failover.may_have_waited |= has_moved && may_have_waited(conn);
         failover.moved = MIN(failover.moved, before + 1); /* a connection counts once, even if it
                                                              moved several times */
     }
     return failover;
 }
 
-/* Returns "3 connections moved to link 1, interrupted for at most 4.1 ms"; "3 connections moved to
- * link 1 within 4.1 ms" if none of them waited for retransmissions; "" if no connection has
- * moved. */
+/* Returns "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more connections moved to link 1, interrupted for
+ * at most 4.1 ms"; "... moved to link 1 within 4.1 ms" if none of them waited for retransmissions;
+ * "" if no connection has moved. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
 {
@@ -259,7 +263,7 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
     if (!failover->moved)
         return "";
     wmem_strbuf_append_printf(text, "%s moved",
-                              smcr_words_things(scope, failover->moved, "connection"));
+                              smcr_words_connections(scope, failover->first, failover->moved));
     if (failover->to != SMCR_FIGURE_UNKNOWN)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->interruption)
