@@ -468,13 +468,14 @@ def test_only_rows_with_pictures_open_them(tshark, window, scratch):
     assert opens == [each == "smc-r" for each in outcomes] and "fallback" in outcomes
 
 
+HEADS = "[...document.querySelectorAll('th')].map(each => [each.textContent, each.title])"
+
+
 def test_heads_say_what_their_columns_show(tshark, window, scratch):
     page, _ = page_and_report(tshark, "6.1-v1-n-lossy")
     (scratch / "page.html").write_text(page, encoding="utf-8")
     assert window.open(scratch / "page.html") == []
-    heads = dict(
-        window.run("[...document.querySelectorAll('th')].map(each => [each.textContent, each.title])")
-    )
+    heads = dict(window.run(HEADS))
     for head in ("Blocked", "Never filled", "ACK timeout", "Buffer full →"):
         assert re.fullmatch(r"[A-Z].{20,}\n\((column of -z|\S+ in the JSON).*\)", heads[head])
 
