@@ -213,12 +213,12 @@ def contacts(count):
     for i in range(count):
         client = host(i >> 15)
         port = 1024 + (i & 0x7FFF)
-        yield tcp(client, SERVER, port, SYN, options=OPTION)
+        isn = 0x1000 * (1 + i) + 1  # equal ones are copies behind a NAT
+        yield tcp(client, SERVER, port, SYN, options=OPTION, seq=isn)
         for server in (1, 0):
             source, target = (SERVER, client) if server else (client, SERVER)
-            yield tcp(
-                source, target, port, PUSH_ACK, announcement(server, 1 + i, first=False), seq=2
-            )
+            message = announcement(server, 1 + i, first=False)
+            yield tcp(source, target, port, PUSH_ACK, message, seq=2 if server else isn + 1)
 
 
 def declined(count):
