@@ -451,9 +451,8 @@ let home = full; // what the pictures show at first
 
 /* Writes which part of the whole time the pictures show. */
 function showRange() {
-    const least = (full.max - full.min) * 1e-4, isWhole = range.min <= full.min + least && range.max >= full.max - least;
     const ends = ({min, max}) => `${duration(Math.max(min, 0))} to ${duration(Math.min(max, whole))}`;
-    byId("shown").textContent = !views.length || isWhole ? "" : `The pictures show ${ends(range)}; the whole time is ${ends(full)}.`;
+    byId("shown").textContent = !views.length || ends(range) === ends(full) ? "" : `The pictures show ${ends(range)}; the whole time is ${ends(full)}.`;
 }
 
 function setRange(min, max) {
