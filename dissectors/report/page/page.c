@@ -453,7 +453,7 @@ smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t
     const uint64_t first = report->capture.first_time;
     GString *json = g_string_new(NULL);
 
-    g_string_append_len(html, (const char *)page_begin, sizeof page_begin);
+    g_string_append_len(html, (const char *)page_begin, sizeof page_begin - 1);
     smcr_json_append_chosen(json, report, &choice);
     append_block(html, "report", json);
     g_string_truncate(json, 0);
@@ -465,6 +465,6 @@ smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t
     g_string_truncate(json, 0);
     smcr_html_append_tables(json, report);
     append_block(html, "tables", json);
-    g_string_append_len(html, (const char *)page_end, sizeof page_end);
+    g_string_append_len(html, (const char *)page_end, sizeof page_end - 1);
     g_string_free(json, TRUE);
 }
