@@ -43,7 +43,7 @@ AROUND = {
     "qinq": lambda n: ether() / Dot1AD(vlan=7, prio=3) / Dot1Q(vlan=n, prio=5),
     "qinq-outer": lambda n: ether() / Dot1AD(vlan=n) / Dot1Q(vlan=7),
     "vxlan": lambda n: ether() / OUTER / UDP(sport=5000, dport=4789) / VXLAN(vni=n) / ether(),
-    "vxlan-linux": lambda n: ether() / OUTER / UDP(sport=9, dport=8472) / VXLAN(vni=n) / ether(),
+    "vxlan-linux": lambda n: ether() / OUTER / UDP(sport=5000, dport=8472) / VXLAN(vni=n) / ether(),
     "vxlan-vlan": lambda n: ether()
     / Dot1Q(vlan=9, prio=3)
     / OUTER6
