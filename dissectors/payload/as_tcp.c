@@ -595,10 +595,10 @@ smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record
     return NULL;
 }
 
-/* Returns the state of the stream to which the bytes of a held packet belong; NULL: dissectors have
- * had no byte of it. */
+/* Returns the state of the stream to which the bytes of the record belong; NULL: dissectors have
+ * had no byte of it. The record must have a connection. */
 static struct smcr_payload_flow *
-flow_of_held(const smcr_record_t *record)
+flow_of(const smcr_record_t *record)
 {
     int sender = smcr_payload_sender(record);
 
@@ -609,7 +609,7 @@ flow_of_held(const smcr_record_t *record)
 static bool
 follows_later_frame(const smcr_record_t *record, const smcr_held_t *held)
 {
-    const struct smcr_payload_flow *flow = flow_of_held(record);
+    const struct smcr_payload_flow *flow = flow_of(record);
 
     return flow && flow->last_frame > held->frame;
 }
@@ -621,7 +621,7 @@ new_own_frame(const packet_info *pinfo, const smcr_record_t *record, smcr_held_t
 {
     if (!follows_later_frame(record, held))
         return smcr_payload_new_own_frame(pinfo, held->frame, held->time);
-    struct smcr_payload_flow *flow = flow_of_held(record);
+    struct smcr_payload_flow *flow = flow_of(record);
     smcr_payload_add_guest(flow, held);
     return smcr_payload_new_own_frame(pinfo, flow->last_frame, flow->last_time);
 }
@@ -784,11 +784,10 @@ static void
 show_guests(const smcr_payload_target_t *target, tvbuff_t *data)
 {
     const smcr_record_t *record = target->record;
-    int sender = record->conn ? smcr_payload_sender(record) : SMCR_LGR_SIDE_UNKNOWN;
 
-    if (!target->pinfo->fd->visited || sender < 0)
+    if (!target->pinfo->fd->visited || !record->conn)
         return;
-    const struct smcr_payload_flow *flow = smcr_payload_find_flow(record->conn, (unsigned)sender);
+    const struct smcr_payload_flow *flow = flow_of(record);
     wmem_array_t *guests = flow ? smcr_payload_guests(flow, target->pinfo->num) : NULL;
     for (unsigned i = 0; guests && i < wmem_array_get_count(guests); i++) {
         const smcr_held_t *held = *(smcr_held_t **)wmem_array_index(guests, i);

@@ -54,21 +54,6 @@ adapter_of(const adapters_t *adapters, const smcr_entry_rdma_t *flow, const char
 
 /* ---- adding up ---- */
 
-/* Returns the sum of two parts that may be NULL, in `scope`. */
-static void *
-sum_of(wmem_allocator_t *scope, void *sum, const void *part,
-       const smcr_figure_description_t *description)
-{
-    if (!part)
-        return sum;
-    if (!sum) {
-        sum = wmem_alloc(scope, description->size);
-        smcr_entry_clear(sum, description);
-    }
-    smcr_entry_join(sum, part, description, scope);
-    return sum;
-}
-
 /* Adds what the flow shows of the adapter that sends it. */
 static void
 add_sender(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
@@ -82,8 +67,8 @@ add_sender(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
         return;
     smcr_entry_adapter_t *adapter = adapter_of(adapters, flow, flow->src);
     adapter->cnp += smcr_figure_or_zero(flow->cnp);
-    adapter->cnp_pacing = sum_of(scope, adapter->cnp_pacing, flow->cnp_pacing,
-                                 &smcr_entry_flow_pacing_description);
+    adapter->cnp_pacing = smcr_entry_join_maybe(adapter->cnp_pacing, flow->cnp_pacing,
+                                                &smcr_entry_flow_pacing_description, scope);
     if (!retransmits)
         return;
     smcr_distribution_join_times(&adapter->nak_to_resend_s, scope, recovery->nak_to_resend_s);
@@ -105,8 +90,8 @@ add_receiver(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
     smcr_entry_adapter_t *adapter = adapter_of(adapters, flow, flow->dst);
     smcr_distribution_join_times(&adapter->gap_to_nak_s, scope, naks);
     smcr_distribution_join_times(&adapter->ce_to_cnp_s, scope, flow->ce_to_cnp_s);
-    adapter->withheld = sum_of(scope, adapter->withheld, flow->withheld,
-                               &smcr_entry_flow_withheld_description);
+    adapter->withheld = smcr_entry_join_maybe(adapter->withheld, flow->withheld,
+                                              &smcr_entry_flow_withheld_description, scope);
 }
 
 /* ---- conclusions ---- */

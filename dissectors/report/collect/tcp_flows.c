@@ -526,21 +526,10 @@ smcr_collect_tcp_flows_facts(const smcr_collect_t *collection, uint64_t tcp_stre
 
 SMCR_FIGURE_ORDER(by_stream, tcp_conn_t *const, flow, (*flow)->stream)
 
-/* Appends a connection to the array `all`. Called for each entry of a map. */
-static void
-gather(void *key _U_, void *flow, void *all)
-{
-    wmem_array_append_one((wmem_array_t *)all, flow);
-}
-
 wmem_array_t *
 smcr_collect_tcp_flows_all(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
-    wmem_array_t *all = wmem_array_new(scope, sizeof(tcp_conn_t *));
-
-    wmem_map_foreach(collection->tcp, gather, all);
-    wmem_array_sort(all, by_stream);
-    return all;
+    return smcr_figure_values(collection->tcp, by_stream, scope);
 }
 
 smcr_collect_gap_t

@@ -257,6 +257,24 @@ smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, size_t
     return value;
 }
 
+/* Appends a value to the array `all`. Called for each entry of a map. */
+static void
+append_value(void *key _U_, void *value, void *all)
+{
+    wmem_array_append_one((wmem_array_t *)all, value);
+}
+
+wmem_array_t *
+smcr_figure_values(wmem_map_t *map, int (*compare)(const void *, const void *),
+                   wmem_allocator_t *scope)
+{
+    wmem_array_t *all = wmem_array_new(scope, sizeof(void *));
+
+    wmem_map_foreach(map, append_value, all);
+    wmem_array_sort(all, compare);
+    return all;
+}
+
 void *
 smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                      const smcr_figure_description_t *description)
@@ -422,19 +440,18 @@ smcr_figure_naks_count(const smcr_entry_naks_t *naks)
            smcr_figure_or_zero(naks->remote_operational) + smcr_figure_or_zero(naks->invalid_rd);
 }
 
-/* Adds an entry (`*from`) to another entry (`*into`). If `*from` is NULL, nothing is added. If
- * `*into` is NULL, the entry is made first. */
-static void
-join_maybe(const smcr_figure_member_t *member, void **into, void *const *from,
-           wmem_allocator_t *scope)
+void *
+smcr_entry_join_maybe(void *into, const void *from, const smcr_figure_description_t *description,
+                      wmem_allocator_t *scope)
 {
-    if (!*from)
-        return;
-    if (!*into) {
-        *into = wmem_alloc(scope, member->of->size);
-        smcr_entry_forget(*into, member->of);
+    if (!from)
+        return into;
+    if (!into) {
+        into = wmem_alloc(scope, description->size);
+        smcr_entry_forget(into, description);
     }
-    smcr_entry_join(*into, *from, member->of, scope);
+    smcr_entry_join(into, from, description, scope);
+    return into;
 }
 
 /* Adds the value `from` of a member to the value `into` of the same member. Members of kinds that
@@ -469,7 +486,8 @@ join_member(const smcr_figure_member_t *member, void *into, const void *from,
         smcr_entry_join(into, from, member->of, scope);
         break;
     case SMCR_FIGURE_KIND_MAYBE:
-        join_maybe(member, into, from, scope);
+        *(void **)into = smcr_entry_join_maybe(*(void **)into, *(void *const *)from, member->of,
+                                               scope);
         break;
     default:
         break;

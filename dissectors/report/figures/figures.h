@@ -315,6 +315,11 @@ void smcr_entry_forget(void *entry, const smcr_figure_description_t *description
  * bytes, allocated in `scope`. */
 void *smcr_figure_of(wmem_map_t *map, wmem_allocator_t *scope, const void *key, size_t size);
 
+/* Returns the values of the map, pointers, as an array that is sorted by `compare`, which compares
+ * two elements of the array. The array is allocated in `scope`. */
+wmem_array_t *smcr_figure_values(wmem_map_t *map, int (*compare)(const void *, const void *),
+                                 wmem_allocator_t *scope);
+
 /* Appends a cleared entry to the list, allocated in `scope`, and returns it. */
 void *smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                            const smcr_figure_description_t *description);
@@ -416,6 +421,12 @@ smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
  * of `into`. Entries within the entry (OBJECT, MAYBE) are added, too; lists are not. */
 void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope);
+
+/* Adds the entry `from` to the entry `into` (smcr_entry_join()), and returns `into`. Each of them
+ * may be NULL. If `from` is NULL, nothing is added. If only `into` is NULL, the entry is made in
+ * `scope` first, with members that are not known. */
+void *smcr_entry_join_maybe(void *into, const void *from,
+                            const smcr_figure_description_t *description, wmem_allocator_t *scope);
 
 /* Takes the same members of `before` away from those of `into`: what has come since. `before` is a
  * sum made by smcr_entry_join() when `into` was smaller. The smallest and the largest value of the

@@ -41,8 +41,8 @@ stillest_flow(const smcr_finder_t *finder)
     const smcr_entry_rdma_t *stillest = NULL;
 
     SMCR_FIGURE_EACH(rdma, flow, finder->report->rdma_flows)
-        if (flow->pause
-            && (!stillest || flow->pause->still_most_s > stillest->pause->still_most_s))
+        if (flow->pause &&
+            (!stillest || flow->pause->still_most_s > stillest->pause->still_most_s))
             stillest = flow;
     return stillest;
 }

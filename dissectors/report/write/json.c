@@ -614,10 +614,12 @@ static void
 write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
 {
     json_dumper_begin_object(&writer->dumper);
-    if (writer->is_line)
+    if (writer->is_line) {
         write_line_members(writer, entry, description);
-    for (unsigned i = 0; i < description->count && !writer->is_line; i++)
-        write_named(writer, &description->members[i], entry, description);
+    } else {
+        for (unsigned i = 0; i < description->count; i++)
+            write_named(writer, &description->members[i], entry, description);
+    }
     json_dumper_end_object(&writer->dumper);
 }
 

@@ -144,11 +144,9 @@ begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
 static bool
 may_wait_for_credits(const smcr_collect_conn_stats_t *counted, int writer)
 {
-    const smcr_lgr_t *lgr = counted->conn->lgr;
-    bool lacks = smcr_collect_conn_lacks_packets(counted->conn);
-
-    if (!lgr->immediate_agreed)
+    if (!counted->conn->lgr->immediate_agreed)
         return false;
+    bool lacks = smcr_collect_conn_lacks_packets(counted->conn);
     for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
         const smcr_qp_t *reader = &use->link->qp[!writer];
         bool may_be_none = lacks || reader->has_had_no_credits;

@@ -63,10 +63,8 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
 /* ---- the entry ---- */
 
-/* Whether the capture has the first CDC message of each captured direction: messages are numbered
- * from 1 (A.4). Then at most TCP and CLC came before the capture. */
-static bool
-has_first_data(const smcr_collect_conn_stats_t *counted)
+bool
+smcr_collect_conn_has_first_data(const smcr_collect_conn_stats_t *counted)
 {
     bool has_any = false;
 
@@ -88,7 +86,8 @@ has_later_messages(const smcr_collect_conn_stats_t *counted)
     bool has_clc_messages =
         counted->clc[SMCR_CLC_PROPOSAL].frame || counted->clc[SMCR_CLC_ACCEPT].frame;
 
-    return has_clc_messages || (lgr && lgr->first_contact_captured) || has_first_data(counted);
+    return has_clc_messages || (lgr && lgr->first_contact_captured) ||
+           smcr_collect_conn_has_first_data(counted);
 }
 
 /* Fills in when the connection began and ended as far as captured. */

@@ -24,21 +24,10 @@ add_by_stream(const smcr_conn_t *conn, void *collection)
 
 SMCR_FIGURE_ORDER(by_index, smcr_collect_conn_stats_t *const, counted, (*counted)->conn->index)
 
-/* Appends the figures of a connection to the array `all`. Called for each entry of a map. */
-static void
-gather(void *key _U_, void *value, void *all)
-{
-    wmem_array_append_one((wmem_array_t *)all, value);
-}
-
 wmem_array_t *
 smcr_collect_conns_all(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
-    wmem_array_t *all = wmem_array_new(scope, sizeof(smcr_collect_conn_stats_t *));
-
-    wmem_map_foreach(collection->conns, gather, all);
-    wmem_array_sort(all, by_index);
-    return all;
+    return smcr_figure_values(collection->conns, by_index, scope);
 }
 
 const smcr_collect_tcp_facts_t *

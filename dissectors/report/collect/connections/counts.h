@@ -147,6 +147,11 @@ smcr_collect_conn_lacks_packets(const smcr_conn_t *conn)
     return smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX);
 }
 
+/* Whether the capture has the first CDC message of each captured direction, and of one at least:
+ * messages are numbered from 1 (A.4). Then at most TCP and CLC came before the capture. The figures
+ * have to be open (smcr_collect_conn_open()). */
+bool smcr_collect_conn_has_first_data(const smcr_collect_conn_stats_t *counted);
+
 /* Facts of the two flows of a link. Index: 1 for packets whose sender is side 1 of the link group,
  * 0 for all other packets. */
 typedef struct {

@@ -34,25 +34,9 @@ typedef struct {
                                  both, TCP and RoCE */
 } pairing_t;
 
-/* Whether the first captured CDC message of each direction has the number 1. A direction without
- * CDC messages does not count, but one of both has to have some. */
-static bool
-has_begin(const smcr_collect_conn_stats_t *counted)
-{
-    bool has_messages = false;
-
-    for (unsigned side = 0; side < 2; side++) {
-        const smcr_collect_direction_t *direction = &counted->counts->direction[side];
-        if (direction->figures.cdc && direction->first_cdc_seq != 1)
-            return false;
-        has_messages |= direction->figures.cdc != 0;
-    }
-    return has_messages;
-}
-
-/* Whether the connection is known from RoCE alone, and began in the capture (has_begin()). If TCP
- * and RoCE have times of two clocks, or if the capture is in disorder, the order of packets does
- * not show what belongs together. */
+/* Whether the connection is known from RoCE alone, and began in the capture. If TCP and RoCE have
+ * times of two clocks, or if the capture is in disorder, the order of packets does not show what
+ * belongs together. */
 static bool
 is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
@@ -62,7 +46,8 @@ is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
         return false;
     smcr_collect_conn_open(collection, counted);
     bool has_order = !conn->lgr->clocks_differ && !smcr_lgr_is_in_disorder(conn->lgr);
-    return has_begin(counted) && has_order && smcr_evidence_knows_server(conn->lgr);
+    return smcr_collect_conn_has_first_data(counted) && has_order &&
+           smcr_evidence_knows_server(conn->lgr);
 }
 
 /* Returns the last CLC message; frame 0: none is captured. */
