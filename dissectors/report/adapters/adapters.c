@@ -10,18 +10,20 @@
 
 #include "report/recovery/recovery.h"
 
-#define WITHHELD_FEW 8 /* fewer withheld CNPs show no limit: each may have been lost */
+#define WITHHELD_FEW 8 /* number of withheld CNPs from which on a limit is inferred: one or a few of
+                          them may have been lost */
 
 /* ---- finding ---- */
 
 /* The adapters of a report. */
 typedef struct {
-    wmem_map_t *by_name;      /* smcr_entry_adapter_t by address and network as text */
-    smcr_figure_list_t *list; /* their entries */
+    wmem_map_t *by_name;      /* address and network as text -> smcr_entry_adapter_t */
+    smcr_figure_list_t *list; /* the entries of the adapters */
     wmem_allocator_t *scope;  /* memory pool of the report */
 } adapters_t;
 
-/* Returns the network as text. */
+/* Returns tunnel and VLANs of a flow as text, which is a part of a key. `network` NULL: neither
+ * tunnel nor VLAN; the text is "". */
 static const char *
 name_of(wmem_allocator_t *scope, const smcr_entry_flow_network_t *network)
 {
@@ -107,17 +109,18 @@ recovery_of(const smcr_entry_adapter_t *adapter)
                               : SMCR_FIGURE_RECOVERY_NOT_KNOWN;
 }
 
-/* A kind of limit for CNPs, with what frames show of it. */
+/* A kind of limit for CNPs, with the times that show whether an adapter has this limit. */
 typedef struct {
-    smcr_figure_cnp_scope_t scope;       /* the kind */
+    smcr_figure_cnp_scope_t scope;       /* whose CNPs the limit counts together */
     const smcr_distribution_t *pacing;   /* times between CNPs that it limits; NULL: none */
-    const smcr_distribution_t *withheld; /* times since the last of these CNPs at which the adapter
-                                            withheld one; NULL: none */
+    const smcr_distribution_t *withheld; /* times from the last of these CNPs to a marked packet for
+                                            which the adapter sent no CNP; NULL: none */
 } limit_t;
 
-/* Whether a limit of this kind explains both the CNPs that came, and those that were withheld. Two
- * CNPs are never closer than the limit, and a CNP is withheld within the limit only. The network
- * delays packets: 5 % are allowed. */
+/* Whether a limit of this kind explains both the CNPs that came, and those that were withheld. An
+ * adapter with such a limit never sends two CNPs in a shorter time than the limit, and withholds a
+ * CNP only within this time after the last one. The network delays packets, so times may differ by
+ * 5 %. */
 static bool
 fits(const limit_t *limit)
 {

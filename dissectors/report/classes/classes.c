@@ -1,4 +1,5 @@
-/* Counts packets of RDMA flows by class, and names what keeps flows apart: VLANs, tunnels, ports.
+/* Counts packets of RDMA flows by class, and makes entries of the VLANs, the tunnels and the UDP
+ * source ports of flows.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -6,7 +7,8 @@
 
 /* ---- classes ---- */
 
-/* Returns the counts of the kind of packet that `opcode` is. Makes them if there are none. */
+/* Returns the counts of the kind of packet with this opcode: data, acknowledgements or CNPs. Makes
+ * the counts if there are none. */
 static smcr_entry_packet_class_t *
 counts_of(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope, uint8_t opcode)
 {

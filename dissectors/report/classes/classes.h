@@ -13,7 +13,8 @@
 void smcr_classes_count(smcr_entry_flow_classes_t *classes, wmem_allocator_t *scope,
                         smcr_when_t when, const smcr_ib_headers_t *roce);
 
-/* Returns VLAN and tunnel of a flow, allocated in `scope`; NULL: none. */
+/* Returns the entry of VLAN and tunnel of a flow, allocated in `scope`; NULL: the flow has
+ * neither. */
 smcr_entry_flow_network_t *smcr_classes_network(smcr_ib_network_t network,
                                                 wmem_allocator_t *scope);
 
@@ -46,16 +47,19 @@ typedef struct {
 /* Marked packets of a flow that wait for a CNP. NULL in place of a pointer to it: the flow has no
  * marked packet. */
 typedef struct {
-    uint64_t first;    /* time of the first one since the last CNP, nanoseconds; 0: none */
+    uint64_t first;    /* time of the first marked packet since the last CNP, nanoseconds; 0:
+                          none */
     bool came_at_rest; /* `first` came when its receiver had sent no CNP for some time */
-    uint64_t time;     /* time of the one that is watched, nanoseconds; 0: none */
-    uint64_t since[3]; /* how long before the watched one its receiver had sent its last CNP, in
-                          nanoseconds: in the reverse flow, to the same address, to any address */
+    uint64_t time;     /* time of the watched packet: the marked packet of which it is not yet known
+                          whether a CNP answers it at once; nanoseconds; 0: none */
+    uint64_t since[3]; /* nanoseconds from the last CNP of the receiver to the watched packet.
+                          Index: 0 CNPs of the reverse flow, 1 CNPs to the sender's address, 2 CNPs
+                          to any address */
 } smcr_classes_marks_t;
 
-/* Takes the next packet with a mark, which is no duplicate. `*marks` is made if it is NULL. A
- * packet before it that has had no CNP at once is added to `*figures`, which is made if it is NULL.
- * `cnp`: the last CNP of the reverse flow; frame 0: none. */
+/* Takes the next packet with a mark, which is no duplicate. `*marks` is made if it is NULL. If an
+ * earlier marked packet has got no CNP at once, adds that packet to `*figures`, which is made if it
+ * is NULL. `cnp`: the last CNP of the reverse flow; frame 0: none. */
 void smcr_classes_pacing_mark(smcr_classes_pacing_t *pacing, smcr_classes_marks_t **marks,
                               smcr_entry_flow_withheld_t **figures, smcr_when_t cnp,
                               const smcr_classes_marked_t *packet);
@@ -73,11 +77,13 @@ void smcr_classes_pacing_answer(smcr_classes_pacing_t *pacing, smcr_classes_mark
 typedef struct {
     smcr_when_t times[SMCR_CLASSES_REACTION_PACKETS + 1]; /* the last data packets, a ring */
     uint32_t bytes[SMCR_CLASSES_REACTION_PACKETS + 1]; /* their lengths */
-    uint64_t packets;          /* number of packets taken since the last measurement */
-    uint32_t left;             /* number of packets that the measurement after a CNP still needs;
-                                  0: there is none */
-    uint64_t before_bytes;     /* of the measurement: bytes before the CNP */
-    uint64_t before;           /* of the measurement: time before the CNP, nanoseconds */
+    uint64_t packets;          /* number of packets taken since the last measurement began or
+                                  ended */
+    uint32_t left;             /* number of packets that the measurement after a CNP still needs; 0:
+                                  no measurement is under way */
+    uint64_t before_bytes;     /* of the current measurement: bytes of the packets before the CNP */
+    uint64_t before;           /* of the current measurement: time that these packets took,
+                                  nanoseconds */
 } smcr_classes_reaction_t;
 
 /* Takes the next data packet of a flow, which is no duplicate. `*reaction` is made in `scope` with
@@ -86,7 +92,7 @@ void smcr_classes_reaction_take(smcr_classes_reaction_t **reaction,
                                 smcr_entry_flow_reaction_t **figures, wmem_allocator_t *scope,
                                 smcr_when_t when, const smcr_ib_headers_t *roce);
 
-/* Notes that a CNP for the flow has come: a measurement begins, if none is under way and
+/* Notes that a CNP for the flow has come: a measurement begins, if none is under way and more than
  * SMCR_CLASSES_REACTION_PACKETS packets have come since the last one. `reaction` may be NULL. */
 void smcr_classes_reaction_notify(smcr_classes_reaction_t *reaction);
 

@@ -9,19 +9,22 @@
 
 struct smcr_classes_pacing {
     wmem_allocator_t *scope;
-    GHashTable *last; /* cnp_ends_t by its addresses: the last CNP */
+    GHashTable *last; /* set of cnp_ends_t: the last CNPs of each sender, of each receiver, and of
+                         each pair of them */
     uint64_t begin;   /* time of the first CNP or mark, nanoseconds; 0: none */
 };
 
-/* Whose CNPs in a network: all from an address, all to an address, or both. */
+/* The last two CNPs in a network: from an address, to an address, or from one address to
+ * another. */
 typedef struct {
     uint8_t from[SMCR_GID_LENGTH]; /* sender; zeros: any */
     uint8_t to[SMCR_GID_LENGTH];   /* receiver; zeros: any */
     smcr_ib_network_t network;     /* VLAN and tunnel */
     uint64_t time;                 /* time of the last CNP, nanoseconds */
     uint64_t before;               /* time of the CNP before it, nanoseconds; 0: none */
-    uint64_t prompt;               /* of an address that sends CNPs: shortest time that it took to
-                                      answer a mark at rest, nanoseconds; 0: not known */
+    uint64_t prompt;               /* shortest time that `from` took to answer a mark while it was
+                                      at rest (AT_REST), nanoseconds; 0: not known. Only set if `to`
+                                      is zeros */
 } cnp_ends_t;
 
 SMCR_WIRE_KEY(hash_ends, equal_ends, offsetof(cnp_ends_t, time))
@@ -35,8 +38,8 @@ smcr_classes_pacing_new(wmem_allocator_t *scope)
     return pacing;
 }
 
-/* Adds the time since the last CNP with these ends to the distribution. `sought->time`: time of
- * this CNP. */
+/* Takes a CNP: adds the time since the last CNP with the same addresses to the distribution, and
+ * keeps the time of this one. `sought`: addresses and network of the CNP, and its time. */
 static void
 measure(smcr_classes_pacing_t *pacing, smcr_distribution_t **distribution, const cnp_ends_t *sought)
 {
@@ -78,15 +81,18 @@ smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t
 
 /* ---- marks without a CNP ---- */
 
-/* A receiver limits its CNPs: for some time after one it sends no other one, of the same flow, to
- * the same address, or at all. So a marked packet that gets no CNP at once shows that the limit is
- * longer than the time since the last CNP, if the limit is of this kind; and each CNP shows that
- * the limit is not longer. report/adapters/ compares both.
+/* An adapter limits the CNPs that it sends: for some time after a CNP it sends no other CNP. There
+ * are three kinds of limits: for the CNPs of the same flow, for those to the same address, or for
+ * all CNPs of the adapter. A marked packet that gets no CNP at once shows that the limit is longer
+ * than the time since the last CNP that such a limit counts. Each CNP shows that the limit is not
+ * longer than the time since the CNP before it. report/adapters/ compares the two.
  *
- * What "at once" is shows a receiver at rest: after AT_REST no limit holds it back. */
+ * The time that counts as "at once" is measured at receivers at rest: AT_REST after its last CNP no
+ * limit keeps an adapter from sending a CNP. */
 
 #define AT_REST (10 * SMCR_TIME_MILLISECOND) /* mlx5 allows limits up to 4.1 ms */
-#define CLOCK_STEP 2000 /* nanoseconds: captures with microseconds show a time so exactly */
+#define CLOCK_STEP 2000 /* error of a measured time, nanoseconds: time stamps of a capture may have
+                           microseconds only */
 
 /* Returns the last CNP from `from` to `to`; NULL: none. `to` NULL: to any address. */
 static cnp_ends_t *
@@ -101,8 +107,9 @@ last_cnp(const smcr_classes_pacing_t *pacing, const uint8_t *from, const uint8_t
     return g_hash_table_lookup(pacing->last, &sought);
 }
 
-/* Returns how long before `now` the time `cnp` was. 0: there was no CNP, so that it is at least the
- * time since the first CNP or mark of the capture. */
+/* Returns the nanoseconds from the CNP at the time `cnp` to `now`. If `cnp` is 0, the capture has
+ * no such CNP. The time since the last CNP is then at least the time since the first CNP or mark of
+ * the capture, which is returned. */
 static uint64_t
 time_since(const smcr_classes_pacing_t *pacing, uint64_t cnp, uint64_t now)
 {
@@ -111,15 +118,18 @@ time_since(const smcr_classes_pacing_t *pacing, uint64_t cnp, uint64_t now)
     return now - MIN(now, from);
 }
 
-/* The packet of a flow that is watched, and what its receiver has sent. */
+/* The watched packet of a flow (smcr_classes_marks_t), and the last CNPs of its receiver. */
 typedef struct {
     smcr_classes_pacing_t *pacing;
     const smcr_classes_marks_t *marks; /* marks of the flow */
-    cnp_ends_t *sender;                /* the address that sends the CNPs; NULL: it has sent none */
-    const cnp_ends_t *pair;            /* its CNPs to the sender of the flow; NULL: none */
+    cnp_ends_t *sender;                /* last CNPs of the receiver to any address; NULL: it has
+                                          sent none */
+    const cnp_ends_t *pair;            /* last CNPs of the receiver to the sender of the flow; NULL:
+                                          none */
 } watch_t;
 
-/* Returns the watch of a flow. `cnps`, `data`: addresses of the two, which are in `network`. */
+/* Returns the watch of a flow. `cnps`: GID of the receiver, which sends the CNPs. `data`: GID of
+ * the flow's sender. `network`: VLAN and tunnel of both. */
 static watch_t
 watch_of(smcr_classes_pacing_t *pacing, const smcr_classes_marks_t *marks, const uint8_t *cnps,
          const uint8_t *data, smcr_ib_network_t network)
@@ -130,9 +140,12 @@ watch_of(smcr_classes_pacing_t *pacing, const smcr_classes_marks_t *marks, const
                      .pair = last_cnp(pacing, cnps, data, network)};
 }
 
-/* Returns `since`, the time from the last of these CNPs to the watched packet. If a CNP came at
- * once after it, for another flow, a limit of this kind has begun with that CNP: 0. So if there
- * were several CNPs after it: when the first of them came is not kept. */
+/* Returns the time since which a limit kept the receiver from answering the watched packet:
+ * `since`, the nanoseconds from the last of the CNPs `ends` before the watched packet to this
+ * packet. Returns 0 if such a CNP, for another flow, came at once after the watched packet: then a
+ * limit of this kind has begun with that CNP. Also returns 0 if several such CNPs came after the
+ * watched packet, since the time of the first one is not kept. `ends` NULL: there is no such CNP.
+ * `patience`: longest time, in nanoseconds, that counts as "at once". */
 static uint64_t
 time_of_limit(const watch_t *watch, const cnp_ends_t *ends, uint64_t since, uint64_t patience)
 {
@@ -143,8 +156,9 @@ time_of_limit(const watch_t *watch, const cnp_ends_t *ends, uint64_t since, uint
     return is_one || are_several ? 0 : since;
 }
 
-/* Adds the watched packet to the figures if it got no CNP at once, up to the time `now`. Returns
- * whether it did not. */
+/* Adds the watched packet to the figures if it has certainly got no CNP at once, and returns true.
+ * Returns false if the packet may still get one at the time `now`, or if it is not known which time
+ * counts as "at once" (`prompt`). */
 static bool
 add_withheld(const watch_t *watch, smcr_entry_flow_withheld_t **figures, uint64_t now)
 {
@@ -227,8 +241,8 @@ smcr_classes_pacing_answer(smcr_classes_pacing_t *pacing, smcr_classes_marks_t *
 
 #define RING (SMCR_CLASSES_REACTION_PACKETS + 1)
 
-/* Adds up the packets in the ring but the first one, and the time from the first one to the
- * last. */
+/* Stores in `*bytes` the length of all packets in the ring except the oldest one, and in `*time`
+ * the nanoseconds from the oldest packet to the newest. */
 static void
 add_up(const smcr_classes_reaction_t *reaction, uint64_t *bytes, uint64_t *time)
 {
@@ -310,7 +324,7 @@ smcr_classes_shares_new(wmem_allocator_t *scope)
     return shares;
 }
 
-/* Joins each two intervals, so that they are twice as long. */
+/* Joins pairs of neighbouring intervals, so that each interval is twice as long. */
 static void
 lengthen(smcr_classes_shares_t *shares)
 {
@@ -334,8 +348,8 @@ smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool i
     shares->marked[since / shares->length] += is_marked;
 }
 
-/* Whether the interval `one` has a larger share of marks than `other`; of equal shares, more
- * marks. */
+/* Whether the interval `one` has a larger share of marked packets than `other`, or the same share
+ * and more marked packets. */
 static bool
 is_larger(const smcr_classes_shares_t *shares, unsigned one, unsigned other)
 {
@@ -363,7 +377,7 @@ smcr_classes_shares_report(const smcr_classes_shares_t *shares, wmem_allocator_t
 
     if (!shares || !shares->marked[worst])
         return NULL;
-    while (!shares->packets[last - 1]) /* one has the marks */
+    while (!shares->packets[last - 1]) /* ends, since the interval `worst` has packets */
         last--;
     smcr_entry_marked_share_t *entry = wmem_new(scope, smcr_entry_marked_share_t);
     smcr_entry_clear(entry, &smcr_entry_marked_share_description);
