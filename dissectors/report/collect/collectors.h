@@ -176,7 +176,8 @@ typedef struct {
     smcr_when_t tcp;        /* last TCP segment of the peer */
     smcr_when_t other_link; /* last packet of the peer's host on another link of the link group,
                                between other addresses */
-    uint64_t link;          /* number of the link of `other_link`; only set if `other_link` is */
+    uint64_t link;          /* number of the link of `other_link`, SMCR_FIGURE_UNKNOWN: not known;
+                               only set if `other_link` is */
     bool is_over;           /* the peer has sent a packet afterwards */
 } smcr_collect_silence_t;
 
@@ -206,7 +207,9 @@ typedef struct {
     smcr_when_t rnr;       /* last RNR NAK, until the packet that it asks for comes; frame 0:
                               none */
     uint32_t rnr_psn;      /* PSN of the RNR NAK `rnr`, 24 bits */
-    smcr_when_t heard;     /* last packet of the reverse flow; frame 0: none */
+    smcr_when_t heard;     /* last packet of the reverse flow, or a later packet of this flow before
+                              which a silence cannot begin (packets are missing before it, or an RNR
+                              NAK explains the wait); frame 0: no packet of the reverse flow */
     bool is_refused;       /* the last response of the reverse flow is a NAK or RNR NAK */
     smcr_when_t asked;     /* first request after the peer's last packet (`heard`); frame 0: none */
     smcr_when_t last;      /* last request after `heard`; only set while `asked` is set */
@@ -371,8 +374,8 @@ typedef struct {
     smcr_when_t fin[2];  /* first FIN; index: 0 of the client, 1 of the server */
     smcr_collect_newest_data_t newest[2]; /* newest data segment; index: 0 `up`, 1 `down` */
     char answer[2][SMCR_APPLICATION_ANSWER_LENGTH]; /* name of the application's first bytes: "HTTP
-                                                   400", "TLS alert"; index: 0 `up`, 1 `down`; "":
-                                                   not known */
+                                                       400", "a TLS alert"; index: 0 `up`, 1 `down`;
+                                                       "": not known */
     bool client_known;   /* a SYN or SYN-ACK was captured; false: the sender of `up` counts as
                             client */
     bool client_is_up;   /* the client sends direction `up`, that of the first captured segment;
@@ -400,7 +403,7 @@ typedef struct {
                             `down` */
     bool is_owned;       /* the collection has the figures of a connection of SMC-R over it, as of
                             the last smcr_collect_connections_find_over() */
-    bool is_over;        /* it has ended, or is given up, as of the same call */
+    bool is_over;        /* the TCP connection has ended, or is given up, as of the same call */
 } smcr_collect_tcp_facts_t;
 
 /* Prepares an empty collection. */
@@ -426,7 +429,8 @@ wmem_array_t *smcr_collect_tcp_flows_all(const smcr_collect_t *collection, wmem_
 void smcr_collect_tcp_flows_report(const smcr_collect_t *collection, bool only_over,
                                    smcr_figure_list_t *list, wmem_allocator_t *scope);
 
-/* Notes that a connection of SMC-R uses the TCP connection, and whether that one is over. */
+/* Notes that a connection of SMC-R uses the TCP connection. `is_over`: the connection of SMC-R has
+ * ended or is given up. */
 void smcr_collect_tcp_flows_own(const smcr_collect_t *collection, uint32_t tcp_stream,
                                 bool is_over);
 
@@ -466,9 +470,10 @@ typedef struct {
     uint64_t to;   /* number of moves from another link to this one */
 } smcr_collect_moves_t;
 
-/* Returns the number of a link group in the report. The number is the index of the group. A group
- * that may be a part of another group has no index. Its number is then the count of link groups
- * plus the index of its oldest link, so the group comes after all groups with an index. */
+/* Returns the number of a link group in the report: the index of the group. A group that may be a
+ * part of another group has no index. Its number is then the count of link groups plus the index of
+ * its oldest link, so the group comes after all groups with an index. SMCR_FIGURE_UNKNOWN: the
+ * group stands for what a tap has copied (anck/), and has no number. */
 uint64_t smcr_collect_lgr_number(const smcr_lgr_t *lgr);
 
 /* ---- times of frames ---- */

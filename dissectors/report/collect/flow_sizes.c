@@ -10,7 +10,7 @@
 
 /* ---- acknowledgements ---- */
 
-/* Takes in that all requests before the PSN `expected` are acknowledged: updates the longest
+/* Notes that all requests before the PSN `expected` are acknowledged, and updates the longest
  * acknowledged length. */
 static void
 acknowledge(smcr_collect_flow_sizes_t *sizes, uint32_t expected)
@@ -122,8 +122,9 @@ smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
 /* ---- reporting ---- */
 
 /* Whether the sender would have tried once more before `end`, the end of the capture, had it not
- * used up its retries. The next try comes as late as the ones before; of a sender whose timer
- * grows, after at most twice the longest time. A quarter is added. */
+ * used up its retries. If the times between tries are equal, the next try comes after the same
+ * time. If they grow, it comes after at most twice the longest time. A quarter is added to either
+ * time. */
 static bool
 has_ended(const smcr_collect_stuck_t *stuck, uint64_t end)
 {
@@ -138,8 +139,9 @@ smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_s
                              uint64_t end, wmem_allocator_t *scope)
 {
     const smcr_collect_stuck_t *stuck = &sizes->stuck;
-    uint32_t tries = MAX(stuck->tries, stuck->rnr_naks); /* the first try of a flow came before it
-                                                            was known which request is expected */
+    uint32_t tries = MAX(stuck->tries, stuck->rnr_naks); /* the first RNR NAK shows which request is
+                                                            expected; the try that it answers came
+                                                            before, and is not in `stuck->tries` */
 
     entry->acked_longest = sizes->acked_longest ? sizes->acked_longest : SMCR_FIGURE_UNKNOWN;
     if (tries < SMCR_COLLECT_TRIES || !stuck->tries)

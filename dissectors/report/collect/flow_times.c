@@ -20,7 +20,8 @@
 
 /* ---- the reverse flow ---- */
 
-/* Returns the worse one of two silences: a long one, else the longer one. */
+/* Returns the worse one of two silences. A long silence (SMCR_COLLECT_LONG_SILENCE) is worse than
+ * one that is not long. If both or neither are long, the one that lasted longer is worse. */
 static const smcr_collect_silence_t *
 worse_of(const smcr_collect_silence_t *one, const smcr_collect_silence_t *other)
 {
@@ -142,7 +143,9 @@ was_asked_since(const smcr_collect_flow_times_t *times, uint32_t psn)
     return times->asked.frame && smcr_psn_distance(psn, times->highest) >= 0;
 }
 
-/* Whether the sender is silent, or was silent for more than PAUSE before `when`. */
+/* Whether the retransmission at `when` comes after a pause: more than PAUSE after the request
+ * before it or, if no request came after the peer's last packet, after that packet. Also true if
+ * the peer's silence has begun before. */
 static bool
 has_paused(const smcr_collect_flow_times_t *times, smcr_when_t when)
 {
@@ -201,8 +204,9 @@ take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     times->last = when;
 }
 
-/* Responses (acknowledgements, READ responses) are ignored, since the peer never answers a
- * response. Duplicates made by the network are ignored, too. */
+/* Three kinds of packets are ignored: packets that are not of a reliable connection, duplicates
+ * made by the network, and responses (acknowledgements, READ responses), which the peer never
+ * answers. */
 void
 smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet)

@@ -73,8 +73,8 @@ find_heard(const smcr_collect_t *collection, const uint8_t from[SMCR_GID_LENGTH]
 }
 
 /* Sets `*found` to `when` if the packet at `when` shows that the silent host was alive in the
- * silence. A packet that comes right after the last answer does not: the host may have failed
- * afterwards. */
+ * silence. A packet before `silence->proven_frame` does not show this: the host may have failed
+ * after that packet. */
 static void
 note(smcr_when_t *found, smcr_when_t when, const smcr_collect_silence_t *silence)
 {

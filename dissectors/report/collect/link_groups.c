@@ -118,8 +118,8 @@ was_group_idle(const smcr_lgr_t *lgr, uint32_t frame)
     return !conn;
 }
 
-/* Whether the link has ended as it should: a side has deleted it, or has rejected it before both
- * ends had set it up; or its group has ended. */
+/* Whether the link has ended by a message, so that it does not count as lost: a side has deleted
+ * it, or has rejected it before both ends had set it up; or its group has ended. */
 static bool
 has_ended(const smcr_link_t *link)
 {
@@ -131,7 +131,8 @@ has_ended(const smcr_link_t *link)
 }
 
 /* Returns since when requests to `side` of the link get no answer, up to the end of the capture;
- * frame 0: they do, or this is so for less than LOST_AFTER, or the group was idle. */
+ * frame 0: requests get answers, or have got none for less than LOST_AFTER, or the group was
+ * idle. */
 static smcr_when_t
 silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *collection)
 {
@@ -206,9 +207,9 @@ known_state(const smcr_link_t *link)
     return smcr_evidence_knows_link(link) ? states[link->state] : SMCR_FIGURE_STATUS_UNKNOWN;
 }
 
-/* Fills in the state of the link. An active link is known to be active as of its last use by both
- * ends, if packets that were not captured may have changed the state, or if its last requests got
- * no answer. `lost`: since when the link is lost (lost_since()). */
+/* Fills in the state of the link. An active link is known to be active only up to its last use by
+ * both ends (last_use()) if packets that were not captured may have changed the state, or if its
+ * last requests got no answer. `lost`: since when the link is lost (lost_since()). */
 static void
 fill_state(smcr_entry_link_t *entry, const smcr_link_t *link, const smcr_collect_t *collection,
            smcr_when_t lost)
@@ -260,12 +261,12 @@ fill_queue_pair(smcr_entry_queue_pair_t *entry, const smcr_qp_t *qp, const gathe
         entry->qpn = qp->key.qpn;
 }
 
-/* The arguments that all functions share that fill in entries of link groups. */
+/* The arguments that the functions which fill in entries of link groups have in common. */
 typedef struct {
     const smcr_collect_t *collection; /* the collection of which the report is made */
     bool has_rmbs;          /* the report has the RMBs of link groups */
-    wmem_array_t *uses; /* uses of RMBs; element rmb_use_t; by RMB, those of one RMB in the order of
-                           their frames */
+    wmem_array_t *uses; /* uses of RMBs; element rmb_use_t; sorted by RMB, then by frame
+                           (by_rmb()) */
     smcr_figure_maker_t *rmb_maker; /* makes the entries of RMBs */
     wmem_allocator_t *scope; /* memory pool of the report */
 } reporter_t;

@@ -38,7 +38,7 @@ typedef struct {
 } counted_frame_t;
 
 /* An expert item that counts only if later packets confirm it. The first pass does not raise it.
- * One of three members says what has to be confirmed; the others are NULL. */
+ * One of the first three members says what has to be confirmed; the other two are NULL. */
 typedef struct {
     const smcr_event_t *event;       /* an event in the record of the packet */
     const smcr_exchange_t *request;  /* a request that gets no response */
@@ -146,7 +146,8 @@ smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *p
         blame(&items[i - 1], packet->record);
 }
 
-/* Keeps an expert item about the packet that later packets have to confirm. */
+/* Keeps an expert item about the packet until the report is made: later packets have to confirm the
+ * item. */
 static void
 defer(smcr_collect_t *collection, const packet_info *pinfo, const smcr_record_t *record,
       claimed_t claimed)
@@ -179,8 +180,9 @@ smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
     }
     if (is_confirm_without_roce(pinfo, record->conn))
         defer(collection, pinfo, record, (claimed_t){.confirmed = record->conn});
-    if (record->begins_exchange && collection->keeps_frames) /* a report of one pass does without:
-                                                                each request would cost memory */
+    if (record->begins_exchange && collection->keeps_frames) /* a collection that keeps no frames
+                                                                does without: each request would
+                                                                cost memory */
         defer(collection, pinfo, record, (claimed_t){.request = record->begins_exchange});
 }
 

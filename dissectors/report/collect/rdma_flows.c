@@ -368,8 +368,8 @@ count_cnp(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     smcr_classes_reaction_notify(slowed->reaction);
 }
 
-/* Counts a marked data packet, which a receiver answers with a CNP. Not each receiver answers
- * marked acknowledgements. */
+/* Counts a marked data packet, which its receiver answers with a CNP. Marked acknowledgements are
+ * not counted, since not every receiver answers them. */
 static void
 count_mark(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
            const smcr_ib_headers_t *roce)
@@ -393,7 +393,8 @@ count_port_change(followed_t *flow, const smcr_ib_headers_t *roce)
     flow->port = roce->udp_port;
 }
 
-/* Counts a CNP, or holds a data packet against the CNPs before it. */
+/* Counts a CNP, or takes a data packet for the measurement of how the flow's sender reacts to
+ * CNPs. */
 static void
 count_congestion(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
                  const smcr_ib_headers_t *roce)
@@ -405,8 +406,9 @@ count_congestion(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
                                    when, roce);
 }
 
-/* Counts class and port of a packet. A duplicate was counted before, and a packet with a wrong ICRC
- * may have another class than its sender has given it. */
+/* Counts the class and the UDP source port of a packet, and its marks. Ignores duplicates, whose
+ * original is counted, and packets with a wrong ICRC, whose class may not be the one that the
+ * sender has given them. */
 static void
 count_class(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)
@@ -465,7 +467,7 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
         flow->cm = packet->record->cm;
 }
 
-/* Holds the gap before the packet against the pauses of ports. */
+/* Counts the time before the packet as a standstill of the flow if a port had paused its class. */
 static void
 count_standstill(const smcr_collect_t *collection, followed_t *flow, smcr_when_t when)
 {
@@ -558,8 +560,8 @@ is_acknowledgement(const smcr_ib_headers_t *roce)
     return roce->opcode != SMCR_RC_ACK || kind == SMCR_IB_SYNDROME_ACK;
 }
 
-/* Takes in the packet, which is no duplicate, as a packet that its receiver hears: `answered` is
- * the reverse flow, whose sender is that receiver; NULL: none. */
+/* Takes a packet, which is no duplicate, as a sign that its sender is alive, and as an answer to
+ * requests. `answered`: the reverse flow, which has these requests; NULL: none. */
 static void
 hear(smcr_collect_t *collection, followed_t *flow, followed_t *answered, smcr_when_t when,
      const smcr_tap_t *packet)
@@ -760,10 +762,10 @@ report_stray(const smcr_entry_icrcs_t *icrc, smcr_figure_list_t *list, wmem_allo
     list->length--;
 }
 
-/* Fills in what the order of the flow's packets shows: whether its identifications show copies, and
- * the packets that the receiver has acknowledged and that the capture does not have, also not as
- * retransmissions. If the flow has more sequence gaps than the state keeps, their number is not
- * known: gaps are joined then. */
+/* Fills in what the order of the flow's packets shows: whether IP identifications distinguish
+ * duplicates from retransmissions, and how many packets the receiver has acknowledged although the
+ * capture has neither them nor a retransmission. The latter number is not known if the flow has
+ * more sequence gaps than the state keeps, since the state then joins gaps. */
 static void
 fill_from_order(smcr_entry_rdma_t *entry, const followed_t *flow, const smcr_collect_t *collection)
 {

@@ -400,7 +400,8 @@ take_data(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segmen
     }
 }
 
-/* Updates what came of the newest data segments after a segment of either direction. */
+/* Updates for both directions whether the newest data segment is acknowledged. Called for each
+ * segment of either direction. */
 static void
 note_acknowledged(tcp_conn_t *flow)
 {
@@ -445,9 +446,9 @@ take_facts(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segme
     take_end(facts, end_of(facts, direction), segment->flags, when);
 }
 
-/* Whether the segment does not count: it is a copy that address translation shows, or its options
- * are truncated by snaplen. Wireshark 4.0 does not pass a truncated one to the tap, and all
- * versions shall give the same report. */
+/* Whether the segment does not count: it was captured a second time after a translation of its
+ * addresses (NAT), or its options are truncated by snaplen. Wireshark 4.0 does not pass such a
+ * truncated segment to the tap, and the report is to be the same with all versions. */
 static bool
 does_not_count(const packet_info *pinfo, const struct tcpheader *tcp)
 {

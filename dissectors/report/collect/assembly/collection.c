@@ -280,8 +280,8 @@ smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo)
                                          (uint64_t)since->nsecs;
 }
 
-/* Whether the packet is an LLC message other than TEST LINK. TEST LINK is the only LLC message that
- * changes no link. */
+/* Whether the packet is an LLC message other than TEST LINK, of version 1 or 2. TEST LINK is the
+ * only LLC message that changes neither links nor RMBs. */
 static bool
 is_llc_step(const smcr_tap_t *packet)
 {
@@ -297,9 +297,9 @@ is_first_of_link(const smcr_tap_t *packet, uint32_t frame)
     return link && link->added_frame == frame;
 }
 
-/* Whether the report may need the time of the frame. The report names three kinds of frames: frames
- * of CLC messages, frames of LLC messages that change links, packets after a sequence gap, and the
- * first frame of each link. */
+/* Whether the report may need the time of the frame. The report names four kinds of frames: frames
+ * of messages outside RoCE, such as CLC; frames of LLC messages other than TEST LINK; packets after
+ * a sequence gap; and the first frame of each link. */
 static bool
 is_time_needed(const smcr_tap_t *packet, uint32_t frame)
 {
@@ -441,7 +441,7 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
     fill_capture(report, collection, filter);
     smcr_collect_rdma_flows_report(collection, &report->rdma_flows, scope);
     smcr_collect_connections_report(collection, false, &report->connections, scope);
-    /* lines, for which connections are let go of, have no RMBs */
+    /* a collection that lets go of connections serves -z smcr,lines, whose lines have no RMBs */
     smcr_collect_link_groups_report(collection, !collection->lets_go, &report->link_groups, scope);
     fill_versions(report);
     SMCR_FIGURE_EACH(connection, entry, report->connections)

@@ -39,8 +39,8 @@ typedef enum {
     SMCR_COLLECTION_TAPS    /* number of taps */
 } smcr_collection_tap_t;
 
-/* Counts the frames before this one, which nobody has handed over, in an empty collection: their
- * number, and the time of the first. */
+/* Counts the frames before the frame of `pinfo`, although no tap has handed them over: their
+ * number, and the time of the first one. The collection is empty. */
 void smcr_collection_skip(smcr_collection_t *collection, const packet_info *pinfo);
 
 /* Counts the data that `tap` hands over. `data` is the struct of this tap, as Wireshark passes it
