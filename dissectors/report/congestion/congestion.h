@@ -90,7 +90,7 @@ typedef struct {
 typedef struct {
     uint64_t time;   /* time of the segment, nanoseconds since 1970 */
     uint64_t from;   /* sequence number of its first byte, or of its SYN or FIN */
-    uint64_t requests; /* `requests` of the peer when the segment came */
+    uint64_t requests; /* member `requests` of the other direction when the segment came */
     uint32_t tsval;  /* TSval of the segment; only valid if `timestamps` */
     int32_t ip_id;   /* identification in the IPv4 header; -1: not known */
     bool timestamps; /* the segment has the time stamps option */
@@ -132,9 +132,9 @@ typedef struct {
     uint32_t newest;              /* number of segments put into `recent` so far */
     uint32_t recent_room;         /* number of segments for which `recent` has memory; grows up to
                                      SMCR_CONGESTION_TCP_RECENT */
-    uint64_t requests;            /* segments by which the receiver may have asked the peer for a
-                                     retransmission: duplicate acknowledgements without data, and
-                                     SACK blocks */
+    uint64_t requests;            /* number of segments by which the sender of this direction may
+                                     have asked the peer for a retransmission: duplicate
+                                     acknowledgements without data, and segments with SACK blocks */
     uint32_t sce_run;             /* number of consecutive segments marked ECT(1), the last segment
                                      included */
     bool next_unknown;            /* the length of the last segment is not known */

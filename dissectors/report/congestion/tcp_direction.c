@@ -167,8 +167,8 @@ was_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_t p
     return (has_syn && direction->syn == place.from) || (has_fin && direction->fin == end);
 }
 
-/* Whether the two segments are at most 3 ms apart. No sender has learned of a loss so soon.
- * Wireshark has the same limit. */
+/* Whether the segment was captured less than 3 ms after the newest one. No sender has learned of a
+ * loss so soon. Wireshark has the same limit. */
 static bool
 is_soon_after_newest(const smcr_congestion_tcp_newest_t *newest,
                      const smcr_congestion_tcp_segment_t *segment)
@@ -194,9 +194,10 @@ was_sent_earlier(const smcr_congestion_tcp_newest_t *newest,
     return is_soon_after_newest(newest, segment);
 }
 
-/* Whether the segment was sent before, or fills a gap because its sender has sent it again. The
- * capture may not have the first transmission. A keep-alive is no retransmission, nor is a segment
- * that came out of order. `is_known`: was_captured() of the segment. */
+/* Whether the segment is a retransmission: its bytes, SYN or FIN were captured before (`is_known`:
+ * the result of was_captured()), or it fills a gap and was sent after the newest segment. In the
+ * second case, the first transmission is missing. A keep-alive is no retransmission, nor is a
+ * segment that came out of order. */
 static bool
 is_retransmission(const smcr_congestion_tcp_direction_t *direction, segment_place_t place,
                   const smcr_congestion_tcp_segment_t *segment, bool is_known)
@@ -229,8 +230,8 @@ count_disorder(smcr_congestion_tcp_direction_t *direction, segment_place_t place
 
 /* Moves the highest sequence number to the end of the segment. If a segment without data begins
  * above the highest sequence number, bytes before the segment were not captured. These are the
- * newest bytes of the stream, so `newest_missing` is set. `is_known`: was_captured() of the
- * segment. `requests`: those of the peer so far. */
+ * newest bytes of the stream, so `newest_missing` is set. `is_known`: the result of was_captured()
+ * for the segment. `requests`: member `requests` of the other direction. */
 static void
 take_sequence(smcr_congestion_tcp_direction_t *direction, segment_place_t place,
               const smcr_congestion_tcp_segment_t *segment, bool is_known,
@@ -502,8 +503,10 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
  * have the time stamps of the large segment, and IPv4 identifications that count up from its own
  * (RFC 6864 leaves that to the sender; adapters and Linux do so). */
 
-/* Whether the identification of a segment, which begins within the newest one, counts the pieces
- * before it: `pieces` pieces of equal length lie between the beginnings of both. */
+/* Whether the segment may be the piece number `pieces`, from 0, of the newest segment, which
+ * another capture point shows as a whole. `pieces`: how much higher its IPv4 identification is. All
+ * pieces but the last have the same length, so the distance between the beginnings of both segments
+ * is a multiple of `pieces`. */
 static bool
 counts_pieces(segment_place_t place, uint64_t newest_from, int pieces)
 {
@@ -515,8 +518,8 @@ counts_pieces(segment_place_t place, uint64_t newest_from, int pieces)
     return offset % (uint64_t)pieces == 0 && offset / (uint64_t)pieces >= piece_least;
 }
 
-/* Whether the identifications show that the segment was sent with or before the newest one. A
- * retransmission has a higher identification. */
+/* Whether the IPv4 identifications allow that the segment was sent before the newest one, or is a
+ * piece of it (counts_pieces()). A retransmission has a higher identification. */
 static bool
 has_id_of_piece(const smcr_congestion_tcp_newest_t *newest, segment_place_t place,
                 const smcr_congestion_tcp_segment_t *segment)
@@ -528,7 +531,8 @@ has_id_of_piece(const smcr_congestion_tcp_newest_t *newest, segment_place_t plac
     return place.from >= newest->from && counts_pieces(place, newest->from, pieces);
 }
 
-/* Whether all that the segment has, and it has data, was captured in other segments. */
+/* Whether the segment has data, and all its bytes, and its FIN if it has one, were captured in
+ * other segments. Returns false for a segment with SYN. */
 static bool
 is_all_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_t place,
                 const smcr_congestion_tcp_segment_t *segment)
@@ -541,8 +545,10 @@ is_all_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_
     return smcr_ranges_count(&direction->captured, place.data, end) == segment->length;
 }
 
-/* Whether the segment was sent with the newest one or before, as its time stamp shows; if that is
- * the same, its identification, or time if it has none. Without both nothing shows it. */
+/* Whether the segment was sent before the newest one, or is a piece of it. If the time stamps
+ * (TSval) differ, the lower one was sent earlier. If they are equal, the IPv4 identifications
+ * decide (has_id_of_piece()). If time stamps or identifications are missing, the segment must also
+ * come less than 3 ms after the newest one. Returns false if both are missing. */
 static bool
 may_be_part_of_newest(const smcr_congestion_tcp_newest_t *newest, segment_place_t place,
                       const smcr_congestion_tcp_segment_t *segment)
@@ -558,7 +564,7 @@ may_be_part_of_newest(const smcr_congestion_tcp_newest_t *newest, segment_place_
 }
 
 /* Whether the segment is a copy of bytes that were captured in other segments. The peer has asked
- * for nothing since the newest one, so that no sender retransmits. */
+ * for no retransmission since the newest segment, so the segment is no retransmission. */
 static bool
 is_cut_otherwise(const smcr_congestion_tcp_direction_t *direction,
                  const smcr_congestion_tcp_direction_t *reverse, segment_place_t place,
@@ -583,8 +589,8 @@ can_have_marks(const smcr_congestion_tcp_direction_t *direction, uint16_t flags)
     return (flags & SMCR_CONGESTION_TCP_ACK) && !(flags & takes_a_number) && !direction->fin;
 }
 
-/* Keeps the sequence numbers of SYN and FIN. A FIN that is captured after its acknowledgement has
- * counted in `acked_bytes` as a byte: that byte is taken off. */
+/* Keeps the sequence numbers of SYN and FIN. A FIN that is captured after its acknowledgement was
+ * counted in `acked_bytes` as a byte, which is subtracted now. */
 static void
 note_ends(smcr_congestion_tcp_direction_t *direction, uint16_t flags, segment_place_t place)
 {

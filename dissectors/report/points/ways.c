@@ -13,8 +13,9 @@ seconds(int64_t nanoseconds)
     return (double)nanoseconds / (double)SMCR_TIME_SECOND;
 }
 
-/* Returns the name of a point. Interfaces of the same name are distinguished by their numbers. A
- * Linux cooked capture has the index of a device, which the field sll.ifindex has. */
+/* Returns the name of a point. Interfaces of the same name are distinguished by their numbers. In a
+ * Linux cooked capture the point is named by the index of its network device (field
+ * sll.ifindex). */
 static const char *
 point_name(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
            wmem_allocator_t *scope)
@@ -32,7 +33,8 @@ point_name(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *n
     return wmem_strdup(scope, own);
 }
 
-/* Returns the line of the other clock: the offset of the first one from the second. */
+/* Returns the line for the opposite order of the points: the offset of the first clock from the
+ * second one. */
 static smcr_clock_line_t
 reversed(const smcr_clock_line_t *line)
 {
@@ -46,7 +48,8 @@ reversed(const smcr_clock_line_t *line)
     };
 }
 
-/* Fills in the offset of the clock of the point that the way passes last. */
+/* Fills in offset and drift of the clock at the second point of the way, from the clock at the
+ * first one. */
 static void
 fill_clock(smcr_entry_way_clock_t *entry, const smcr_clock_line_t *line)
 {
@@ -115,7 +118,7 @@ fill_counts(smcr_entry_way_t *entry, const smcr_points_way_t *way)
     entry->marked_frame = way->first[SMCR_VERDICT_MARKED];
 }
 
-/* Whether the time is 0, but for the resolution of time stamps. */
+/* Whether the time, in nanoseconds, is 0 as far as the resolution of time stamps shows. */
 static bool
 is_nothing(int64_t time)
 {
@@ -136,7 +139,8 @@ is_same_capture(const smcr_points_segment_t *segment)
     return is_same;
 }
 
-/* Adds the entry of one way of a segment; `at`: 0 the way of the segment's order, 1 the other. */
+/* Adds the entry of one direction of a segment, which is a pair of neighbouring points. `at`: 0:
+ * the packets pass the points in the order of `segment->place`; 1: in the opposite order. */
 static void
 add_way(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
         smcr_figure_list_t *list, wmem_allocator_t *scope)
