@@ -28,7 +28,8 @@ bytes_by_cursor(const smcr_collect_conn_stats_t *counted, int sender)
     smcr_cursor_t prod = sides[sender].prod;
     smcr_ring_t ring = {sides[!sender].size, counted->conn->lgr->base[!sender]};
 
-    if (!smcr_lgr_has_base(counted->conn->lgr, !sender)) /* it may begin after an eyecatcher */
+    if (!smcr_lgr_has_base(counted->conn->lgr, !sender)) /* it is not known whether data begins
+                                                            after an eyecatcher */
         return SMCR_FIGURE_UNKNOWN;
     if (!direction->figures.cdc || direction->first_cdc_seq != 1 ||
         smcr_conn_side_has_invalid_cursor(&sides[sender]))
@@ -70,8 +71,10 @@ has_unknown_bytes(const smcr_collect_conn_stats_t *counted, int sender)
     return direction->bytes.has_unpositioned && counted->conn->side[sender].moved_frame;
 }
 
-/* Whether the number of WRITEs of the direction is not known: no WRITE is recognised, or the WRITEs
- * may be of another connection with the same RMB. */
+/* Whether the number of WRITEs of the direction is not known. There are two cases:
+ * 1. no WRITE is recognised, although data was announced, or the reader's RMB is not known;
+ * 2. TCP and RoCE have times of two clocks, so that the WRITEs may be of another connection with
+ *    the same RMB. */
 static bool
 has_unknown_writes(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -95,8 +98,11 @@ may_miss_last_bytes(const smcr_conn_t *conn, int sender)
     return smcr_evidence_absent(last, last->qp, last->psn + SMCR_EVIDENCE_AFTER_CLOSE) != 0;
 }
 
-/* Whether packets with data may be missing that no cursor shows: the positions of the stream are
- * not known, and packets are missing; or the cursors are impossible. */
+/* Whether packets with data may be missing that no cursor shows. There are three cases:
+ * 1. the positions of the stream are not known, and packets are missing;
+ * 2. the owner of a WRITE of the sender is not known, and CLC has not announced the reader's RMB
+ *    element;
+ * 3. a cursor of the sender is impossible, and a packet of the link group is missing. */
 static bool
 may_miss_uncounted_bytes(const smcr_collect_conn_stats_t *counted, int sender)
 {
@@ -149,7 +155,7 @@ smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
         entry->lacks_bytes = smcr_figure_truth(may_lack_bytes(counted, is_part, sender));
     fill_announced_bytes(entry, counted, sender);
     smcr_collect_times_fill(&counted->counts->times, sender, entry);
-    if (!knows_positions && !entry->window_full_count) /* nor is a full window */
+    if (!knows_positions && !entry->window_full_count) /* then a full window is not recognised */
         entry->window_full_count = SMCR_FIGURE_UNKNOWN;
     entry->unreported_bytes = known && cost.reader_known ? cost.unread : SMCR_FIGURE_UNKNOWN;
     entry->unannounced_bytes = known ? cost.unannounced : SMCR_FIGURE_UNKNOWN;
@@ -165,8 +171,8 @@ tcp_way(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp, unsigned r
     return client_is_up ? role : !role;
 }
 
-/* Whether CLC bytes may be counted as data: a CLC message is truncated or out of order, or the
- * roles are not known. */
+/* Whether CLC bytes may be counted as data: a CLC message is truncated, CLC messages may be
+ * missing, or the roles are not known. */
 static bool
 may_mix_clc(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
 {

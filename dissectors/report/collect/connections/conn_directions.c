@@ -8,13 +8,17 @@
 /* What may be missing at the end of a connection. All zeros: nothing. */
 typedef struct {
     bool is_part;         /* the last messages of the connection may be missing */
-    bool is_part_in_time; /* they may be missing before the last captured frame of the connection */
+    bool is_part_in_time; /* the last messages may be missing, and before the last captured frame of
+                             the connection */
 } ending_t;
 
-/* What may be missing at the end of the connection. The last messages may be missing if the end of
- * the connection is not captured, in three cases: 1. both ends have closed TCP; 2. packets of
- * other flows are missing after the last packet of the connection's link; 3. another connection may
- * have the rest of the packets. In the second and third case, no message before is missing. */
+/* Returns what may be missing at the end of the connection. If both sides have ended, nothing is
+ * missing. Otherwise the last messages may be missing in three cases:
+ * 1. both ends have closed TCP;
+ * 2. packets, also of other flows, are missing after the last packet of the connection's link;
+ * 3. another connection may have the rest of the packets. In case 1, and in case 2 if the gap
+ *    begins before the last frame of the connection (`last_frame`), messages may also be missing
+ *    before this frame. */
 static ending_t
 ending_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
           uint32_t last_frame, const smcr_collect_gap_list_t *gaps)
@@ -122,8 +126,9 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
     };
 }
 
-/* Sets since when the buffers of both directions were full before the first captured frame. The
- * connection, and the time that is divided, begins then at the latest. */
+/* Sets for both directions since when the receive buffer was full, if a host reports that it was
+ * full before the first captured packet. The connection and the divided time begin with this packet
+ * at the latest. */
 static void
 begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
            const smcr_collect_conn_stats_t *counted)
@@ -156,8 +161,9 @@ may_wait_for_credits(const smcr_collect_conn_stats_t *counted, int writer)
     return false;
 }
 
-/* Takes out of the division of a writer's time what a wait for credits may explain as well: the
- * time in which it seems to have nothing to write, or to wait for an answer. */
+/* Charges two parts of a writer's time to "unknown", since a wait for credits may explain them as
+ * well: the time in which the writer seems to have nothing to write, and the time in which it seems
+ * to wait for an answer. */
 static void
 doubt_pauses(smcr_interval_division_t *division)
 {

@@ -7,8 +7,8 @@
 
 #include "counts.h"
 
-/* How often the time for late packets a connection is kept of which one end, that of TCP or that of
- * SMC-R, is missing. */
+/* How much longer a connection is kept if only one of its two ends is captured, that of TCP or that
+ * of SMC-R: a multiple of the time for late packets (smcr_collection_patience_t). */
 #define END_MISSING 5
 
 /* Returns the time since a packet, nanoseconds; 0 if the clock of the capture went back. */
@@ -39,9 +39,10 @@ has_smc_ended(const smcr_conn_t *conn, const smcr_collection_patience_t *patienc
 /* What is known of the end of a connection. */
 typedef enum {
     END_IS_OPEN,   /* neither TCP nor SMC-R has ended */
-    END_OF_GROUP,  /* its link group has ended */
-    END_OF_ONE,    /* only one has ended of TCP and SMC-R, which it both used */
-    END_OF_ALL,    /* all that it used has ended */
+    END_OF_GROUP,  /* the link group of the connection has ended, and no message shows the end of
+                      the connection */
+    END_OF_ONE,    /* the connection used both TCP and SMC-R, and only one of the two has ended */
+    END_OF_ALL,    /* TCP and SMC-R have ended, as far as the connection used them */
 } known_end_t;
 
 static known_end_t
@@ -76,7 +77,8 @@ end_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t 
     return end < END_OF_ONE ? SMCR_COLLECTION_GIVEN_UP : SMCR_COLLECTION_ENDED;
 }
 
-/* Finds out whether a connection, or both halves of it, have ended. */
+/* Finds out whether a connection has ended or is given up, and sets `counted->end`. A connection of
+ * two halves (`partner`) is open as long as one half is open. */
 static void
 find_end(const smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
          const smcr_collection_patience_t *patience)
@@ -129,7 +131,7 @@ smcr_collect_connections_find_over(smcr_collect_t *collection,
     return found;
 }
 
-/* Lets go of a connection. The first contact of its link group needs it no more. */
+/* Lets go of a connection: frees its figures, and notes that it has ended or was given up. */
 static void
 let_go(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {

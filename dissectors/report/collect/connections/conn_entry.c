@@ -77,8 +77,9 @@ smcr_collect_conn_has_first_data(const smcr_collect_conn_stats_t *counted)
     return has_any;
 }
 
-/* Whether the connection has messages that come only after a SYN: CLC, CLC of the group's first
- * contact, or its first data. */
+/* Whether the capture has early messages of the connection, so that at most its TCP handshake and
+ * CLC messages are missing: a Proposal or Accept, the first contact of its link group, or its first
+ * data. */
 static bool
 has_later_messages(const smcr_collect_conn_stats_t *counted)
 {

@@ -20,8 +20,8 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
-/* Whether LLC messages of the first contact may be missing: a packet of the link group is missing,
- * or the capture is out of order. */
+/* Whether LLC messages of the first contact may be missing: none is captured, a packet of the link
+ * group is missing, a message is truncated, or time stamps decreased (`is_unsure`). */
 static bool
 may_lack_step(const smcr_collect_conn_stats_t *counted)
 {

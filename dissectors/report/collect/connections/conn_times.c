@@ -46,9 +46,9 @@ is_next_message(const smcr_cdc_t *cdc, uint32_t next_seq, bool is_late)
     return next_seq ? cdc->seq == (uint16_t)next_seq : cdc->seq == 1 && !is_late;
 }
 
-/* Takes in a CDC message at `when`. `ends`: it has the flags of `closing`. `is_next`: its number
- * proves that no message is missing before it. `is_new`: no later packet of its flow has come
- * before it (smcr_record_is_new()). */
+/* Takes a CDC message at `when`. `ends`: the message has a flag that ends the connection in the
+ * sense of `closing`. `is_next`: its number proves that no message is missing before it. `is_new`:
+ * no later packet of its flow has come before it (smcr_record_is_new()). */
 static void
 note_closing(smcr_collect_closing_t *closing, smcr_when_t when, bool ends, bool is_next,
              bool is_new)
@@ -63,7 +63,8 @@ note_closing(smcr_collect_closing_t *closing, smcr_when_t when, bool ends, bool 
     }
 }
 
-/* Notes since when nobody had written before the first end of both sides. */
+/* Notes the last WRITE with data of either side so far; without a WRITE, the first packet of the
+ * connection. Called for the first message of either side that ends the connection. */
 static void
 note_idle(smcr_collect_times_t *times)
 {
@@ -75,9 +76,9 @@ note_idle(smcr_collect_times_t *times)
             times->idle = writer[side].last_write;
 }
 
-/* Notes the first CDC message of each side that closes or aborts the connection, the first one that
- * aborts it, and since when nobody had written before the first end of both sides. A duplicate made
- * by the network is never the first. */
+/* Notes three facts about the end of the connection: the first CDC message of each side that closes
+ * or aborts the connection, the first one of each side that aborts it, and the last WRITE before
+ * the earliest of these messages. A duplicate made by the network is never the first. */
 static void
 note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -249,7 +250,7 @@ typedef struct {
     bool is_whole; /* no packet of the link group is missing before a captured one */
 } certain_t;
 
-/* Whether it is certain that `closing` begins with its first captured message. */
+/* Whether no message of the kind `closing` is missing before the first captured one. */
 static bool
 is_first_certain(const certain_t *certain, const smcr_collect_closing_t *closing)
 {
@@ -270,8 +271,9 @@ was_open(const certain_t *certain, const smcr_collect_closing_t *closing, int si
     return certain->is_whole && smcr_evidence_is_current(certain->conn, !side);
 }
 
-/* The event since when nobody had written before the end `ended`; frame 0: not known, since a WRITE
- * may be missing. If there was no WRITE, none may be missing from the beginning on. */
+/* Returns the last WRITE before the end `ended`, or the first packet of the connection if there was
+ * no WRITE; frame 0: not known, since a WRITE may be missing. If there was no WRITE, no packet may
+ * be missing from the beginning of the capture on. */
 static smcr_when_t
 idle_before(const certain_t *certain, smcr_when_t ended)
 {
@@ -385,14 +387,16 @@ reports_full(const smcr_collect_times_t *times, const smcr_conn_t *conn,
 }
 
 /* Hosts may report, over netlink, that a receive buffer is full before the capture has a packet of
- * the connection. If the first packet is one of the reader, the writer waited up to this packet. It
- * had waited since the capture has all packets of the link: no message of the connection has moved
- * a cursor in between. */
+ * the connection. If the first packet is one of the reader, the writer waited up to this packet.
+ * The wait began at the latest with the packet from which on no packet of the link is missing
+ * (`whole_since`), since no message of the connection has moved a cursor after that packet. */
 smcr_when_t
 smcr_collect_times_full_since(const smcr_collect_times_t *times, const smcr_conn_t *conn,
                               int writer)
 {
-    bool hides_packets = times->timeline.begun.time != conn->begin_time; /* by a filter */
+    bool hides_packets = times->timeline.begun.time != conn->begin_time; /* true: a display filter
+                                                                            hides the first
+                                                                            packets */
 
     if (!conn->socket || times->first_sender == writer || hides_packets)
         return (smcr_when_t){0, 0};

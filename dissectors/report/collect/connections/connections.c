@@ -162,9 +162,9 @@ count_application_error(smcr_collect_t *collection, smcr_when_t when, const smcr
         smcr_collect_notices_count_error(collection, error->filter, when, packet->record->conn);
 }
 
-/* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes: bytes that the
- * sender writes at a position of the stream that it had written before, in a packet that the
- * receiver has taken in (smcr.stream.rewritten). */
+/* Counts an RDMA WRITE request once, at its first packet. Counts rewritten bytes
+ * (smcr.stream.rewritten): bytes at a position of the stream that the sender had written before, in
+ * a packet that the receiver accepts. */
 static void
 count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
             smcr_when_t when, const smcr_tap_t *packet)
@@ -330,8 +330,9 @@ count_clc(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     counted->is_smcd = clc->smcd;
 }
 
-/* Returns the connection in whose figures the packet counts; NULL: none. An acknowledgement counts
- * for no connection, since it may cover packets of several connections. */
+/* Returns the connection in whose figures the packet counts: its own, or the one that falls back to
+ * TCP with this packet; NULL: none. An acknowledgement counts for no connection, since it may cover
+ * packets of several connections. */
 static const smcr_conn_t *
 conn_of(const smcr_tap_t *packet)
 {
@@ -341,8 +342,8 @@ conn_of(const smcr_tap_t *packet)
     return record->conn && !is_ack ? record->conn : packet->falls_back;
 }
 
-/* Whether the collection has let go of the connection after its end. Then its packet is late, and
- * counted as that. */
+/* Whether the collection has let go of the connection after its end. Then its packet comes late,
+ * and is counted in `late_packets`. */
 static bool
 is_gone(smcr_collect_t *collection, const smcr_conn_t *conn)
 {

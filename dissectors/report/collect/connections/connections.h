@@ -31,7 +31,8 @@ void smcr_collect_connections_take_segment(smcr_collect_t *collection, const smc
 bool smcr_collect_connections_find_over(smcr_collect_t *collection,
                                         const smcr_collection_patience_t *patience);
 
-/* Lets go of these connections, of SMC-R and of TCP. */
+/* Lets go of the connections that the last smcr_collect_connections_find_over() has found, of SMC-R
+ * and of TCP. */
 void smcr_collect_connections_let_go(smcr_collect_t *collection);
 
 /* Frees the memory of all connections that have a pool of their own. */

@@ -259,7 +259,7 @@ void smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all,
  * entry of the half of TCP and CLC. */
 void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc);
 
-/* How TCP ended; SMCR_FIGURE_CLOSE_UNKNOWN: not known. `tcp` may be NULL. */
+/* Returns how TCP ended; SMCR_FIGURE_CLOSE_UNKNOWN: not known. `tcp` may be NULL. */
 smcr_figure_close_t smcr_collect_conn_tcp_close(const smcr_collect_tcp_facts_t *tcp);
 
 /* Fills in why the connection fell back to TCP, if it did so. `tcp` may be NULL. */
@@ -287,8 +287,8 @@ void smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
                                   const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_gap_list_t *gaps);
 
-/* Whether packets of the side `sender` are captured on the connection's last link, and these
- * packets cannot be of another connection. */
+/* Whether the capture has RoCE packets of the side `sender`, of the connection or on its last link,
+ * and no other connection shares the RMB element or the alert token that these packets name. */
 bool smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int sender);
 
 /* Fills in a direction of a connection over RDMA. `is_part`: the last messages of the connection

@@ -41,8 +41,8 @@ last_step(const smcr_collect_conn_stats_t *counted)
     return SMCR_CLC_PROPOSAL;
 }
 
-/* Whether all segments of the handshake are captured, in order, and RoCE has none of the
- * connection's packets. */
+/* Whether all segments of the handshake are captured, in order, and show no result: no RoCE packet
+ * of the connection, no agreement on SMC-D, and no Decline. */
 static bool
 is_known(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {
@@ -52,7 +52,7 @@ is_known(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_
     return is_whole && !has_result && !counted->conn->clc_cut;
 }
 
-/* Whether the newest data segment of the role contains only CLC bytes. */
+/* Whether the role (0 client, 1 server) has sent no data on TCP but CLC messages. */
 static bool
 has_only_clc(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
              unsigned role)

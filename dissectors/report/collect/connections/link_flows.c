@@ -23,8 +23,8 @@ doubt_contact(smcr_collect_conn_stats_t *counted, smcr_when_t before)
     contact->is_unsure = true;
 }
 
-/* The event up to which the packets have certainly been sent that are missing before `packet`: an
- * acknowledgement that covers them all, or `packet` itself, at `when`. */
+/* Returns an event before which all packets that are missing before `packet` had certainly been
+ * sent: an acknowledgement that covers them all, or else `packet` itself, at `when`. */
 static smcr_when_t
 sent_until(const smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
 {
@@ -137,8 +137,8 @@ smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packe
     return flows;
 }
 
-/* Whether the capture has every packet of both flows of the link, in order, and acknowledgements of
- * both, if both have requests. */
+/* Whether the capture has every packet of both flows of the link, in order, and an acknowledgement
+ * for each flow that has requests. */
 static bool
 are_whole(const smcr_collect_link_flows_t *flows)
 {
