@@ -67,8 +67,8 @@ typedef struct {
     uint64_t min;          /* smallest value */
     uint64_t max;          /* largest value */
     double sum_of_squares; /* sum of the squares of all values, for the variance */
-    smcr_histogram_t *histogram; /* how many values are how large; NULL: all of them are in the
-                                    bucket of `max`, or smcr_distribution_add() has added them */
+    smcr_histogram_t *histogram; /* counts of the values by size; NULL: all values are in the bucket
+                                    of `max`, or smcr_distribution_add() has added them */
 } smcr_distribution_t;
 
 /* Adds a measured value to the distribution, which has no histogram and so no quantiles. If there
@@ -85,16 +85,17 @@ void smcr_distribution_add_time(smcr_distribution_t **distribution, wmem_allocat
 void smcr_distribution_join_times(smcr_distribution_t **distribution, wmem_allocator_t *scope,
                                   const smcr_distribution_t *other);
 
-/* Returns the time that `per_mille` thousandths of the times do not exceed, 1000 at most: the time
- * with this rank in ascending order, rounded up. It is exact if it is the smallest or the largest
- * time, else within 4.4 %. SMCR_FIGURE_UNKNOWN: no time was added. */
+/* Returns the time that `per_mille` thousandths of the times do not exceed: the time with this rank
+ * in ascending order, the rank rounded up. `per_mille`: 1000 at most. It is exact if it is the
+ * smallest or the largest time, else within 4.4 %. SMCR_FIGURE_UNKNOWN: no time was added. */
 uint64_t smcr_distribution_quantile(const smcr_distribution_t *distribution, unsigned per_mille);
 
 /* Returns the histogram of a distribution of times, allocated in `scope`. */
 smcr_histogram_t smcr_distribution_histogram(const smcr_distribution_t *distribution,
                                              wmem_allocator_t *scope);
 
-/* Does the same for a distribution that has other owners: makes a copy in `scope` first. */
+/* Adds a measured value as smcr_distribution_add() does, to a distribution that other entries
+ * share: makes a copy of it in `scope` first. */
 void smcr_distribution_add_to_copy(smcr_distribution_t **distribution, wmem_allocator_t *scope,
                                    uint64_t value);
 
@@ -216,19 +217,19 @@ smcr_figure_list_entry(const smcr_figure_list_t *list, const void *at)
  * entries includes COUNT, SECONDS, TIMES, SPREAD, LENGTHS, OPCODES and TALLY, and no other
  * kind. */
 #define SMCR_FIGURE_KINDS(X)                                                                       \
-    X(COUNT, uint64_t) /* a number that sums add up */                                             \
-    X(SECONDS, uint64_t)            /* nanoseconds that sums add up, written as seconds */         \
+    X(COUNT, uint64_t) /* a number; sums add it up */                                              \
+    X(SECONDS, uint64_t)            /* nanoseconds, written as seconds; sums add them up */        \
     X(SAMPLE, uint64_t)             /* nanoseconds; the summary has the distribution */            \
     X(SPREAD, smcr_distribution_t *)  /* a distribution of nanoseconds, written as seconds */      \
-    X(TIMES, smcr_distribution_t *)   /* the same, with its histogram */                           \
+    X(TIMES, smcr_distribution_t *)   /* as SPREAD, and with a histogram */                        \
     X(LENGTHS, smcr_distribution_t *) /* a distribution without unit */                            \
-    X(NUMBER, uint64_t) /* a number that cannot be added: an index, a port */                      \
+    X(NUMBER, uint64_t) /* a number that sums leave out: an index, a port */                       \
     X(TEXT, const char *)           /* a text; NULL: not known */                                  \
     X(CHOICE, unsigned)             /* a word of a list of choices.def */                          \
     X(BOOL, smcr_figure_maybe_t)                                                                   \
-    X(WHEN, smcr_when_t)            /* a frame: xy_frame; JSON adds its time: xy_time */           \
+    X(WHEN, smcr_when_t)            /* a frame: x_frame; JSON adds its time as x_time */           \
     X(TIME, uint64_t)               /* a time, nanoseconds since 1970 */                           \
-    X(RATIO, double)                /* a quotient, never added up; NAN: not known */               \
+    X(RATIO, double)                /* a quotient; sums leave it out; NAN: not known */            \
     X(OPCODES, smcr_figure_opcodes_t) /* counts of packets by opcode */                            \
     X(TALLY, smcr_figure_tally_t)   /* counts of packets by the value of a header field */         \
     X(NUMBERS, smcr_figure_numbers_t) /* a list of numbers */                                      \
@@ -417,8 +418,8 @@ smcr_figure_time_between(smcr_when_t from, smcr_when_t to)
                                                           : SMCR_FIGURE_UNKNOWN;
 }
 
-/* Adds the members COUNT, SECONDS, SPREAD, LENGTHS, OPCODES and TALLY of `from` to the same members
- * of `into`. Entries within the entry (OBJECT, MAYBE) are added, too; lists are not. */
+/* Adds the members COUNT, SECONDS, TIMES, SPREAD, LENGTHS, OPCODES and TALLY of `from` to the same
+ * members of `into`. Entries within the entry (OBJECT, MAYBE) are added, too; lists are not. */
 void smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope);
 
@@ -428,9 +429,10 @@ void smcr_entry_join(void *into, const void *from, const smcr_figure_description
 void *smcr_entry_join_maybe(void *into, const void *from,
                             const smcr_figure_description_t *description, wmem_allocator_t *scope);
 
-/* Takes the same members of `before` away from those of `into`: what has come since. `before` is a
- * sum made by smcr_entry_join() when `into` was smaller. The smallest and the largest value of the
- * distribution that remains are not known. */
+/* Subtracts the members of `before` that smcr_entry_join() adds from the same members of `into`,
+ * which then has what has come since `before`. `before` is a sum that smcr_entry_join() made
+ * earlier of the same entries. The smallest and the largest value of the distribution that remains
+ * are not known. */
 void smcr_entry_take_away(void *into, const void *before,
                           const smcr_figure_description_t *description, wmem_allocator_t *scope);
 
