@@ -1,8 +1,8 @@
 /* The list of findings while the rules fill it. Each finding has a severity and a rank.
  *
- * A rank stands for a kind of trouble. The ranks are in the order of causes: a trouble further down
- * may be a consequence of a trouble further up. The report sorts equally severe findings by rank:
- * causes come first.
+ * A rank stands for a kind of trouble. The ranks form classes (smcr_finding_class_t). Within a
+ * class the ranks are in the order of causes: a trouble further down may be a consequence of a
+ * trouble further up. findings.c sorts the findings by severity, class, cost and rank.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -210,8 +210,8 @@ smcr_when_t smcr_finder_first(const smcr_finder_t *finder, const char *one, cons
 const char *smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject);
 
 /* Returns text about ICMP errors that quote packets between the hosts `one` and `other`: "; ICMP
- * (frame 7) of ..." for each kind of error; "" if there are none. A host that is not known is
- * NULL. */
+ * (frame 7): 10.0.0.9: RoCE host unreachable" for each kind of error; "" if there are none. A host
+ * that is not known is NULL. */
 const char *smcr_finder_undelivered(const smcr_finder_t *finder, const char *one,
                                     const char *other);
 
@@ -293,7 +293,7 @@ const smcr_entry_rdma_t *smcr_finding_flow_one_sided(const smcr_finder_t *finder
 uint64_t smcr_finding_fallback_time(const smcr_entry_connection_t *conn);
 
 /* Returns the longest step from the SYN to the fallback of the connection: "5.0 s of it after the
- * CLC Confirm". */
+ * CLC Confirm"; "at an unknown step" if no step is known. */
 const char *smcr_finding_step_before_fallback(const smcr_finder_t *finder,
                                               const smcr_entry_connection_t *conn);
 

@@ -31,10 +31,15 @@ compare(uint64_t one, uint64_t other)
     return (one > other) - (one < other);
 }
 
-/* Compares two findings for sorting. Within a class, the finding that cost more time comes first,
- * then the more severe one, then the one of the lower rank, then the one that was made earlier.
- * Time counts only in the class of findings about lost time (SMCR_FINDING_COSTS). Returns a
- * negative number if `one` comes first. */
+/* Compares two findings for sorting. The first difference decides:
+ * 1. errors come before warnings and notes, and these before information;
+ * 2. the order of the classes;
+ * 3. in the class of lost time (SMCR_FINDING_COSTS), the finding that cost more time comes first;
+ * 4. the more severe finding comes first;
+ * 5. the finding of the lower rank comes first;
+ * 6. the finding that cost more time comes first;
+ * 7. the finding that was made earlier comes first. Returns a negative number if `one` comes
+ *    first. */
 static int
 compare_found(const void *one, const void *other)
 {

@@ -14,8 +14,9 @@ typedef struct {
     unsigned number; /* number of the finding in the report, from 1 */
 } smcr_finding_frame_t;
 
-/* Fills in the findings of the report, ten at most. The most severe findings come first. Among
- * equally severe findings, a cause comes before its consequences.
+/* Fills in the findings of the report, ten at most. Errors come first, and information comes last.
+ * Warnings and notes are in the order of their classes (smcr_finding_class_t). Within a class, a
+ * cause comes before its consequences, unless a finding is more severe or cost more time.
  *
  * `notices`: the plugin's expert items, and counts of packets that a display filter selects, such
  * as "smcr.ecn == 3", with severity 0. A finding takes its first frame from the notice of its kind,
@@ -29,6 +30,7 @@ wmem_array_t *smcr_findings_find(smcr_entry_report_t *report,
                                  const smcr_figure_notice_t *notices, uint32_t notice_count,
                                  wmem_allocator_t *scope);
 
-/* Does the same, and leaves out no finding. */
+/* Fills in all findings of the report as smcr_findings_find() does, without the limit of ten.
+ * Returns no frames. */
 void smcr_findings_find_all(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
                             uint32_t notice_count, wmem_allocator_t *scope);

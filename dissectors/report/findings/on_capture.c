@@ -14,8 +14,8 @@
 typedef struct {
     /* number of connections */
     uint64_t count;
-    bool have_data;    /* of each of them the first data may be captured, and only TCP and CLC are
-                          not */
+    bool have_data;    /* each connection may have begun in the capture: its first data is captured,
+                          and only its TCP handshake and CLC messages are missing */
     const smcr_entry_connection_t *earliest; /* the connection with the lowest first frame; NULL:
                                                 none */
     const char *filter;                      /* display filter of all these connections; NULL: too
@@ -105,7 +105,8 @@ are_items_of(const smcr_figure_notice_t *items, const late_conns_t *late)
 }
 
 /* Returns the sentence about connections that began before the capture, or of which only TCP and
- * CLC are missing. `is_likely`: the name of the first one begins with "probably". */
+ * CLC are missing. `is_likely`: the name of the earliest connection begins with "probably", so the
+ * sentence must not begin with the name. */
 static const char *
 late_format(const late_conns_t *late, bool is_likely)
 {
@@ -434,9 +435,9 @@ find_connections_twice(smcr_finder_t *finder, const translated_t *translated)
 
 /* Finding: no RoCE packets. CLC has agreed on SMC-R, and the capture has no RoCE packet of the
  * connection. An expert item marks each such connection. The finding names the first of them,
- * counts the others, and names the devices whose port was left out. If none of these connections
- * has a result, no finding is made: a Confirm that never arrived has no RoCE packets. Nor is one
- * made of connections that are captured twice: the RoCE packets belong to the other entry. */
+ * counts the others, and names the devices whose port was left out. Two kinds of connections are
+ * not counted. A connection whose Confirm was never acknowledged has no RoCE packets. Of a
+ * connection that is captured twice, the other entry has the RoCE packets. */
 static void
 find_no_roce(smcr_finder_t *finder, const translated_t *translated)
 {

@@ -46,8 +46,8 @@ has_value(const smcr_figure_tally_t *tally, uint32_t value)
     return false;
 }
 
-/* Returns the packets of `these` with a value that no packet of `those` has; NULL: there are none,
- * or `those` has no values, so nothing is known to differ. */
+/* Returns the count of the first value in `these` that no packet of `those` has; NULL: there is
+ * none, or `those` has no values, so nothing is known to differ. */
 static const smcr_figure_value_count_t *
 other_value(const smcr_figure_tally_t *these, const smcr_figure_tally_t *those)
 {
@@ -57,8 +57,8 @@ other_value(const smcr_figure_tally_t *these, const smcr_figure_tally_t *those)
     return NULL;
 }
 
-/* Returns the packets of the tally that have not its most frequent value: of several values the
- * first one; NULL: all packets have one value. */
+/* Returns the count of the first value that is not the most frequent value of the tally; NULL: all
+ * packets have one value. */
 static const smcr_figure_value_count_t *
 rare_value(const smcr_figure_tally_t *tally)
 {
@@ -72,8 +72,8 @@ rare_value(const smcr_figure_tally_t *tally)
 
 /* ---- sums ---- */
 
-/* Adds the odd packets of a flow. `field`: what their class is: "DSCP". `other`: the packets that
- * they are compared with. */
+/* Adds the odd packets of a flow. `field`: header field that distinguishes the classes: "DSCP".
+ * `packets`: the odd packets, and the packets that they are compared with. */
 static void
 add_odd(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow,
         const char *field, const smcr_figure_value_count_t *const packets[2])
@@ -89,8 +89,9 @@ add_odd(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *
     odd->data = wmem_strdup_printf(finder->scope, "%s %" PRIu32, field, packets[1]->value);
 }
 
-/* Adds the packets that go in another class than most of the flow's data. `apart`: those with
- * another DSCP and those with another priority, NULL: none. The DSCP counts first. */
+/* Adds the packets that go in another class than most of the flow's data. `apart`: packets with
+ * another DSCP, and packets with another priority; NULL: none. If both are known, the DSCP
+ * counts. */
 static void
 add_apart(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow,
           const smcr_figure_value_count_t *const apart[2])
@@ -106,8 +107,8 @@ add_apart(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t
                                                       most_frequent(&data->by_priority)});
 }
 
-/* Adds the data packets of the flow that go in another class than most of them. Datagrams may go in
- * several classes: each has its own. */
+/* Adds the data packets of the flow that go in another class than most of them. Datagrams are not
+ * counted: they may go in several classes, since each datagram may have a class of its own. */
 static void
 add_mixed_data(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {
@@ -232,8 +233,8 @@ find_slow_cnps(smcr_finder_t *finder)
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
-/* Whether packets of the flow may have come late. They have, or not all of its packets are
- * captured. */
+/* Whether packets of the flow may have come out of order: some did, or not all packets of the flow
+ * are captured. */
 static bool
 may_be_late(const smcr_entry_rdma_t *flow)
 {
@@ -243,13 +244,14 @@ may_be_late(const smcr_entry_rdma_t *flow)
     return is_late || smcr_figure_or_zero(flow->not_captured);
 }
 
-/* Number of packets of the flow that were certainly discarded on the path. Only NAKs prove that, if
- * none of them was for a packet that came late: after a timeout only the acknowledgement may be
- * missing, and a dead path or host loses packets without congestion. A path that reorders packets
- * of the reverse flow may reorder those of this flow, too: one late packet that is not captured
- * seems to be lost, if its retransmission is captured. If a display filter hides packets, nothing
- * is proven: the late packets and the NAKs may be hidden. A flow with a wrong ICRC has damaged
- * packets, which the receiver discards. */
+/* Returns the number of retransmissions after packets that were certainly discarded on the path.
+ * Only NAKs prove that. A timeout does not: the acknowledgement may be lost, or the path or the
+ * host is dead. Returns 0 in three cases, in which a NAK proves nothing:
+ * 1. Packets came out of order. A path that reorders packets of the reverse flow may reorder those
+ *    of this flow, too: an out-of-order packet that is not captured seems to be lost if its
+ *    retransmission is captured.
+ * 2. A display filter may hide packets and NAKs.
+ * 3. Packets of the flow have a wrong ICRC: the receiver discards damaged packets. */
 static uint64_t
 certainly_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

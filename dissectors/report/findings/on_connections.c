@@ -546,7 +546,8 @@ idle_time(const smcr_entry_connection_t *conn)
 }
 
 /* Whether the server closed the connection while it was idle, and the client kept it open for
- * LONG_IDLE or more. If only a report shows the close, the idle time before it is not known. */
+ * LONG_IDLE or more. If only a netlink report shows the close, the idle time before the close is
+ * not known, and is not examined. */
 static bool
 is_closed_while_idle(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -693,7 +694,7 @@ side_of_resets(const smcr_finder_t *finder, property_t *has_property)
     return by[SMCR_FIGURE_ROLE_CLIENT] ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
 }
 
-/* Returns "X, over TCP: TCP reset of the server", or "X, over TCP, ended with a TCP reset" if the
+/* Returns "X, over TCP: TCP reset by the server", or "X, over TCP, ended with a TCP reset" if the
  * side is not known. `over`: "" or ", over TCP". */
 static const char *
 reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_conns_t *group,

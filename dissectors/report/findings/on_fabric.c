@@ -216,8 +216,9 @@ add_notified(const smcr_finder_t *finder _U_, const smcr_entry_rdma_t *flow,
     smcr_finding_trouble_add(trouble, flow, smcr_figure_or_zero(flow->cnp), 0);
 }
 
-/* Returns how many of the marks are on the IP header of a tunnel only: " (all on the tunnel)". The
- * end of the tunnel moves them to the packets (RFC 6040), so the receiver answers them, too. */
+/* Returns how many of the marks are on the IP header of a tunnel only: " (12 on the tunnel)", or "
+ * (on the tunnel)" for all of them. The end of the tunnel copies such a mark to the packet within
+ * (RFC 6040), so the receiver answers it, too. */
 static const char *
 tunnel_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked)
 {
@@ -400,7 +401,8 @@ find_disorder(smcr_finder_t *finder)
                     spraying_text(finder, at));
 }
 
-/* Finding: senders choose UDP source ports in turn, and the packets are in order. */
+/* Finding: senders choose UDP source ports in turn (is_sprayed()). Flows whose disorder
+ * find_disorder() reports are not counted. */
 static void
 find_spraying(smcr_finder_t *finder)
 {

@@ -132,8 +132,8 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 }
 
 /* Returns the group of connections whose handshakes ended in the same way as the handshake of
- * `conn`: equal kind of end, side, last CLC message and answer. Makes the group if there is
- * none. */
+ * `conn`: equal kind of end, side, last CLC message, acknowledgement and answer. Makes the group if
+ * there is none. */
 static failed_conns_t *
 group_of(const smcr_finder_t *finder, wmem_array_t *groups, const smcr_entry_connection_t *conn)
 {

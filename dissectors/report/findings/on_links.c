@@ -87,8 +87,8 @@ is_told_before(const link_place_t *place)
     return false;
 }
 
-/* Returns ", as 2 more links of this path did" for the other links of the group that failed on the
- * same path; "" if there are none. */
+/* Returns ", as 2 more links of this path" for the other links of the group that failed on the same
+ * path; "" if there are none. */
 static const char *
 same_path_text(const link_place_t *place)
 {
@@ -132,8 +132,8 @@ next_active(const smcr_entry_link_group_t *group, uint32_t frame)
 
 /* Returns how redundant the group is after a link failed in `frame`: "; no redundancy until frame
  * 660" if another link becomes active later, else "; no redundancy since frame 264", or "; no
- * redundancy" if the link never was active. Returns "" if other links were active, if the group
- * has no link left, or if the state of a link is not known. */
+ * redundancy" if the link never was active. Returns "" if two or more other links were active, if
+ * no other link was active, if the state of a link is not known, or if `frame` is 0. */
 static const char *
 redundancy_text(const link_place_t *place, uint32_t frame)
 {
@@ -172,10 +172,9 @@ typedef struct {
     wmem_array_t *frames;   /* first frame of each moved connection on its new link */
 } failover_t;
 
-/* Returns when the link last worked, nanoseconds since 1970; 0: not known. If requests got no
- * answer at its end, this is the time of the first such request: the link may have been idle
- * before. Else it is the earlier one of two times: the time of the last packet of each of its two
- * flows. */
+/* Returns when the link last worked, nanoseconds since 1970; 0: not known. This is the last packet
+ * of the flow that ended first. If requests got no answer at the end of the link, the time is that
+ * of the beginning of this silence, if it is later: the link may have been idle before. */
 static uint64_t
 last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
@@ -467,10 +466,10 @@ has_own_path(const link_place_t *place)
     return true;
 }
 
-/* Finding: a link never came up. Both ends have announced their queue pairs in ADD LINK, and the
- * capture has no packet of the link. Either a DELETE LINK has the reason "lost path", or the client
- * rejects the link that it had accepted. The finding is a warning if the link has a path of its
- * own: both hosts have two devices, and the group has no redundancy. */
+/* Finding: a link never came up. The capture has no packet of the link, and either a DELETE LINK
+ * has the reason "lost path", or the client rejects the link that it had accepted. The finding is a
+ * warning if both ends have announced their queue pairs in ADD LINK and the link has a path of its
+ * own: then both hosts have two devices, and the group should have redundancy. */
 static void
 find_unused_link(const link_place_t *place)
 {

@@ -501,7 +501,7 @@ find_missing(smcr_finder_t *finder)
 
 /* ---- capture points: where packets are lost ---- */
 
-/* Display filters of the verdicts. */
+/* Display filters of the verdicts on packets that several capture points show (points/). */
 #define LOST_FILTER "smcr.point.verdict == 1"
 #define AFTER_FILTER "smcr.point.verdict == 2 || smcr.point.verdict == 3"
 #define NOT_CAPTURED_FILTER "smcr.point.verdict == 4"
@@ -563,8 +563,8 @@ find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
                     vanishing(finder, way), way->from, way->to, hosts_of(finder, way));
 }
 
-/* Finding: the last capture point has packets that their receiver does not get, or not in order: a
- * NAK does not distinguish this. */
+/* Finding: the last capture point has packets that their receiver did not get, or got out of order.
+ * A NAK does not distinguish the two. */
 static void
 find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
@@ -601,7 +601,7 @@ find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
 }
 
 /* Adds a finding about packets that change between two points: "3 of 120 packets marked CE between
- * eth1@A and eth0@B". `what`: how they change. */
+ * eth1@A and eth0@B, 10.0.0.1 → 10.0.0.2". `what`: the change: "marked CE". */
 static void
 add_between(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const smcr_entry_way_t *way,
             const char *what)
@@ -636,8 +636,9 @@ find_marked(smcr_finder_t *finder, const smcr_entry_way_t *way)
     add_between(finder, &facts, way, "marked CE");
 }
 
-/* Finding: what two points show does not fit together. It is added once for each segment, at the
- * way whose first point has the lower number. */
+/* Finding: the packets of two capture points do not fit together. The finding is made for one of
+ * the two directions between the points: the one whose first point has the interface with the lower
+ * number. */
 static void
 find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
 {

@@ -1,6 +1,7 @@
 /* Findings about silence: packets are retransmitted, and nothing comes back. A dead host, a dead
- * path and a queue pair in error look the same on one queue pair. What the same host sends
- * elsewhere tells them apart, so each sentence says what else was captured of the host.
+ * path and a queue pair in error look the same on one queue pair. Packets that the same host sends
+ * elsewhere distinguish these causes, so each sentence names other packets of the host that were
+ * captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -102,9 +103,9 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     }
 }
 
-/* Whether the silence follows from packets that are too big for the path, of which a finding of its
- * own is made. The receiver has refused what came after them by one NAK, and answers nothing until
- * they arrive: it is not silent. */
+/* Whether packets that are too big for the path explain the silence; another finding reports them
+ * (on_sizes.c). The receiver has sent one NAK for the packets after the lost ones, and answers
+ * nothing until the lost ones arrive. So the receiver is not silent. */
 static bool
 is_of_big_packets(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
                   const smcr_entry_flow_silence_t *silence)

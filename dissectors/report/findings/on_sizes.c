@@ -32,12 +32,12 @@ link_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 }
 
 /* The RoCE MTU, bytes, that adapters choose on an Ethernet link with the usual MTU of 1,500 bytes.
- * It stands in where neither CLC nor RDMA-CM of the link is captured: a sender fills the packets of
- * a long request, so missing ones were probably as large. */
+ * It is used if neither CLC nor RDMA-CM of the link is captured: a sender fills the packets of a
+ * long request, so the missing packets were probably as large. */
 #define USUAL_MTU 1024
 
-/* A NAK asks for the request that is never acknowledged, so a later request of the same host has
- * arrived. The path drops only requests above a certain size. */
+/* What the wire shows: a NAK asks for the request that is never acknowledged, so a later request of
+ * the same host has arrived. What follows: the path loses only requests above a certain size. */
 bool
 smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -56,8 +56,8 @@ smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_
     return (mtu ? mtu : USUAL_MTU) > arrived;
 }
 
-/* Returns the beginning of the sentence: "packets of 4,156 bytes do not arrive". If these packets
- * are missing in the capture: "16 packets before frame 74 do not arrive". */
+/* Returns the beginning of the sentence: "a packet of 4,156 bytes does not arrive". If these
+ * packets are missing in the capture: "16 packets before frame 74 do not arrive". */
 static const char *
 subject_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
 {
@@ -69,7 +69,8 @@ subject_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
                               stuck->begin_frame.frame, stuck->missing == 1 ? "does" : "do");
 }
 
-/* Returns "is the path MTU below the RoCE MTU of 4,096 bytes?". */
+/* Returns "check the path MTU, the RoCE MTU is 4,096 bytes"; "check the path MTU" if the RoCE MTU
+ * is not known. */
 static const char *
 question_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

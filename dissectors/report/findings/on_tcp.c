@@ -13,7 +13,7 @@
 
 /* Sums over all TCP connections. */
 typedef struct {
-    uint64_t all;                            /* segments of all connections that have
+    uint64_t all;                            /* segments of all directions that have
                                                 retransmissions */
     uint64_t segments;                       /* segments with data, of all connections */
     uint64_t congested;                      /* segments with data of the directions that are
@@ -107,8 +107,8 @@ name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t
     return smcr_words_connections(finder->scope, &conn, count);
 }
 
-/* Returns the counts of marks and echoes. Without data segments in the marked directions, the
- * capture has only the other directions, with the echoes; or it has none of these. */
+/* Returns the counts of marks and echoes. If the capture has no data segments of the marked
+ * directions, or no segments of their receivers, the text says so. */
 static const char *
 congestion_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
 {

@@ -9,12 +9,14 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-#define LONG_WAIT (500 * SMCR_TIME_MILLISECOND)
-#define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND)
-#define LONG_HALF (50 * SMCR_TIME_MILLISECOND)
-#define LONG_SETUP SMCR_TIME_SECOND
-#define MANY_WRITES 100
-#define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)
+/* Bounds of times, nanoseconds. */
+#define LONG_WAIT (500 * SMCR_TIME_MILLISECOND)  /* all waits of a writer, one stop, one answer */
+#define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND) /* one wait of a writer */
+#define LONG_HALF (50 * SMCR_TIME_MILLISECOND)   /* all waits, if half of the connection's time */
+#define LONG_SETUP SMCR_TIME_SECOND              /* a setup that makes the finding a note */
+#define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)  /* mean time of acknowledgements, from a queue */
+
+#define MANY_WRITES 100  /* minimum number of WRITEs for a finding of small writes */
 #define ENOUGH_ACKS 16   /* minimum number of acknowledgements from which the path is judged */
 #define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
 
@@ -426,7 +428,8 @@ typedef struct {
     uint64_t conns;   /* number of connections with a slow answer */
     uint64_t answers; /* number of slow answers */
     uint64_t time;    /* sum of the times of these answers, nanoseconds */
-    uint64_t cost;    /* part of `time` that counts as cost (cost_of_answers()), nanoseconds */
+    uint64_t cost;    /* cost of the connection whose answers cost most (cost_of_answers()),
+                         nanoseconds */
     const smcr_entry_connection_t *worst;  /* connection with the longest answer; NULL: none */
     const smcr_entry_conn_wait_t *longest; /* the longest answer; NULL: none */
     const char *filter; /* display filter of the connections; NULL: too many connections for one
@@ -484,8 +487,8 @@ sum_slow_answers(const smcr_finder_t *finder)
     return sum;
 }
 
-/* Returns "; 2 answers took half a second or more, 6.17 s in all; others 34 ms on average". Parts
- * that do not apply are left out. */
+/* Returns "; 2 such answers took 6.17 s in all on 2 connections; its other answers took 34 ms on
+ * average". Parts that do not apply are left out. */
 static const char *
 other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
 {
@@ -600,11 +603,11 @@ has_slow_setup(const smcr_entry_connection_t *conn)
            !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
 }
 
-/* Finding: slow setup. A connection over SMC-R needed half a second or more from the SYN until it
- * could carry data, and the path does not explain this time (is_setup_slow_by_path()). Below
- * LONG_SETUP the finding is for information. It names the connection with the longest setup. Two
- * kinds of connections have no setup time and are not judged: connections that stayed on TCP, and
- * connections whose beginning was not captured. */
+/* Finding: slow setup. A connection needed half a second or more from the SYN until it could carry
+ * data over SMC-R, or until it fell back to TCP, and the path does not explain this time
+ * (is_setup_slow_by_path()). Below LONG_SETUP the finding is for information. It names the
+ * connection with the longest setup. Two kinds of connections have no setup time and are not
+ * judged: connections that stayed on TCP, and connections whose beginning was not captured. */
 static void
 find_slow_setup(smcr_finder_t *finder)
 {
