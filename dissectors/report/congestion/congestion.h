@@ -70,8 +70,8 @@ typedef struct {
                                     Fast Open */
     bool no_length;    /* the segment is in an IP fragment: `length` is not known, and 0 */
     bool no_ecn;       /* the IP header has not been found: `ecn` is not known, and 0 */
-    bool ace;          /* the flags NS, CWR and ECE are a counter (Accurate ECN, RFC 9768), no three
-                          flags */
+    bool ace;          /* NS, CWR and ECE are a counter of 3 bits (Accurate ECN, RFC 9768), and not
+                          three flags */
     bool timestamps;   /* the segment has the time stamps option */
     struct {
         uint32_t left;  /* sequence number of the first byte of the block */
