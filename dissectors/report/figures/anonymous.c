@@ -5,9 +5,10 @@
 
 #include "figures.h"
 
-/* Replacements are numbered in the order in which the report has what they stand for. So the same
- * capture has the same ones in each report. No host has them as addresses: 0.0.0.0/8, the IPv6
- * addresses of documents (RFC 3849), a range of locally administered MAC addresses. */
+/* Replacements are numbered in the order in which the report has the replaced texts. So the same
+ * capture has the same replacements in each report. No host has an address of a replacement: they
+ * are from 0.0.0.0/8, from the IPv6 addresses for documentation (RFC 3849), and from a range of
+ * locally administered MAC addresses. */
 
 /* Kinds of replacements. */
 typedef enum { NAME, PEER_ID, IPV4, IPV6, MAC, KINDS } name_kind_t;
@@ -188,8 +189,9 @@ replace_member(smcr_figure_names_t *names, wmem_allocator_t *scope,
     *text = smcr_figure_names_replace(names, scope, *text);
 }
 
-/* Replaces the texts of all entries of a list. A list that makes its entries replaces them when it
- * makes them; they are made once here, so that the replacements have the order of the report. */
+/* Replaces the texts of all entries of a list. If a list makes its entries one by one
+ * (smcr_figure_maker_t), each entry is replaced when it is made. The entries are made once here, so
+ * that the replacements are numbered in the order of the report. */
 static void
 replace_list(smcr_figure_names_t *names, wmem_allocator_t *scope, smcr_figure_list_t *list,
              const smcr_figure_description_t *description)

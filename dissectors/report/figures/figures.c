@@ -507,7 +507,8 @@ smcr_entry_join(void *into, const void *from, const smcr_figure_description_t *d
 
 /* ---- taking away ---- */
 
-/* Takes the measurements of `before` away from those of `*distribution`, in a new one. */
+/* Subtracts the measurements of `before` from those of `*distribution`, which becomes a new
+ * distribution; NULL: nothing remains. */
 static void
 reduce_distribution(smcr_distribution_t **distribution, const smcr_distribution_t *before,
                     wmem_allocator_t *scope)
@@ -528,8 +529,8 @@ reduce_distribution(smcr_distribution_t **distribution, const smcr_distribution_
     *distribution = wmem_memdup(scope, &rest, sizeof rest);
 }
 
-/* Does the same with a distribution of times. Its smallest and its largest time are those of their
- * buckets. */
+/* Subtracts as reduce_distribution() does, from a distribution of times. The smallest and the
+ * largest time that remain become the middles of their buckets. */
 static void
 reduce_times(smcr_distribution_t **distribution, const smcr_distribution_t *before,
              wmem_allocator_t *scope)
@@ -565,7 +566,7 @@ grown(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
-/* Takes the counts of `before` away from those of `*opcodes`, in a new list. */
+/* Subtracts the counts of `before` from those of `*opcodes`, which becomes a new list. */
 static void
 reduce_opcodes(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *before,
                wmem_allocator_t *scope)
@@ -583,7 +584,7 @@ reduce_opcodes(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *befo
     }
 }
 
-/* Takes the counts of `before` away from those of `*tally`, in a new list. */
+/* Subtracts the counts of `before` from those of `*tally`, which becomes a new list. */
 static void
 reduce_tally(smcr_figure_tally_t *tally, const smcr_figure_tally_t *before,
              wmem_allocator_t *scope)
@@ -601,7 +602,7 @@ reduce_tally(smcr_figure_tally_t *tally, const smcr_figure_tally_t *before,
     }
 }
 
-/* Takes the value `before` of a member away from its value `into`. */
+/* Subtracts the value `before` of a member from its value `into`. */
 static void
 reduce_member(const smcr_figure_member_t *member, void *into, const void *before,
               wmem_allocator_t *scope)

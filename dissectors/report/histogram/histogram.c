@@ -33,8 +33,8 @@ highest_bit(uint64_t number)
 }
 
 /* Between 2^n and 2^(n+1) ns lie as many bounds as between 2^30 and 2^31 ns, in the same
- * proportions. So the time is shifted to 63 bits after the first one, and compared with `bounds`,
- * which are shifted likewise. */
+ * proportions. So the time is shifted until its highest bit is bit 63, and compared with `bounds`,
+ * whose highest bit is bit 63, too. */
 int32_t
 smcr_histogram_bucket(uint64_t time)
 {
@@ -60,7 +60,7 @@ smcr_histogram_middle(int32_t bucket)
 
     if (bucket == SMCR_HISTOGRAM_ZERO)
         return 0;
-    unsigned place = (unsigned)(bucket - 1) % BUCKETS; /* of the lower bound in `bounds` */
+    unsigned place = (unsigned)(bucket - 1) % BUCKETS; /* index of the lower bound in `bounds` */
     int doublings = (bucket - 1 - (int)place) / BUCKETS;
     double middle = from_lower_bound * ldexp((double)bounds[place], doublings - 33);
     return middle >= 0x1p64 ? UINT64_MAX : (uint64_t)(middle + 0.5);

@@ -18,6 +18,7 @@ void smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_s
  * sent its first packet, as far as is known. */
 void smcr_lines_name_tcp(smcr_entry_line_t *line, bool is_up, wmem_allocator_t *scope);
 
-/* Returns the name of a link; `*is_partial` is set if not all that makes it is known. */
+/* Returns the name of a link, which is made of the GIDs and numbers of its two queue pairs. If one
+ * of these is not known, sets `*is_partial`, which otherwise stays as it is. */
 const char *smcr_lines_link_uid(wmem_allocator_t *scope, const smcr_entry_link_t *link,
                                 bool *is_partial);

@@ -24,10 +24,10 @@
                                                 nanoseconds: acknowledgements and retransmissions
                                                 come within it */
 #define RECORDS_KEPT 65536 /* records of so many frames stay at least */
-#define LINK_WAITS 5 /* a line of a link is written after so many times `late`: connections move to
-                        other links before and after the link is deleted */
+#define LINK_WAITS 5 /* the line of a link is written this multiple of the option `late` after its
+                        end: connections may move to other links after the link is deleted */
 
-/* Who writes lines. */
+/* The state of -z smcr,lines. */
 typedef struct {
     smcr_lines_options_t options;
     uint64_t time;      /* time of the last frame, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: no
@@ -36,16 +36,17 @@ typedef struct {
     uint64_t looked;    /* time of the last look for what has ended */
     smcr_when_t kept_from; /* records before this frame are forgotten next; frame 0: no frame is
                               chosen yet */
-    uint64_t begun;     /* time from which on the figures of flows have not been written; the same
-                           value as `time` if none */
-    uint64_t found;     /* the same of findings */
+    uint64_t begun;     /* begin of the current interval: lines have the figures of flows up to this
+                           time; SMCR_FIGURE_UNKNOWN: as for `time` */
+    uint64_t found;     /* time up to which lines have the findings about connections that have
+                           ended; SMCR_FIGURE_UNKNOWN: as for `time` */
     GHashTable *before; /* figures of flows at the end of the last interval: text of flow_name() ->
                            smcr_entry_rdma_t; NULL: none yet */
     wmem_allocator_t *flow_scope; /* memory pool that owns `before` and its values */
     GHashTable *written;          /* names of links and link groups that have their lines */
 } line_writer_t;
 
-/* What is written at one time. */
+/* The lines that are written at one time, and the report that they are made of. */
 typedef struct {
     line_writer_t *writer;
     smcr_collection_t *collection;
@@ -93,7 +94,8 @@ group_of(const batch_t *batch, uint64_t index)
 }
 
 /* Returns the name of a link group: that of its first link; NULL: `group` is NULL or has no link.
- * `*is_partial` is set if the group may have had an earlier link. */
+ * Sets `*is_partial` if the group may have had an earlier link, or if the name of the link is
+ * partial (smcr_lines_link_uid()). */
 static const char *
 group_uid(const batch_t *batch, const smcr_entry_link_group_t *group, bool *is_partial)
 {
@@ -145,8 +147,9 @@ write_tcp(const batch_t *batch)
 
 /* ---- link groups ---- */
 
-/* Whether a link or link group has ended in `end`, and has no line yet. At the end of the capture
- * also if it has not ended. `name`: its own name within the file. */
+/* Whether the line of a link or link group is to be written now: it has no line yet, and has ended
+ * long enough ago (LINK_WAITS), or the capture ends. `end`: frame with which it ended; frame 0: it
+ * has not ended. `name`: its name within the file, which this function frees or keeps. */
 static bool
 is_due(const batch_t *batch, smcr_when_t end, char *name)
 {
@@ -294,8 +297,9 @@ write_findings(const batch_t *batch, const smcr_figure_list_t *known)
     }
 }
 
-/* Writes the findings about connections that have ended. Findings about links and flows are written
- * at the end: they are what the same report has without connections. */
+/* Writes the findings about connections that have ended: the findings of the report, without those
+ * that the same report has if its connections are left out. The latter, about links and flows, are
+ * written after the last frame. */
 static void
 write_findings_of_ended(const batch_t *batch)
 {
@@ -394,7 +398,8 @@ look(line_writer_t *writer, smcr_collection_t *collection, bool is_interval)
     wmem_destroy_allocator(batch.scope);
 }
 
-/* Whether the capture's clock has gone on from `from` to `now` by `time`, or back. */
+/* Whether `time` nanoseconds or more lie between `from` and `now`, or the clock of the capture went
+ * back. */
 static bool
 has_passed(uint64_t from, uint64_t now, uint64_t time)
 {
@@ -419,8 +424,8 @@ forget_records(line_writer_t *writer)
     }
 }
 
-/* Called after each frame. Begin and end of intervals are whole multiples of their length, so that
- * those of several files and capture points are the same. */
+/* Called after each frame. Intervals begin and end at whole multiples of their length since 1970,
+ * so that the intervals of several files and capture points are the same. */
 static void
 end_frame(smcr_collection_t *collection, const packet_info *pinfo, void *context)
 {

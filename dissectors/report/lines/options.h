@@ -14,7 +14,8 @@ typedef struct {
     uint64_t interval;  /* length of the intervals of flows */
     char *host;         /* name of the capturing host, for each line; NULL: none */
     char *point;        /* name of the capture point, for each line; NULL: none */
-    unsigned kinds;     /* kinds of lines that are written, a bit for each; 0: all */
+    unsigned kinds;     /* kinds of lines that are written: bit number smcr_figure_line_kind_t for
+                           each; 0: all */
     bool ecs;           /* lines have the names of the Elastic Common Schema, too */
     const char *filter; /* display filter, a part of the argument; NULL: none */
 } smcr_lines_options_t;

@@ -18,11 +18,12 @@
 
 /* ---- Elastic Common Schema ---- */
 
-/* The names that a line gives to the schema; SMCR_FIGURE_UNKNOWN or NULL: not known. */
+/* The values that a line has for common names of the schema; SMCR_FIGURE_UNKNOWN or NULL: not
+ * known. */
 typedef struct {
     const char *addr[2]; /* source and destination: client and server */
     uint64_t port[2];
-    uint64_t bytes[2];   /* application's bytes from each */
+    uint64_t bytes[2];   /* bytes of the application that each end has sent */
     uint64_t begin, end; /* first and last packet, nanoseconds since 1970 */
 } common_t;
 
@@ -183,7 +184,7 @@ append_common(GString *text, const smcr_entry_line_t *line, const char *own,
 
 /* ---- lines ---- */
 
-/* Ends the program: what was written up to now is whole lines. */
+/* Prints the error, and ends the program. */
 static void
 fail(int error)
 {

@@ -28,5 +28,6 @@ void smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *fr
 void smcr_listener_marks_watch(void (*watch)(const smcr_entry_report_t *report, void *context),
                                void *context);
 
-/* Registers what follows the first pass. Called once, at start. */
+/* Registers the postdissector that shows marks, and the functions by which the first pass is
+ * collected. Called once, at start. */
 void smcr_listener_marks_register(void);

@@ -47,7 +47,7 @@ struct smcr_listeners {
     char *filter; /* display filter of the listeners; NULL: none */
     smcr_listeners_draw_t *draw; /* function that shows the report; NULL: `writer` */
     const smcr_listeners_writer_t *writer; /* writes while frames come; NULL: `draw` */
-    void *context; /* second argument of `draw` */
+    void *context; /* last argument of `draw`, or of the functions of `writer` */
 };
 
 static GSList *all_listeners; /* all smcr_listeners_t that exist */

@@ -23,7 +23,8 @@ smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_listeners_draw_t *
                                      char **error);
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
-/* What somebody does who writes while frames come. `context`: from smcr_listeners_of_frames(). */
+/* The functions of a writer that writes while frames come. `context`: from
+ * smcr_listeners_of_frames(). */
 typedef struct {
     /* called after each frame */
     void (*end_frame)(smcr_collection_t *collection, const packet_info *pinfo, void *context);
