@@ -5,7 +5,8 @@
 #include "others.h"
 
 #define PSN_MASK 0xffffff
-#define EARLIER_MOST 0x10000 /* a PSN that is this far before the highest begins anew */
+#define EARLIER_MOST 0x10000 /* a PSN that is this far or farther below the highest one belongs to a
+                                new connection of the queue pair */
 
 /* A queue pair that receives requests: key of `queue_pairs`. */
 typedef struct {
@@ -69,8 +70,9 @@ is_not_new(queue_pair_t *queue_pair, uint32_t psn)
     return false;
 }
 
-/* Returns whether a request with this PSN came before. The first request to a queue pair is new,
- * and so are all requests to queue pairs that are not followed. */
+/* Returns whether the PSN of the request is not after all PSNs that came to its queue pair before
+ * (is_not_new()). Returns false for the first request to a queue pair, and for all requests to
+ * queue pairs that are not followed. */
 static bool
 came_before(smcr_others_t *others, const smcr_others_packet_t *packet)
 {
@@ -90,7 +92,8 @@ came_before(smcr_others_t *others, const smcr_others_packet_t *packet)
 
 /* ---- counting ---- */
 
-/* Counts the syndrome of an acknowledgement (9.7.5.2). It lies after the BTH. */
+/* Counts an acknowledgement by its syndrome, the first byte after the BTH (InfiniBand vol. 1,
+ * 9.7.5.2). */
 static void
 count_syndrome(smcr_entry_other_roce_t *counts, const smcr_others_packet_t *packet)
 {

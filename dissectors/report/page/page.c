@@ -14,8 +14,9 @@
 
 /* ---- which entries the page has ---- */
 
-/* Number of entries of a list that a page has at most. Figures of a connection beyond that are in
- * its row only. Lists that are not named here are short. */
+/* Maximum number of entries of each list on the page. A connection beyond this number has only a
+ * row of figures (append_rows()), unless it has pictures. Lists that are not named here are
+ * short. */
 static const struct {
     const char *list; /* name of the list in JSON */
     uint32_t most;    /* maximum number of entries */
@@ -149,7 +150,8 @@ typedef struct {
     uint64_t bytes;  /* bytes that it carried */
 } candidate_t;
 
-/* Time that the writer of the direction lost, nanoseconds. */
+/* Time that the writer of the direction lost, nanoseconds. If this time is not known, the number of
+ * retransmitted packets stands for it. */
 static uint64_t
 lost_in(const smcr_entry_conn_direction_t *direction)
 {
@@ -222,14 +224,16 @@ static const char *const parts[SMCR_INTERVAL_PARTS] = {
     [SMCR_INTERVAL_IS_NOTHING] = "nothing_to_write",
     [SMCR_INTERVAL_IS_ANSWER] = "answer",
     [SMCR_INTERVAL_IS_TRANSFER] = "transfer",
-    [SMCR_INTERVAL_IS_MAYBE_TRANSFER] = "transfer", /* not used: it is another part in a report */
+    [SMCR_INTERVAL_IS_MAYBE_TRANSFER] = "transfer", /* not used: a report charges this time to
+                                                       another part */
     [SMCR_INTERVAL_IS_FULL_PATH] = "path",
     [SMCR_INTERVAL_IS_FULL_READER] = "reader",
     [SMCR_INTERVAL_IS_RETRANSMISSION] = "retransmission",
     [SMCR_INTERVAL_IS_UNKNOWN] = "unknown",
 };
 
-/* A place to which numbers are written, each as the difference to the one before. */
+/* An array of numbers while it is written. Each number is written as the difference to the number
+ * before it. */
 typedef struct {
     GString *json;   /* text of the page's JSON */
     uint64_t before; /* last number */
@@ -256,8 +260,9 @@ append_point(numbers_t *numbers, const smcr_series_point_t *point, number_of_t w
     append_number(numbers, number[which]);
 }
 
-/* Appends one number of all points of the line, in the order of their times. `zero`: the first
- * number is the difference to this one. */
+/* Appends an array with one number of each point of the line, in the order of their times. Each
+ * number is written as the difference to the number before it, the first one as the difference to
+ * `zero`. */
 static void
 append_numbers(GString *json, const smcr_series_line_t *line, number_of_t which, uint64_t zero)
 {
@@ -399,7 +404,8 @@ append_ways(GString *json, const smcr_series_t *series, uint64_t begin)
     g_string_append_c(json, ']');
 }
 
-/* Appends all pictures. A flow that the report does not have is the same as another one of it. */
+/* Appends all pictures. A flow without a number in the report is left out: the report has found
+ * that it is a part of another flow. */
 static void
 append_pictures(GString *json, smcr_series_t *series, uint64_t begin)
 {

@@ -12,7 +12,8 @@
 
 #define ROWS_MOST 200 /* maximum number of rows of a table on the page */
 
-/* The tables of the page. Of connections and links it has tables of its own. */
+/* The tables of this block. For connections and links, the page's script makes tables of other
+ * data. */
 static const smcr_table_kind_t *const kinds[] = {
     &smcr_table_of_directions, &smcr_table_of_rmbs,  &smcr_table_of_fabric,
     &smcr_table_of_times,      &smcr_table_of_points};
@@ -70,7 +71,8 @@ typedef struct {
     uint32_t row_count;            /* number of all rows so far */
 } written_rows_t;
 
-/* Writes a row, or only counts it. Of the columns those that Wireshark's table has. */
+/* Writes a row with the columns that Wireshark's table has. Rows after the first ROWS_MOST are only
+ * counted. */
 static void
 take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint64_t troubled _U_)
 {

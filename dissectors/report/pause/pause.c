@@ -1,5 +1,5 @@
-/* Reads PAUSE and PFC frames, and adds up for each port and class how long the pauses lasted. Holds
- * the packets of RDMA flows against them.
+/* Reads PAUSE and PFC frames, and adds up for each port and class how long the pauses lasted. Finds
+ * the RDMA flows that stood still because of pauses.
  *
  * A pause lasts for a number of quanta from its frame on, or until the next frame of the same port
  * that names the class. A quantum is the time of 512 bits (IEEE 802.3, 31B.2). Frames do not show
@@ -28,13 +28,15 @@
 
 #define PORTS_MOST 64  /* a link has two ports, and a capture few links; pauses of more ports than
                           these are counted together */
-#define FAR_APART 10   /* a gap of this many times the usual gap is a standstill */
+#define FAR_APART 10   /* a gap is a standstill if pauses were in force in it for at least this many
+                          times the usual gap */
 #define RUNS_MOST 64   /* runs of a class; if there are more, the closest neighbours are joined */
 
-/* Places of a port's pauses: eight classes, PAUSE, and PFC frames that name no class. */
+/* Indices of port_t.lanes: eight classes of PFC, PAUSE frames, and PFC frames that name no
+ * class. */
 enum { OF_ALL = SMCR_PAUSE_OF_ALL, OF_NONE, LANES };
 
-/* A run of pauses of one class: each begins before the one before it is over. Times are in
+/* A run of pauses of one class: each pause begins before the pause before it is over. Times are in
  * nanoseconds. */
 typedef struct {
     smcr_when_t begin; /* frame with which it begins */
@@ -276,7 +278,8 @@ count_frame(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when)
     return is_renewed;
 }
 
-/* Reads the quanta of a frame that names the class, at offset `at`. */
+/* Takes a frame that names the class. `quanta`: its quanta for the class, 2 bytes in network byte
+ * order; NULL: not captured. */
 static void
 take_class(const smcr_pauses_t *pauses, lane_t *lane, smcr_when_t when, const uint8_t *quanta)
 {
@@ -391,8 +394,8 @@ keep_standstill(smcr_pause_flow_t *flow, wmem_allocator_t *scope,
             (flow->kept_count - shortest) * sizeof *flow->kept);
 }
 
-/* Counts the gap as a standstill, if pauses of the port were in force in it for long enough.
- * `still`: how long they were. */
+/* Counts the gap as a standstill if pauses of the port were in force in it for long enough
+ * (FAR_APART). `still`: how long they were in force. */
 static void
 judge(const smcr_pauses_t *pauses, smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap,
       const smcr_pause_sums_t *still)
@@ -598,8 +601,8 @@ smcr_pauses_report(const smcr_pauses_t *pauses, smcr_figure_list_t *list, wmem_a
         report_port(pauses, pauses->others, list, scope);
 }
 
-/* Whether the port counted as a switch's, and turned out to be another host's. Then its pauses did
- * not stop the flow. */
+/* Whether the port counted as a switch's when the standstill was found, and a later packet has
+ * shown that it is the port of a host. Then its pauses did not stop the flow. */
 static bool
 is_refuted(const smcr_pause_standstill_t *standstill)
 {
@@ -665,8 +668,8 @@ smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
 
 /* ---- flows that stand still during a run of pauses ---- */
 
-/* Whether the standstill is one by pauses of this port and class: of the class of its flow, or of
- * all classes. */
+/* Whether these pauses are of the port that caused the standstill, and of the class of its flow or
+ * of all classes. */
 static bool
 is_still_by(const smcr_entry_flow_still_t *standstill, const smcr_entry_pause_t *pause)
 {
@@ -700,7 +703,7 @@ note_flow(smcr_entry_pause_interval_t *interval, uint64_t flow, uint64_t still)
     interval->still_most_s = still;
 }
 
-/* Holds a flow against the runs of pauses of a port and class. */
+/* Notes the flow in those runs of pauses of a port and class during which the flow stood still. */
 static void
 note_flow_in_runs(const smcr_entry_rdma_t *flow, const smcr_entry_pause_t *pause)
 {

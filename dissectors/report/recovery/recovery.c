@@ -11,7 +11,8 @@
 
 #include "recovery.h"
 
-enum { KEPT = 16 /* gaps, and NAKs, that are kept for each flow */ };
+enum { KEPT = 16 /* number of gaps, of NAKs, of late packets and of steps back that are kept for
+                    each flow */ };
 
 /* A gap: PSNs that no packet had when a later PSN came. */
 typedef struct {
@@ -125,7 +126,7 @@ measure(smcr_distribution_t **times, wmem_allocator_t *scope, smcr_when_t from, 
         smcr_distribution_add_time(times, scope, to.time - from.time);
 }
 
-/* Counts a NAK, of which no more is to come. */
+/* Adds a NAK to the figures. Called when the NAK leaves the ring, and for the report. */
 static void
 count_asked(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const asked_t *asked)
 {
@@ -137,7 +138,7 @@ count_asked(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const 
     figures->selective += asked->went_on == SELECTIVE;
 }
 
-/* Counts a gap, of which no more is to come. */
+/* Adds a gap to the figures. Called when the gap leaves the ring, and for the report. */
 static void
 count_gap(smcr_entry_flow_recovery_t *figures, const gap_t *gap)
 {
@@ -248,8 +249,8 @@ add_step(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
     rare->next_stepped = (rare->next_stepped + 1) % KEPT;
 }
 
-/* Decides what the sender did after it had retransmitted the PSN of a NAK, by the next request. If
- * that is the PSN of another NAK, the request after it decides. */
+/* Decides by the next request what the sender did after it had retransmitted the PSN of a NAK. If
+ * the next request has the PSN of another NAK, the request after that one decides. */
 static void
 note_next(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request_t *request)
 {
@@ -305,7 +306,8 @@ take_late(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_re
     if (gap)
         gap->left -= gap->left > 0;
     if (place_of_nak(rare, request->psn) >= 0)
-        return; /* lost, and retransmitted, unless the retransmission comes, too */
+        return; /* take_asked() counts the packet: it was lost and retransmitted, unless a further
+                   transmission shows disorder */
     add_late(rare, scope,
              (late_t){request->step, MAX(depth, 1), request->when,
                       late_by(gap ? gap->when : (smcr_when_t){0, 0}, request->when)});
@@ -360,7 +362,8 @@ smcr_recovery_take_ack(smcr_recovery_flow_t *flow, smcr_when_t when, uint32_t ps
     flow->acked_time = when.time;
 }
 
-/* Several NAKs of one PSN before it comes count as one: the time runs from the last of them. */
+/* If several NAKs name a PSN before a request with this PSN comes, they count as one NAK, and the
+ * time runs from the last of them. */
 void
 smcr_recovery_take_nak(smcr_recovery_flow_t *flow, wmem_allocator_t *scope, smcr_when_t when,
                        uint32_t psn)
@@ -389,8 +392,8 @@ smcr_recovery_take_nak(smcr_recovery_flow_t *flow, wmem_allocator_t *scope, smcr
 
 /* ---- reporting ---- */
 
-/* A time may be 5 % shorter than the timer, and longer than four timers: timers of busy hosts
- * differ. */
+/* A measured time may be up to 5 % shorter than the timer, and up to 5 % longer than four times the
+ * timer, since timers of busy hosts vary. */
 uint64_t
 smcr_recovery_ack_timeout(const smcr_distribution_t *retries)
 {

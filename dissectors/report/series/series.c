@@ -183,7 +183,8 @@ await_ack(smcr_series_direction_t *direction, const smcr_place_t *place, uint64_
     direction->pending_count++;
 }
 
-/* Adds the end of the receive buffer: `consumed` and the size of the buffer. */
+/* Adds the end of the receive buffer to the line `edge`: the position `consumed` plus the size of
+ * the buffer. Adds nothing if the size is not known. */
 static void
 add_edge(smcr_series_conn_t *pictures, int writer,
          smcr_series_point_t consumed)
@@ -460,7 +461,8 @@ widen(smcr_series_t *series)
     }
 }
 
-/* Returns the number of the bin of `time`. A time before the first packet's counts as that. */
+/* Returns the number of the bin of `time`. A time before that of the first packet counts in bin
+ * 0. */
 static uint64_t
 bin_of(smcr_series_t *series, uint64_t time)
 {

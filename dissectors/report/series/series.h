@@ -41,7 +41,8 @@ typedef enum { SMCR_SERIES_MARKS(DECLARE) SMCR_SERIES_MARK_COUNT } smcr_series_m
 
 /* A WRITE packet that waits for its acknowledgement. */
 typedef struct {
-    const smcr_place_t *place; /* the packet, which knows its acknowledgement */
+    const smcr_place_t *place; /* place of the packet's data, from its record; its member `acked` is
+                                  the acknowledgement */
     uint64_t end;              /* position after the last byte of the packet */
 } smcr_series_pending_t;
 
