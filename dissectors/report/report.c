@@ -53,7 +53,8 @@ typedef struct {
     GArray *targets; /* frame and display filter of each finding; element finding_target_t */
     unsigned chosen; /* index of the chosen finding */
     char *filter;    /* display filter of the report; NULL: all packets */
-    smcr_series_t *choice; /* connections that get pictures if the page is saved; no pictures */
+    smcr_series_t *choice; /* holds the choice of connections that get pictures if the page is
+                              saved, and no pictures */
 } window_t;
 
 static void

@@ -3,8 +3,9 @@
  * filter. Not a sample:
  * 1. a request without an answer;
  * 2. a retransmission or a duplicate of an answer;
- * 3. an answer whose request is not known. If a second answer replaces the first one, both answers
- *    are samples.
+ * 3. an answer whose request is not known, or was retransmitted;
+ * 4. immediate data of an RDMA WRITE that answer a request. If a second answer replaces the first
+ *    one, both answers are samples.
  *
  * Also registers the other statistics of the menus.
  *

@@ -9,14 +9,13 @@
 #include "report/words/words.h"
 #include "wire/wire.h"
 
-/* Bounds of times, nanoseconds. */
+/* Lower bounds of what counts; times are in nanoseconds. */
 #define LONG_WAIT (500 * SMCR_TIME_MILLISECOND)  /* all waits of a writer, one stop, one answer */
 #define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND) /* one wait of a writer */
 #define LONG_HALF (50 * SMCR_TIME_MILLISECOND)   /* all waits, if half of the connection's time */
 #define LONG_SETUP SMCR_TIME_SECOND              /* a setup that makes the finding a note */
+#define MANY_WRITES 100                          /* a number: WRITEs for a finding of small writes */
 #define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)  /* mean time of acknowledgements, from a queue */
-
-#define MANY_WRITES 100  /* minimum number of WRITEs for a finding of small writes */
 #define ENOUGH_ACKS 16   /* minimum number of acknowledgements from which the path is judged */
 #define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
 

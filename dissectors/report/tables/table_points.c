@@ -51,8 +51,8 @@ fill_points(const smcr_table_row_sink_t *taker)
         SMCR_TABLE_ROW(taker, WAY, way->packets, way->lost + way->lost_after);
 }
 
-/* Whether both points have one clock. The bounds of an offset that was found in packets are never
- * equal. */
+/* Whether both points have one clock: the bounds of offset and drift are all 0. The bounds of an
+ * offset that was measured with packets are never equal. */
 static bool
 is_one_clock(const smcr_entry_way_clock_t *clock)
 {

@@ -31,8 +31,8 @@ const char *smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t 
     smcr_words_counts(scope, (const smcr_words_count_t[]){__VA_ARGS__},                            \
                       G_N_ELEMENTS(((const smcr_words_count_t[]){__VA_ARGS__})))
 
-/* The signs of trouble in RoCE that is not analysed: "12 retransmitted or out of order, 2 NAKs".
- * "": none. `others` may be NULL. */
+/* The signs of trouble in RoCE that is not analysed: "12 retransmitted, duplicate or not in order,
+ * 2 NAKs". "": none. `others` may be NULL. */
 const char *smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *others);
 
 /* Bytes in a sentence: exact below 100,000 ("20,000 bytes"), else "1.5 MiB". */
@@ -85,8 +85,9 @@ const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const cha
  * if it has any: " (VLAN 7, VNI 100)". */
 const char *smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow);
 
-/* Whether both directions of the connection have one name, of both ends: a host has reported that
- * it fell back to TCP, but not which end is the client. Nothing is known of either direction. */
+/* Whether both directions of the connection have the same name, which names both ends: a host has
+ * reported that the connection fell back to TCP, and it is not known which end is the client. Then
+ * no figure of either direction is known. */
 bool smcr_words_names_both_ends(const smcr_entry_connection_t *conn);
 
 /* Name of one direction of a connection, from the writer to the reader. `to_server`: the client

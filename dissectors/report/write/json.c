@@ -13,8 +13,8 @@
 typedef struct {
     json_dumper dumper;      /* Wireshark's writer of JSON */
     wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
-    bool is_line;            /* leaves out what is not known, lists without entries, and zeros that
-                                a reader of lines fills in */
+    bool is_line;            /* a line is written: members that are not known, lists without
+                                entries, and zeros that a reader assumes are left out */
     const smcr_json_choice_t *choice; /* chooses the entries of lists; NULL: all */
     GHashTable *texts; /* texts of a table: text -> its index + 1; NULL: texts are written in
                           place */
@@ -244,9 +244,9 @@ write_buckets(writer_t *writer, const smcr_distribution_t *distribution)
     json_dumper_end_object(&writer->dumper);
 }
 
-/* Writes a distribution of a line, which has a value at least. One value is known from the sum: its
- * smallest and largest value, and its bucket, are not written. Nor are quantiles, which follow from
- * the buckets. */
+/* Writes a distribution of a line, which has at least one value. If there is only one value, the
+ * sum shows it, so smallest value, largest value and bucket are not written. Quantiles are never
+ * written, since they follow from the buckets. */
 static void
 write_line_spread(writer_t *writer, const smcr_distribution_t *spread, spread_form_t form)
 {
@@ -564,7 +564,7 @@ write_summary(writer_t *writer, const void *entry, const smcr_figure_description
 
 /* ---- entries ---- */
 
-/* Writes a member of an entry that is there. */
+/* Writes name and value of a member. */
 static void
 write_named(writer_t *writer, const smcr_figure_member_t *member, const void *entry,
             const smcr_figure_description_t *description)

@@ -9,8 +9,8 @@
 #include <math.h>
 
 #define MOST "_most_s" /* end of the name of an upper bound */
-#define UNKNOWN_TIME "unknown_s" /* the time of an entry of which nobody knows to which of its times
-                                    it belongs */
+#define UNKNOWN_TIME "unknown_s" /* name of the member with the time that may belong to any part of
+                                    the entry's time */
 
 /* A member of an entry. */
 typedef struct {

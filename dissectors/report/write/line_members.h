@@ -1,4 +1,4 @@
-/* What a line has of an entry of a report.
+/* Which members of a report's entry a line of -z smcr,lines has.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

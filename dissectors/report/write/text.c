@@ -346,8 +346,8 @@ free_texts(const columns_t *table, row_t *row)
         wmem_free(table->page->scope, row->texts[i]);
 }
 
-/* Forgets the rows that the page would not show if no more rows came: more rows do not change that.
- * So the rows of many connections take no memory. */
+/* Forgets the rows that the page would not show if the table ended here. Further rows cannot make
+ * the page show them. So the rows of many connections take little memory. */
 static void
 forget_rows(columns_t *table)
 {
@@ -657,7 +657,8 @@ rate_text(const page_t *page, uint64_t bytes, uint64_t time)
                          : wmem_strdup_printf(page->scope, "%.1f kbit/s", bits * 1000000);
 }
 
-/* Returns the share of marks in the worst interval: "at most 41 % marked CE in 2 ms". */
+/* Returns the share of marks in the worst interval: "up to 41 % of packets marked CE within 2
+ * ms". */
 static const char *
 share_text(const page_t *page, const smcr_entry_marked_share_t *share)
 {
