@@ -14,7 +14,7 @@
 #define LONG_PAUSE (100 * SMCR_TIME_MILLISECOND) /* one wait of a writer */
 #define LONG_HALF (50 * SMCR_TIME_MILLISECOND)   /* all waits, if half of the connection's time */
 #define LONG_SETUP SMCR_TIME_SECOND              /* a setup that makes the finding a note */
-#define MANY_WRITES 100                          /* a number: WRITEs for a finding of small writes */
+#define MANY_WRITES 100                          /* number of WRITEs, for small writes */
 #define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)  /* mean time of acknowledgements, from a queue */
 #define ENOUGH_ACKS 16   /* minimum number of acknowledgements from which the path is judged */
 #define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
