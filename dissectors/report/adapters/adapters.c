@@ -1,6 +1,7 @@
-/* Adds up, for each address, what the flows from it and to it show of its adapter. Lumina
- * (SIGCOMM 2023, "Understanding the Micro-Behaviors of Hardware Offloaded Network Stacks with
- * Lumina") measures the same with packets that its switch loses or marks on purpose.
+/* Adds up, for each address, the figures of RDMA flows that describe the adapter with this address:
+ * how it sends, and how it reacts to what it receives. Lumina (SIGCOMM 2023, "Understanding the
+ * Micro-Behaviors of Hardware Offloaded Network Stacks with Lumina") measures the same with packets
+ * that its switch loses or marks on purpose.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -56,7 +57,8 @@ adapter_of(const adapters_t *adapters, const smcr_entry_rdma_t *flow, const char
 
 /* ---- adding up ---- */
 
-/* Adds what the flow shows of the adapter that sends it. */
+/* Adds the figures of the flow that describe the adapter of its sender: how the adapter
+ * retransmits, and how its CNPs are paced. */
 static void
 add_sender(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
 {
@@ -80,7 +82,8 @@ add_sender(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
     adapter->selective += recovery->selective;
 }
 
-/* Adds what the flow shows of the adapter that receives it. */
+/* Adds the figures of the flow that describe the adapter of its receiver: how soon the adapter
+ * sends NAKs and CNPs, and which CNPs it withholds. */
 static void
 add_receiver(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
 {
@@ -136,8 +139,9 @@ seconds_of(uint64_t time)
     return time == SMCR_FIGURE_UNKNOWN ? (double)NAN : (double)time / (double)SMCR_TIME_SECOND;
 }
 
-/* Returns what the `count` kinds of limits show together: the scope, if only one of them fits, and
- * the bounds of all that fit. NULL: none fits. */
+/* Returns the limit of CNPs that the `count` candidates show together: its scope, if only one
+ * candidate fits, and bounds of the time between two CNPs that include every candidate that fits.
+ * NULL: no candidate fits. */
 static smcr_entry_cnp_limit_t *
 limit_of(const limit_t *limits, unsigned count, wmem_allocator_t *scope)
 {

@@ -10,7 +10,7 @@
 
 /* Whether a connection has ended. */
 typedef enum {
-    SMCR_COLLECTION_OPEN = 0, /* it is open, or not known to have ended for long enough */
+    SMCR_COLLECTION_OPEN = 0, /* it is open, or its end is too recent: late packets may come */
     SMCR_COLLECTION_ENDED,    /* it has ended */
     SMCR_COLLECTION_GIVEN_UP, /* its end is not captured, and no packet has come for long */
 } smcr_collection_end_t;

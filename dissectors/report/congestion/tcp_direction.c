@@ -146,8 +146,8 @@ is_keep_alive(const smcr_congestion_tcp_direction_t *direction, segment_place_t 
            (!direction->next_seq || place.to == direction->next_seq);
 }
 
-/* Whether the segment belongs to this stream: its sequence number is within the largest window of
- * the highest sequence number so far. */
+/* Whether the segment belongs to this stream: its sequence number is at most FARTHEST from the
+ * highest sequence number so far. Returns false for the first segment of the direction. */
 static bool
 continues_stream(const smcr_congestion_tcp_direction_t *direction, segment_place_t place)
 {

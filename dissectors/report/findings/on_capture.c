@@ -260,8 +260,9 @@ device_text(const smcr_finder_t *finder, const smcr_entry_queue_pair_t *end)
     return wmem_strdup_printf(finder->scope, "%s (MAC %s)", end->gid, end->mac);
 }
 
-/* Returns which ports have the RoCE packets of the connection, as CLC says: by GID and MAC address
- * of both devices. Without them, the text names no port. */
+/* Returns the advice to capture at the ports that the connection's RoCE packets pass: it names the
+ * GID and MAC address of both devices, as CLC states them. If these are not known, the advice names
+ * no port. */
 static const char *
 ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 {

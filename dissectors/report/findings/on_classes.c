@@ -145,8 +145,9 @@ is_class_of_other(const smcr_entry_packet_class_t *these, const smcr_entry_packe
            other_value(&these->by_priority, &those->by_priority);
 }
 
-/* Adds the CNPs to the flow's sender that go in the class of the flow's data: with the same DSCP
- * and the same priority, as far as packets have them. */
+/* Adds the flow to the sum if the CNPs that its sender gets have the class of its data: the most
+ * frequent DSCP of the CNPs is a DSCP of the data, and no CNP has a DSCP or VLAN priority that no
+ * data packet has. */
 static void
 add_slow_cnps(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {

@@ -314,8 +314,9 @@ has_unnamed_connection(const smcr_finder_t *finder)
 }
 
 /* Linux reports an internal error if it cannot create a link group or the first link of one, unless
- * memory is missing (smc_lgr_create(), net/smc/smc_core.c). It creates one if there is none, or if
- * the present one is full. The capture may have only a part of the connections of a full one. */
+ * memory is missing (smc_lgr_create(), net/smc/smc_core.c). It creates a link group if the two
+ * hosts have none, or if their link group is full. A full link group may have more connections than
+ * the capture shows. */
 const char *
 smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

@@ -18,12 +18,12 @@
 #include "report/findings/findings.h"
 #include "report/listen/listeners.h"
 
-#define LOOK_EVERY SMCR_TIME_SECOND /* longest time between two looks for what has ended,
-                                       nanoseconds */
-#define RECORDS_STAY (10 * SMCR_TIME_SECOND) /* records of packets stay for so long at least,
-                                                nanoseconds: acknowledgements and retransmissions
-                                                come within it */
-#define RECORDS_KEPT 65536 /* records of so many frames stay at least */
+#define LOOK_EVERY SMCR_TIME_SECOND /* longest time between two searches for connections and links
+                                       that have ended, nanoseconds */
+#define RECORDS_STAY (10 * SMCR_TIME_SECOND) /* minimum time for which the records of packets are
+                                                kept, nanoseconds: acknowledgements and
+                                                retransmissions come within this time */
+#define RECORDS_KEPT 65536 /* minimum number of frames whose records are kept */
 #define LINK_WAITS 5 /* the line of a link is written this multiple of the option `late` after its
                         end: connections may move to other links after the link is deleted */
 
@@ -33,7 +33,7 @@ typedef struct {
     uint64_t time;      /* time of the last frame, nanoseconds since 1970; SMCR_FIGURE_UNKNOWN: no
                            frame with a time yet */
     uint32_t frame;     /* number of the last frame */
-    uint64_t looked;    /* time of the last look for what has ended */
+    uint64_t looked;    /* time of the last search for connections and links that have ended */
     smcr_when_t kept_from; /* records before this frame are forgotten next; frame 0: no frame is
                               chosen yet */
     uint64_t begun;     /* begin of the current interval: lines have the figures of flows up to this

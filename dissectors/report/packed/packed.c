@@ -84,7 +84,8 @@ keep(smcr_packed_t *packed, wmem_allocator_t *scope, const void *object, size_t 
     packed->length = (uint16_t)length;
 }
 
-/* Writes the object of `size` bytes as it was when it was packed. */
+/* Unpacks: writes the object of `size` bytes, with the values that it had when it was packed, into
+ * `object`. */
 static void
 restore(const smcr_packed_t *packed, void *object, size_t size)
 {

@@ -42,10 +42,11 @@ typedef struct {
     smcr_when_t begin; /* frame with which it begins */
     smcr_when_t last;  /* last frame with quanta in it */
     smcr_when_t stop;  /* frame with 0 quanta that ends it; frame 0: its last pause runs out */
-    uint64_t end;      /* time at which its last pause is over at the latest; of a pause in force,
-                          its begin */
+    uint64_t end;      /* time at which the last pause of the run is over at the latest; while this
+                          pause is in force, the time at which it began */
     uint64_t frames;   /* number of frames with quanta in it */
-    uint64_t most;     /* how long its pauses lasted at most, without a pause in force */
+    uint64_t most;     /* how long the pauses of the run lasted at most; a pause that is still in
+                          force is not included */
 } pause_run_t;
 
 /* The pauses of one class of a port. Times are in nanoseconds. */
@@ -153,8 +154,8 @@ find_port(const smcr_pauses_t *pauses, const uint8_t *mac)
     return NULL;
 }
 
-/* Returns the port with this address, which is made if there is none. There are PORTS_MOST ports at
- * most; all further ones are one. */
+/* Returns the port with this address, which is made if there is none. The first PORTS_MOST
+ * addresses have a port each; all further addresses share one port. */
 static port_t *
 port_of(smcr_pauses_t *pauses, const uint8_t *mac)
 {
@@ -174,8 +175,8 @@ port_of(smcr_pauses_t *pauses, const uint8_t *mac)
 
 /* ---- how long pauses last ---- */
 
-/* Returns how long a pause of so many quanta lasts, nanoseconds. `otherwise`: speed of the link if
- * it is not known, Gbit/s. */
+/* Returns how long a pause of so many quanta lasts, nanoseconds. `otherwise`: the speed to assume
+ * if the speed of the link is not known, Gbit/s. */
 static uint64_t
 duration_of(const smcr_pauses_t *pauses, uint16_t quanta, unsigned otherwise)
 {
@@ -192,8 +193,8 @@ lasted(const lane_t *lane, uint64_t now)
     return MIN(now - lane->last.time, lane->lasts);
 }
 
-/* Returns the sums up to the time `now`. The pause in force may be renewed: then it counts in
- * `renewed`, too. */
+/* Returns the sums up to the time `now`. `may_be_renewed`: the next frame may come while the pause
+ * in force lasts; then this pause counts in `renewed`, too. */
 static smcr_pause_sums_t
 sums_at(const lane_t *lane, uint64_t now, bool may_be_renewed)
 {
@@ -418,9 +419,9 @@ judge(const smcr_pauses_t *pauses, smcr_pause_flow_t *flow, const smcr_pause_gap
                                                .lane = flow->lane});
 }
 
-/* Adds how long a class was paused since the last packet of a flow to the sums of its gap. Pauses
- * of its class and of all classes may be in force at the same time. `before`, `now`: sums at the
- * last packet and now. */
+/* Adds to `still` how long a class was paused since the last packet of a flow. Called for the
+ * flow's class, and for PAUSE frames, which stop all classes. The two may be in force at the same
+ * time, so only `most` is a sum. `before`, `now`: sums of the class at the last packet and now. */
 static void
 add_since(smcr_pause_sums_t *still, const smcr_pause_sums_t *before, const smcr_pause_sums_t *now)
 {
@@ -429,8 +430,8 @@ add_since(smcr_pause_sums_t *still, const smcr_pause_sums_t *before, const smcr_
     still->most += now->most - MIN(now->most, before->most);
 }
 
-/* Returns how long the port of the flow has paused its class since its last packet. `now`: time of
- * the next packet, from which on the next call counts. */
+/* Returns how long the flow's port has paused the flow's class since the flow's last packet. `now`:
+ * time of the flow's next packet; the next call counts from this time on. */
 static smcr_pause_sums_t
 paused_since(const smcr_pauses_t *pauses, smcr_pause_flow_t *flow, uint64_t now)
 {

@@ -50,7 +50,7 @@ typedef struct {
     smcr_when_t begin; /* packet before it */
     smcr_when_t end;   /* packet after it */
     uint64_t least;    /* how long pauses were in force in it at least, nanoseconds */
-    uint64_t most;     /* the same at most */
+    uint64_t most;     /* how long they were in force at most, nanoseconds */
     const void *by;    /* port whose pauses were in force */
     bool by_switch;    /* `by` counts as a switch's port: no packet had its address so far */
     uint8_t lane;      /* class of the packet after it, or SMCR_PAUSE_OF_ALL */
@@ -66,7 +66,7 @@ typedef struct {
     uint64_t count;      /* number of standstills */
     uint64_t gaps;       /* sum of their gaps, nanoseconds */
     uint64_t least;      /* how long pauses were in force in these gaps at least, nanoseconds */
-    uint64_t most;       /* the same at most */
+    uint64_t most;       /* how long they were in force at most, nanoseconds */
     smcr_pause_standstill_t *kept; /* the longest standstills, in the order of their frames; NULL:
                                       none */
     uint32_t kept_count; /* number of `kept`, at most SMCR_PAUSE_STANDSTILLS */

@@ -34,7 +34,7 @@ typedef enum {
 typedef struct {
     uint32_t psn;        /* PSN that it names, 24 bits */
     smcr_when_t nak;     /* the last NAK that names it; frame 0: no entry */
-    smcr_when_t request; /* the first request after it with the PSN; frame 0: none so far */
+    smcr_when_t request; /* the first request with this PSN after `nak`; frame 0: none so far */
     smcr_when_t gap;     /* packet after the gap that had the PSN; frame 0: not known */
     bool was_missing;    /* no packet had the PSN before `request` */
     uint32_t depth;      /* how far the PSN was below the highest when `request` came */
@@ -54,9 +54,9 @@ typedef struct {
 typedef struct {
     const smcr_step_back_t *step; /* the step back; NULL: no entry */
     uint64_t begin;               /* time of its first packet, nanoseconds */
-    uint64_t waited; /* how long the sender's timer had run then, nanoseconds; 0: not known */
+    uint64_t waited; /* how long the sender's timer had run at `begin`, nanoseconds; 0: not known */
     uint32_t psn;    /* PSN of its first packet, 24 bits */
-    bool is_retry;   /* the step back before it began with the same PSN */
+    bool is_retry;   /* the previous step back of the sender began with the same PSN */
 } kept_step_t;
 
 struct smcr_recovery {

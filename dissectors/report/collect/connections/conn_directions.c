@@ -214,8 +214,10 @@ had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_tcp_facts_t
     return fin && fin < end->frame.frame;
 }
 
-/* Whether WRITEs of the link may be the connection's, though they are not known to be. A single
- * pass does not know such WRITEs: they come after missing packets. */
+/* Whether a WRITE of the connection may be missing in its figures. There are two cases:
+ * 1. the link has a WRITE whose connection is not known;
+ * 2. this is the first pass, and packets of the connection are missing: only a second pass knows
+ *    the connection of each WRITE after missing packets. */
 static bool
 misses_writes(const smcr_collect_conn_stats_t *counted)
 {
@@ -226,9 +228,9 @@ misses_writes(const smcr_collect_conn_stats_t *counted)
     return !smcr_capture_is_read() && smcr_collect_conn_lacks_packets(counted->conn);
 }
 
-/* Fills in which end closed the connection first. If WRITEs of the link may be the connection's
- * (misses_writes()), it is not known which WRITE was the last one before the end, nor whether one
- * came after it. */
+/* Fills in which end closed the connection first. If a WRITE of the connection may be missing
+ * (misses_writes()), it is not known which WRITE was the last one before the close, nor whether a
+ * WRITE came after the close. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)

@@ -144,9 +144,10 @@ lies_within(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_
     return roce->first.frame < end.frame && roce->last.time <= end.time + CLOSE_TOGETHER;
 }
 
-/* Whether the two may be one connection: they may share a link group (may_share_group()), the first
- * data comes after CLC, and the times agree (lies_within(), end_apart()). In a group with a
- * connection that is known from both, TCP and RoCE, nothing is paired. */
+/* Whether the halves `roce` and `clc` may be one connection: they may share a link group
+ * (may_share_group()), the first RoCE packet comes after CLC, and the times agree (lies_within(),
+ * end_apart()). Returns false if the link group has a connection that is known from TCP and from
+ * RoCE. */
 static bool
 may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
            const smcr_collect_conn_stats_t *clc)
@@ -215,9 +216,9 @@ is_clear(const candidates_t *found)
     return found->second / 2 >= found->distance;
 }
 
-/* Whether the half and its nearest candidate end together (CLOSE_TOGETHER), and each is clearly the
- * nearest one of the other. `clc`: candidates of the half `roce`. `own`: candidates of the nearest
- * of them. */
+/* Whether the half `roce` and its nearest candidate end together (CLOSE_TOGETHER), and each of the
+ * two is clearly the nearest candidate of the other. `clc`: candidates for `roce`. `own`:
+ * candidates for clc->nearest, so `roce` is among them. */
 static bool
 end_together(const smcr_collect_conn_stats_t *roce, const candidates_t *clc,
              const candidates_t *own)
@@ -225,9 +226,9 @@ end_together(const smcr_collect_conn_stats_t *roce, const candidates_t *clc,
     return clc->distance < CLOSE_TOGETHER && own->nearest == roce && is_clear(clc) && is_clear(own);
 }
 
-/* Whether the half has only one candidate. Of all halves that this candidate may be paired with,
- * the half began first, and the candidate does not end together with another one. The arguments are
- * those of end_together(). */
+/* Whether the half `roce` has only one candidate, is the first of all halves that this candidate
+ * may be paired with, and the candidate does not end together with another of these halves. The
+ * arguments are those of end_together(). */
 static bool
 is_only_choice(const smcr_collect_conn_stats_t *roce, const candidates_t *clc,
                const candidates_t *own)
