@@ -64,8 +64,8 @@ typedef struct smcr_collection {
                                connection */
     wmem_map_t *contacts;   /* smcr_lgr_t -> smcr_collect_conn_stats_t: figures of the connection
                                that made the first contact of the link group */
-    wmem_map_t *link_flows; /* smcr_link_t -> flows_t of connections.c: the two flows of each
-                               link */
+    wmem_map_t *link_flows; /* smcr_link_t -> smcr_collect_link_flows_t: facts of the two flows of
+                               each link */
     wmem_map_t *moves;      /* smcr_link_t -> smcr_collect_moves_t: moves of connections from and to
                                the link; no entry: no connection has moved from or to it */
 

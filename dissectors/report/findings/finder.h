@@ -71,7 +71,7 @@ typedef enum {
     SMCR_FINDING_BY_DISORDER,       /* packets out of order, and none lost */
     SMCR_FINDING_BY_TCP_LOSS,       /* TCP retransmits segments */
     SMCR_FINDING_BY_TCP_CONGESTION, /* TCP segments marked CE, and their echo (ECE) */
-    SMCR_FINDING_BY_SHORT_WAIT,     /* writers wait so shortly for space that no user notices */
+    SMCR_FINDING_BY_SHORT_WAIT,     /* writers wait for space, too briefly for a user to notice */
     /* ---- remarks ---- */
     SMCR_FINDING_BY_TCP_RESET,      /* TCP reset of a connection that is not over RDMA */
     SMCR_FINDING_FIRST_REMARK = SMCR_FINDING_BY_TCP_RESET,

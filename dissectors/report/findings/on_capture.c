@@ -280,8 +280,8 @@ ports_text(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 /* The connections that are captured twice, before and after a translation of their addresses. */
 typedef struct {
     uint64_t count;      /* number of connections that are captured twice */
-    const smcr_entry_connection_t *one;   /* the first of them, as it was captured first */
-    const smcr_entry_connection_t *other; /* the same, as it was captured once more */
+    const smcr_entry_connection_t *one;   /* earlier entry of the first of these connections */
+    const smcr_entry_connection_t *other; /* later entry of the same connection */
     wmem_array_t *frames; /* first and last frames of these connections */
 } translated_t;
 

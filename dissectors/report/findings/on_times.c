@@ -167,9 +167,10 @@ is_one_stop(const wait_t *wait)
            wait->stop->lasted_s * 2 >= wait->full_time;
 }
 
-/* Returns the time by which the reader's part of the wait is measured. Packets that are missing in
- * the capture may hide that the buffer was full for all of the unknown time, and the path the
- * cause. But a single stop of the program that explains most of the known time is a fact. */
+/* Returns the duration of the writer's wait with which the reader's part is compared, nanoseconds.
+ * If packets are missing in the capture, the buffer may have been full for all of the unknown time,
+ * because of the path: then the upper bound is returned. But if a single stop of the reader's
+ * program explains half of the known wait or more, the known wait is returned. */
 static uint64_t
 judged_time(const wait_t *wait)
 {

@@ -16,8 +16,8 @@
 typedef struct {
     const smcr_figure_description_t *entry; /* kind of the entry; NULL: the list of members ends */
     size_t offset;    /* offset of the member in the entry, bytes */
-    size_t companion; /* offset of the member with which a reader assumes 0 or false, bytes; used by
-                         `assumed` only */
+    size_t companion; /* offset of the companion, bytes; used by `assumed` only. If a line has the
+                         companion and not the member, a reader takes the member for 0 or false */
 } line_place_t;
 
 #define OF(entry) &smcr_entry_##entry##_description

@@ -370,8 +370,9 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
     return entry;
 }
 
-/* Whether the socket reports, before the first packet of the connection, that the buffer is full
- * which the side `writer` fills. No packet of the link may be missing since then. */
+/* Whether a host has reported, before the first packet of the connection, that the receive buffer
+ * for the data of side `writer` is full. Returns false if a packet of the link may be missing
+ * between the report and the first packet. */
 static bool
 reports_full(const smcr_collect_times_t *times, const smcr_conn_t *conn,
              const smcr_socket_t *socket, int writer)

@@ -74,9 +74,9 @@ got_other_data(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_
            !has_only_clc(counted, tcp, 1);
 }
 
-/* Whether the peer has not acknowledged the last CLC message, though it was sent often, and has
- * not reset the connection. RoCE packets on the link that the Confirm names prove that the Confirm
- * has arrived. */
+/* Whether the peer has neither acknowledged the last CLC message, which was sent OFTEN_SENT times
+ * or more, nor reset the connection. Returns false if the message is a Confirm and RoCE packets on
+ * the link that the Confirm names are captured: they prove that the Confirm has arrived. */
 static bool
 is_unacknowledged(const handshake_t *handshake)
 {

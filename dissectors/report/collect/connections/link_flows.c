@@ -8,9 +8,10 @@
 
 #include "wire/wire.h"
 
-/* Notes that packets are missing in the first contact, after the packet `before` of their sender;
- * frame 0: the sender has sent none before. The connection could certainly not carry data before
- * the last packet of the first contact that came earlier. */
+/* Notes that packets are missing in the first contact. `before`: last captured packet of their
+ * sender before the missing ones; frame 0: there is none, and the CLC Confirm takes its place. A
+ * missing packet may have ended the first contact. So only up to `before` is it certain that the
+ * connection could not carry data (`sure_until`). */
 static void
 doubt_contact(smcr_collect_conn_stats_t *counted, smcr_when_t before)
 {
