@@ -27,8 +27,8 @@ static struct {
     bool is_written;             /* the page was written, or could not be written */
 } saved;
 
-/* Opens the written page in the user's browser. Without a browser, a sentence has the name of the
- * file. */
+/* Opens the written page in the user's browser. If no browser can be opened, shows a message with
+ * the name of the file. */
 static void
 open_page(void)
 {

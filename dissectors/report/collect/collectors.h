@@ -32,8 +32,8 @@ typedef struct smcr_collection {
     smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */
     wmem_array_t *times;          /* numbers and times of the frames that a report may name; element
                                      smcr_when_t; in ascending order */
-    wmem_array_t *clc_times;      /* the same of frames with CLC messages, if the collection lets go
-                                     of connections */
+    wmem_array_t *clc_times;      /* numbers and times of the frames with CLC messages, if the
+                                     collection `lets_go`; element smcr_when_t */
     uint32_t last_taken_frame;    /* number of the last frame that had a packet or message of SMC-R
                                      or RoCE; 0: none */
 

@@ -15,7 +15,8 @@
 
 /* The packets that a flow retransmitted in one step back (go-back-N). */
 typedef struct {
-    const smcr_step_back_t *step; /* the step back, in the state; NULL: the array has no more */
+    const smcr_step_back_t *step; /* the step back, in the state; NULL: this element and all later
+                                     ones are not used */
     /* number of packets retransmitted in this step back */
     uint64_t packets;
 } stepped_t;

@@ -303,7 +303,8 @@ most_open_at_fallback(const smcr_finder_t *finder, const smcr_entry_connection_t
     return most;
 }
 
-/* Whether the capture has a connection without ports, which may be one of any hosts. */
+/* Whether the capture has a connection whose server's address is not known: it may be a connection
+ * between any hosts. */
 static bool
 has_unnamed_connection(const smcr_finder_t *finder)
 {

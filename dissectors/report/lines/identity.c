@@ -144,7 +144,8 @@ lowest_key(const smcr_figure_texts_t *keys, const char *lowest)
     return lowest;
 }
 
-/* Returns a name that holds within the file only: of the number and the first frame. */
+/* Returns a name that is unique only within the file: the number of the connection and the time of
+ * its first frame. */
 static const char *
 name_in_file(const smcr_entry_connection_t *entry, wmem_allocator_t *scope)
 {

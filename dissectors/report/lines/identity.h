@@ -15,7 +15,7 @@ void smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_s
                                 wmem_allocator_t *scope);
 
 /* Fills in uid, uid_partial and community_id of a line with a TCP connection. `is_up`: the client
- * sent its first packet, as far as is known. */
+ * sent the first captured segment of the connection, as far as is known. */
 void smcr_lines_name_tcp(smcr_entry_line_t *line, bool is_up, wmem_allocator_t *scope);
 
 /* Returns the name of a link, which is made of the GIDs and numbers of its two queue pairs. If one

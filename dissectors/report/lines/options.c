@@ -20,7 +20,8 @@ typedef struct {
     char **text;
 } option_t;
 
-/* Reads a time in seconds, with decimals, into `*time`. Returns false if it is none. */
+/* Reads a time in seconds, with decimals, and stores it in `*time`, nanoseconds. Returns false if
+ * the text is no time. */
 static bool
 read_time(uint64_t *time, const char *text)
 {
@@ -33,7 +34,8 @@ read_time(uint64_t *time, const char *text)
     return true;
 }
 
-/* Reads names of kinds of lines, joined by "+", into `*kinds`. Returns false if one is none. */
+/* Reads names of kinds of lines, joined by "+", and adds a bit for each kind to `*kinds`. Returns
+ * false if a name is not that of a kind. */
 static bool
 read_kinds(unsigned *kinds, const char *text)
 {

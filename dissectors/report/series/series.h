@@ -100,8 +100,8 @@ typedef struct {
 /* Maximum number of directions between two capture points that have pictures. */
 #define SMCR_SERIES_WAYS 16
 
-/* A delay of 0 in the line of a way: the clocks of two points are known with an error, so a delay
- * may be below 0. */
+/* Value that stands for a delay of 0 in the line of a way. A delay may be below 0, since the clocks
+ * of two points are known with an error; the line has the sum of delay and SMCR_SERIES_NO_DELAY. */
 #define SMCR_SERIES_NO_DELAY ((uint64_t)1 << 62)
 
 /* All pictures of a page. */

@@ -192,8 +192,9 @@ smcr_words_endpoint(wmem_allocator_t *scope, const smcr_entry_endpoint_t *endpoi
                               endpoint->port);
 }
 
-/* Whether RoCE packets are probably those of this TCP connection, which is not proven. An entry of
- * zeros has none: the number of the RoCE connection is never that of the TCP connection. */
+/* Whether the entry names RoCE packets that probably, but not certainly, belong to this TCP
+ * connection (`roce_stream`). In an entry of zeros, `roce_stream` equals `stream`, which means that
+ * there are none: the two numbers always differ otherwise. */
 static bool
 has_roce_stream(const smcr_entry_connection_t *conn)
 {

@@ -45,8 +45,8 @@ const char *smcr_text_filter(wmem_allocator_t *scope, const smcr_entry_finding_t
 void smcr_json_write(FILE *file, const smcr_entry_report_t *report);
 
 /* Appends a line (schema "smcr-lines/1", docs/lines.md) to `text`, with a newline at its end and
- * none before. Members that are not known are left out, empty lists, and zeros that docs/lines.md
- * has readers fill in. Texts are made valid UTF-8. */
+ * none before. The line leaves out members that are not known, empty lists, and values that a
+ * reader assumes by the rules of docs/lines.md. Texts are made valid UTF-8. */
 void smcr_json_write_line(GString *text, const smcr_entry_line_t *line);
 
 /* Chooses entries of the report's lists, and of lists within entries. */

@@ -152,8 +152,9 @@ void
 smcr_collect_connections_let_go(smcr_collect_t *collection)
 {
     wmem_array_t *all = smcr_collect_conns_all(collection, NULL);
-    uint32_t oldest = UINT32_MAX, quietest = UINT32_MAX; /* first frame, and lowest last frame, of
-                                                            those that stay */
+    uint32_t oldest = UINT32_MAX, quietest = UINT32_MAX; /* of the connections that stay: lowest
+                                                            number of a first frame, and lowest
+                                                            number of a last frame */
 
     smcr_collect_tcp_flows_let_go(collection);
     for (unsigned i = 0; i < wmem_array_get_count(all); i++) {

@@ -34,9 +34,9 @@ typedef struct {
                                  both, TCP and RoCE */
 } pairing_t;
 
-/* Whether the connection is known from RoCE alone, and began in the capture. If TCP and RoCE have
- * times of two clocks, or if the capture is in disorder, the order of packets does not show what
- * belongs together. */
+/* Whether the connection is known from RoCE alone, and began in the capture. Returns false if TCP
+ * and RoCE have times of two clocks, or if the capture is in disorder: then the order of packets
+ * does not show which halves belong together. */
 static bool
 is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
@@ -98,7 +98,8 @@ distance_of_ends(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_f
     return end.time > roce->last.time ? end.time - roce->last.time : roce->last.time - end.time;
 }
 
-/* Whether both ends of TCP and of RoCE are captured, and do not belong together. */
+/* Whether the capture has the end of TCP and a close over RoCE, and more than a second lies between
+ * the end of TCP and the last RoCE packet: then the halves are not one connection. */
 static bool
 end_apart(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
 {
