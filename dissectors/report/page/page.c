@@ -150,15 +150,6 @@ typedef struct {
     uint64_t bytes;  /* bytes that it carried */
 } candidate_t;
 
-/* Time that the writer of the direction lost, nanoseconds. If this time is not known, the number of
- * retransmitted packets stands for it. */
-static uint64_t
-lost_in(const smcr_entry_conn_direction_t *direction)
-{
-    return direction->time ? direction->time->buffer_full_s + direction->time->retransmission_s
-                           : smcr_figure_or_zero(direction->repeated_packets);
-}
-
 /* Time that a connection lost, nanoseconds. A move to another link, and an end by abort or reset,
  * count like a second each. */
 static uint64_t
@@ -168,8 +159,8 @@ trouble_of(const smcr_entry_connection_t *entry)
         entry->close == SMCR_FIGURE_CLOSE_ABORT || entry->close == SMCR_FIGURE_CLOSE_RESET;
     uint64_t events = (entry->links.length > 1 ? 1U : 0U) + (is_broken ? 1U : 0U);
 
-    return lost_in(&entry->client_to_server) + lost_in(&entry->server_to_client) +
-           events * SMCR_TIME_SECOND;
+    return smcr_figure_lost_time(&entry->client_to_server) +
+           smcr_figure_lost_time(&entry->server_to_client) + events * SMCR_TIME_SECOND;
 }
 
 static int

@@ -119,19 +119,15 @@ is_partly(uint64_t part, uint64_t unknown)
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 
-/* Adds the row of a direction. The row has suffered for the time in which the receive buffer was
- * full or packets were retransmitted. If the times are not known, the number of retransmitted
- * packets counts instead. */
+/* Adds the row of a direction. The row has suffered for the time that its writer lost. */
 static void
 add_direction(const smcr_table_row_sink_t *taker, const smcr_entry_connection_t *conn,
               bool to_server)
 {
     const smcr_entry_conn_direction_t *way = smcr_figure_direction(conn, to_server);
-    uint64_t lost =
-        way->time ? way->time->retransmission_s : smcr_figure_or_zero(way->repeated_packets);
 
     SMCR_TABLE_ROW(taker, DIRECTION, 1 + smcr_figure_or_zero(way->bytes),
-                   smcr_figure_buffer_full_time(way) + lost);
+                   smcr_figure_lost_time(way));
 }
 
 static void

@@ -42,7 +42,8 @@ find_contact(const smcr_collect_t *collection, const smcr_tap_t *packet)
     const smcr_record_t *record = packet->record;
     smcr_collect_conn_stats_t *counted =
         record->link ? wmem_map_lookup(collection->contacts, record->link->lgr) : NULL;
-    bool is_keepalive = packet->llc && packet->llc->type == SMCR_LLC_TEST_LINK;
+    bool is_keepalive =
+        packet->llc && (packet->llc->type & (uint8_t)~SMCR_LLC_TYPE_V2) == SMCR_LLC_TEST_LINK;
 
     if (!counted || counted->contact.is_over)
         return NULL;
