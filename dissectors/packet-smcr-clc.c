@@ -90,10 +90,10 @@ is_for_heuristic(tvbuff_t *tvb, const packet_info *pinfo)
            smcr_heuristic_enabled(heuristic);
 }
 
-/* The heuristic, for connections whose handshake was not captured. EBCDIC text of other programs
- * may begin with the eyecatcher, too. Wireshark's own heuristic accepts such text as SMC, and
- * Wireshark then asks it before this heuristic from then on. To prevent this, this heuristic calls
- * Wireshark's own dissector itself. */
+/* The heuristic, for connections whose TCP handshake was not captured. EBCDIC text of other
+ * programs may begin with the eyecatcher, too. Wireshark's own heuristic for SMC accepts such text.
+ * A heuristic that accepts bytes is called before the others from then on. To keep its place, this
+ * heuristic passes such text to Wireshark's own dissector itself. */
 static ws_bool
 dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -13,8 +13,8 @@
 
 /* Limits of the distance between a request's PSN and the highest PSN of the flow. If the distance
  * is larger, the queue pair number is reused by a new connection (a new life of the queue pair). */
-#define FAR_AHEAD 131072 /* if so many packets in a row are missing in the capture, it proves
-                            nothing about the packets after them */
+#define FAR_AHEAD 131072 /* a new connection is more likely than so many packets in a row that were
+                            not captured */
 #define FAR_BEHIND 16384 /* no sender retransmits a PSN that is more than this below the highest
                             PSN */
 
@@ -28,13 +28,13 @@
 /* Nanoseconds. In less time, no sender sends so many packets that their PSNs wrap. */
 #define WRAP_TIME UINT64_C(100000000)
 
-/* No retransmission timer runs out sooner, nanoseconds: the timers of adapters and of software are
- * milliseconds and longer. */
+/* Nanoseconds. The shortest retransmission timer: the timers of adapters and of software run for
+ * milliseconds or longer. */
 #define TIMER_LEAST UINT64_C(1000000)
 
 /* A request. The verdict on it depends on these members and on the state of its flow. */
 typedef struct {
-    const smcr_sent_t *packet;
+    const smcr_sent_t *packet; /* the headers of the request */
     smcr_psn_t highest;      /* highest PSN of the flow before this request */
     uint32_t reverse_carried; /* number of packets of the reverse flow so far; 0: none, or the
                                  reverse flow is not known */
@@ -122,8 +122,8 @@ smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when)
     return last && when.time > smcr_seen_last(last).time + WRAP_TIME;
 }
 
-/* The unwrapped PSN of a request that goes on after a hole in the capture: the PSN is above all
- * earlier ones. */
+/* The unwrapped PSN of a request with `psn`, of 24 bits, that continues the flow after a part of it
+ * was not captured: the unwrapped PSN is above all earlier PSNs of the flow. */
 static smcr_psn_t
 psn_after_hole(const smcr_flow_t *flow, uint32_t psn)
 {
@@ -141,8 +141,9 @@ smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn)
     *far = (smcr_flow_far_t){frame, psn, is_successive ? far->count + 1 : 1};
 }
 
-/* How many captured requests come directly before `packet` though they are not of the flow so far:
- * only `packet` proves that the flow goes on. */
+/* Returns how many requests that were noted by smcr_flow_note_far() have the PSNs directly before
+ * `packet`. Only `packet` proves that these requests belong to the flow. They were captured, so
+ * they do not count as missing. */
 static uint32_t
 count_far_before(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
@@ -219,21 +220,23 @@ may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *see
            (!flow->last_response_frame || flow->last_response_frame >= last.frame);
 }
 
-/* Longest time after a request, nanoseconds, at which a capture that has every packet twice has the
- * second one: half as long again as those before. */
+/* Longest time, nanoseconds, from a request to its copy in a capture that has every packet twice:
+ * one and a half times the longest time of earlier copies (`copy_distance`), but at least 100
+ * microseconds. */
 static uint64_t
 mirrored_distance(const smcr_flow_t *flow)
 {
     return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copy_distance * 3 / 2);
 }
 
-/* Returns how long after a request, nanoseconds, an equal one is still a copy. `seen`: its history.
+/* Returns the longest time, nanoseconds, from a request to an equal packet that still counts as a
+ * copy made by the network. `seen`: history of the request's PSN.
  *
  * - A sender that goes back does so after 100 microseconds or more.
- * - The last one of all requests cannot be refused for a gap. If the receiver answers at all, and
- *   has not refused it, the sender waits for its timer: a millisecond or more.
- * - If the capture has every packet twice, the copies come as long after their requests as those
- *   that have proven it; half as long again at most. */
+ * - If the request has the highest PSN of the flow, no NAK for a gap can make the sender retransmit
+ *   it. If the receiver sends responses, the sender waits for its timer: a millisecond or more.
+ * - If the capture has every packet twice (mirror port), all copies come about equally long after
+ *   their requests (mirrored_distance()). */
 static uint64_t
 longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
@@ -245,12 +248,14 @@ longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 }
 
 /* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is
- * the history of that request. The two come soon after each other (longest_distance()), and the
- * sender has no reason to retransmit so soon. In addition, one of two conditions holds: 1. the
- * request comes right before the packet; 2. the capture has every packet twice, as a mirror port of
- * a switch sends it, so that other requests come between the two. A copy that came right after its
- * request has shown this before. A packet that goes on after the last request is no copy: a sender
- * that goes back retransmits everything from there on. */
+ * the history of that PSN. The two packets come soon after each other (longest_distance()), and the
+ * sender has no reason to retransmit so soon. In addition, one of two conditions holds:
+ *
+ * - The request comes right before the packet: no other request comes between the two.
+ * - The capture has every packet twice, as a mirror port of a switch sends it, so that other
+ *   requests come between the two. An earlier copy has shown this (`copy_distance`). The PSN of the
+ *   packet is below that of the last request: a packet with a higher PSN may belong to a sender
+ *   that has gone back, and retransmits everything from there on. */
 static bool
 is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet)
@@ -264,8 +269,9 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
            smcr_seen_is_within(last, packet->when, longest_distance(flow, seen));
 }
 
-/* Notes how far apart two copies are that only time proves, nanoseconds. A copy that comes much
- * later than those before does not count: the network has made it, and no mirror port. */
+/* Notes the time from a request to a copy that only time has proven: `distance`, nanoseconds. A
+ * copy that comes much later than all earlier copies does not count: the network has made it, not a
+ * mirror port. */
 static void
 note_copy_distance(smcr_flow_t *flow, uint64_t distance)
 {
@@ -274,8 +280,9 @@ note_copy_distance(smcr_flow_t *flow, uint64_t distance)
     flow->copy_distance = MAX(flow->copy_distance, (uint32_t)MAX(distance, 1));
 }
 
-/* Whether `packet` is a copy of the last request with its PSN, which its identification cannot
- * show. `seen`: the history of that PSN. Notes how far apart copies are that only time proves. */
+/* Whether `packet` is a copy of the last request with its PSN, if its IPv4 identification cannot
+ * decide this. `seen`: the history of that PSN. If time proves the copy, the function also notes
+ * the time between the two packets. */
 static bool
 is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
@@ -451,9 +458,9 @@ refusal_of(uint8_t kind, unsigned code)
                ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
 }
 
-/* Notes up to which PSN a NAK or RNR NAK proves that the sender has sent. It names a request that
- * has come, but for a PSN sequence error: then it names the first PSN that is missing, and a
- * request after it has come. */
+/* Notes the highest PSN that the sender has certainly sent, as a NAK or RNR NAK with the code
+ * `code` proves. The NAK names a request that the receiver got. A NAK with the code "PSN sequence
+ * error" names the first missing PSN instead, and the receiver got a request with a higher PSN. */
 static void
 note_sent(smcr_flow_t *flow, smcr_flow_coverage_t said, unsigned code)
 {
@@ -557,8 +564,9 @@ is_late(const smcr_flow_t *flow, smcr_psn_t psn)
 
 /* Returns the oldest gap before `psn` that no acknowledgement has covered. The receiver of a
  * reliable connection discards the packet with `psn` as long as that gap is open. NULL: there is no
- * open gap, or no acknowledgement has come so far. Without acknowledgements nothing is proven: both
- * the packets in the gap and the responses may be missing in the capture. */
+ * open gap, the connection is unreliable, the packet has a wrong ICRC, or no acknowledgement has
+ * come so far. Without acknowledgements nothing is proven: both the packets in the gap and the
+ * responses may be missing in the capture. */
 static const smcr_range_t *
 find_open_gap(const smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {
@@ -941,9 +949,9 @@ find_step(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
 /* ---- requests ---- */
 
 /* Sets verdict->psn, the unwrapped PSN of a request. The first request begins the flow. A request
- * whose PSN is too far away begins the flow anew (begin_new_life()), unless it proves that the flow
- * goes on. A request with a wrong ICRC
- * never begins a flow, because its PSN may be wrong. */
+ * whose PSN is too far away begins the flow anew (begin_new_life()), unless its content proves that
+ * the flow goes on (`goes_on` of smcr_sent_t). A request with a wrong ICRC never begins a flow,
+ * because its PSN may be wrong. */
 static void
 unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
        smcr_flow_verdict_t *verdict)

@@ -27,8 +27,8 @@ typedef enum {
     SMCR_FLOW_IS_RETRANSMISSION, /* an earlier packet of the flow had the same PSN */
     SMCR_FLOW_IS_LATE,   /* the PSN is at or below the highest PSN of the flow, but no earlier
                             packet had it */
-    SMCR_FLOW_IS_AFTER_GAP, /* a lower PSN is missing in the capture, and no acknowledgement has
-                               covered the missing PSN */
+    SMCR_FLOW_IS_AFTER_GAP, /* a lower PSN is missing in the capture; acknowledgements have come,
+                               but none covers the missing PSN */
     SMCR_FLOW_IS_COPY,   /* the packet is a duplicate of an earlier packet, made by the network */
     SMCR_FLOW_IS_ELSEWHERE, /* the flow is judged at another capture point (points/); no verdict of
                                fabric/ has this value */
@@ -54,12 +54,13 @@ typedef struct {
                                                     for a response */
     smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: the request has a wrong ICRC, and no
                                 request with a right ICRC has come before */
-    smcr_when_t first;       /* First packet with the PSN, if the packet is a retransmission or a
-                                copy. If the PSN belongs to the response of a READ: the packet of
-                                the READ request; frame 0: the flow no longer keeps that packet. For
-                                any other packet: the packet itself. */
-    bool original;           /* the packet in `first` is certainly the first packet that the sender
-                                sent with this PSN */
+    smcr_when_t first;       /* For a retransmission: the first packet with the PSN; if the PSN
+                                belongs to the response of a READ, the packet of the READ request;
+                                frame 0: the flow no longer keeps that packet. For a copy: the
+                                packet that the network has duplicated. For any other packet: the
+                                packet itself. The time is right for requests that are no copies. */
+    bool original;           /* of a request that is no copy: the packet in `first` is certainly the
+                                first packet that the sender sent with this PSN */
     uint32_t after_gap_frame; /* frame of the first packet after the gap; 0: the packet is not after
                                  a gap */
     uint32_t overtaken_by;   /* frame of the first packet after the gap that this late packet fills;
@@ -158,9 +159,9 @@ typedef struct {
     /* PSNs below `highest` that no packet has had so far. In each range, `frame_before` and
      * `frame_after` are the frames of the packets before and after the gap. */
     smcr_ranges_t gaps;
-    /* PSNs that were missing for some time and then came: a late packet filled them, or a CDC
-     * message did. `frame_before` and `frame_after` are the frames between which these PSNs were
-     * missing. */
+    /* PSNs that were missing for some time: a late packet filled the gap, or the sequence number of
+     * a CDC message on another link shows that a packet of this flow is missing in the capture.
+     * `frame_before` and `frame_after` are the frames between which these PSNs were missing. */
     smcr_ranges_t filled_gaps;
     smcr_ranges_t lost_later; /* ranges of frame numbers: in each range, a captured packet of the
                                  flow may have been lost between the capture point and the
@@ -205,8 +206,9 @@ typedef struct {
  * duplicates from retransmissions. */
 bool smcr_flow_knows_copies(const smcr_flow_t *flow);
 
-/* Returns which acknowledged packets of the flow the capture does not have so far. Not known if the
- * flow has more sequence gaps than are kept, since gaps are joined then. `flow` may be NULL. */
+/* Returns which acknowledged packets of the flow the capture does not have so far. Not known if
+ * `flow` is NULL, or if the flow has SMCR_FLOW_GAPS_KEPT sequence gaps: further gaps would have
+ * been joined, and joined gaps include PSNs that have come. */
 smcr_flow_lack_t smcr_flow_lack(const smcr_flow_t *flow);
 
 /* Sets the PSN `psn`, of 24 bits, that the sender has announced as its first PSN. The announcement
@@ -227,14 +229,15 @@ smcr_flow_verdict_t smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse,
  * the highest PSN. Returns false before the first request. */
 bool smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn);
 
-/* Whether a request with `psn`, of 24 bits, that is far from the highest PSN of the flow can come
- * after a hole in the capture. Its PSN is ahead, or more than 100 ms have passed: then the PSNs
- * have wrapped in the hole, and the request is not out of order. */
+/* Whether a request at `when` with `psn`, of 24 bits, that is far from the highest PSN of the flow
+ * can come after a part of the flow that was not captured. Either of two conditions is enough:
+ * 1. `psn` is above the highest PSN. 2. More than 100 ms have passed since the packet with the
+ * highest PSN: then the PSNs may have wrapped meanwhile, and the request is not out of order. */
 bool smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when);
 
-/* Notes a request in `frame` with `psn`, of 24 bits, that is far from the highest PSN of the flow
- * and of which it is not known whether the flow goes on. If a later request shows that it does, the
- * capture does not lack this one. */
+/* Notes a request in `frame` with `psn`, of 24 bits, that is far from the highest PSN of the flow,
+ * if it is not known whether the request belongs to the flow. If a later request proves that the
+ * flow goes on, the noted request was a packet of the flow, and is not counted as missing. */
 void smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn);
 
 /* What a response says about requests (InfiniBand Architecture Specification, volume 1, 9.7.5). */

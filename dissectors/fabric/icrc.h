@@ -24,7 +24,7 @@ typedef enum {
 
 /* The ICRC of a packet, and whether it is right. */
 typedef struct {
-    smcr_ib_icrc_status_t status;
+    smcr_ib_icrc_status_t status; /* whether the ICRC is right, wrong or unverified */
     uint8_t sender[SMCR_GID_LENGTH]; /* GID of the sender. For an InfiniBand packet without a GRH,
                                         the last two bytes are the source LID. Not set if `status`
                                         is unverified. */

@@ -7,8 +7,9 @@
 
 #include "responses.h"
 
-/* Whether `packet` is a copy of the earlier ACK, NAK or RNR NAK `ack`, which has its PSN: the IPv4
- * identification proves it, or where no identification does, a router between the two. */
+/* Whether `packet` is a copy of the earlier ACK, NAK or RNR NAK `ack`, which has the same PSN.
+ * `by_id`: the IPv4 identification decides this. If false, the packets were captured on different
+ * sides of a router. */
 static bool
 is_copy_of_ack(const smcr_response_ack_t *ack, const smcr_sent_t *packet, bool by_id)
 {
@@ -18,8 +19,8 @@ is_copy_of_ack(const smcr_response_ack_t *ack, const smcr_sent_t *packet, bool b
            smcr_seen_is_beyond_router((smcr_when_t){ack->frame, ack->time}, ack->hop_limit, packet);
 }
 
-/* The frame of the latest ACK, NAK or RNR NAK of which `packet` is a copy; 0: it is a copy of none
- * of the last 16. */
+/* The frame of the latest ACK, NAK or RNR NAK of which `packet` is a copy; 0: `packet` is a copy of
+ * none of the last 16. */
 static uint32_t
 find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet, bool by_id)
 {
@@ -54,9 +55,10 @@ take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_g
     return 0;
 }
 
-/* Whether time proves that `packet` is a copy of the last response with its PSN: a router lies
- * between the two, or `packet` comes at most 100 microseconds after that response, and the peer has
- * sent no packet since the last READ response or Atomic ACK. */
+/* Whether `packet` is a copy of the last response with its PSN, if IPv4 identifications do not
+ * decide this. Either of two proofs is enough: 1. the two were captured on different sides of a
+ * router; 2. `packet` comes at most 100 microseconds after that response, and the peer has sent no
+ * packet since the last READ response or Atomic ACK. */
 static bool
 is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *seen,
                 const smcr_sent_t *packet, smcr_response_grounds_t grounds)

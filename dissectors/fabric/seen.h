@@ -92,8 +92,8 @@ uint8_t smcr_seen_last_hop_limit(const smcr_seen_packet_t *packet);
 void smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope,
                           const smcr_sent_t *packet);
 
-/* No sender retransmits a packet within 100 microseconds, except after a NAK (docs/fabric.md,
- * "Requests"); nanoseconds. */
+/* Nanoseconds. A sender retransmits a packet within this time only if a response gives it a reason,
+ * such as a NAK (docs/fabric.md, "Requests"). */
 #define SMCR_SEEN_SOON 100000
 
 /* Whether `now` is at most `limit` nanoseconds after `before`. */
@@ -103,9 +103,10 @@ smcr_seen_is_within(smcr_when_t before, smcr_when_t now, uint64_t limit)
     return now.time >= before.time && now.time - before.time <= limit;
 }
 
-/* Whether two packets, seen at `before` and `now` with these hop limits, were seen before and after
- * a router: the limits are known and differ, and at most 2 milliseconds lie between. A sender gives
- * all its packets the same limit. */
+/* Whether an earlier packet, captured at `before` with the hop limit `hop_limit`, and the packet
+ * `now` were captured on different sides of a router. The proof: both hop limits are known and
+ * differ, and at most 2 milliseconds lie between the packets. A sender gives all its packets the
+ * same hop limit, and each router lowers it by 1. */
 bool smcr_seen_is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *now);
 
 /* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the

@@ -10,8 +10,8 @@
 #include "wire/wire.h"
 
 #define BLOCKS_MAX (UINT32_MAX / SMCR_SLAB_UNITS)
-/* Size of one allocation of wmem, in blocks. Blocks begin at multiples of their size, and the
- * allocation does not. So it has room for one block less than its size. */
+/* Size of one allocation of wmem, in blocks. Blocks begin at multiples of their size, but the
+ * allocation may begin anywhere. So the allocation has room for one block less. */
 #define BLOCKS_AT_ONCE 32
 
 _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,

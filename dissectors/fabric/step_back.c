@@ -31,7 +31,7 @@ find_nak_of_psn(smcr_steps_t *steps, smcr_psn_t psn)
 }
 
 /* Returns the entry for a NAK that names `psn`, and moves the entry to the end of the list. If no
- * entry has `psn`, the oldest entry is emptied and returned. */
+ * entry has `psn`, the oldest entry is removed, and a new entry for `psn` is returned. */
 static smcr_step_nak_t *
 renew_nak(smcr_steps_t *steps, smcr_psn_t psn)
 {
@@ -229,8 +229,10 @@ is_timeout(const smcr_steps_t *steps, const smcr_step_request_t *request, pause_
     return !steps->disorder && !was_in_step && request->acked >= request->highest;
 }
 
-/* The cause of a step that begins with `request`, which is certainly a retransmission. `nak`: the
- * NAK that made the sender send the request; NULL: the capture has none. */
+/* The cause of a step that begins with `request`, if `request` is a retransmission. `nak`: the NAK
+ * that made the sender send the request; NULL: the capture has none. Without a NAK and without any
+ * packet of the reverse flow the cause is unknown, because the NAKs may be missing in the
+ * capture. */
 static smcr_step_cause_t
 cause_of(const smcr_steps_t *steps, const smcr_step_request_t *request, const smcr_step_nak_t *nak,
          pause_t pause)
@@ -343,9 +345,10 @@ is_certainly_retransmitted(const smcr_step_request_t *request, const smcr_step_n
     return nak || request->reads_again || request->has_sender_order;
 }
 
-/* Handles a retransmission or late packet that belongs to no earlier step. If the request is
- * certainly retransmitted, it begins a step; if not, it begins a tentative step. Returns the step
- * for the verdict on the packet. */
+/* Handles a retransmission or late packet that belongs to no earlier step. If the request may be a
+ * copy of the request directly before it, the verdict gets a step with the cause `unknown`, which
+ * the flow does not keep. If the request is certainly retransmitted, it begins a step. Any other
+ * request begins a tentative step. Returns the step for the verdict on the packet. */
 static smcr_step_back_t *
 begin_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
            pause_t pause)

@@ -42,8 +42,8 @@ request_time(const smcr_flow_t *flow, const answered_t *request)
 }
 
 /* Frame and time of the packet that a response acknowledges with `psn`: the first packet of the
- * request (request_time()). If the receiver has discarded that packet for certain, since it came
- * after a gap, it is the last packet with this PSN. */
+ * request (request_time()). If the receiver has certainly discarded the first packet, because it
+ * came after a gap, the response acknowledges the last packet with this PSN. */
 static smcr_when_t
 acked_time(const smcr_flow_t *flow, smcr_psn_t psn, const answered_t *request)
 {

@@ -100,7 +100,7 @@ const smcr_completion_t *smcr_completion_next(const smcr_completion_t *message);
 typedef struct {
     smcr_when_t acked_request; /* the newest request that the response acknowledges; frame 0: not
                                   known */
-    bool acked_before;       /* an earlier response has acknowledged the PSN of this response */
+    bool acked_before;       /* an earlier response has already acknowledged `acked_psn` */
     bool was_retransmitted;  /* the request in `acked_request` or `refused_request` was
                                 retransmitted */
     smcr_when_t refused_request; /* the request that a NAK or RNR NAK refuses; frame 0: not known */

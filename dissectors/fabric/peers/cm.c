@@ -354,9 +354,9 @@ awaits_request(const smcr_cm_conn_t *conn, const sending_t *sending)
            is_same_transaction(conn, sending);
 }
 
-/* Returns the end that sends a REQ or SIDR_REQ of a known connection: 1. the end has sent an equal
- * message before; 2. only later messages of the connection have come in the capture so far. NULL:
- * the message begins a new connection. */
+/* Returns the end that sends a REQ or SIDR_REQ, if its connection is known. There are two cases:
+ * 1. the end has sent an equal message before; 2. only later messages of the connection have come
+ * in the capture so far. NULL: the message begins a new connection. */
 static smcr_cm_end_t *
 find_requester(const smcr_cm_t *cm, const sending_t *sending)
 {

@@ -68,8 +68,9 @@ typedef struct {
                              earlier messages are missing in the capture, or the sender errs. Never
                              set for a retransmission. */
     bool unexpected_received; /* The receiver's state before the message makes the receiver refuse
-                                 the message, or the message is a DREQ that names a queue pair of
-                                 another host. Never set for a message with a wrong ICRC. */
+                                 the message, or the message is a DREQ that names another queue pair
+                                 than the receiver's. Never set for a message with a wrong ICRC or
+                                 for a retransmission. */
     uint8_t attribute;    /* kind of the message, enum smcr_ib_cm_attribute */
     uint8_t status;       /* status of a SIDR_REP, enum smcr_ib_cm_sidr_status or another number */
     uint16_t reason;      /* reason of a REJ, enum smcr_ib_cm_reason or another number */
@@ -83,8 +84,9 @@ smcr_cm_verdict_t smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet);
 
 /* The newest connection with an end that has the GID and the queue pair `qp`, in the network
  * `network`; NULL: no connection has such an end. The newest connection is the connection whose
- * REQ, REP or SIDR_REP has named the queue pair last in the capture. smcr_cm_side_of_qp() finds the
- * end. */
+ * REQ, REP or SIDR_REP has named the queue pair last in the capture. A DREQ or LAP that names the
+ * queue pair of its receiver counts, too, unless an earlier connection with the queue pair is still
+ * open. smcr_cm_side_of_qp() finds the end. */
 smcr_cm_conn_t *smcr_cm_find_by_qp(const smcr_cm_t *cm, const smcr_ib_qp_key_t *qp,
                                    smcr_ib_network_t network);
 

@@ -18,11 +18,12 @@ typedef struct {
     uint32_t remote_id;    /* communication ID of the receiver; 0: the message names no such ID */
     uint32_t digest;       /* digest of the whole MAD: messages of equal bytes have equal digests */
 
-    bool has_qpn;          /* `qpn` is set: the message is a REQ, a REP, or a SIDR_REP whose number
-                              is not 0 */
+    bool has_qpn;          /* `qpn` is set: the message is a REQ, REP or SIDR_REP, and its number is
+                              not 0 */
     uint32_t qpn;          /* queue pair of the sender, 24 bits; in a REP of an XRC connection, the
                               number in the field of the EE context */
-    bool has_remote_qpn;   /* `remote_qpn` is set: the message is a DREQ or LAP */
+    bool has_remote_qpn;   /* `remote_qpn` is set: the message is a DREQ or LAP, and its number is
+                              not 0 */
     uint32_t remote_qpn;   /* queue pair of the *receiver*, 24 bits */
     bool has_psn;          /* `starting_psn` is set: the message is a REQ or REP */
     uint32_t starting_psn; /* first PSN that the *receiver* of the message sends with, 24 bits */

@@ -16,6 +16,7 @@
 #define TO(state) SMCR_IB_CM_STATE_##state
 #define REJECTED (E(REJ_REQ) | E(REJ_REP) | E(REJ_OTHER))
 #define STALE (E(STALE_REQ) | E(STALE_REP) | E(STALE_OTHER))
+/* REJs that answer another message than a REQ. */
 #define LATER (E(REJ_REP) | E(REJ_OTHER) | E(STALE_REP) | E(STALE_OTHER))
 #define ANY_STATE 0xffffU
 

@@ -71,7 +71,8 @@ smcr_cm_move_t smcr_cm_end_sends(smcr_cm_end_t *end, smcr_cm_event_t event);
 /* Changes the state of an end that receives a message. */
 smcr_cm_move_t smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event);
 
-/* Changes the state of an end that retransmits a message. If the message is a request, the end
- * still waits for the answer, even if the capture has an answer. If the message is an answer, the
- * end has received the request once more. */
+/* Changes the state of an end that retransmits a message. If the message is a request whose answer
+ * the capture already has, the end did not receive the answer: it returns to the state in which it
+ * waits for the answer. If the message is a REJ or SIDR_REP, the end has received the request once
+ * more, and its state changes as if it sent the answer for the first time. */
 void smcr_cm_end_retransmits(smcr_cm_end_t *end, smcr_cm_event_t event);
