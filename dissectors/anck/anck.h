@@ -7,8 +7,8 @@
 
 #pragma once
 
-/* Notes that what is learned of the header is forgotten with each file; called once, when protocols
- * register. */
+/* Has the module forget, whenever a file is opened, what it has learned of the tap's packets.
+ * Called once, when protocols register. */
 void smcr_anck_register(void);
 
 /* Registers the heuristic for UDP; called once, after all protocols have registered. */

@@ -33,9 +33,10 @@ const smcr_application_error_t *smcr_application_error_with_filter(const char *f
 void smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
                                   char answer[SMCR_APPLICATION_ANSWER_LENGTH]);
 
-/* A protocol that first bytes prove. */
+/* A protocol that the first bytes of a message prove. */
 typedef struct {
-    uint16_t port;  /* TCP port that is assigned to the protocol: Wireshark's dissector has it */
+    uint16_t port;  /* TCP port assigned to the protocol, by which Wireshark's table of ports finds
+                       its dissector */
     bool by_server; /* the server sends such bytes; false: the client */
 } smcr_application_protocol_t;
 

@@ -31,9 +31,10 @@ static struct {
     bool is_read;        /* the first pass is complete: each frame has been dissected once */
     bool listens;        /* the tap listener is registered; it stays until the program ends */
     uint32_t last_frame; /* the highest frame number that the tap has got */
-    bool has_looked;     /* it has been looked whether the file has several points */
-    uint32_t first_interface; /* interface of the first packet; set with `has_looked` */
-    uint32_t first_device; /* its device in a Linux cooked capture; set with `has_looked` */
+    bool has_looked;     /* has_several_points() has been called for a packet of the file */
+    uint32_t first_interface; /* interface of that first packet; set with `has_looked` */
+    uint32_t first_device; /* device of that first packet, in a Linux cooked capture; set with
+                              `has_looked` */
     const char *names[SMCR_POINTS_MOST]; /* names of the first interfaces; NULL: not known */
 } capture;
 
@@ -104,8 +105,8 @@ read_points(const char *text, uint32_t list[SMCR_POINTS_MOST])
 }
 
 /* Whether the file is known to have more than one capture point: interfaces, or devices in a Linux
- * cooked capture. Its second interface mostly has a name, which the file has before the first
- * packet. */
+ * cooked capture. Most files describe all interfaces before the first packet, so a name of the
+ * second interface is the proof. Otherwise a packet from another interface or device is. */
 static bool
 has_several_points(const packet_info *pinfo)
 {

@@ -15,15 +15,17 @@ const smcr_state_t *smcr_capture_state(void);
 
 /* Returns the state of the open file, for the first pass, which may change the state. Asserts that
  * the frame is in its first pass. If the frame is not a netlink message, also notes in the state
- * the interface on which the frame was captured. */
+ * the interface on which the frame was captured, and makes the capture points as soon as the file
+ * is known to have more than one. */
 smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
 
 /* Returns the number of the interface on which the frame was captured; 0: the file does not name
  * it, or it is the first one. */
 uint32_t smcr_capture_interface(const packet_info *pinfo);
 
-/* Returns the index of the network device that has shown the packet, in a Linux cooked capture
- * (SLL2), which is taken on several; 0: not known. */
+/* Returns the index of the network device on which the packet was captured, in a Linux cooked
+ * capture (SLL2), which may be taken on several devices; 0: another kind of capture, or the header
+ * is truncated. */
 uint32_t smcr_capture_device(const packet_info *pinfo);
 
 /* Returns the name of an interface with packets in the file; NULL: not known. */
@@ -38,8 +40,8 @@ void smcr_capture_begin(void);
  * Returns false while the file is being read, and in tshark without the option -2. */
 bool smcr_capture_is_read(void);
 
-/* Forgets what is known of the packets before `frame` only, in a program that reads the file once
- * (smcr_record_forget()). */
+/* Forgets the records of packets before `frame`, in a program that reads the file once
+ * (smcr_record_forget()). Links, connections and streams are kept. */
 void smcr_capture_forget(uint32_t frame);
 
 /* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before. */

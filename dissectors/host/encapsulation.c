@@ -60,8 +60,8 @@ enter_mirror(headers_walk_t *walk)
 
 /* ---- headers ---- */
 
-/* Takes a VLAN tag. ID 0 stands for no VLAN. The frame's first tag, if it is in no tunnel, has the
- * class of the frame. */
+/* Takes a VLAN tag. ID 0 stands for no VLAN. If the frame's first tag is not within a tunnel, its
+ * priority is the priority of the frame. */
 static void
 take_tag(headers_walk_t *walk, uint16_t tag)
 {
@@ -280,8 +280,8 @@ read_udp(headers_walk_t *walk)
 
 /* ---- IP ---- */
 
-/* Notes the traffic class of a tunnel's IP header. If a packet is in several tunnels, a mark of any
- * of them counts. */
+/* Notes the ECN codepoint in the traffic class of a tunnel's IP header. If a packet is in several
+ * tunnels, CE in any of their headers counts. */
 static void
 take_class(headers_walk_t *walk, uint8_t traffic_class)
 {

@@ -15,7 +15,7 @@
 static inline bool
 smcr_host_encapsulation_is_bare(const packet_info *pinfo, uint32_t offset)
 {
-    return offset == 14 && /* its length */
+    return offset == 14 && /* length of an Ethernet header */
            pinfo->rec->rec_header.packet_header.pkt_encap == WTAP_ENCAP_ETHERNET;
 }
 

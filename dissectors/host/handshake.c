@@ -332,7 +332,7 @@ smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn)
                                                      CONVERSATION_TCP, as_tcp.srcport,
                                                      as_tcp.destport, 0);
     smcr_conn_t *other = conversation ? smcr_conn_of_conversation(state, conversation) : NULL;
-    if (!conversation || (other && !conn->fallback.kind)) /* the new conversation begins at frame 0
+    if (!conversation || (other && !conn->fallback.kind)) /* the new conversation begins at frame 1
                                                              if no earlier one exists */
         conversation = new_conversation(&as_tcp, conversation ? pinfo->num : 1);
     if (other && conn->fallback.kind)
@@ -380,8 +380,8 @@ smcr_handshake_initial_rtt(const smcr_conn_t *conn)
     return tcp && !nstime_is_zero(&tcp->ts_first_rtt) ? &tcp->ts_first_rtt : NULL;
 }
 
-/* Returns Wireshark's flow of the direction from `role`. `flow1` is that of the end with the higher
- * address or, if the addresses are equal, with the higher port. */
+/* Returns Wireshark's tcp_flow_t for the bytes that the end `role` sends: `flow1` if this end has
+ * the higher address or, if the addresses are equal, the higher port; `flow2` otherwise. */
 static const tcp_flow_t *
 flow_from(const struct tcp_analysis *tcp, const smcr_conn_t *conn, unsigned role)
 {

@@ -100,9 +100,9 @@ typedef struct {
 /* First pass: makes the ends of the connection, which live until the file is closed. */
 smcr_handshake_ends_t *smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn);
 
-/* Returns a new tree of the application's dissectors of a conversation of TCP, as of
- * smcr_handshake_ends_t.dissectors: only the CLC dissector is in the tree. The tree is in file
- * scope. */
+/* Returns a new tree for smcr_handshake_ends_t.dissectors, for a TCP conversation that no dissector
+ * of the application has claimed yet: only the CLC dissector is in the tree, from frame 1 on. The
+ * tree is in file scope. */
 wmem_tree_t *smcr_handshake_no_dissectors(void);
 
 /* Returns the tree `ends->dissectors`, so that a dissector can be added; makes it if it is NULL. */
@@ -135,14 +135,16 @@ smcr_conn_t *smcr_handshake_find_conn(packet_info *pinfo);
  * first for the bytes of the conversation, whatever the ports are. */
 smcr_conn_t *smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client);
 
-/* First pass: claims the TCP conversation of this packet for the CLC dissector, without a
- * connection: it is the copy of another conversation (translation.h), which has the connection. */
+/* First pass: claims the TCP conversation of this packet for the CLC dissector. Makes no
+ * connection, because the capture shows the same connection a second time, with translated
+ * addresses (translation.h): the other conversation has the connection. */
 void smcr_handshake_claim_translated(packet_info *pinfo);
 
-/* First pass: returns the connection between the addresses and ports of this packet, which is a UDP
- * packet that a tap in the kernel of a host has made of a packet of the connection. Makes the
- * connection, and its TCP conversation, if it does not exist yet; or if it has ended and the packet
- * may begin another one (`may_begin`). The end with the lower port then counts as the server. */
+/* First pass: returns the connection between the addresses and ports of this packet: a UDP packet
+ * in which a tap in the kernel of a host has copied a message or data of the connection. Makes the
+ * connection and its TCP conversation in two cases: 1. the connection does not exist yet; 2. it has
+ * ended, and `may_begin` is true: the packet may begin another connection. The end with the lower
+ * port of a new connection counts as the server. */
 smcr_conn_t *smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin);
 
 /* First pass: attaches the connection to the TCP conversation of the addresses and ports that a

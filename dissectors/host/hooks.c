@@ -36,13 +36,15 @@
 /* The wrappers and handles of this file. Handles and heuristics live as long as the process. The
  * members from `is_wrapped` on belong to the open file. */
 static struct {
-    dissector_handle_t wrapper[SMCR_HOOKS_STARTS];
-    dissector_handle_t original[SMCR_HOOKS_STARTS];
-    heur_dtbl_entry_t *own;
+    dissector_handle_t wrapper[SMCR_HOOKS_STARTS];  /* the plugin's wrappers */
+    dissector_handle_t original[SMCR_HOOKS_STARTS]; /* the handles that the wrappers replace */
+    heur_dtbl_entry_t *own;     /* the plugin's heuristic for InfiniBand payloads */
     heur_dtbl_entry_t *builtin; /* heuristic of Wireshark's own dissector `smc`; NULL: this version
                                    of Wireshark has none */
-    heur_dissector_t builtin_dissect;
-    bool is_wrapped, enabled;
+    heur_dissector_t builtin_dissect; /* original function of `builtin`, which the plugin has
+                                         replaced; set if `builtin` is */
+    bool is_wrapped, enabled; /* the wrappers are in the tables; the user has enabled the plugin's
+                                 heuristic and the protocol */
     bool offer_first;  /* InfiniBand's dissector offers payloads to heuristics before dissectors */
     bool has_cut;      /* a packet of the file is truncated by snaplen */
     unsigned ignored;  /* packets of no interest since the last sign of SMC-R */

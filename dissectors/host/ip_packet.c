@@ -15,7 +15,7 @@
 typedef struct {
     uint8_t version;
     uint8_t shortest; /* shortest length of a header, bytes */
-    uint8_t addresses, next, hop_limit;
+    uint8_t addresses, next, hop_limit; /* offsets of these fields */
     uint8_t icmp;     /* protocol number of ICMP for this version of IP */
 } kind_t;
 

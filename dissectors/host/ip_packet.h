@@ -65,8 +65,9 @@ bool smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote,
 bool smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
                                 smcr_host_ip_packet_t *ip);
 
-/* Returns the length of the IP packet in bytes, headers included. A header without a length, as in
- * packets that the adapter will divide, counts up to the end of the frame. */
+/* Returns the length of the IP packet in bytes, headers included. If the length field is 0, as in
+ * packets that the sender's adapter will split (segmentation offload), the packet counts up to the
+ * end of the frame. */
 static inline uint32_t
 smcr_host_ip_packet_length(const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
 {

@@ -21,8 +21,8 @@ smcr_host_tcp_option_length(const uint8_t *options, unsigned length)
     return options[1];
 }
 
-/* Finds the IP header before the TCP segment of the frame. Returns false if there is none, or if
- * the captured bytes do not have the whole TCP header. */
+/* Finds the IP header before the TCP segment of the frame. Returns false if there is none, if the
+ * packet is a fragment, or if less than a TCP header without options was captured. */
 static bool
 find_ip(smcr_host_bytes_t frame, const packet_info *pinfo, smcr_host_ip_packet_t *ip)
 {

@@ -13,23 +13,25 @@
 #include "tcp_segment.h"
 #include "wire/wire.h"
 
-/* A copy comes no later than this after the original, nanoseconds: a client repeats its SYN after a
+/* Nanoseconds. A copy comes less than this after the original: a client retransmits its SYN after a
  * second. */
 #define LATEST SMCR_TIME_SECOND
 
 /* A SYN with the SMC-R option, or a segment that begins with a CLC message. */
 typedef struct {
-    uint64_t numbers; /* sequence number, and what else is the same in a copy: the key */
+    uint64_t numbers; /* the key: values that are the same in the original and the copy. High half:
+                         sequence number. Low half, of a SYN: time stamp, or hash of window and
+                         options; of a CLC message: hash of the bytes */
     uint32_t hosts;   /* hash of both addresses, the same in each direction */
-    conversation_t *conversation;
-    smcr_when_t when;
+    conversation_t *conversation; /* conversation of the segment */
+    smcr_when_t when;             /* frame and time of the segment */
 } segment_t;
 
 /* Tables of the open file. */
 static struct {
-    wmem_map_t *segments;   /* segment_t by `numbers` */
-    wmem_map_t *translated; /* segment_t of the original by conversation of the copy */
-    wmem_map_t *streams;    /* the same by tcp.stream of the copy, plus 1 */
+    wmem_map_t *segments;   /* `numbers` -> segment_t: the segments that may be originals */
+    wmem_map_t *translated; /* conversation of a copy -> segment_t of its original */
+    wmem_map_t *streams;    /* tcp.stream of a copy, plus 1 -> segment_t of its original */
 } known;
 
 void
@@ -79,8 +81,9 @@ find_tcp_header(const packet_info *pinfo)
     return (smcr_host_bytes_t){frame.bytes + begin, frame.length - begin};
 }
 
-/* Returns a hash of the window and the options of a SYN, which NAT does not change. It stands in
- * the key for the time stamp of a SYN that has none. `header`: the TCP header and what follows. */
+/* Returns a hash of the window and the options of a SYN, which NAT does not change. If the SYN has
+ * no time stamp, the hash takes its place in the key. `header`: the captured bytes from the TCP
+ * header on. */
 static uint32_t
 hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
 {
@@ -91,7 +94,8 @@ hash_of_syn(smcr_host_bytes_t header, const struct tcpheader *tcp)
            wmem_strong_hash(header.bytes + WINDOW_AT, WINDOW);
 }
 
-/* Whether the segment, the first one of its conversation, is a copy of the original. */
+/* Whether the segment belongs to another conversation than `original`, and comes at most LATEST
+ * after it. `original` NULL: there is no segment with these numbers, and the result is false. */
 static bool
 is_copy(const segment_t *original, const segment_t *segment)
 {
@@ -100,7 +104,7 @@ is_copy(const segment_t *original, const segment_t *segment)
            segment->when.time - original->when.time < LATEST;
 }
 
-/* Notes that the conversation is a copy. */
+/* Notes that the conversation is the copy of the conversation with the segment `original`. */
 static void
 note_copy(packet_info *pinfo, conversation_t *conversation, segment_t *original)
 {
@@ -110,15 +114,16 @@ note_copy(packet_info *pinfo, conversation_t *conversation, segment_t *original)
     wmem_map_insert(known.streams, GUINT_TO_POINTER(stream + 1), original);
 }
 
-/* What a segment may be. */
+/* The condition under which a segment is a copy of an earlier one. */
 typedef enum {
-    KNOWN,      /* no copy: its conversation has a connection */
-    TRANSLATED, /* a copy, if its numbers are those of another conversation */
-    ELSEWHERE,  /* a copy, if also one of its addresses is another one */
+    KNOWN,      /* never: its conversation has a connection */
+    TRANSLATED, /* an earlier segment of another conversation has the same `numbers` */
+    ELSEWHERE,  /* an earlier segment has the same `numbers`, and another address */
 } chance_t;
 
-/* Takes a segment with these numbers. Returns the conversation of which it is a copy; NULL: of
- * none. */
+/* Takes a segment with the key `numbers` (segment_t). If the segment is a copy, notes this and
+ * returns the conversation of the original. Otherwise returns NULL, and keeps the segment as a
+ * possible original. */
 static conversation_t *
 take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
 {

@@ -70,7 +70,7 @@ read_datagram(tvbuff_t *tvb, datagram_t *datagram)
     return datagram->length <= (int)tvb_reported_length(tvb) - UDP_LENGTH;
 }
 
-/* Whether the service of the opcode is one that RoCE has. */
+/* Whether RoCE has the opcode: its service, and the operation within this service. */
 static bool
 is_opcode(uint8_t opcode)
 {
@@ -88,10 +88,10 @@ is_opcode(uint8_t opcode)
     return opcode == SMCR_IB_CNP;
 }
 
-/* Whether the payload begins with a base transport header of version 0. The bytes after the header,
- * with the padding, are a multiple of four. The reserved bits prove nothing: a receiver ignores
- * them, and there are senders that set them. Nor does the partition key, which administrators
- * choose. */
+/* Whether the payload may be a RoCE packet: it begins with a base transport header of version 0
+ * with an opcode of RoCE, and its length is a multiple of four and has room for padding and ICRC.
+ * Two fields of the header prove nothing and are not checked: 1. the reserved bits, which receivers
+ * ignore and some senders set; 2. the partition key, which administrators choose. */
 static bool
 is_roce(const datagram_t *datagram)
 {
@@ -186,10 +186,10 @@ lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
 
 /* Dissects a packet of a claimed conversation. A packet with the magic number goes to its
  * dissector. A packet of a marked frame goes to the dissector of the destination port. Any other
- * packet goes to the dissector that UDP would have called; if another protocol has claimed the
- * conversation, this is its claim at frame 0. If there is no conversation, the file was written by
- * Export PDU, with the name of this dissector; then the packet goes to the dissector of the
- * port. */
+ * packet goes to the dissector that UDP would have called: the dissector that another protocol has
+ * set for the conversation from frame 0 on; if there is none, returns 0, and UDP calls the
+ * dissectors of the ports. If there is no conversation, the file was written by Export PDU, with
+ * the name of this dissector; then the packet goes to the dissector of the destination port. */
 static int
 dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

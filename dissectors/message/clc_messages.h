@@ -65,9 +65,9 @@ smcr_clc_vendor_options(const smcr_clc_accept_t *accept)
            options[3];
 }
 
-/* Appends in words what the vendor options of the walked part say, if they have the form of ANCK's:
- * valid, and without reserved bits (smc_clc.h, struct smc_clc_vendor_opt_ali). `options`: their
- * four bytes, in host byte order. */
+/* Appends the meaning of the vendor options to the item of the walked part, if they have the form
+ * that ANCK (the kernel of Alibaba) gives them: the bit "valid" is set, and no reserved bit
+ * (smc_clc.h, struct smc_clc_vendor_opt_ali). `options`: the four bytes, in host byte order. */
 void smcr_clc_say_vendor_options(const smcr_layout_walk_t *walk, uint32_t options);
 
 /* Adds the bytes from offset `start` to `end` - 1 to message->parts. */

@@ -24,8 +24,9 @@ smcr_llc_show_echo(const smcr_message_llc_t *message)
                                                  message->walk.tvb, 0, 0, ENC_NA));
 }
 
-/* Shows the bytes from offset `from` to `to` - 1 as field `hf`. Raises `expert` if a byte is not
- * zero. Returns `to`; SMCR_MESSAGE_LLC_CUT if the message ends before `to`. */
+/* Shows the captured bytes from offset `from` to `to` - 1 as field `hf`. Raises `expert` if a byte
+ * is not zero. Returns `to`, or `from` if it is not below `to`; SMCR_MESSAGE_LLC_CUT if the message
+ * itself ends before `to`. */
 static unsigned
 show_zeros(const smcr_message_llc_t *message, int hf, expert_field *expert, unsigned from,
            unsigned to)
@@ -88,7 +89,8 @@ smcr_llc_rtoken_room(const smcr_message_llc_t *message, smcr_message_rtoken_form
     return message->end > base ? (message->end - base) / layouts[format]->length : 0;
 }
 
-/* Shows one RToken. `number`: from 1. Returns false if the RToken is not complete. */
+/* Shows one RToken, which begins at offset `base`. `number`: number of the RToken in the message,
+ * from 1. Returns false if the RToken is not complete. */
 static bool
 show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format, unsigned base,
             unsigned number, smcr_rtoken_t *rtoken)

@@ -60,7 +60,8 @@ void smcr_llc_show_echo(const smcr_message_llc_t *message);
 /* Show the bytes from offset `from` to `to` - 1 of the message, and raise an expert item if a byte
  * is not zero. smcr_llc_show_reserved() shows reserved bytes. smcr_llc_show_unused() shows entries
  * of a list that the message does not use. Both do nothing if `from` >= `to`. Both return the
- * offset after the bytes, or SMCR_MESSAGE_LLC_CUT. */
+ * offset after the bytes, even if the capture has truncated them; or SMCR_MESSAGE_LLC_CUT if the
+ * message itself ends before `to`. */
 unsigned smcr_llc_show_reserved(const smcr_message_llc_t *message, unsigned from, unsigned to);
 unsigned smcr_llc_show_unused(const smcr_message_llc_t *message, unsigned from, unsigned to);
 

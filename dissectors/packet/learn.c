@@ -33,7 +33,8 @@ begin_arrival(const packet_info *pinfo, smcr_record_t *record, smcr_arrival_t *a
     arrival->record = record;
 }
 
-/* Whether the SEND is a CDC message that goes on with a known link after a hole in the capture. */
+/* Whether the SEND is a CDC message of a known link, although its PSN is far from the last captured
+ * PSN of that link: a part of the link's packets was not captured. */
 static bool
 goes_on_after_hole(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
@@ -207,8 +208,9 @@ sender_of(const smcr_record_t *record)
     return record->rdma && record->rdma->ground ? record->rdma->src_qpn : 0;
 }
 
-/* Whether the packet is a copy: it counts at another capture point. A packet with a wrong ICRC is
- * not compared, since any byte of it may be wrong. */
+/* Whether the packet was captured at another capture point, too, and counts there. `points` NULL:
+ * the file has one capture point, and the result is false. A packet with a wrong ICRC is not
+ * compared, since any byte of it may be wrong. */
 static bool
 is_copy(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
 {
@@ -234,8 +236,8 @@ learn_immediate(packet_info *pinfo, const smcr_packet_t *packet, const smcr_arri
     learn_tcp_end(arrival, &cdc);
 }
 
-/* Learns the message that ends in the packet. A message with a truncated part cannot be decoded: it
- * counts as missing. */
+/* Learns the message that ends in the packet, or the message in the immediate data of an RDMA
+ * WRITE. A message with a truncated part cannot be decoded, so it counts as missing. */
 static void
 learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arrival)
 {
@@ -249,7 +251,8 @@ learn_part(packet_info *pinfo, smcr_packet_t *packet, const smcr_arrival_t *arri
         learn_immediate(pinfo, packet, arrival);
 }
 
-/* Learns from what a tap has copied. Its link is known. */
+/* Learns from a message or data that a tap in the kernel of a host has copied. Returns false if the
+ * state does not know the link of the packet. */
 static bool
 learn_tapped(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *arrival)
 {
@@ -264,7 +267,8 @@ learn_tapped(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *ar
     return true;
 }
 
-/* Learns from a packet that counts here. Returns whether it is recognised. */
+/* Learns from a packet that counts at this capture point. Returns whether the packet gets a
+ * record. */
 static bool
 learn_counting(packet_info *pinfo, smcr_packet_t *packet, smcr_arrival_t *arrival)
 {

@@ -22,7 +22,8 @@
 typedef struct {
     const smcr_cdc_t *cdc; /* the message, with the numbers that it has for the state; NULL: data */
     bool is_smcd;          /* the message has the format of SMC-D */
-    bool lacks_before;     /* data that the message announces is missing in the capture */
+    bool lacks_before;     /* messages or data of this direction before this packet are missing in
+                              the capture */
 } smcr_packet_tapped_t;
 
 /* A RoCE packet. smcr_packet_begin() fills it in first; roce/ adds headers and payload. */
@@ -99,7 +100,7 @@ typedef enum {
 } smcr_packet_layer_t;
 
 /* Every pass: finds the record number `nth` of the kind `kind` that the first pass has kept for
- * this frame. Returns false if no record was kept, or if the record has no SMC-R connection. */
+ * this frame. Returns false, and does not change `record`, if no record was kept. */
 bool smcr_packet_find_record(const packet_info *pinfo, smcr_packet_layer_t kind, unsigned nth,
                              smcr_record_t *record);
 

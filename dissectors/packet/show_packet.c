@@ -133,7 +133,8 @@ show_write(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, ca
     return smcr_show_rdma_write(packet->payload, pinfo, tree, &packet->roce, &packet->record);
 }
 
-/* Shows a CDC message that a tap has copied. The listeners of the tap get it as the state has. */
+/* Shows a CDC message that a tap in the kernel of a host has copied. The listeners of the tap
+ * `smcr` get the message with the numbers that the state has computed for it. */
 static proto_tree *
 show_tapped_message(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet,
                     carried_t *carried)
@@ -194,7 +195,8 @@ tap_packet(packet_info *pinfo, const smcr_packet_t *packet, const carried_t *car
     if (carried && carried->kind == CDC_MESSAGE && !is_discarded_message(&packet->record))
         tap.cdc = &carried->cdc;
     smcr_show_source_port(pinfo, &packet->record, &packet->roce);
-    if (packet->record.order == SMCR_FLOW_IS_ELSEWHERE) /* it is tapped at its capture point */
+    if (packet->record.order == SMCR_FLOW_IS_ELSEWHERE) /* the packet counts at another capture
+                                                           point, whose frame is reported */
         return;
     smcr_tap_packet(pinfo, &tap);
 }

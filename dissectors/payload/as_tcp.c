@@ -221,7 +221,8 @@ find_piece(const smcr_place_t *place)
     return piece;
 }
 
-/* Whether the receiver discards the packet, because it already has the bytes of the packet. */
+/* Whether the receiver discards the packet, because it already has the bytes of the packet, or
+ * because the ICRC is wrong. */
 static bool
 is_dropped(const smcr_record_t *record)
 {
@@ -323,9 +324,9 @@ is_belated(const packet_info *pinfo, const smcr_record_t *record)
     return record->conn && pinfo->num < record->conn->conversation_from;
 }
 
-/* Whether these belated bytes are the first bytes of the stream for dissectors. Three conditions:
- * 1. no belated byte has been passed to dissectors yet; 2. the packet is the first of its request;
- * 3. the first CDC message of the sender comes later. */
+/* Whether these belated bytes are the first bytes of the stream for dissectors. Three conditions
+ * hold: 1. no belated byte has been passed to dissectors yet; 2. the packet is the first of its
+ * request; 3. no CDC message of the sender comes before this frame. */
 static bool
 begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)
 {
@@ -474,8 +475,9 @@ is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t 
     return smcr_payload_find_new_bytes(data, record, fresh);
 }
 
-/* Whether a later frame passes the bytes to dissectors. False if the connection was still not known
- * in that later frame. */
+/* Whether the bytes of the packet were held, so that a later frame passes them to dissectors. False
+ * if this frame itself passes the bytes: belated bytes (is_belated()), or bytes whose position is
+ * the order of their arrival. */
 static bool
 is_held(const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -595,8 +597,8 @@ smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record
     return NULL;
 }
 
-/* Returns the state of the stream to which the bytes of the record belong; NULL: dissectors have
- * had no byte of it. The record must have a connection. */
+/* Returns the TCP state of the stream to which the bytes of the record belong; NULL: dissectors
+ * have got no byte of the stream so far. The record must have a connection. */
 static struct smcr_payload_flow *
 flow_of(const smcr_record_t *record)
 {
@@ -605,7 +607,7 @@ flow_of(const smcr_record_t *record)
     return sender < 0 ? NULL : smcr_payload_find_flow(record->conn, (unsigned)sender);
 }
 
-/* Whether dissectors have had bytes of the stream in a frame after that of the held packet. */
+/* Whether dissectors have got bytes of the stream in a later frame than that of the held packet. */
 static bool
 follows_later_frame(const smcr_record_t *record, const smcr_held_t *held)
 {
@@ -614,8 +616,9 @@ follows_later_frame(const smcr_record_t *record, const smcr_held_t *held)
     return flow && flow->last_frame > held->frame;
 }
 
-/* Makes the frame in whose name dissectors get the bytes of a held packet: its own, or the later
- * one with the bytes before them. That one shows them in later passes, as a guest. */
+/* Makes the frame to which dissectors assign the bytes of a held packet (own_frame.h): the frame of
+ * the packet or, if dissectors have got bytes of the stream in a later frame, the last such frame.
+ * In later passes that frame shows the bytes, too: the packet becomes its guest. */
 static struct smcr_payload_own_frame *
 new_own_frame(const packet_info *pinfo, const smcr_record_t *record, smcr_held_t *held)
 {
@@ -626,8 +629,8 @@ new_own_frame(const packet_info *pinfo, const smcr_record_t *record, smcr_held_t
     return smcr_payload_new_own_frame(pinfo, flow->last_frame, flow->last_time);
 }
 
-/* Returns the bytes of a held packet. They have the same offset in their buffer as in the frame,
- * since TLS distinguishes the records of a frame by it. */
+/* Returns the bytes of a held packet in a new buffer, at the same offset as in their frame, because
+ * TLS distinguishes the TLS records of a frame by their offsets. */
 static tvbuff_t *
 copy_held(const packet_info *pinfo, tvbuff_t *parent, const smcr_held_t *held)
 {
@@ -639,7 +642,8 @@ copy_held(const packet_info *pinfo, tvbuff_t *parent, const smcr_held_t *held)
         tvb_new_child_real_data(parent, bytes, length, (int)length), (int)held->raw_offset);
 }
 
-/* First pass: dissects the bytes of a held packet in the name of an earlier frame. */
+/* First pass: dissects the bytes of a held packet as if the frame of new_own_frame() were being
+ * dissected. */
 static void
 dissect_for_own_frame(const handing_t *handing, smcr_held_t *held, const smcr_record_t *record)
 {
@@ -662,7 +666,8 @@ dissect_for_own_frame(const handing_t *handing, smcr_held_t *held, const smcr_re
     ENDTRY;
 }
 
-/* First pass: notes that dissectors get bytes of the stream in the frame that hands on. */
+/* First pass: notes that dissectors get bytes of the stream in the frame that is being
+ * dissected. */
 static void
 note_last_frame(const handing_t *handing, const smcr_record_t *record)
 {
@@ -676,16 +681,17 @@ note_last_frame(const handing_t *handing, const smcr_record_t *record)
     flow->last_time = smcr_capture_when(pinfo).time;
 }
 
-/* Whether this frame shows the bytes of a held packet: an RDMA WRITE shows those that follow bytes
- * of a frame after that of the held packet. Another packet never shows them. */
+/* Whether this frame shows the bytes of a held packet. Two conditions hold: 1. the packet of this
+ * frame is an RDMA WRITE; 2. dissectors have got bytes of the stream in a later frame than that of
+ * the held packet. */
 static bool
 is_for_this_frame(const handing_t *handing, const smcr_record_t *record, const smcr_held_t *held)
 {
     return handing->is_write && follows_later_frame(record, held);
 }
 
-/* Passes the bytes of a held packet to dissectors: in this frame or, in the first pass, in the name
- * of an earlier one. */
+/* Passes the bytes of a held packet to dissectors: with the bytes of this frame
+ * (is_for_this_frame()) or, in the first pass, as if an earlier frame were being dissected. */
 static void
 pass_on_held(handing_t *handing, const smcr_record_t *record, smcr_held_t *held)
 {
@@ -740,8 +746,9 @@ dissect_runs(const handing_t *handing)
     }
 }
 
-/* Later passes: dissects bytes of a held packet, with what dissectors have kept in the first pass.
- * Returns false if dissectors get none of them. */
+/* Later passes: dissects the bytes of a held packet. Dissectors find what they have kept with the
+ * stand-in for the packet's frame in the first pass. Returns false if dissectors get none of the
+ * bytes. */
 static bool
 dissect_held(const smcr_payload_target_t *target, const smcr_held_t *held, tvbuff_t *data)
 {
@@ -766,8 +773,9 @@ dissect_held(const smcr_payload_target_t *target, const smcr_held_t *held, tvbuf
     return true;
 }
 
-/* Shows the bytes of a held packet in its frame. Later passes dissect them there, unless they
- * belong to another frame; else they are shown as data. */
+/* Shows the bytes of a held packet in the packet's own frame. Later passes dissect the bytes there.
+ * The first pass, and later passes if another frame shows the dissected bytes, show them as
+ * data. */
 static void
 show_held(const smcr_payload_target_t *target, tvbuff_t *data)
 {
@@ -779,7 +787,8 @@ show_held(const smcr_payload_target_t *target, tvbuff_t *data)
         show_data(target, data);
 }
 
-/* Later passes: dissects the bytes of held packets that follow those of this frame. */
+/* Later passes: dissects the bytes of the held packets that this frame shows after its own bytes
+ * (smcr_payload_flow.guests). */
 static void
 show_guests(const smcr_payload_target_t *target, tvbuff_t *data)
 {

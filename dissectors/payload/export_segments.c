@@ -242,9 +242,9 @@ scale_of(uint32_t room)
     return scale;
 }
 
-/* Returns the window field of a segment of the role: the room of its RMB element. A SYN is not
- * scaled, and nothing is scaled if the capture does not have the SYN. Where the room is not known,
- * the window is the largest one. */
+/* Returns the window field of a segment that the role sends: the room of its RMB element, shifted
+ * by the window scale. The window of a SYN is not scaled. If the capture does not have the role's
+ * SYN, no window is scaled. If the room is not known, the field has its highest value. */
 static uint32_t
 window_field(const smcr_conn_t *conn, const exported_t *exported, const outgoing_t *sending)
 {

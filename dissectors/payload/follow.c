@@ -60,8 +60,7 @@ add_text(follow_info_t *follow, const packet_info *pinfo, bool from_server, cons
     add_record(follow, new_record(pinfo, from_server, text, (unsigned)strlen(text)));
 }
 
-/* Adds a text that says how many bytes of the stream are missing. Adds nothing if `missing` is 0.
- * */
+/* Adds a text with the number of missing bytes of the stream. Adds nothing if `missing` is 0. */
 static void
 add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, uint64_t missing)
 {

@@ -1,7 +1,6 @@
-/* The plugin replaces members of packet_info for the time of a call (own_frame.h): those by which
- * dissectors know the frame, and those that count its protocols. A packet of the earlier frame and
- * one of the later frame have the same protocols below SMC-R, so the list of the later frame
- * serves.
+/* Replaces members of packet_info for the time of a call (own_frame.h): the members that identify
+ * the frame, and the list and counts of its protocols. The earlier frame and the later frame have
+ * the same protocols below SMC-R, so a copy of the later frame's list is used.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -30,7 +29,8 @@ smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number, uint64_t t
     frame_data *frame = &own->frame;
 
     frame->num = number;
-    frame->visited = true; /* but while dissectors get the bytes for the first time */
+    frame->visited = true; /* smcr_payload_enter_frame() sets false while dissectors get the bytes
+                              for the first time */
     frame->has_ts = true;
     frame->tsprec = pinfo->fd->tsprec;
     frame->abs_ts.secs = (time_t)(time / SMCR_TIME_SECOND);

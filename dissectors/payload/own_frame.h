@@ -1,8 +1,8 @@
-/* Bytes that dissectors get in the name of the frame that carried them, although a later frame has
- * proved where they belong. In the first pass the later frame has its dissectors read the bytes as
- * if the earlier frame were being dissected: its number, its time, and a stand-in for its
- * frame_data, with which dissectors keep what they learn. In later passes the frame itself shows
- * the bytes, with that stand-in.
+/* Lets dissectors read the bytes of an earlier frame as if that frame were being dissected, when a
+ * later frame has proved to which connection the bytes belong. In the first pass, the later frame
+ * calls the dissectors. During this call packet_info has number and time of the earlier frame, and
+ * a stand-in for its frame_data, with which dissectors keep what they learn. In later passes the
+ * earlier frame itself shows the bytes, with the same stand-in.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -12,8 +12,9 @@
 #include "compat.h"
 #include "state/state.h"
 
-/* The frame in whose name dissectors get the bytes of a held packet: its own, or the later one with
- * the bytes before them. Kept with the packet, in file scope. */
+/* The frame to which dissectors assign the bytes of a held packet: the frame of the packet or, if
+ * dissectors have got bytes of the stream in a later frame meanwhile, the last such frame. Kept
+ * with the packet, in file scope. */
 struct smcr_payload_own_frame {
     frame_data frame; /* stands in for Wireshark's frame_data of the frame */
 };
@@ -21,25 +22,25 @@ struct smcr_payload_own_frame {
 /* The members of packet_info that smcr_payload_enter_frame() has replaced. */
 typedef struct {
     frame_data *fd;            /* frame_data of the frame that is being dissected */
-    uint32_t num;              /* its number */
-    nstime_t abs_ts;           /* its time since 1970 */
-    nstime_t rel_ts;           /* its time since the first frame */
-    wmem_list_t *layers;       /* its protocols */
-    wmem_map_t *proto_layers;  /* how often it has each protocol */
+    uint32_t num;              /* number of this frame */
+    nstime_t abs_ts;           /* time of this frame, since 1970 */
+    nstime_t rel_ts;           /* time of this frame, since the first frame */
+    wmem_list_t *layers;       /* protocols of this frame */
+    wmem_map_t *proto_layers;  /* how often this frame has each protocol */
     uint8_t curr_layer_num;    /* number of the protocol that is being dissected */
-    bool is_column_writable;   /* dissectors may write its columns */
+    bool is_column_writable;   /* dissectors may write the columns of this frame */
 } smcr_payload_outer_frame_t;
 
-/* First pass: makes the stand-in for an earlier frame. `pinfo`: the later frame. `number`, `time`:
- * those of the earlier frame; the time in nanoseconds since 1970. */
+/* First pass: makes the stand-in for an earlier frame. `pinfo`: the later frame. `number`: number
+ * of the earlier frame. `time`: time of the earlier frame, nanoseconds since 1970. */
 struct smcr_payload_own_frame *smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number,
                                                           uint64_t time);
 
-/* First pass: makes `pinfo` that of the frame held->own_frame, until smcr_payload_leave_frame() is
- * called. Columns cannot be written until then. `*outer` gets the replaced members. */
+/* First pass: makes `pinfo` describe the frame held->own_frame, until smcr_payload_leave_frame() is
+ * called. Columns cannot be written until then. `*outer` is set to the replaced members. */
 void smcr_payload_enter_frame(packet_info *pinfo, const smcr_held_t *held,
                               smcr_payload_outer_frame_t *outer);
 
-/* First pass: makes `pinfo` as before smcr_payload_enter_frame(). Later passes find what dissectors
- * have kept with the frame. */
+/* First pass: restores `pinfo` as it was before smcr_payload_enter_frame(). The stand-in counts as
+ * visited from then on, so that dissectors read in later passes what they have kept with it. */
 void smcr_payload_leave_frame(packet_info *pinfo, const smcr_payload_outer_frame_t *outer);

@@ -50,8 +50,9 @@ bool smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *reco
 bool smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
                                       const smcr_record_t *record, smcr_payload_fresh_t *fresh);
 
-/* Finds the bytes of a packet of which the snap length has left none: `data` has their length only.
- * Returns true and sets `*fresh` if all of them are new and their position is known. */
+/* Finds the bytes of a packet none of whose payload was captured (snap length): `data` has a
+ * reported length, but no captured bytes. Returns true and sets `*fresh` if all bytes of the packet
+ * are new and their position is known. */
 bool smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
                                        smcr_payload_fresh_t *fresh);
 

@@ -6,9 +6,11 @@
 
 #include "pieces.h"
 
+/* Upper bound of smcr_pieces_t.effort: EFFORT_MIN, plus EFFORT_PER_BYTE for each byte that has been
+ * added. */
 #define EFFORT_MIN (UINT64_C(1) << 30)
 #define EFFORT_PER_BYTE 16
-#define EFFORT_PER_RUN 16
+#define EFFORT_PER_RUN 16 /* effort of looking at a run; moving a byte has the effort 1 */
 
 void
 smcr_pieces_end(smcr_pieces_t *pieces)

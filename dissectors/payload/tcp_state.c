@@ -22,8 +22,9 @@
 
 static dissector_table_t table; /* set at registration */
 
-/* Trees that are lent to connections without their own: most connections never put anything into
- * theirs. They are in file scope; NULL: none, or lent. */
+/* Spare trees for calls of Wireshark's TCP, for connections that have no trees of their own: most
+ * connections never put anything into a tree. The trees are in file scope. NULL: there is no spare
+ * tree, or a call is using it. */
 static struct {
     wmem_tree_t *messages;   /* for smcr_payload_flow.messages; empty */
     wmem_tree_t *dissectors; /* for smcr_handshake_ends_t.dissectors: has the CLC dissector only */
@@ -118,8 +119,8 @@ smcr_payload_sender(const smcr_record_t *record)
 }
 
 /* Returns which end is the server, 0 or 1. If the TCP connection is not known, returns the server
- * of the link group; if that server is not known either, returns the receiver of the first bytes.
- * */
+ * of the link group. If that server is not known either, returns the receiver of the first
+ * bytes. */
 static int
 server_of(const smcr_conn_t *conn, unsigned sender)
 {

@@ -16,10 +16,11 @@ struct smcr_payload_flow {
     smcr_handshake_ends_t *ends; /* client and server of the TCP connection that dissectors see */
     wmem_tree_t *messages; /* messages of several packets, by sequence number: the member
                               `multisegment_pdus` of Wireshark's tcp_flow_t; NULL: none so far */
-    uint32_t last_frame; /* last frame of which dissectors have got bytes; 0: none yet */
-    uint64_t last_time;  /* its time, nanoseconds since 1970 */
-    wmem_map_t *guests;  /* frame number -> array of smcr_held_t *: earlier packets whose bytes
-                            follow those of the frame, and are shown there; NULL: none */
+    uint32_t last_frame; /* last frame in which dissectors have got bytes; 0: none yet */
+    uint64_t last_time;  /* time of `last_frame`, nanoseconds since 1970 */
+    wmem_map_t *guests;  /* frame number -> array of smcr_held_t *: packets of earlier frames whose
+                            bytes come in the stream after the bytes of this frame, and are shown in
+                            this frame; NULL: none */
     uint16_t flags;        /* the member `flags` of Wireshark's tcp_flow_t */
     /* Stream position of the first byte that dissectors got only in a later pass. Reason: a host
      * reported over netlink, after the byte, to which connection the byte belongs. */
@@ -45,7 +46,8 @@ struct smcr_payload_flow *smcr_payload_find_flow(const smcr_conn_t *conn, unsign
 struct smcr_payload_flow *smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn,
                                             unsigned sender);
 
-/* First pass: adds a held packet to those whose bytes are shown in flow->last_frame. */
+/* First pass: adds a held packet to the list of packets whose bytes are shown in flow->last_frame
+ * (`guests`). */
 void smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held);
 
 /* Returns the held packets whose bytes are shown in the frame, as smcr_held_t *, in the order of
@@ -58,11 +60,13 @@ typedef struct {
     wmem_tree_t *dissectors; /* as smcr_handshake_ends_t.dissectors */
 } smcr_payload_trees_t;
 
-/* Returns the trees of the flow and of its ends for a call of Wireshark's TCP. A tree that is NULL
- * is lent. The caller passes both to smcr_payload_return_trees() after the call. */
+/* Returns the trees of the flow and of its ends for a call of Wireshark's TCP. If the flow or its
+ * ends have no tree of their own, the returned tree is a spare one. The caller passes both trees to
+ * smcr_payload_return_trees() after the call. */
 smcr_payload_trees_t smcr_payload_lend_trees(const struct smcr_payload_flow *flow);
 
-/* Takes back what was lent. The flow and its ends keep a tree if something was put into it. */
+/* Called after the call of Wireshark's TCP. If TCP has put something into a spare tree, the flow or
+ * its ends keep the tree. Otherwise it becomes the spare tree again. */
 void smcr_payload_return_trees(struct smcr_payload_flow *flow, smcr_payload_trees_t trees);
 
 /* Returns true if the stream position of an RDMA WRITE packet's bytes is not known. The bytes then

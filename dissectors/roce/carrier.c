@@ -13,9 +13,11 @@
  * snaplen. The wrapper shows these packets after the call.
  *
  * This file relies on three properties of InfiniBand's dissector that Wireshark's API does not
- * promise: - It offers no acknowledgement and no truncated packet. Otherwise packets would be shown
- * twice. - It has counted its own layer (curr_layer_num) when it offers a payload. Otherwise the
- * second pass would not find the record of the packet.
+ * promise:
+ *
+ * - It offers no acknowledgement and no truncated packet. Otherwise packets would be shown twice.
+ * - It has counted its own layer (curr_layer_num) when it offers a payload. Otherwise the second
+ *   pass would not find the record of the packet.
  * - It sets only `ptype` and `destport` of packet_info, as dissect_headers() does. Otherwise a run
  *   without a tree would show other columns than a run with a tree.
  *

@@ -443,8 +443,9 @@ show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_reco
     smcr_analysis_show(tvb, pinfo, tree, record, roce);
 }
 
-/* Writes the number of bytes that a CDC message announces, and the free space that it offers, into
- * the Info column. An RDMA WRITE that brings a message has the former already. */
+/* Writes into the Info column how many bytes a CDC message announces (Len), and how much free space
+ * it offers (Win). An RDMA WRITE whose immediate data are the message has its length there
+ * already. */
 static void
 say_cdc(packet_info *pinfo, const smcr_record_t *record)
 {

@@ -7,7 +7,8 @@
 
 #include "generated.h"
 
-/* Returns what is known of the frame's packet at the points of the file; false: nothing is. */
+/* Fills in `note`: how the capture points of the file have captured the frame's packet. Returns
+ * false if nothing is known of the packet, or if the first pass is not complete. */
 static bool
 find_note(const packet_info *pinfo, smcr_points_note_t *note)
 {
@@ -19,7 +20,8 @@ find_note(const packet_info *pinfo, smcr_points_note_t *note)
     return smcr_points_note(points, pinfo->num, note);
 }
 
-/* Shows a duration that may be negative: the clocks are not known better. */
+/* Shows a delay, nanoseconds. The delay is negative if the offset between the clocks of the points
+ * is not known exactly. */
 static void
 show_delay(proto_tree *tree, int64_t delay)
 {

@@ -131,8 +131,9 @@ smcr_show_protocol(const smcr_record_t *record)
  * offset in the RMB element follow. Replaces earlier text. */
 void smcr_info_begin(packet_info *pinfo, const smcr_record_t *record);
 
-/* Appends the immediate data of an RDMA WRITE packet that are a message to the Info column: opcode,
- * step, credits and flags. `cdc`: from smcr_state_immediate_cdc(). */
+/* Appends to the Info column the message in the immediate data of an RDMA WRITE packet: opcode,
+ * step, credits and flags. `immediate`: the immediate data, host order. `cdc`: the message, from
+ * smcr_state_immediate_cdc(). */
 void smcr_info_immediate(packet_info *pinfo, uint32_t immediate, const smcr_cdc_t *cdc);
 
 /* Sets the columns of a TCP segment with a CLC message, as smcr_info_begin() does for other
@@ -154,11 +155,14 @@ void smcr_info_answer(packet_info *pinfo, const smcr_record_t *record,
 
 /* ---- other capture points ---- */
 
-/* Shows the SYN of which this SYN is a copy with translated addresses, if it is one. */
+/* If NAT has translated the addresses of this packet's TCP connection, and the capture also shows
+ * the connection with its other addresses: shows the first frame of that other conversation. Shows
+ * nothing otherwise. */
 void smcr_show_translated(packet_info *pinfo, proto_tree *tree);
 
-/* Shows what other capture points show of the packet: their frames, the delay, the verdict. Known
- * in the second pass only. Shows nothing if the file has one point. */
+/* Shows how other capture points have captured the packet: their frames, the delay between the
+ * points, and the verdict. Known in the second pass only. Shows nothing if the file has one capture
+ * point. */
 void smcr_show_points(packet_info *pinfo, proto_tree *tree);
 
 /* ---- the queue pair that sends a RoCE packet ---- */
@@ -243,8 +247,9 @@ typedef struct {
                                           TCP segment */
     const smcr_conn_t *falls_back;     /* connection that falls back to TCP in this frame; NULL:
                                           none */
-    uint8_t unassigned_icrc;           /* result of the ICRC check for a packet without flow, coded
-                                          as in smcr_ib_headers_t.icrc; 0 for other packets */
+    uint8_t unassigned_icrc;           /* result of the ICRC check for a packet whose record has
+                                          neither a link nor an RDMA flow, coded as in
+                                          smcr_ib_headers_t.icrc; 0 for other packets */
     bool first_pass;                   /* the frame is in its first pass, so facts from later
                                           packets are not known; set by smcr_tap_packet() */
 } smcr_tap_t;
