@@ -6,17 +6,17 @@
  * A header comes before the content: magic number (4 bytes), version of the header, version of
  * SMC, mode and type (1 byte each), length of header and content (2 bytes), and reserved bytes,
  * which are zero. Three things are not known from public source: the number of the reserved bytes,
- * the values of the type, and the version. The order of the members is taken from the order in
- * which the source sets them. So:
+ * the values of the type, and the version of the header. The order of the members is taken from the
+ * order in which the source sets them. So:
  *
- * - Which type is a message, and which is data, is learned. A message of SMC-R has 44 bytes and
- * begins with 0xFE and its length; one of SMC-D that is sent has 32 bytes and begins with 0xFE and
- *   seven zeros.
- * - The length of the header is what such a message leaves of its packet. Before the first message,
- *   it is taken to be 16 bytes, or 12 if the four bytes after those are not zero.
+ * - The plugin learns which type is a message, and which type is data. A message of SMC-R has 44
+ *   bytes and begins with 0xFE and its length. A sent message of SMC-D has 32 bytes and begins with
+ *   0xFE and seven zeros.
+ * - The length of the header is the length of such a packet without the message. Before the first
+ *   message, the length is assumed: 16 bytes if bytes 10 to 15 are zero, else 12.
  *
- * The sender's kernel copies data before the message that announces it, and so does the receiver's;
- * only the latter is known from public source.
+ * The kernels of sender and receiver copy data before the message that announces the data. Public
+ * source shows this of the receiver only.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -32,20 +32,22 @@
 enum {
     MAGIC_AT = 0, VERSION_AT = 4, SMC_VERSION_AT = 5, MODE_AT = 6, TYPE_AT = 7, LENGTH_AT = 8,
     RESERVED_AT = 10,
-    HEADER_MIN = 12,     /* the first members, to a multiple of 4 */
+    HEADER_MIN = 12,     /* length of the members before the reserved bytes, rounded up to a
+                            multiple of 4 */
     HEADER_USUAL = 16,   /* length that is assumed before it is known */
-    HEADER_MAX = 64,     /* a longer header is not believed */
-    VERSION_ASSUMED = 1,
+    HEADER_MAX = 64,     /* if the header would be longer, the content is no message */
+    VERSION_ASSUMED = 1, /* version of the header that does not raise an expert item */
 };
 
-/* Numbers of the records that a frame keeps for its packet, one for each part of the data. Packets
- * of RoCE have numbers of layers, which are lower. */
+/* Layer number of the record of the packet; the second part of its data has the next number. RoCE
+ * packets have lower layer numbers. */
 #define LAYER 0xc0
 
-/* What is known of the headers of the open file. */
+/* What the first pass has learned of the tap's headers in the open file. */
 static struct {
-    unsigned header_length; /* 0: not known */
-    uint8_t kind[256];      /* content of the packets of a type: enum smcr_wire_anck_kind */
+    unsigned header_length; /* length of the header, bytes; 0: not known */
+    uint8_t kind[256];      /* by type in the header: the content of these packets, enum
+                               smcr_wire_anck_kind */
 } known;
 
 static dissector_handle_t handle;
@@ -53,13 +55,15 @@ static heur_dtbl_entry_t *heuristic;
 
 /* What the first pass has learned of a packet, for all passes. */
 typedef struct {
-    uint8_t kind;           /* enum smcr_wire_anck_kind */
-    uint8_t header_length;
-    bool is_assumed;        /* `header_length` was not known */
-    uint8_t part_count;     /* number of `parts`; 0: the content is a copy, or nothing is known */
-    smcr_cdc_t cdc;         /* message, with the numbers that it has for the state */
-    uint64_t missing;       /* number of announced bytes that the capture lacks */
-    smcr_tapped_part_t parts[SMCR_TAPPED_PARTS];
+    uint8_t kind;           /* content of the packet, enum smcr_wire_anck_kind */
+    uint8_t header_length;  /* length of the header, bytes; 0: nothing was learned */
+    bool is_assumed;        /* `header_length` was not known when the packet came, and is assumed */
+    uint8_t part_count;     /* number of `parts`; 0: the content is a duplicate, or its place in
+                               the streams is not known */
+    smcr_cdc_t cdc;         /* the message, with the numbers that the state has computed for it */
+    uint64_t missing;       /* number of bytes that the message announces and that are missing in
+                               the capture */
+    smcr_tapped_part_t parts[SMCR_TAPPED_PARTS]; /* place of each part of the content */
 } kept_t;
 
 /* A packet while it is dissected. */
@@ -101,8 +105,8 @@ are_zero(tvbuff_t *tvb, unsigned from, unsigned end)
     return tvb_captured_length(tvb) >= end && !smcr_layout_has_bits(tvb, from, end - from);
 }
 
-/* Length of the header if the content is a message; 0: it cannot be one, or the header is
- * truncated. */
+/* Length of the header if the content is a message; 0: the content cannot be a message, or the
+ * header is truncated. */
 static unsigned
 header_before_message(tvbuff_t *tvb)
 {
@@ -113,7 +117,8 @@ header_before_message(tvbuff_t *tvb)
     return are_zero(tvb, RESERVED_AT, total - message) ? total - message : 0;
 }
 
-/* Whether the content has what only a message has. `at`: offset of the content. */
+/* Whether the first bytes of the content prove a message. `at`: offset of the content in the
+ * packet; 0: the content cannot be a message. */
 static bool
 is_certainly_message(tvbuff_t *tvb, unsigned at)
 {
@@ -133,8 +138,9 @@ another_has(uint8_t type, enum smcr_wire_anck_kind kind)
     return false;
 }
 
-/* Finds out which content the packets of the type have. There are two types: what one has, the
- * other has not. Only a message of SMC-D that is received has no sign of a message. */
+/* Finds out which content the packets with the type `type` have. There are two types: one has
+ * messages, the other has data. The first bytes prove every message except a received one of SMC-D.
+ * So for packets of SMC-D without this proof, the content of the other type decides. */
 static enum smcr_wire_anck_kind
 kind_of(tvbuff_t *tvb, uint8_t type)
 {
@@ -149,7 +155,7 @@ kind_of(tvbuff_t *tvb, uint8_t type)
     return another_has(type, SMCR_WIRE_ANCK_DATA) ? SMCR_WIRE_ANCK_MESSAGE : SMCR_WIRE_ANCK_UNKNOWN;
 }
 
-/* The length of the header, as far as one packet shows it. */
+/* The length of the header to assume, from the reserved bytes of one packet. */
 static unsigned
 assumed_length(tvbuff_t *tvb)
 {
@@ -217,8 +223,9 @@ learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept
     kept->part_count = (uint8_t)smcr_state_tapped_data(&arrival, &packet, data, kept->parts);
 }
 
-/* Returns what the first pass has learned of the packet, or learns it now. A frame has one packet
- * of the tap: of a second one, nothing is learned. */
+/* First pass: learns the packet. Later passes: returns what the first pass has learned. If a frame
+ * has a second packet of the tap, nothing is learned of the second packet, and all members of the
+ * result are 0. */
 static const kept_t *
 learn(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -262,7 +269,7 @@ show_version(const display_t *shown)
         smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_version);
 }
 
-/* Shows what is known of the packet beside the bytes of its header. */
+/* Shows what the first pass has learned of the packet, as generated fields. */
 static void
 show_learned(const display_t *shown)
 {
@@ -311,7 +318,8 @@ show_header(display_t *shown)
     show_learned(shown);
 }
 
-/* Shows content that no stream has: a copy, or bytes of which it is not known what they are. */
+/* Shows content that belongs to no place of a stream: a duplicate, or content of an unknown
+ * kind. */
 static void
 show_bytes(const display_t *shown)
 {
@@ -326,7 +334,8 @@ show_bytes(const display_t *shown)
         proto_tree_add_item(shown->below, hf_smcr_anck_content, shown->content, 0, -1, ENC_NA);
 }
 
-/* Fills in the packet that RoCE would have for a part of the content. `at`: offset of the part. */
+/* Fills in the RoCE packet that would have carried a part of the content. `nth`: index of the part.
+ * `at`: offset of the part in the content. */
 static void
 begin_part(const display_t *shown, unsigned nth, unsigned at, smcr_packet_t *packet)
 {
@@ -394,8 +403,8 @@ dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 
 /* ---- registration ---- */
 
-/* The heuristic for UDP. Packets on ports of other protocols come another way
- * (host/udp_ports.c). */
+/* The heuristic for UDP. If a port of the packet belongs to another protocol, UDP does not call the
+ * heuristic, and host/udp_ports.c passes the packet to `handle` instead. */
 static ws_bool
 dissect_heuristic(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -137,7 +137,7 @@ smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
 {
     static const struct {
         const char *begin; /* first bytes of the answer */
-        const char *name;  /* name of what begins so */
+        const char *name;  /* name of the answer that begins with these bytes */
     } answers[] = {{"HTTP/1.", "HTTP"},
                    {TLS_ALERT, "a TLS alert"},
                    {"SSH-", "an SSH greeting"},
@@ -171,7 +171,8 @@ is_sql(const uint8_t *bytes, uint32_t length)
 }
 
 #define MYSQL_HEADER 4         /* length (3 bytes) and number of a packet */
-#define MYSQL_ATTRIBUTES "\0\1" /* no query attributes, in one set: before the text of MySQL 8 */
+#define MYSQL_ATTRIBUTES "\0\1" /* MySQL 8, before the text of a query: number of query attributes
+                                   (0), and number of sets of attributes (1) */
 
 /* Returns the length in the header of a packet of MySQL. */
 static uint32_t
@@ -180,8 +181,8 @@ mysql_length(const uint8_t *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16;
 }
 
-/* A packet of MySQL with number 0 and COM_QUERY (3) or COM_STMT_PREPARE (22), as long as its header
- * says or longer than the captured bytes. */
+/* A packet of MySQL with number 0 and COM_QUERY (3) or COM_STMT_PREPARE (22), and the beginning of
+ * a statement of SQL. The length in the header is at least that of the captured bytes. */
 static bool
 is_mysql_query(const uint8_t *bytes, uint32_t length)
 {

@@ -153,8 +153,8 @@ check_message(const smcr_layout_walk_t *walk, const smcr_cdc_t *cdc)
         smcr_say_note(walk, hf_smcr_cdc_flags, &ei_smcr_cdc_urgent_flags);
 }
 
-/* Whether the capture has all bytes of the message up to the flags. The bytes after the flags are
- * reserved, and may be missing. */
+/* Whether the capture has all bytes of the message up to the flags, and the message has its right
+ * length. The bytes after the flags are reserved, and may be truncated by snaplen. */
 static bool
 is_complete(tvbuff_t *payload, const smcr_cdc_t *cdc)
 {

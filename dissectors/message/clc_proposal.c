@@ -234,7 +234,7 @@ summarize(const smcr_message_clc_t *message)
 }
 
 /* Whether the SMC-D area follows the first 40 bytes. Version 2 always has the SMC-D area. In
- * version 1 the area exists if the offset of the IP area leaves room for it. */
+ * version 1 the area exists if the IP area begins exactly after it. */
 static bool
 has_smcd_area(const smcr_message_clc_t *message)
 {

@@ -77,8 +77,7 @@ smcr_layout_number(tvbuff_t *tvb, unsigned offset, unsigned length, unsigned ord
     return integer_of(tvb_get_ptr(tvb, (int)offset, (int)length), length, order);
 }
 
-/* Returns the integer in the bytes of a row, whose byte order depends on `peer_order` of the row.
- * */
+/* Returns the integer in the bytes of a row. `peer_order` of the row decides the byte order. */
 static uint64_t
 read_integer(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *bytes)
 {

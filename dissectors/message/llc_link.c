@@ -112,9 +112,9 @@ say_link(const smcr_message_llc_t *message, uint8_t number, uint32_t qpn)
 
 /* ---- CONFIRM LINK ---- */
 
-/* Whether the sender's maximum number of links is allowed. The server's response may have 0: the
- * server accepts the maximum of the request (2.2.2). RFC 7609 asks for two links at least; SMCv2
- * may agree on a single link. */
+/* Whether the sender's maximum number of links is allowed. The client's response may have 0: the
+ * client accepts the maximum in the server's request (2.2.2). RFC 7609 asks for two links at least;
+ * SMCv2 may agree on a single link. */
 static bool
 max_links_is_valid(const smcr_message_llc_t *message)
 {

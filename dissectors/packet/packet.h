@@ -22,8 +22,7 @@
 typedef struct {
     const smcr_cdc_t *cdc; /* the message, with the numbers that it has for the state; NULL: data */
     bool is_smcd;          /* the message has the format of SMC-D */
-    bool lacks_before;     /* messages or data of this direction before this packet are missing in
-                              the capture */
+    bool lacks_before;     /* data that the message announces is missing in the capture */
 } smcr_packet_tapped_t;
 
 /* A RoCE packet. smcr_packet_begin() fills it in first; roce/ adds headers and payload. */

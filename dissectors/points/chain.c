@@ -2,33 +2,36 @@
  * the transmissions pass the points, and how far the points' clocks are apart.
  *
  * The order of the points and the offsets of their clocks come from packets that each point has
- * once. Equal packets that a point has more than once are told apart by time then.
+ * once. After that, the times of equal packets show which observations belong together.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "chain.h"
 
-#define ALIKE_IN_SAMPLES 4 /* equal packets of one point that are samples of its clock */
-#define ALIKE_MOST 64 /* equal packets of one path that are told apart by time */
+#define ALIKE_IN_SAMPLES 4 /* highest number of equal packets at a point that are used as samples of
+                              its clock */
+#define ALIKE_MOST 64 /* highest number of equal observations of a path that time assigns to
+                         transmissions; more of them are counted instead */
 
 /* The observations of a path at its points, by identity. */
 typedef struct {
     const smcr_points_t *points;
     smcr_chain_t *chain;
-    uint32_t *numbers; /* numbers of observations, in the order of identity, point and file */
-    uint32_t count;
+    uint32_t *numbers; /* numbers of observations, in the order of identity, then of the file */
+    uint32_t count;    /* number of entries in `numbers` */
     smcr_transmission_t *made; /* transmissions made so far */
-    uint32_t made_count;
+    uint32_t made_count;       /* number of entries in `made` */
 } grouping_t;
 
-/* Equal observations: a part of grouping_t.numbers. */
+/* A group: all observations with one identity, a part of grouping_t.numbers. */
 typedef struct {
-    const uint32_t *numbers;
-    uint32_t count;
-    bool is_back;                    /* they are of way 1 */
-    uint32_t at[SMCR_POINTS_OF_PATH]; /* how many of them each point has */
-    uint32_t most;                   /* the highest number of `at` */
+    const uint32_t *numbers;         /* numbers of the observations, in the order of the file */
+    uint32_t count;                  /* number of entries in `numbers` */
+    bool is_back;                    /* the observations are of way 1 */
+    uint32_t at[SMCR_POINTS_OF_PATH]; /* by position in the chain: number of observations at the
+                                         point */
+    uint32_t most;                   /* the highest element of `at` */
 } group_t;
 
 /* ---- time ---- */
@@ -76,7 +79,7 @@ smcr_chain_position(const smcr_chain_t *chain, uint32_t point)
     return position;
 }
 
-/* Arranges observations by identity, then by place in the file. */
+/* Comparison: sorts observations by identity, then by their order in the file. */
 static int
 compare_observed(const void *one, const void *other, void *observed)
 {
@@ -105,7 +108,8 @@ begin_grouping(grouping_t *grouping, const smcr_points_t *points, smcr_chain_t *
                       compare_observed, points->observed);
 }
 
-/* Finds the group that begins with the `begin`-th observation. Returns false behind the last. */
+/* Finds the group whose first observation is grouping->numbers[begin]. Returns false if `begin` is
+ * after the last observation. */
 static bool
 find_group(const grouping_t *grouping, uint32_t begin, group_t *group)
 {
@@ -126,7 +130,8 @@ find_group(const grouping_t *grouping, uint32_t begin, group_t *group)
     return true;
 }
 
-/* Returns the `nth` observation of the group at the position, from 0; NULL: there is none. */
+/* Returns the `nth` observation (from 0) that the group has at the point at `position`; NULL: there
+ * is none. */
 static const smcr_observed_t *
 nth_at(const grouping_t *grouping, const group_t *group, uint32_t position, uint32_t nth)
 {
@@ -140,18 +145,18 @@ nth_at(const grouping_t *grouping, const group_t *group, uint32_t position, uint
 
 /* ---- the order of the points, and their clocks ---- */
 
-/* Samples of two points, of both ways. */
+/* Samples of the clocks of two points, from packets of both ways. */
 typedef struct {
-    GArray *way[2];    /* element smcr_clock_sample_t */
-    int64_t hops[2];   /* packets whose hop limit is lower at the second point, less those whose hop
-                          limit is lower at the first; by way */
-    int64_t order[2];  /* packets that the file shows at the first point first, less those that it
-                          shows at the second first; by way */
+    GArray *way[2];    /* by way: the samples; element smcr_clock_sample_t */
+    int64_t hops[2];   /* by way: number of packets whose hop limit is lower at the second point,
+                          minus number of packets whose hop limit is lower at the first point */
+    int64_t order[2];  /* by way: number of packets that the file has at the first point first,
+                          minus number of packets that the file has at the second point first */
     bool is_one_clock; /* both points have the same clock, and the file has their packets in
                           order */
 } samples_t;
 
-/* Adds a sample of a packet that the two points have. */
+/* Adds a sample: a packet of which `first` and `second` are the observations at the two points. */
 static void
 add_sample(samples_t *samples, bool is_back, const smcr_observed_t *first,
            const smcr_observed_t *second)
@@ -164,7 +169,8 @@ add_sample(samples_t *samples, bool is_back, const smcr_observed_t *first,
     samples->order[is_back] += second > first ? 1 : -1;
 }
 
-/* Adds the samples of all groups that both points have equally often, `most` times at most. */
+/* Adds samples of the groups that have equally many observations at both points, at most `most`.
+ * The n-th observation at one point and the n-th at the other make a sample. */
 static void
 add_samples(const grouping_t *grouping, samples_t *samples, const uint32_t point[2], uint32_t most)
 {
@@ -180,9 +186,9 @@ add_samples(const grouping_t *grouping, samples_t *samples, const uint32_t point
     }
 }
 
-/* Collects a sample of each group that both points have once. If a mirror port shows all packets of
- * a point more than once, there are none: then the n-th of equal packets at one point is the n-th
- * at the other one. */
+/* Collects the samples of the points at the positions `one` and `other`: a sample of each packet
+ * that each of the two points has once. If there are no such packets, since a mirror port shows
+ * each packet of a point several times, packets that both points have equally often are used. */
 static samples_t
 collect_samples(const grouping_t *grouping, uint32_t one, uint32_t other)
 {
@@ -229,9 +235,13 @@ median_distance(const GArray *samples)
 }
 
 /* Returns a number above 0 if packets of way 0 pass the first point first, below 0 if they pass the
- * second one first, 0 if that is not known. A packet that passes a router has a lower hop limit
- * after it. Without routers between the points, the distances of both ways together show the order,
- * however far the clocks are apart: they differ by the delays. */
+ * second point first, 0 if the order is not known. The first of these proofs decides:
+ *
+ * - The hop limits: each router lowers them.
+ * - If the points have one clock: the order of the packets in the file.
+ * - The times. A packet's time at the second point minus its time at the first is the offset of the
+ *   clocks plus the delay, if it passes the first point first; else the offset minus the delay. So
+ *   the median of way 0 minus the median of way 1 is the sum of both delays, or minus this sum. */
 static int64_t
 order_of(const samples_t *samples)
 {
@@ -268,8 +278,8 @@ arrange_points(const grouping_t *grouping)
     }
 }
 
-/* Finds the offset of the second point's clock. Returns false if the samples contradict each
- * other. */
+/* Finds the offset of the second point's clock. Returns false if the samples contradict each other:
+ * the offset is then the mean of the medians of both ways. */
 static bool
 find_line(const samples_t *samples, smcr_clock_line_t *line)
 {
@@ -305,7 +315,8 @@ find_clocks(const grouping_t *grouping)
         chain->usual[way] = MAX(chain->usual[way], 0);
 }
 
-/* Finds the time in which all points of the chain were capturing. */
+/* Finds the time in which all points of the chain were capturing: from the latest of their first
+ * packets to the earliest of their last packets. */
 static void
 find_span(const grouping_t *grouping)
 {
@@ -339,7 +350,7 @@ add_transmission(grouping_t *grouping)
     return made;
 }
 
-/* Adds an observation to the transmission. */
+/* Adds the observation `observed` to the transmission. */
 static void
 add_observed(const grouping_t *grouping, smcr_transmission_t *transmission,
              const smcr_observed_t *observed)
@@ -354,8 +365,8 @@ add_observed(const grouping_t *grouping, smcr_transmission_t *transmission,
     transmission->time = MIN(transmission->time, time);
 }
 
-/* Returns how far apart the times of one transmission at two points may be: twice the usual delay,
- * a millisecond, and what is not known of the clocks; nanoseconds. */
+/* Returns how far apart the times of one transmission at two points may be, nanoseconds: twice the
+ * usual delay, plus a millisecond, plus twice the error of each clock's offset. */
 static uint64_t
 widest(const smcr_chain_t *chain)
 {
@@ -366,8 +377,8 @@ widest(const smcr_chain_t *chain)
     return (uint64_t)widest;
 }
 
-/* Whether the observation may be of the transmission: the point does not have it yet, and the time
- * fits. */
+/* Whether the observation may belong to the transmission. Two conditions hold: 1. the transmission
+ * has no observation at this point so far; 2. their times are not further apart than widest(). */
 static bool
 may_join(const grouping_t *grouping, const smcr_transmission_t *transmission,
          const smcr_observed_t *observed)
@@ -381,7 +392,9 @@ may_join(const grouping_t *grouping, const smcr_transmission_t *transmission,
     return !transmission->at[position] && distance <= widest(chain);
 }
 
-/* Makes transmissions of a group that a point has more than once, by time. */
+/* Makes the transmissions of a group with several observations at one point. Each observation joins
+ * the first transmission of the group whose time fits; if none fits, it begins a transmission. If
+ * several fit, the transmission is ambiguous. */
 static void
 make_by_time(grouping_t *grouping, const group_t *group)
 {
@@ -404,7 +417,8 @@ make_by_time(grouping_t *grouping, const group_t *group)
     }
 }
 
-/* Makes transmissions of a group by counting: the n-th at one point is the n-th at the others. */
+/* Makes the transmissions of a group by counting: the n-th observation at one point and the n-th
+ * observations at the other points are one transmission. */
 static void
 make_by_number(grouping_t *grouping, const group_t *group, bool is_ambiguous)
 {
@@ -420,8 +434,8 @@ make_by_number(grouping_t *grouping, const group_t *group, bool is_ambiguous)
     }
 }
 
-/* Returns the numbers of two transmissions at the first point that has both; if there is none, any
- * of their numbers. */
+/* Sets `numbers` to the numbers of the observations of two transmissions at the first point that
+ * has both. If no point has both, to any observation of each transmission. */
 static void
 common_numbers(const smcr_transmission_t *one, const smcr_transmission_t *other,
                uint32_t numbers[2])
@@ -435,7 +449,7 @@ common_numbers(const smcr_transmission_t *one, const smcr_transmission_t *other,
     numbers[1] = is_found ? other->at[at] : other->any;
 }
 
-/* Arranges transmissions by flow, then by time, then by place in the file. */
+/* Comparison: sorts transmissions by flow, then by time, then by their order in the file. */
 static int
 compare_transmissions(const void *one, const void *other)
 {
@@ -450,8 +464,8 @@ compare_transmissions(const void *one, const void *other)
     return number[0] < number[1] ? -1 : number[0] > number[1];
 }
 
-/* Makes the transmissions of a path, and notes them in their observations. `observed`: those of the
- * file. */
+/* Makes the transmissions of a path, and sets `transmission` of their observations in
+ * `observed`. */
 static void
 make_transmissions(grouping_t *grouping, smcr_observed_t *observed, wmem_allocator_t *scope)
 {
@@ -474,8 +488,8 @@ make_transmissions(grouping_t *grouping, smcr_observed_t *observed, wmem_allocat
                 observed[grouping->made[i].at[k]].transmission = i + 1;
 }
 
-/* Whether the point shows the same traffic as all points of the chain. Two links of a bond do not:
- * each of them shows other flows. */
+/* Whether the point is not in the chain, and shows the same traffic as each point of the chain. Two
+ * links of a bond do not show the same traffic: each link carries other flows. */
 static bool
 fits_chain(const smcr_chain_t *chain, uint32_t point)
 {
@@ -498,8 +512,8 @@ collect_points(smcr_chain_t *chain, uint32_t first)
             chain->point[chain->count++] = (uint8_t)i;
 }
 
-/* Finds the points of a path: those that show the same traffic as the preferred one; if there are
- * none, the first ones that show the same. */
+/* Finds the points of a path: the preferred point, and all points that show the same traffic. If no
+ * other point does, the first points in the file that show the same traffic as each other. */
 static void
 find_points(smcr_chain_t *chain)
 {

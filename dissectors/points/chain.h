@@ -1,4 +1,6 @@
-/* The transmissions of a path, and the capture points that they pass.
+/* The chain of a path: its capture points in the order in which packets pass them, and its
+ * transmissions. A transmission is one sending of a packet; each point has at most one observation
+ * of it (observed.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,59 +11,69 @@
 
 /* What became of a transmission at its receiver, as far as later packets show. */
 typedef enum {
-    SMCR_FATE_UNKNOWN,
-    SMCR_FATE_PENDING,    /* the receiver expected it; the last point does not have it */
-    SMCR_FATE_RECEIVED,   /* its receiver has got it */
-    SMCR_FATE_LOST,       /* its receiver has not got it */
-    SMCR_FATE_DOUBTFUL,   /* it was retransmitted, and no NAK asked for that */
-    SMCR_FATE_UNANSWERED, /* it was lost, or its acknowledgement was */
-    SMCR_FATE_DISCARDED,  /* its receiver discarded it, or would have: a packet before it was lost,
-                             or it came before */
+    SMCR_FATE_UNKNOWN,    /* nothing is known */
+    SMCR_FATE_PENDING,    /* not decided yet: the receiver expects its PSN, and the last point does
+                             not have the transmission */
+    SMCR_FATE_RECEIVED,   /* the receiver has got it */
+    SMCR_FATE_LOST,       /* the receiver has not got it */
+    SMCR_FATE_DOUBTFUL,   /* not decided yet: the last point has it, and its PSN was retransmitted
+                             though no NAK asked for that */
+    SMCR_FATE_UNANSWERED, /* the transmission was lost, or its acknowledgement was */
+    SMCR_FATE_DISCARDED,  /* the receiver discarded it, or would have discarded it: the receiver
+                             expected a lower PSN, or already had this PSN */
 } smcr_fate_t;
 
 /* A transmission. */
 typedef struct {
-    uint32_t at[SMCR_POINTS_OF_PATH]; /* number of its observation at each point of the path, in the
-                                         order of way 0; 0: the point does not have it */
-    uint64_t time;  /* when it passed the first point that has it, by the clock of the path's first
-                       point, nanoseconds since the epoch */
+    uint32_t at[SMCR_POINTS_OF_PATH]; /* by position of the point in the chain: number of the
+                                         observation; 0: the point does not have the
+                                         transmission */
+    uint64_t time;  /* time of the earliest observation, by the clock of the path's first point,
+                       nanoseconds since the epoch */
     uint32_t flow;  /* index of the flow */
-    uint32_t any;   /* number of one of its observations */
-    smcr_fate_t fate;
-    enum smcr_verdict verdict;
-    bool is_one_of_several; /* with SMCR_FATE_UNANSWERED: it may be another one of the packets that
-                               were retransmitted together */
-    bool is_ambiguous; /* its observations may belong to an equal transmission nearby */
+    uint32_t any;   /* number of any one observation of the transmission */
+    smcr_fate_t fate;          /* what became of it at its receiver */
+    enum smcr_verdict verdict; /* the first verdict on it; SMCR_VERDICT_AT_ALL: none */
+    bool is_one_of_several; /* several packets were retransmitted together. With
+                               SMCR_FATE_UNANSWERED: any of them may be the packet that was lost */
+    bool is_ambiguous; /* the observations may belong to another transmission with equal values at
+                          nearly the same time */
 } smcr_transmission_t;
 
 /* The points of a path, in the order in which way 0 passes them. */
 typedef struct {
-    const smcr_points_t *points;
+    const smcr_points_t *points;         /* all points of the file */
     uint32_t path;                       /* index of the path */
-    uint32_t count;                      /* number of points */
-    uint8_t point[SMCR_POINTS_OF_PATH];  /* indexes of the points */
-    bool order_known;                    /* the order is known */
-    smcr_clock_line_t clock[SMCR_POINTS_OF_PATH]; /* offset of the clock of each point from that of
-                                                     the point before; not set for the first */
-    bool clock_agrees[SMCR_POINTS_OF_PATH]; /* the same: the samples do not contradict each other */
-    int64_t usual[2]; /* usual delay of way 0 and 1 from the first point to the last, nanoseconds */
-    uint64_t begin;   /* from here on ... */
-    uint64_t end;     /* ... up to here all points were capturing; by the first point's clock */
+    uint32_t count;                      /* number of points of the chain */
+    uint8_t point[SMCR_POINTS_OF_PATH];  /* by position: index of the point */
+    bool order_known;                    /* the order of the points is known */
+    smcr_clock_line_t clock[SMCR_POINTS_OF_PATH]; /* by position: offset of the point's clock from
+                                                     the clock of the point before; not set for
+                                                     position 0 */
+    bool clock_agrees[SMCR_POINTS_OF_PATH]; /* by position: the packets of both ways do not
+                                               contradict each other about `clock`; not set for
+                                               position 0 */
+    int64_t usual[2]; /* by way: usual delay from the first to the last point, nanoseconds */
+    uint64_t begin;   /* time from which all points were capturing, by the first point's clock,
+                         nanoseconds since the epoch */
+    uint64_t end;     /* time up to which all points were capturing, by the same clock */
     smcr_transmission_t *transmissions;  /* in the order of flows, and of time within a flow */
-    uint32_t transmission_count;
+    uint32_t transmission_count;         /* number of transmissions */
 } smcr_chain_t;
 
 /* Sorts int64_t values, the smallest first. */
 void smcr_chain_sort(GArray *values);
 
-/* Returns the value below which the part `part` (0 to 1) of sorted int64_t values lies. `values`
- * has at least one value. */
+/* Returns the quantile `part` (0 to 1) of sorted int64_t values; 0.5: the median. `values` has at
+ * least one value. */
 int64_t smcr_chain_quantile(const GArray *values, double part);
 
-/* Returns a time of the `position`-th point by the clock of the first one. */
+/* Converts `time`, by the clock of the point at `position`, to the clock of the chain's first
+ * point. Both are nanoseconds since the epoch. */
 uint64_t smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time);
 
-/* Returns the observation of the transmission at the position; NULL: the point does not have it. */
+/* Returns the observation of the transmission at the point at `position`; NULL: the point does not
+ * have the transmission. */
 static inline const smcr_observed_t *
 smcr_chain_at(const smcr_chain_t *chain, const smcr_transmission_t *transmission, uint32_t position)
 {
@@ -70,10 +82,12 @@ smcr_chain_at(const smcr_chain_t *chain, const smcr_transmission_t *transmission
     return number ? &chain->points->observed[number] : NULL;
 }
 
-/* Makes the chain of a path. Its `count` is below 2 if no two points show the same traffic.
- * `observed`: the observations of the file, in which the numbers of transmissions are noted. */
+/* Makes the chain of the path with the index `path`. `count` of the chain is below 2 if no two
+ * points show the same traffic. `observed`: the observations of the file; sets their
+ * `transmission`. */
 void smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
                      smcr_observed_t *observed);
 
-/* Returns the place of the point, by its index, in the chain; `count` if it is not in it. */
+/* Returns the position in the chain of the point with the index `point`; `count` of the chain: the
+ * point is not in the chain. */
 uint32_t smcr_chain_position(const smcr_chain_t *chain, uint32_t point);

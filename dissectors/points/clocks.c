@@ -8,35 +8,38 @@
 
 #include "clocks.h"
 
-/* No oscillator of a host is further from its nominal frequency than this. */
+/* Highest drift that is searched. The oscillators of hosts differ less from their nominal
+ * frequency. */
 #define DRIFT_MOST 1e-3
 
-#define STEPS 100 /* steps of a search that halves, or takes two thirds of, an interval */
+#define STEPS 100 /* steps of a search; each step halves an interval, or reduces it to two thirds */
 
-/* Time stamps that are whole microseconds have been cut to them. */
+/* Nanoseconds. If all time stamps are whole microseconds, the capture has rounded them down. */
 #define MICROSECOND 1000
 
-/* A bound of the line, relative to the first sample; nanoseconds. */
+/* A bound of the line, from one sample. */
 typedef struct {
-    double at;    /* time */
-    double bound; /* the offset is at most, or at least, this */
+    double at;    /* time since hulls_t.begin, nanoseconds */
+    double bound; /* upper or lower bound of the offset at this time, minus hulls_t.reference,
+                     nanoseconds; a lower bound with the other sign (hull_t.sign) */
 } bound_t;
 
-/* Bounds that make a convex hull: those of one direction. */
+/* The convex hull of the bounds of one direction. */
 typedef struct {
-    bound_t *bounds;
-    uint32_t count; /* number of bounds */
-    double sign;    /* 1: upper bounds, -1: lower bounds, kept with the other sign */
+    bound_t *bounds; /* the bounds, in the order of time */
+    uint32_t count;  /* number of bounds */
+    double sign;     /* 1: upper bounds; -1: lower bounds, which are kept with the other sign */
 } hull_t;
 
 /* The two hulls between which the line runs. */
 typedef struct {
-    hull_t upper;
-    hull_t lower;
+    hull_t upper;      /* upper bounds: from packets that pass the first point first */
+    hull_t lower;      /* lower bounds: from packets of the other direction */
     uint64_t begin;    /* time of the earliest sample, nanoseconds since the epoch */
-    int64_t reference; /* distance of one sample, from which all bounds count */
-    double end;        /* time of the latest sample, from `begin` on */
-    double resolution; /* unit of the time stamps, nanoseconds: distances may be wrong by so much */
+    int64_t reference; /* `distance` of one sample, which is subtracted from all distances */
+    double end;        /* time from `begin` to the latest sample, nanoseconds */
+    double resolution; /* unit of the time stamps, nanoseconds: a distance may be wrong by as
+                          much */
 } hulls_t;
 
 /* ---- hulls ---- */
@@ -51,8 +54,8 @@ compare_bounds(const void *one, const void *other)
     return a->bound < b->bound ? -1 : a->bound > b->bound;
 }
 
-/* Whether the middle one of three bounds lies on or above the line through the other two, so that
- * it bounds nothing. */
+/* Whether the middle bound of three lies on or above the line through the other two bounds, so that
+ * the middle bound is not needed. */
 static bool
 is_needless(const bound_t *left, const bound_t *middle, const bound_t *right)
 {
@@ -108,8 +111,9 @@ take_span(hulls_t *hulls, smcr_clock_samples_t samples, uint64_t *end)
 
 /* ---- the line ---- */
 
-/* Returns the highest offset at `begin` of a line with this drift below all bounds of the hull; of
- * lower bounds, with the other sign. */
+/* Returns the highest offset, at hulls_t.begin, of a line with the drift `drift` that is not above
+ * any bound of the hull. For a hull of lower bounds: the lowest offset of a line that is not below
+ * any of them, with the other sign. */
 static double
 limit(const hull_t *hull, double drift)
 {
@@ -122,14 +126,17 @@ limit(const hull_t *hull, double drift)
     return lowest;
 }
 
-/* Returns how much room a line with this drift has between the hulls; negative: none. */
+/* Returns how far a line with the drift `drift` can be moved between the two hulls, nanoseconds;
+ * negative: no such line fits between them. */
 static double
 room(const hulls_t *hulls, double drift)
 {
     return limit(&hulls->upper, drift) + limit(&hulls->lower, drift);
 }
 
-/* What a search maximizes: a concave function of the drift. `at`: a time. */
+/* A concave function of the drift, whose maximum best_drift() finds. `at`: a time since
+ * hulls_t.begin, nanoseconds. target_high(): highest offset at this time; target_low(): lowest
+ * offset at this time, with the other sign. */
 typedef double target_t(const hulls_t *hulls, double drift, double at);
 
 static double
@@ -150,7 +157,7 @@ target_low(const hulls_t *hulls, double drift, double at)
     return limit(&hulls->lower, drift) - drift * at;
 }
 
-/* Returns the drift between two limits for which the function is highest. */
+/* Returns the drift, between the two limits in `between`, for which `target` is highest. */
 static double
 best_drift(const hulls_t *hulls, target_t *target, double at, const double between[2])
 {
@@ -166,8 +173,8 @@ best_drift(const hulls_t *hulls, target_t *target, double at, const double betwe
     return (low + high) / 2;
 }
 
-/* Returns the drift nearest to `far` for which a line has room. A line with the drift `inside`
- * has. */
+/* Returns the drift nearest to `far` with which a line fits between the hulls. A line with the
+ * drift `inside` fits. */
 static double
 drift_limit(const hulls_t *hulls, double inside, double far)
 {
@@ -181,8 +188,8 @@ drift_limit(const hulls_t *hulls, double inside, double far)
     return inside;
 }
 
-/* Fills in a line of which samples of both directions are known. Returns false if no line has room
- * between the hulls. */
+/* Fills in the line if there are samples of both directions. Returns false if no line fits between
+ * the hulls. */
 static bool
 find_between(const hulls_t *hulls, smcr_clock_line_t *line)
 {
@@ -214,7 +221,8 @@ find_between(const hulls_t *hulls, smcr_clock_line_t *line)
     return true;
 }
 
-/* Fills in a line of which samples of one direction are known, or none: it has no drift. */
+/* Fills in the line if there are samples of one direction only. The line has no drift, and touches
+ * the hull. */
 static void
 find_beside(const hulls_t *hulls, smcr_clock_line_t *line)
 {

@@ -15,38 +15,42 @@
 
 #include <wireshark.h>
 
-/* One packet of which both points have a copy. */
+/* One packet that both points have captured. */
 typedef struct {
-    uint64_t time;    /* its time at the first point, nanoseconds since the epoch */
-    int64_t distance; /* its time at the second point minus `time`, nanoseconds */
+    uint64_t time;    /* time of the packet at the first point, nanoseconds since the epoch */
+    int64_t distance; /* time of the packet at the second point minus `time`, nanoseconds */
 } smcr_clock_sample_t;
 
-/* Samples of one direction, in the order in which they came. */
+/* Samples of one direction. */
 typedef struct {
-    const smcr_clock_sample_t *samples;
-    uint32_t count; /* number of samples */
+    const smcr_clock_sample_t *samples; /* the samples, in any order; NULL: none */
+    uint32_t count;                     /* number of samples */
 } smcr_clock_samples_t;
 
-/* A line: the offset of the second clock from the first. */
+/* The offset of the second clock from the first clock, as a line over time. */
 typedef struct {
     uint64_t begin;  /* time at which the line begins, nanoseconds since the epoch */
-    uint64_t end;    /* time up to which samples bound it, nanoseconds since the epoch */
+    uint64_t end;    /* time of the last sample, nanoseconds since the epoch */
     int64_t offset;  /* offset at `begin`, nanoseconds */
     double drift;    /* change of the offset, nanoseconds for each nanosecond */
-    bool is_bounded; /* samples of both directions bound it: the members below are set */
+    bool is_bounded; /* samples of both directions bound the line; if false, the members below are
+                        0. (Two points with one clock: true, and all other members are 0.) */
     int64_t lowest;  /* lowest offset at `begin` that no sample contradicts, nanoseconds */
-    int64_t highest; /* highest one */
-    double drift_lowest;  /* lowest drift that no sample contradicts */
-    double drift_highest; /* highest one */
-    int64_t error;   /* the line is nowhere further than this from the true one, nanoseconds */
+    int64_t highest; /* highest offset at `begin` that no sample contradicts, nanoseconds */
+    double drift_lowest;  /* lowest drift that no sample contradicts, as `drift` */
+    double drift_highest; /* highest drift that no sample contradicts, as `drift` */
+    int64_t error;   /* upper bound of the difference between the line and the true offset, from
+                        `begin` to `end`, nanoseconds */
 } smcr_clock_line_t;
 
 /* Finds the line. `forward`: packets that pass the first point first; `back`: packets of the other
- * direction. Samples of one direction only, or none, give a line through the shortest distance,
- * which is not bounded. Returns false if the samples of both directions contradict each other: a
- * clock was set meanwhile, or the packets do not pass the points in this order. */
+ * direction. If there are samples of one direction only, the line goes through the sample with the
+ * shortest delay, has no drift, and is not bounded. If there are no samples, all members are 0.
+ * Returns false if the samples of both directions contradict each other: a clock was set meanwhile,
+ * or the packets do not pass the points in this order. */
 bool smcr_clock_line_find(smcr_clock_samples_t forward, smcr_clock_samples_t back,
                           smcr_clock_line_t *line);
 
-/* Returns the offset at this time of the first clock, nanoseconds. */
+/* Returns the offset of the second clock, nanoseconds, at `time` of the first clock, nanoseconds
+ * since the epoch. */
 int64_t smcr_clock_offset(const smcr_clock_line_t *line, uint64_t time);

@@ -1,27 +1,30 @@
 /* Judges what happened to each transmission between the capture points of its path.
  *
- * A transmission that a point does not have was not captured there, if a later point has it or its
- * receiver got it. It was lost before that point, if its receiver did not get it (fates.c).
+ * If a point does not have a transmission, there are two proofs: 1. a later point has it, or its
+ * receiver got it: the point did not capture it; 2. its receiver did not get it: it was lost before
+ * the point. fates.c finds out whether the receiver got it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "fates.h"
 
-/* No answer may show whether a packet was lost or only not captured. If a point captured all
- * packets that certainly passed, and this many were proven to be lost, it was lost, too. In the
- * same way if none was lost, and this many were proven not to be captured. */
+/* For some packets, no answer of the receiver shows whether they were lost or only not captured.
+ * Such a packet counts as lost if at least this many packets were proven to be lost, and none was
+ * proven not to be captured. It counts as not captured in the opposite case. */
 #define PROVEN_LEAST 4
 
-#define DELAYED_LEAST SMCR_TIME_MILLISECOND /* a shorter delay than this above the shortest one is
-                                               none */
-#define DELAYED_TIMES 10 /* how many times as long as usual a packet that is delayed takes */
+/* A packet is delayed if its delay exceeds the shortest delay by at least this time (nanoseconds),
+ * and by at least this multiple of what the median exceeds the shortest delay by. */
+#define DELAYED_LEAST SMCR_TIME_MILLISECOND
+#define DELAYED_TIMES 10
 
 /* What the comparison has found. */
 typedef struct smcr_compared {
     wmem_array_t *segments; /* element smcr_points_segment_t */
     wmem_array_t *chains;   /* element smcr_chain_t */
-    uint32_t *chain_of;     /* index by path: its number in `chains`, from 1; 0: none */
+    uint32_t *chain_of;     /* by index of a path: number of its chain in `chains`, from 1; 0:
+                               none */
 } compared_t;
 
 /* ---- verdicts ---- */
@@ -30,18 +33,19 @@ typedef struct smcr_compared {
 typedef struct {
     const smcr_chain_t *chain;
     smcr_points_segment_t *segment;
-    smcr_points_way_t *way;
-    bool is_back;
-    uint32_t from; /* position of the point that packets pass first */
-    uint32_t to;   /* position of the other one */
-    uint32_t end;  /* position of the last point of this way in the chain */
+    smcr_points_way_t *way; /* the counts of this way */
+    bool is_back;  /* way 1; false: way 0 */
+    uint32_t from; /* position in the chain of the point that packets of the way pass first */
+    uint32_t to;   /* position of the other point of the segment */
+    uint32_t end;  /* position of the last point that packets of the way pass */
 } segment_way_t;
 
-/* Which points after and before a segment have the transmission. */
+/* Which points have the transmission: the two points of a segment, and points before and after
+ * it. */
 typedef struct {
     const smcr_observed_t *from, *to; /* observations at the two points; NULL: none */
-    bool before; /* a point before the segment has it */
-    bool after;  /* a point after the segment has it */
+    bool before; /* a point before the segment has the transmission */
+    bool after;  /* a point after the segment has the transmission */
 } passage_t;
 
 static passage_t
@@ -59,7 +63,8 @@ passage_of(const segment_way_t *way, const smcr_transmission_t *transmission)
     return passage;
 }
 
-/* Counts a verdict; the first one that is worse than none is that of the transmission. */
+/* Counts a verdict on the transmission. If the transmission has no verdict so far, the verdict also
+ * becomes that of the transmission. */
 static void
 judge(const segment_way_t *way, smcr_transmission_t *transmission, enum smcr_verdict verdict)
 {
@@ -73,8 +78,8 @@ judge(const segment_way_t *way, smcr_transmission_t *transmission, enum smcr_ver
         transmission->verdict = verdict;
 }
 
-/* Notes that the point `at` of the segment has not captured the transmission: 0 the first, 1 the
- * other one. */
+/* Notes that a point of the segment has not captured the transmission. `at`: 0: the point that
+ * packets of the way pass first; 1: the other point. */
 static void
 judge_not_captured(const segment_way_t *way, smcr_transmission_t *transmission, unsigned at)
 {
@@ -82,7 +87,8 @@ judge_not_captured(const segment_way_t *way, smcr_transmission_t *transmission, 
     judge(way, transmission, SMCR_VERDICT_NOT_CAPTURED);
 }
 
-/* Judges a transmission that the second point of the segment does not have. */
+/* Judges a transmission that only the first point of the segment has. `after`: a point after the
+ * segment has the transmission. */
 static void
 judge_missing(const segment_way_t *way, smcr_transmission_t *transmission, bool after)
 {
@@ -96,7 +102,8 @@ judge_missing(const segment_way_t *way, smcr_transmission_t *transmission, bool 
         judge(way, transmission, SMCR_VERDICT_UNDECIDED);
 }
 
-/* Judges what came after the last point. */
+/* If the second point of the segment is the last point of the way: judges what happened to the
+ * transmission after that point. */
 static void
 judge_after(const segment_way_t *way, smcr_transmission_t *transmission)
 {
@@ -148,7 +155,8 @@ fill_delay(smcr_points_delay_t *delay, const GArray *delays)
     delay->nearly = smcr_chain_quantile(delays, 0.99);
 }
 
-/* Whether a delay is far longer than usual, and one of the longest. */
+/* Whether a delay is far longer than usual: above the 99th percentile, and far enough above the
+ * shortest delay (DELAYED_LEAST, DELAYED_TIMES). */
 static bool
 is_delayed(const smcr_points_delay_t *usual, int64_t delay)
 {
@@ -158,9 +166,10 @@ is_delayed(const smcr_points_delay_t *usual, int64_t delay)
            excess >= DELAYED_TIMES * common;
 }
 
-/* Whether packets that came later to the first point came earlier to the second (RFC 4737, 3.3).
- * `last`: number of the latest observation at the second point, of the packets that the first point
- * has shown so far; 0: none. Keeps it. */
+/* Whether the transmission was overtaken: a packet that passed the first point after it passed the
+ * second point before it (RFC 4737, 3.3). `*earliest`: the lowest number of an observation at the
+ * second point, among the packets that passed the first point later; 0: none. The function updates
+ * `*earliest` by this transmission. */
 static bool
 is_overtaken(const segment_way_t *way, const smcr_transmission_t *transmission, uint32_t *earliest)
 {
@@ -172,9 +181,9 @@ is_overtaken(const segment_way_t *way, const smcr_transmission_t *transmission, 
     return is;
 }
 
-/* Judges the order of the transmissions `begin` to `end`, which are of one flow and in the order of
- * the first point. A packet is reordered if a packet after it came to the second point earlier: so
- * the list is walked from its end. */
+/* Judges the order of the transmissions from index `begin` to `end` - 1, which are of one flow and
+ * in the order of time. A transmission is reordered if a later transmission came to the second
+ * point earlier. So the loop goes from the last transmission to the first. */
 static void
 judge_order(const segment_way_t *way, uint32_t begin, uint32_t end)
 {
@@ -209,8 +218,9 @@ is_in_span(const segment_way_t *way, const smcr_transmission_t *transmission)
     return transmission->time >= way->chain->begin && transmission->time <= way->chain->end;
 }
 
-/* Whether the transmission certainly has its way through the segment. If one of the points has no
- * packet of the flow, the flow may go another way, unless its packets are lost. */
+/* Whether the transmission certainly goes through the segment. If one of the points has no packet
+ * of the flow, the flow may go another way. A transmission that was lost counts as going through
+ * the segment. */
 static bool
 is_on_way(const segment_way_t *way, const smcr_transmission_t *transmission)
 {
@@ -242,7 +252,7 @@ judge_transmission(const segment_way_t *way, smcr_transmission_t *transmission, 
     }
 }
 
-/* Whether the flow of the transmission leads in the direction of the way. */
+/* Whether the transmission is of this way: its flow has the same direction. */
 static bool
 is_of_way(const segment_way_t *way, const smcr_transmission_t *transmission)
 {
@@ -289,7 +299,8 @@ judge_way(const segment_way_t *way)
 
 /* ---- what no answer proves ---- */
 
-/* Whether it is undecided what became of the transmission between the points of the segment. */
+/* Whether only the first point of the segment has the transmission, and it is undecided whether the
+ * transmission was lost or not captured at the second point. */
 static bool
 is_undecided(const segment_way_t *way, const smcr_transmission_t *transmission)
 {
@@ -299,8 +310,8 @@ is_undecided(const segment_way_t *way, const smcr_transmission_t *transmission)
            !transmission->is_ambiguous && is_of_way(way, transmission);
 }
 
-/* Replaces the verdict "undecided" of the transmissions of a way that the second point does not
- * have. `is_lost`: they were lost; false: not captured. */
+/* Replaces the verdict "undecided" of all transmissions of a way (is_undecided()). `is_lost`: the
+ * new verdict is "lost"; false: "not captured". */
 static void
 replace_undecided(const segment_way_t *way, bool is_lost)
 {
@@ -318,8 +329,9 @@ replace_undecided(const segment_way_t *way, bool is_lost)
     }
 }
 
-/* Decides the transmissions with the verdict "undecided" between two capture points, if all proven
- * ones are lost, or all are not captured (at least PROVEN_LEAST). */
+/* Decides the transmissions with the verdict "undecided" between two capture points. If at least
+ * PROVEN_LEAST transmissions of both ways are lost and none was not captured, all of them are lost.
+ * In the opposite case, all of them were not captured. */
 static void
 infer_verdicts(const segment_way_t way[2])
 {
@@ -339,7 +351,7 @@ infer_verdicts(const segment_way_t way[2])
 
 /* ---- paths ---- */
 
-/* Adds the segment between two neighbouring points. `position`: that of the second. */
+/* Adds the segment between the points at `position` - 1 and `position`. */
 static void
 add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
 {
@@ -427,8 +439,8 @@ smcr_points_segments(const smcr_points_t *points, uint32_t *count)
 
 /* A packet that two points have. */
 typedef struct {
-    smcr_when_t when; /* frame and time where it counts */
-    int64_t delay;    /* time to the second one, nanoseconds */
+    smcr_when_t when; /* frame and time of the packet, from when_of() */
+    int64_t delay;    /* time from the first to the second point, nanoseconds */
 } delayed_t;
 
 static int
@@ -441,7 +453,9 @@ by_time(const void *one, const void *other)
     return (a->when.frame > b->when.frame) - (a->when.frame < b->when.frame);
 }
 
-/* Finds the way of a segment. The segments of a chain follow each other in the result. */
+/* Returns the way `is_back` of the segment with the index `number`. The segments of a chain follow
+ * each other in the result. `chain` of the returned way is NULL if there is no such segment;
+ * `segment`, `way` and `end` are not set. */
 static segment_way_t
 find_way(const compared_t *result, uint32_t number, bool is_back)
 {
@@ -462,7 +476,9 @@ find_way(const compared_t *result, uint32_t number, bool is_back)
     return way;
 }
 
-/* Returns frame and time of a packet at the point where it counts: so all are by one clock. */
+/* Returns frame and time of a packet at the first point of the segment, or at the second point if
+ * the packet is a copy at the first. So the times of most packets are by the clock of the point
+ * where packets count. */
 static smcr_when_t
 when_of(const smcr_points_t *points, const passage_t *passage)
 {
@@ -524,7 +540,7 @@ smcr_points_is_copy(const smcr_points_t *points, uint32_t frame)
     return observed && observed->is_copy;
 }
 
-/* Fills in the delay of an observation since the one before. */
+/* Fills in the delay between two observations of one transmission, `before` and `here`. */
 static void
 note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_observed_t *here,
            smcr_points_note_t *note)
@@ -537,7 +553,7 @@ note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_
                             smcr_chain_time(chain, from, before->time));
 }
 
-/* Fills in the copies, the verdict, and the delay since the point before that of `observed`. */
+/* Fills in `note` for the observation `observed` of the transmission. */
 static void
 fill_note(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
           const smcr_observed_t *observed, smcr_points_note_t *note)

@@ -3,63 +3,72 @@
  * expected PSN and no other (InfiniBand Architecture Specification, volume 1, 9.7).
  *
  * - An acknowledgement proves that the receiver has all packets up to its PSN.
- * - A NAK with a PSN sequence error proves that the receiver does not have the packet of its PSN,
- *   and has all before it.
- * - A retransmission without a NAK: nothing that the sender had got acknowledged the packet. If the
- *   last point does not have the first transmission, it was lost. If it has, the packet or its
- *   answer was lost after that point; of several packets, one or more of them.
- * - An acknowledgement that covers a packet which the sender retransmits afterwards was lost.
+ * - A NAK with a PSN sequence error proves that the receiver does not have the packet with the PSN
+ *   of the NAK, and has all packets with lower PSNs.
+ * - A retransmission without a NAK proves that the sender has got no acknowledgement of the packet.
+ *   If the last point does not have the first transmission, this transmission was lost. If the last
+ *   point has the first transmission, the transmission or its acknowledgement was lost after that
+ *   point. If several packets are retransmitted together, this holds for at least one of them.
+ * - If the sender retransmits a packet after an acknowledgement that covers the packet, the
+ *   acknowledgement was lost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "fates.h"
 
-#define SLOTS 16384 /* PSNs that are kept: more than a sender may have under way; a power of two */
+#define SLOTS 16384 /* number of PSNs that are kept, a power of two; no sender has more PSNs under
+                       way */
 
-/* An acknowledgement cannot stop a retransmission that its sender has begun. It had time to, if it
- * came so long before, nanoseconds. */
+/* Nanoseconds. If an acknowledgement comes at least this time before a retransmission, and the
+ * sender retransmits nevertheless, the sender did not get the acknowledgement. An acknowledgement
+ * that comes later proves nothing, since the sender may have begun the retransmission already. */
 #define TIME_TO_REACT (5 * SMCR_TIME_MILLISECOND)
 
-#define ACKS_KEPT 256 /* latest acknowledgements that may have been lost */
+#define ACKS_KEPT 256 /* number of the latest acknowledgements that are kept */
 
 /* A request or response of a flow, at one point of the path. */
 typedef struct {
-    uint64_t time; /* when it passed or would have passed the point, by the first point's clock */
-    uint32_t order; /* number of an observation: equal times are in the order of the file */
+    uint64_t time; /* when the transmission passed or would have passed the point, by the clock of
+                      the path's first point, nanoseconds since the epoch */
+    uint32_t order; /* number of an observation: puts equal times in the order of the file */
     smcr_transmission_t *transmission;
-    const smcr_observed_t *packet; /* one of its observations */
-    bool is_response;
-    bool is_seen;  /* the point has it */
+    const smcr_observed_t *packet; /* an observation of the transmission */
+    bool is_response; /* a response; false: a request */
+    bool is_seen;  /* the point has the transmission */
 } event_t;
 
 /* What is known of a PSN. */
 typedef struct {
-    smcr_psn_t psn; /* unwrapped; 0: the slot is free */
-    smcr_transmission_t *latest;   /* the latest transmission with the PSN */
-    smcr_transmission_t *accepted; /* the one that the receiver accepted, as far as the last point
-                                      shows; NULL: none */
-    uint64_t time;                 /* when `latest` came */
+    smcr_psn_t psn; /* the unwrapped PSN; 0: the slot is free */
+    smcr_transmission_t *latest;   /* the latest transmission with the PSN; NULL: none */
+    smcr_transmission_t *accepted; /* the transmission that the receiver accepted, as far as the
+                                      last point shows; NULL: none */
+    uint64_t time;                 /* time of `latest`, as event_t.time */
 } slot_t;
 
 /* A receiver, as the packets at the last point show it. */
 typedef struct {
-    slot_t *slots;
-    smcr_psn_t expected;    /* PSN that it expects */
+    slot_t *slots;          /* hash table of SLOTS slots: the low bits of a PSN are the index */
+    smcr_psn_t expected;    /* PSN that the receiver expects */
     smcr_psn_t acked;       /* highest PSN that was acknowledged */
     smcr_psn_t highest;     /* highest PSN that was sent */
     smcr_psn_t last;        /* PSN of the last request */
-    smcr_psn_t resent;      /* highest PSN that was retransmitted in the last step back */
-    uint64_t resent_time;   /* when that was */
+    smcr_psn_t resent;      /* highest PSN that was retransmitted in the last step back; 0: none */
+    uint64_t resent_time;   /* time of the last retransmission, as event_t.time */
     smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
     bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
-    smcr_transmission_t *unanswered; /* the last one with the fate UNANSWERED; NULL: none */
-    uint64_t fastest;       /* shortest time from a request to its acknowledgement, nanoseconds */
-    GPtrArray *doubtful;    /* transmissions with the fate DOUBTFUL, by PSN */
+    smcr_transmission_t *unanswered; /* the last transmission that got SMCR_FATE_UNANSWERED; NULL:
+                                        none, or a later response or step back has settled it */
+    uint64_t fastest;       /* shortest time from a request to its acknowledgement, nanoseconds;
+                               UINT64_MAX: not known */
+    GPtrArray *doubtful;    /* slot_t *: slots whose accepted transmission has SMCR_FATE_DOUBTFUL,
+                               in ascending order of PSNs */
 } follower_t;
 
 /* ---- PSNs ---- */
 
+/* Returns the slot of the PSN. If the slot has another PSN, it is emptied first. */
 static slot_t *
 slot_of(const follower_t *receiver, smcr_psn_t psn)
 {
@@ -70,7 +79,8 @@ slot_of(const follower_t *receiver, smcr_psn_t psn)
     return slot;
 }
 
-/* Whether the receiver still counts as having accepted a packet with the PSN. */
+/* Whether the receiver counts as having accepted a packet with the PSN. A later NAK may have
+ * lowered the expected PSN again. */
 static bool
 has_accepted(const follower_t *receiver, const slot_t *slot)
 {
@@ -85,8 +95,8 @@ is_accepted(const follower_t *receiver, const slot_t *slot,
     return has_accepted(receiver, slot) && slot->accepted == transmission;
 }
 
-/* Whether the time since `then` is long enough for an answer of the receiver: half of the shortest
- * time that an acknowledgement took. */
+/* Whether a response at `now` may answer a packet of the time `then`: the time between is at least
+ * half of the shortest time from a request to its acknowledgement. */
 static bool
 may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 {
@@ -96,7 +106,8 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 
 /* ---- requests ---- */
 
-/* Decides on the earlier transmission of a PSN that is retransmitted now. */
+/* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
+ * last point has the earlier transmission. A PSN that is acknowledged already is left alone. */
 static void
 settle_earlier(follower_t *receiver, slot_t *slot, bool was_seen)
 {
@@ -115,8 +126,8 @@ settle_earlier(follower_t *receiver, slot_t *slot, bool was_seen)
     }
 }
 
-/* Notes a retransmission of the PSN. The first one after a NAK, from the PSN of the NAK or an
- * earlier one on, answers the NAK. */
+/* Notes a retransmission of the PSN. If the PSN is not above the PSN of the last request, a step
+ * back begins. The step back answers the last NAK if it begins at the PSN of the NAK or lower. */
 static void
 note_step(follower_t *receiver, smcr_psn_t psn, uint64_t now)
 {
@@ -155,10 +166,11 @@ take_request(follower_t *receiver, const event_t *event, uint32_t last)
 
 /* ---- responses ---- */
 
-/* Decides on the transmissions of which it was doubtful whether they or their answers were lost.
- * All of them are acknowledged now, after they were retransmitted. If it is only one, it was lost,
- * or its answer was; if the answer came too soon after the retransmission, the answer was only
- * late. Of several, one or more were lost, or the answer. */
+/* Sets the fates of the doubtful transmissions. All of them are acknowledged now, after they were
+ * retransmitted. If the acknowledgement came too soon after the retransmission, it answers the
+ * first transmissions, and was only late: the receiver has got all of them. Otherwise the last of
+ * them, or its acknowledgement, was lost. If there are several, any of them may have been lost
+ * (`is_one_of_several`). */
 static void
 settle_doubtful(follower_t *receiver, uint64_t now)
 {
@@ -178,7 +190,8 @@ settle_doubtful(follower_t *receiver, uint64_t now)
     g_ptr_array_set_size(receiver->doubtful, 0);
 }
 
-/* A NAK shows that a packet before or among the doubtful ones was lost: they were discarded. */
+/* Called for a NAK. The NAK shows that a packet before or among the doubtful transmissions was
+ * lost, so the receiver discarded them. */
 static void
 discard_doubtful(follower_t *receiver)
 {
@@ -190,8 +203,8 @@ discard_doubtful(follower_t *receiver)
     g_ptr_array_set_size(receiver->doubtful, 0);
 }
 
-/* Returns the highest PSN of which it is doubtful whether its packet was lost; 0: none. They are
- * added in the order of a step back, in ascending order. */
+/* Returns the highest PSN among the doubtful transmissions; 0: there are none. A step back adds
+ * them in ascending order. */
 static smcr_psn_t
 highest_doubtful(const follower_t *receiver)
 {
@@ -201,9 +214,10 @@ highest_doubtful(const follower_t *receiver)
                ? ((const slot_t *)g_ptr_array_index(doubtful, doubtful->len - 1))->psn : 0;
 }
 
-/* Decides on the transmissions of a PSN that is acknowledged at `now`. A NAK may have asked for the
- * latest one, and no other one follows: either the NAK is about one before it, or one after it was
- * captured nowhere. */
+/* Sets the fate of the transmission that the receiver accepted, for a PSN that is acknowledged at
+ * `now`. `acked`: PSN of the acknowledgement. If a NAK has shown that the latest transmission was
+ * lost, and no retransmission was captured since, the fate becomes unknown: either the NAK was
+ * about an earlier transmission, or no point has captured the retransmission. */
 static void
 settle_acked(follower_t *receiver, slot_t *slot, smcr_psn_t acked, uint64_t now)
 {
@@ -220,9 +234,10 @@ settle_acked(follower_t *receiver, slot_t *slot, smcr_psn_t acked, uint64_t now)
         receiver->fastest = MIN(receiver->fastest, now - slot->time);
 }
 
-/* Takes an acknowledgement of all PSNs up to `psn`. If it covers more than was retransmitted, all
- * first transmissions have come. Receivers acknowledge each transmission: if a second
- * acknowledgement follows the retransmission, the first transmission has come, too. */
+/* Takes an acknowledgement of all PSNs up to `psn`. If it covers PSNs above those retransmitted,
+ * the receiver has got all first transmissions. A receiver acknowledges each transmission. So if a
+ * second acknowledgement of the same PSN follows a retransmission, the receiver has got the first
+ * transmission, too (`unanswered`). */
 static void
 take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
 {
@@ -243,9 +258,10 @@ take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
         settle_doubtful(receiver, now);
 }
 
-/* Returns the transmission that a NAK for the PSN proves to be lost: the latest one. NULL: none is
- * proven. A transmission that was sent before the packets of lower PSNs may have been discarded,
- * since the receiver expected these; then the one that was lost is not in the capture. */
+/* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
+ * NULL: the NAK proves none. Reason: the latest transmission was sent before the latest packet with
+ * the PSN below. The receiver may have discarded it because it expected the lower PSN, and the
+ * transmission that was lost may be missing in the capture. */
 static smcr_transmission_t *
 refused_transmission(const follower_t *receiver, const slot_t *slot)
 {
@@ -254,8 +270,8 @@ refused_transmission(const follower_t *receiver, const slot_t *slot)
     return slot->latest && slot->latest > before->latest ? slot->latest : NULL;
 }
 
-/* Takes a NAK: the receiver does not have the packet with the PSN. `is_lost`: it has not come;
- * false: the receiver was not ready for it. */
+/* Takes a NAK for the PSN `psn`, which the receiver does not have. `is_lost`: the packet has not
+ * come (PSN sequence error); false: the receiver was not ready for the packet (RNR NAK). */
 static void
 take_nak(follower_t *receiver, smcr_psn_t psn, uint64_t now, bool is_lost)
 {
@@ -290,24 +306,26 @@ take_response(follower_t *receiver, const event_t *event)
         take_nak(receiver, psn, event->time, kind == SMCR_IB_SYNDROME_NAK);
 }
 
-/* ---- the sender of requests: which acknowledgements it has not got ---- */
+/* ---- the sender of requests: which acknowledgements the sender has not got ---- */
 
 /* An acknowledgement on its way to the sender of the requests. */
 typedef struct {
     smcr_transmission_t *transmission;
-    smcr_psn_t psn; /* it covers all PSNs up to this */
-    uint64_t time;
-    bool is_nak;
+    smcr_psn_t psn; /* highest PSN that the acknowledgement covers */
+    uint64_t time;  /* time at the first point, as event_t.time */
+    bool is_nak;    /* the acknowledgement is a NAK or RNR NAK */
 } ack_t;
 
+/* The sender of a flow, as the packets at the first point show it. */
 typedef struct {
-    follower_t sent;       /* the PSNs that were sent; the receiver is not followed */
-    ack_t acks[ACKS_KEPT]; /* the latest ones, a circular list */
+    follower_t sent;       /* the PSNs that were sent; only `slots`, `highest`, `last` are set */
+    ack_t acks[ACKS_KEPT]; /* circular list of the latest acknowledgements */
     uint32_t ack_count;    /* number of all acknowledgements so far */
 } requester_t;
 
-/* The sender has gone back to a PSN without a NAK: it has got no acknowledgement of the PSN since
- * the last transmission at `sent`. */
+/* Called when the sender has gone back to a PSN, and no NAK has asked for that. So the sender has
+ * got no acknowledgement of the PSN since its last transmission at `sent`: acknowledgements that
+ * the first point shows since then, except the most recent ones (TIME_TO_REACT), were lost. */
 static void
 settle_acks(requester_t *sender, smcr_psn_t psn, uint64_t sent, uint64_t now)
 {
@@ -363,9 +381,10 @@ compare_events(const void *one, const void *other)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Returns when the transmission passed the point at `position`, or would have passed it if that
- * point does not have it: as long after the nearest point that has it as usual. `is_back`: it is of
- * way 1. */
+/* Returns when the transmission passed the point at `position`. If the point does not have the
+ * transmission, returns when it would have passed: at its earliest observation or, for the last
+ * point of the way, the usual delay of the whole chain after that. `is_back`: the transmission is
+ * of way 1. */
 static uint64_t
 passing_time(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
              uint32_t position, bool is_back)
@@ -394,8 +413,9 @@ first_of_flow(const smcr_chain_t *chain, uint32_t flow)
     return low;
 }
 
-/* Adds the transmissions of a flow: its responses, or all others. What the point does not have goes
- * before all that was sent later. */
+/* Adds the transmissions of a flow to `events`: its responses if `responses` is true, else its
+ * requests. A transmission that the point does not have is placed before all transmissions that
+ * were sent later. */
 static void
 add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool responses,
            uint32_t position)
@@ -403,7 +423,8 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
     const smcr_points_t *points = chain->points;
     bool is_back = smcr_observed_is_back(points, &points->flows[flow]);
 
-    uint64_t soonest = UINT64_MAX; /* when the first of all that was sent later passed the point */
+    uint64_t soonest = UINT64_MAX; /* earliest time at the point of all transmissions that were sent
+                                      later */
     uint32_t begin = first_of_flow(chain, flow);
 
     for (uint32_t i = first_of_flow(chain, flow + 1); i-- > begin;) {
@@ -423,7 +444,8 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
     }
 }
 
-/* Returns the index of the flow with the answers; `flow_count`: it is not known. */
+/* Returns the index of the flow with the responses to `flow`; `flow_count`: that flow is not
+ * known. */
 static uint32_t
 answers_of(const smcr_points_t *points, const smcr_observed_flow_t *flow)
 {

@@ -7,5 +7,5 @@
 
 #include "chain.h"
 
-/* Finds the fates of all transmissions of the chain. */
+/* Sets `fate` and `is_one_of_several` of the chain's transmissions. */
 void smcr_fates_find(smcr_chain_t *chain);

@@ -1,24 +1,29 @@
 /* Takes packets while the file is read, and finds out which are copies.
  *
- * The n-th of equal packets at one point is the n-th at another. Two points are points of the same
- * path if they have enough packets in common; after that the analysis of the path runs on the point
- * that showed the path first, and each packet of another point is a copy, even where the first one
- * does not have it. Before that, the point that shows a transmission first counts.
+ * The n-th of equal packets at one point and the n-th at another point are one transmission. Two
+ * points are points of the same path if they have enough transmissions in common. From then on, the
+ * analysis of the path runs on the preferred point, which has shown the path first (or comes first
+ * in the user's list). All packets of the other points are copies, even if the preferred point does
+ * not have them. Before that, a packet counts at the point that shows its transmission first.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "observed.h"
 
-#define FIRST_ROOM 1024 /* observations */
-#define SHARED_LEAST 4  /* copies that two points need in common */
-#define SHARED_PART 4   /* at least one in so many packets of the point with fewer */
+#define FIRST_ROOM 1024 /* number of observations in the first allocation */
 
-#define IN_VAIN 262144  /* observations after which common traffic should have been found */
+/* Two points show the same traffic if they have at least SHARED_LEAST transmissions in common, and
+ * at least every SHARED_PART-th packet of the point with fewer packets. */
+#define SHARED_LEAST 4
+#define SHARED_PART 4
 
-/* Without IPv4 identifications that change, a retransmission over another interface looks like a
- * copy. A sender changes to the other link of a bond after the first one has failed, which takes it
- * longer than this, nanoseconds. The clocks of two hosts that NTP sets are nearer. */
+#define IN_VAIN 262144  /* number of observations after which the search for common traffic ends, if
+                           none was found */
+
+/* Nanoseconds. Without IPv4 identifications that change, a retransmission over another interface
+ * looks like a copy. A sender changes to the other link of a bond after the first link has failed,
+ * which takes longer than this time. The clocks of two hosts that use NTP differ by less. */
 #define COPY_DISTANCE (50 * SMCR_TIME_MILLISECOND)
 
 smcr_points_t *
@@ -83,7 +88,8 @@ identity_of(const smcr_ib_headers_t *roce, uint64_t ends)
 
 /* ---- flows and paths ---- */
 
-/* Returns the number that the table has for the key, a hash; else adds `next`. */
+/* Returns the number that the table has for `key`, a hash. If the table has none, adds the key with
+ * the number `next`, and returns `next`. */
 static uint32_t
 number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t next)
 {
@@ -95,7 +101,8 @@ number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t nex
     return next;
 }
 
-/* Returns a larger array; its new part is all zeros. */
+/* Enlarges the array, whose elements have `size` bytes, and sets `*room` to its new number of
+ * elements. The new elements are all zeros. */
 static void *
 grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
 {
@@ -123,8 +130,8 @@ add_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
     return points->path_count++;
 }
 
-/* Returns the number of the first path between the two hosts of the packet, which is added if there
- * is none. */
+/* Returns the number (index + 1) of the first path between the two hosts of the packet. Adds a path
+ * if there is none. */
 static uint32_t
 first_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
 {
@@ -139,9 +146,10 @@ first_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
 
 /* ---- the network of a path ----
  *
- * One point may show a path with a VLAN tag or in a tunnel, and another one without. After a router
- * the VLAN is another one. So each point of a path has its own network, and the first copy of a
- * packet that another point has shown proves to which path a network belongs. */
+ * One point may show a path with a VLAN tag or in a tunnel, and another point without. A router
+ * changes the VLAN. So each point of a path has its own network. If a packet in a new
+ * network is a copy of a packet that another point has shown, the network belongs to the path of
+ * that packet. */
 
 static bool
 is_same_network(const smcr_ib_network_t *one, const smcr_ib_network_t *other)
@@ -149,8 +157,8 @@ is_same_network(const smcr_ib_network_t *one, const smcr_ib_network_t *other)
     return memcmp(one, other, sizeof *one) == 0;
 }
 
-/* Whether a bridge or the end of a tunnel may pass a packet from one network to the other: it adds
- * or removes tags, and changes none. */
+/* Whether a bridge or the end of a tunnel may pass a packet from one network to the other: such a
+ * device adds or removes tags, but changes none. */
 static bool
 may_bridge(const smcr_ib_network_t *one, const smcr_ib_network_t *other)
 {
@@ -161,7 +169,7 @@ may_bridge(const smcr_ib_network_t *one, const smcr_ib_network_t *other)
     return is_one_vlan && is_one_tunnel;
 }
 
-/* Whether the path has the network at another point. */
+/* Whether a point has shown the path in this network. */
 static bool
 has_network(const smcr_observed_path_t *path, const smcr_ib_network_t *network)
 {
@@ -171,7 +179,7 @@ has_network(const smcr_observed_path_t *path, const smcr_ib_network_t *network)
     return false;
 }
 
-/* Whether a bridge may pass packets between the network and all those of the path. */
+/* Whether a bridge may pass packets between the network and each network of the path. */
 static bool
 may_bridge_path(const smcr_observed_path_t *path, const smcr_ib_network_t *network)
 {
@@ -188,13 +196,15 @@ bucket_of(const smcr_points_t *points, uint64_t identity)
     return &points->heads[identity >> (64 - points->head_bits)];
 }
 
-/* Observations of a bucket that are looked at: the newest ones. The number is odd: of two points
- * that show equal packets in turn, the one that has shown the last has one more. */
+/* Highest number of observations of a bucket that are compared, from the newest on. The number is
+ * odd, because two points may show equal packets in turn: among an odd number of observations, the
+ * point with the newest one has one more than the other point. */
 #define ALIKE_MOST 255
 
-/* Whether the packet at `point` may be a copy of the observation, so that its network belongs to
- * the same path: the path has no network at the point, and a bridge may have passed the packet, or
- * a router, which lowers the hop limit. */
+/* Whether the packet at `point` may be a copy of the earlier packet `observed`, so that its network
+ * belongs to the same path. Conditions: 1. another point has shown the earlier packet; 2. the path
+ * has no network at `point` so far; 3. a router lies between the points (the hop limits differ), or
+ * a bridge may have passed the packet. */
 static bool
 may_be_copy(const smcr_points_t *points, const smcr_observed_t *observed,
             const smcr_ib_headers_t *roce, uint32_t point)
@@ -208,8 +218,8 @@ may_be_copy(const smcr_points_t *points, const smcr_observed_t *observed,
            may_bridge(&path->network[observed->point], network);
 }
 
-/* Returns the number of the path with an earlier packet of which this one, at `point`, is a copy;
- * 0: none is known. */
+/* Returns the number of the path that has an earlier packet of which this packet, at `point`, may
+ * be a copy; 0: there is none. */
 static uint32_t
 path_of_copy(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t identity,
              uint32_t point)
@@ -227,32 +237,35 @@ path_of_copy(const smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_
     return 0;
 }
 
-/* What a path may be for a network that a point shows. */
+/* A condition by which find_path() chooses a path for the network in which a point shows a
+ * packet. */
 typedef bool fits_t(const smcr_observed_path_t *path, const smcr_ib_network_t *network,
                     uint32_t point);
 
-/* The point has shown the path in this network. */
+/* Whether the point has shown the path in this network. */
 static bool
 is_here(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
 {
     return path->has_network[point] && is_same_network(&path->network[point], network);
 }
 
-/* Another point has shown the path in this network, and this point in none. */
+/* Whether another point has shown the path in this network, and this point has not shown the path
+ * so far. */
 static bool
 is_elsewhere(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
 {
     return !path->has_network[point] && has_network(path, network);
 }
 
-/* Points have shown the path in networks from which a bridge may pass packets to this one. */
+/* Whether this point has not shown the path so far, and a bridge may pass packets between this
+ * network and the networks in which other points have shown the path. */
 static bool
 is_bridged(const smcr_observed_path_t *path, const smcr_ib_network_t *network, uint32_t point)
 {
     return !path->has_network[point] && may_bridge_path(path, network);
 }
 
-/* The point has not shown the path. */
+/* Whether the point has not shown the path so far. */
 static bool
 is_open(const smcr_observed_path_t *path, const smcr_ib_network_t *network G_GNUC_UNUSED,
         uint32_t point)
@@ -260,7 +273,8 @@ is_open(const smcr_observed_path_t *path, const smcr_ib_network_t *network G_GNU
     return !path->has_network[point];
 }
 
-/* Returns the number of the first path that fits, from the path `number` on; 0: none. */
+/* Returns the number of the first path for which `fits` is true, in the list from the path `number`
+ * on; 0: there is none. */
 static uint32_t
 find_path(const smcr_points_t *points, uint32_t number, fits_t *fits,
           const smcr_ib_network_t *network, uint32_t point)
@@ -293,10 +307,16 @@ branch_path(smcr_points_t *points, uint32_t first, const smcr_ib_headers_t *roce
     return number;
 }
 
-/* Returns the number of the packet's path; 0: it is not known. A network that the point has not
- * shown before belongs to the path that another point shows in this network, or to that of which
- * the packet is a copy. Until one of them is found, it is that of a path between the same addresses
- * which a bridge may connect. If the point has shown all of them, it is a new path. */
+/* Returns the number of the packet's path, among the paths between its two addresses; 0: the path
+ * is not known. The first of these answers that applies:
+ *
+ * - The path that the point has shown in this network.
+ * - The first path, if it has no packet so far.
+ * - The path that another point has shown in this network.
+ * - The path of an earlier packet of which this packet may be a copy.
+ * - A new path, if the point has shown all paths in other networks.
+ * - A path that a bridge may connect with this network. The network is not noted, since another
+ *   path may turn out to be the right one. */
 static uint32_t
 path_of(smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t identity, uint32_t point)
 {
@@ -342,7 +362,8 @@ smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow_t *f
     return !smcr_gid_is_same(flow->source, points->paths[flow->path].gid[0]);
 }
 
-/* Returns the place of a point in the list; `list_length`: it is not in the list. */
+/* Returns the index of a place in the user's list of points; `list_length`: the place is not in the
+ * list. */
 static uint32_t
 listed(const smcr_points_t *points, const smcr_points_place_t *place)
 {
@@ -353,7 +374,8 @@ listed(const smcr_points_t *points, const smcr_points_place_t *place)
     return i;
 }
 
-/* Returns the index of the point; SMCR_POINTS_MOST: the place is none. */
+/* Returns the index of the point at this place, which becomes a point if it is new.
+ * SMCR_POINTS_MOST: the place is not in the user's list, or there are too many points. */
 static uint32_t
 point_of(smcr_points_t *points, const smcr_points_place_t *place)
 {
@@ -402,17 +424,17 @@ rehash(smcr_points_t *points)
     }
 }
 
-/* Counts of the earlier observations that have flow and identity of the newest one, and of the
- * newest itself; of the last ALIKE_MOST in its bucket. */
+/* Counts of the earlier observations that have the same flow and identity as the newest one, which
+ * is not in its bucket yet. Only the last ALIKE_MOST observations of the bucket are compared. */
 typedef struct {
-    uint32_t at[SMCR_POINTS_MOST]; /* number of observations at each point */
-    uint32_t counting;             /* number of observations that are no copies */
-    uint64_t last_time;            /* time of the last observation at another point,
-                                      nanoseconds */
-    uint8_t last_hop_limit;        /* hop limit of this observation */
+    uint32_t at[SMCR_POINTS_MOST]; /* by point: number of these observations */
+    uint32_t counting;             /* number of these observations that are no copies */
+    uint64_t last_time;            /* time of the last of them at another point than the newest one,
+                                      nanoseconds; 0: there is none */
+    uint8_t last_hop_limit;        /* hop limit of the observation of `last_time` */
 } alike_t;
 
-/* Counts the observations that are like the last one. */
+/* Counts the earlier observations with the flow and identity of the newest one. */
 static alike_t
 count_alike(const smcr_points_t *points)
 {
@@ -435,7 +457,8 @@ count_alike(const smcr_points_t *points)
     return alike;
 }
 
-/* Notes for each other point that it has the transmission, too. */
+/* Counts the transmission of the newest observation, at `point`, for each other point that has the
+ * transmission, too: the n-th of equal packets is the n-th at the other point. */
 static void
 note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point)
 {
@@ -444,9 +467,11 @@ note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point)
             path->shared[MIN(point, other)][MAX(point, other)]++;
 }
 
-/* Whether a packet that looks like the copy of an earlier one at another point is one. The
- * identification 0 stands in all packets of some adapters, so that it distinguishes nothing. A
- * router was between the points if the hop limits differ. */
+/* Whether a packet that is equal to an earlier packet at another point is a copy, and not a
+ * retransmission over another interface. Any of four conditions is enough: 1. the two points are
+ * points of one path (`is_path`); 2. the packet has an IPv4 identification other than 0, the value
+ * that some adapters give to all packets; 3. the packets come at nearly the same time
+ * (COPY_DISTANCE); 4. the hop limits differ, so a router lies between the points. */
 static bool
 is_plausible_copy(const smcr_points_packet_t *packet, const alike_t *alike, bool is_path)
 {
@@ -457,15 +482,16 @@ is_plausible_copy(const smcr_points_packet_t *packet, const alike_t *alike, bool
            packet->roce->hop_limit != alike->last_hop_limit;
 }
 
-/* Whether the list of points is set, and has `one` before `other`. */
+/* Whether the user has given a list of points, and `one` comes before `other` in the list. */
 static bool
 is_preferred(const smcr_points_t *points, uint32_t one, uint32_t other)
 {
     return points->list_length && one < other;
 }
 
-/* Whether the packet, the last observation, is a copy. `alike`: earlier packets with its identity.
- * A flow of the path that the preferred point does not show counts at the others. */
+/* Whether the packet, which is the last observation, is a copy. `alike`: from count_alike(). If the
+ * preferred point has packets of the flow, all packets of other points of the path are copies. If
+ * it has none, the packets of the flow count at the other points. */
 static bool
 is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const alike_t *alike)
 {

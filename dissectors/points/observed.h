@@ -1,5 +1,6 @@
-/* The packets that capture points have shown, and the transmissions that they are copies of: the
- * inner door of this room.
+/* The packets that capture points have shown (observations), their flows and paths: the inner door
+ * of this room. All observations of one packet at different points belong to one transmission
+ * (chain.h).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,78 +11,92 @@
 
 /* A packet at a capture point. Numbers of observations begin with 1. */
 typedef struct {
-    uint64_t time;      /* nanoseconds since the epoch */
-    uint64_t identity;  /* hash of all that is the same at each point */
-    uint32_t frame;
+    uint64_t time;      /* time of the packet, nanoseconds since the epoch */
+    uint64_t identity;  /* hash of all values of the packet that are the same at each point */
+    uint32_t frame;     /* frame number of the packet */
     uint32_t flow;      /* index of the flow */
-    uint32_t previous;  /* number of the previous observation with this identity; 0: none */
-    uint32_t transmission; /* number of the transmission (compare.c); 0: none */
-    uint32_t psn;       /* 24 bits */
+    uint32_t previous;  /* number of the previous observation in the same bucket of the hash table,
+                           which most often has the same identity; 0: none */
+    uint32_t transmission; /* number of the transmission in the chain of its path, from 1 (chain.c);
+                              0: none so far */
+    uint32_t psn;       /* PSN, 24 bits */
     uint8_t point;      /* index of the capture point */
-    uint8_t opcode;
-    uint8_t syndrome;   /* of the AETH; see `has_aeth` */
-    uint8_t traffic_class;
-    uint8_t hop_limit;  /* TTL; 0: not known */
-    bool has_aeth : 1;
-    bool was_fragmented : 1; /* it came in IP fragments */
-    bool is_copy : 1;   /* smcr_points_take() has returned true */
+    uint8_t opcode;     /* opcode of the BTH */
+    uint8_t syndrome;   /* syndrome of the AETH; set if `has_aeth` */
+    uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN */
+    uint8_t hop_limit;  /* TTL or hop limit of the IP header; 0: not known */
+    bool has_aeth : 1;  /* the packet has an AETH */
+    bool was_fragmented : 1; /* the packet came in IP fragments */
+    bool is_copy : 1;   /* smcr_points_take() has returned true for the packet */
 } smcr_observed_t;
 
 /* The packets that a host sends to a queue pair. */
 typedef struct {
-    smcr_ib_qp_key_t destination;
-    uint8_t source[SMCR_GID_LENGTH];
-    uint32_t source_qpn; /* queue pair that sends; 0: not known */
+    smcr_ib_qp_key_t destination;    /* address and queue pair of the receiver */
+    uint8_t source[SMCR_GID_LENGTH]; /* address of the sender */
+    uint32_t source_qpn; /* queue pair that sends the flow; 0: not known */
     uint32_t path;       /* index of the path */
-    uint32_t points;     /* bit for each point that has packets of the flow */
-    bool is_known;       /* packets of the flow are analysed */
-    bool fetches;        /* it has RDMA READs or atomics, whose PSNs are not followed */
+    uint32_t points;     /* bit n: the point with the index n has packets of the flow */
+    bool is_known;       /* packets of the flow are analysed (smcr_points_know()) */
+    bool fetches;        /* the flow has RDMA READs or atomics: fates.c does not follow such flows */
 } smcr_observed_flow_t;
 
-/* The traffic between two hosts. Equal addresses in two networks at one point are two paths: hosts
- * of two tenants. */
+/* A path: the traffic between two hosts, in both directions. Way 0 leads from the host with the
+ * lower GID to the other host, way 1 back. If one point shows equal addresses in two networks, they
+ * are two paths, between hosts of two tenants. */
 typedef struct {
     uint8_t gid[2][SMCR_GID_LENGTH]; /* the hosts, the lower GID first */
-    uint32_t next;                   /* number of the next path between these addresses; 0: none */
-    bool has_network[SMCR_POINTS_MOST]; /* `network` of the point is known */
-    smcr_ib_network_t network[SMCR_POINTS_MOST]; /* network in which each point shows the path */
-    uint8_t ways[SMCR_POINTS_MOST];  /* bit 0: the point has packets of way 0; bit 1: of way 1 */
-    bool is_known;                   /* one of its flows is analysed */
-    uint8_t preferred;               /* point on which the analysis runs */
-    uint64_t seen[SMCR_POINTS_MOST]; /* packets at each point */
-    uint64_t shared[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* copies that two points have in common */
+    uint32_t next;                   /* number (index + 1) of the next path between these addresses;
+                                        0: none */
+    bool has_network[SMCR_POINTS_MOST]; /* by point: the element of `network` is set */
+    smcr_ib_network_t network[SMCR_POINTS_MOST]; /* by point: network (VLAN and tunnel) in which the
+                                                    point shows the path */
+    uint8_t ways[SMCR_POINTS_MOST];  /* by point: bit 0: it has packets of way 0; bit 1: of way 1 */
+    bool is_known;                   /* a flow of the path is analysed */
+    uint8_t preferred;               /* index of the point on which the analysis of the path runs;
+                                        SMCR_POINTS_MOST: no packet so far */
+    uint64_t seen[SMCR_POINTS_MOST]; /* by point: number of packets */
+    uint64_t shared[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* by two points, the lower index first:
+                                                            number of transmissions that both
+                                                            have */
 } smcr_observed_path_t;
 
+/* Everything that is known of the capture points of one file. */
 struct smcr_points {
-    wmem_allocator_t *scope;
-    uint32_t list[SMCR_POINTS_MOST]; /* see smcr_points_new() */
-    uint32_t list_length;
-    smcr_points_place_t places[SMCR_POINTS_MOST]; /* the points, in the order of their first
-                                                     packets, or of the list */
-    bool is_found[SMCR_POINTS_MOST]; /* the place of the point is known: a packet has come */
-    uint32_t point_count;
-    smcr_observed_t *observed;  /* all observations; the first one is not used */
-    uint32_t count;             /* number of the last observation */
-    uint32_t room;              /* observations that are allocated */
-    uint32_t *heads;            /* hash table by identity: number of the last observation */
-    uint32_t head_bits;         /* number of `heads` is 2 to this power */
-    smcr_observed_flow_t *flows;
-    uint32_t flow_count;
-    uint32_t flow_room;
-    smcr_observed_path_t *paths;
-    uint32_t path_count;
-    uint32_t path_room;
-    GHashTable *flow_numbers;   /* hash of a flow's key -> its index plus 1 */
-    GHashTable *path_numbers;   /* hash of a path's key -> its index plus 1 */
-    bool is_in_vain;            /* the interfaces have no common traffic: nothing more is kept */
-    uint32_t compared;          /* `count` when the points were compared last */
-    struct smcr_compared *result; /* result of the comparison; NULL: none */
+    wmem_allocator_t *scope;         /* scope of all lists */
+    uint32_t list[SMCR_POINTS_MOST]; /* the user's list of points, see smcr_points_new() */
+    uint32_t list_length;            /* number of entries in `list`; 0: there is no list */
+    smcr_points_place_t places[SMCR_POINTS_MOST]; /* by point: its place. Points have the order of
+                                                     the list; without a list, the order of their
+                                                     first packets */
+    bool is_found[SMCR_POINTS_MOST]; /* by point: a packet has come, so the element of `places` is
+                                        set */
+    uint32_t point_count;            /* number of points */
+    smcr_observed_t *observed;  /* all observations; the element 0 is not used */
+    uint32_t count;             /* number of observations, and so the number of the last one */
+    uint32_t room;              /* number of elements that `observed` has memory for */
+    uint32_t *heads;            /* hash table by identity: number of the last observation in each
+                                   bucket; 0: none */
+    uint32_t head_bits;         /* the table has 2 ^ head_bits buckets; 0: no table yet */
+    smcr_observed_flow_t *flows; /* all flows */
+    uint32_t flow_count;         /* number of flows */
+    uint32_t flow_room;          /* number of elements that `flows` has memory for */
+    smcr_observed_path_t *paths; /* all paths */
+    uint32_t path_count;         /* number of paths */
+    uint32_t path_room;          /* number of elements that `paths` has memory for */
+    GHashTable *flow_numbers;   /* hash of a flow's key -> index of the flow, plus 1 */
+    GHashTable *path_numbers;   /* hash of two addresses -> index of their first path, plus 1 */
+    bool is_in_vain;            /* many packets have come, and no two points have common traffic: no
+                                   further packets are kept */
+    uint32_t compared;          /* `count` at the last comparison */
+    struct smcr_compared *result; /* result of the last comparison; NULL: none */
 };
 
-/* Whether the host that sends the flow's packets is the second one of its path. */
+/* Whether the flow is of way 1: its sender is the second host of its path. */
 bool smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow_t *flow);
 
-/* Whether the clock of two points, by their indexes, is one: it is that of one file's interface. */
+/* Whether two points, given by their indexes, have the same clock: they are devices of one
+ * interface in the file. */
 bool smcr_observed_share_clock(const smcr_points_t *points, uint32_t one, uint32_t other);
 
 /* Whether the point has packets of the flow. A bond of two links shows each flow on one of them. */

@@ -10,8 +10,9 @@
 #include "clocks.h"
 #include "fabric/fabric.h"
 
-#define SMCR_POINTS_MOST 16 /* capture points of a file; packets of further ones are not compared */
-#define SMCR_POINTS_OF_PATH 8 /* capture points of a path that are compared */
+#define SMCR_POINTS_MOST 16 /* highest number of capture points of a file; packets of further points
+                               are not compared */
+#define SMCR_POINTS_OF_PATH 8 /* highest number of capture points of a path that are compared */
 
 /* Where a packet was captured: a capture point. */
 typedef struct {
@@ -20,89 +21,103 @@ typedef struct {
                            (SLL2) has several on one interface; 0: the interface is one device */
 } smcr_points_place_t;
 
-/* The capture points of one file. A transmission is known by what routers leave alone: addresses,
- * queue pair, opcode, PSN, IPv4 identification and the values of the transport headers. The snap
- * lengths of two points may differ, so no payload and no ICRC counts. */
+/* The capture points of one file. A transmission is one sending of a packet; each capture point on
+ * its way shows it once. Packets at two points are the same transmission if all values are equal
+ * that routers do not change: addresses, queue pair, opcode, PSN, IPv4 identification, UDP source
+ * port, length, and the values of the transport headers. The snap lengths of two points may differ,
+ * so payload and ICRC are not compared. */
 typedef struct smcr_points smcr_points_t;
 
 /* A packet at a capture point. */
 typedef struct {
-    smcr_when_t when;              /* its frame and time */
-    smcr_points_place_t place;
-    const smcr_ib_headers_t *roce; /* its headers */
+    smcr_when_t when;              /* frame and time of the packet */
+    smcr_points_place_t place;     /* the capture point */
+    const smcr_ib_headers_t *roce; /* headers of the packet */
 } smcr_points_packet_t;
 
 /* How long the packets of one direction took between two points, nanoseconds. */
 typedef struct {
     uint64_t count;  /* number of packets; 0: the members below are not set */
     int64_t least;   /* shortest delay */
-    int64_t median;  /* median */
-    int64_t nearly;  /* 99th percentile */
+    int64_t median;  /* median of the delays */
+    int64_t nearly;  /* 99th percentile of the delays */
 } smcr_points_delay_t;
 
 /* The transmissions of one direction of a segment. */
 typedef struct {
-    uint64_t packets;                        /* transmissions that one of its points has */
+    uint64_t packets;                        /* transmissions that at least one of the two points
+                                                of the segment has */
     uint64_t at_both;                        /* transmissions that both points have */
-    uint64_t verdicts[SMCR_VERDICT_COUNT]; /* transmissions with this verdict; a transmission may
-                                                count in several */
-    smcr_when_t first[SMCR_VERDICT_COUNT]; /* first of them; frame 0: none */
-    uint64_t inferred;        /* of the lost ones: no answer proves it, but the point that does not
-                                 have them captured all packets that certainly passed it */
-    uint64_t not_captured_at[2]; /* of those not captured: at the point that they pass first, at the
-                                    other one */
-    smcr_points_delay_t delay;
+    uint64_t verdicts[SMCR_VERDICT_COUNT]; /* by verdict: number of transmissions; a transmission
+                                              may count in several */
+    smcr_when_t first[SMCR_VERDICT_COUNT]; /* by verdict: the first transmission; frame 0: none */
+    uint64_t inferred;        /* number of lost transmissions without a proof by an answer: the
+                                 point that does not have them captured all other packets that
+                                 certainly passed it */
+    uint64_t not_captured_at[2]; /* number of transmissions that were not captured at [0] the point
+                                    that they pass first, [1] the other point */
+    smcr_points_delay_t delay;   /* delays between the two points */
 } smcr_points_way_t;
 
 /* A segment: the part of a path between two neighbouring capture points. */
 typedef struct {
-    uint8_t gid[2][SMCR_GID_LENGTH]; /* the two hosts. Way 0 leads from the first to the second */
-    smcr_points_place_t place[2];    /* the points: way 0 passes them in this order */
-    bool order_known;    /* the order of the points is known */
-    bool clock_agrees;   /* the clocks do not contradict each other */
-    smcr_clock_line_t clock; /* offset of the second point's clock; set with `clock_agrees` */
-    smcr_points_way_t way[2];
+    uint8_t gid[2][SMCR_GID_LENGTH]; /* the two hosts: way 0 leads from [0] to [1], way 1 back */
+    smcr_points_place_t place[2];    /* the two points, in the order in which way 0 passes them */
+    bool order_known;    /* the order of the points is known; false: `place` has any order */
+    bool clock_agrees;   /* the packets of both ways do not contradict each other about the offset
+                            of the two clocks */
+    smcr_clock_line_t clock; /* offset of the second point's clock from the first point's clock; set
+                                with `clock_agrees` */
+    smcr_points_way_t way[2]; /* the transmissions of way 0 and way 1 */
 } smcr_points_segment_t;
 
 /* What is known of the transmission of one frame. */
 typedef struct {
-    enum smcr_verdict verdict;     /* what happened to it at this point or after it */
+    enum smcr_verdict verdict;     /* What happened to the transmission on its way. Set for the
+                                      frame at the last point that has the transmission; for any
+                                      other frame SMCR_VERDICT_AT_ALL: none. */
     uint32_t copies[SMCR_POINTS_OF_PATH]; /* frames of the same transmission at the other points, in
                                              the order in which it passes them; 0: no more */
-    bool has_delay;                /* `delay` is set: the point before has the transmission */
-    int64_t delay;                 /* time since the point before, nanoseconds */
+    bool has_delay;                /* `delay` is set: an earlier point of the way has the
+                                      transmission, and the clocks agree */
+    int64_t delay;                 /* time since the last earlier point that has the transmission,
+                                      nanoseconds */
     bool has_time;                 /* `time` is set */
-    uint64_t time;                 /* time by the clock of the path's first point, nanoseconds since
-                                      the epoch */
+    uint64_t time;                 /* time of the frame by the clock of the path's first point,
+                                      nanoseconds since the epoch */
 } smcr_points_note_t;
 
-/* Returns the capture points of a file, of which nothing is known. `list`: numbers of the
- * interfaces that are points, in a Linux cooked capture of the devices, the preferred first,
- * `count` of them; 0: found out from copies. */
+/* Returns the capture points of a file before its first packet. `list`: the points, as numbers of
+ * interfaces or, in a Linux cooked capture, as indexes of devices; the preferred point first.
+ * `count`: length of `list`; 0: the points are found from the packets. */
 smcr_points_t *smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count);
 
-/* Takes a packet, in the order of the file. Returns true if the packet is the copy of a packet that
- * counts: another point has shown the transmission before, or another point is that on which the
- * analysis of the path runs. */
+/* Takes a packet, in the order of the file. Returns true if the packet is a copy, so that it does
+ * not count. There are two cases: 1. another point has shown the transmission before; 2. the
+ * analysis of the packet's path runs on another point. */
 bool smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet);
 
-/* Notes that the packet of this frame, if it was taken last, belongs to a flow that is analysed.
- * `source`: number of the queue pair that sends it; 0: not known. */
+/* Notes that the flow of the last packet is analysed. Does nothing if the last packet that
+ * smcr_points_take() has kept is not of this frame. `source`: number of the queue pair that sends
+ * the packet; 0: not known. */
 void smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source);
 
-/* Compares the points, if packets have come since they were compared last. Called when all packets
- * have been taken, or when somebody asks meanwhile. */
+/* Compares the points, if packets have come since the last comparison. Called when all packets of
+ * the file have been taken, and whenever a caller needs the result earlier. */
 void smcr_points_compare(smcr_points_t *points);
 
-/* Returns the segments that were found; `*count` of them. */
+/* Returns the segments that the last comparison has found, and sets `*count` to their number. NULL:
+ * there are none. */
 const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, uint32_t *count);
 
-/* Receives the delay of a packet between two points, nanoseconds. `when`: frame and time of the
- * packet at the point where it counts, if that is one of the two; else at the first. */
+/* A function that gets the delay of a packet between two points, nanoseconds. `when`: frame and
+ * time of the packet at the point that it passes first, or at the other point if the packet is a
+ * copy at the first. */
 typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t delay);
 
-/* Passes the delays of all packets of a way, in the order of their times. `number`: that of its
- * segment; `is_back`: way 1 of it. Passes nothing if the offset of the two clocks is not known. */
+/* Calls `take` for each packet of a way that both points have, in the order of time. `number`:
+ * index of the segment in smcr_points_segments(). `is_back`: way 1 of the segment; false: way 0.
+ * Calls nothing if the offset of the two clocks is not known. */
 void smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
                         smcr_points_take_delay_t *take, void *context);
 
@@ -110,5 +125,6 @@ void smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_ba
  * NULL. */
 bool smcr_points_is_copy(const smcr_points_t *points, uint32_t frame);
 
-/* Finds what is known of the frame's packet. Returns false if nothing is. */
+/* Fills in `note` with the result of the last comparison for the frame's packet. Returns false if
+ * nothing is known of the packet. */
 bool smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note);

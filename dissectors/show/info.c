@@ -37,9 +37,9 @@ is_of_window(smcr_event_id_t id)
     }
 }
 
-/* Whether the event is a breach in a group whose TCP and RoCE packets have times of two clocks. The
- * order of these packets means nothing then. Which breaches rest on it is not known, so none is
- * shown. */
+/* Whether the event is a breach in a link group whose TCP and RoCE packets were stamped by two
+ * clocks that differ. Then the capture does not show the order of TCP and RoCE packets. It is not
+ * known which breaches depend on that order, so no breach of the group is shown. */
 static bool
 is_of_order(const smcr_record_t *record, const smcr_event_t *event)
 {
@@ -210,8 +210,8 @@ resend_cause(const smcr_record_t *record, smcr_event_id_t event)
     return is_retransmission && record->step ? causes[record->step->cause] : NULL;
 }
 
-/* Adds "[word] " to the text, with the cause if the event is a retransmission whose cause is known.
- * */
+/* Adds "[word] " to the text. If the event is a retransmission whose cause is known, adds
+ * "[word: cause] ". */
 static void
 add_event(wmem_strbuf_t *text, const smcr_record_t *record, smcr_event_id_t event, const char *word)
 {

@@ -366,8 +366,9 @@ claim_without_handshake(tvbuff_t *tvb, packet_info *pinfo)
     return smcr_handshake_claim_conversation(pinfo, !accepts);
 }
 
-/* Takes a segment that begins with a CLC message. Returns whether it is a copy from before or after
- * address translation. `is_unknown`: its conversation has no connection so far. */
+/* Takes a segment that begins with a CLC message. Returns whether the segment is a copy of an
+ * earlier segment with other addresses (host/translation.h): the capture shows the connection
+ * before and after NAT. `is_unknown`: the conversation of the segment has no connection so far. */
 static bool
 take_translated(tvbuff_t *tvb, packet_info *pinfo, bool is_unknown)
 {
