@@ -38,7 +38,7 @@ typedef struct {
     uint32_t path;       /* index of the path */
     uint32_t points;     /* bit n: the point with the index n has packets of the flow */
     bool is_known;       /* packets of the flow are analysed (smcr_points_know()) */
-    bool fetches;        /* the flow has RDMA READs or atomics: fates.c does not follow such flows */
+    bool fetches;        /* the flow has RDMA READs or atomics: fates.c ignores such flows */
 } smcr_observed_flow_t;
 
 /* A path: the traffic between two hosts, in both directions. Way 0 leads from the host with the
