@@ -258,7 +258,7 @@ show_length(const display_t *shown)
         smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_length);
 }
 
-/* Shows the version of the header, and raises an item if it is not the one that is assumed. */
+/* Shows the version of the header, and raises an item if the version is not VERSION_ASSUMED. */
 static void
 show_version(const display_t *shown)
 {

@@ -86,8 +86,8 @@ smcr_slab_stamp(const void *entry, uint32_t stamp)
 }
 
 /* Releases the blocks all of whose entries have a stamp below `stamp`, except the block that new
- * entries are cut from. Nobody may use the entries of a released block or their numbers any more:
- * new entries get their memory and their numbers. All entries of the slab have stamps. */
+ * entries are cut from. After the call, the entries of a released block and their numbers must not
+ * be used: new entries get the memory and the numbers. All entries of the slab have stamps. */
 void smcr_slab_release(smcr_slab_t *slab, uint32_t stamp);
 
 /* The number of the entry at the address `entry`, from 1; 0 if `entry` is NULL. */

@@ -70,7 +70,7 @@ typedef struct {
     uint32_t nak_count;       /* number of NAKs (PSN sequence error) and RNR NAKs so far */
     uint32_t numbers;         /* number of steps so far, including tentative steps */
     smcr_step_back_t *step;   /* The last step. NULL: there has been no step; then the members from
-                                 `number` to `awaits_first` mean nothing. */
+                                 `number` to `awaits_first` are not set. */
     uint32_t number;          /* number of the last step, from 1 */
     smcr_psn_t first;         /* first PSN that the step retransmits */
     smcr_psn_t end;           /* last PSN that the step retransmits: the flow's highest when the

@@ -27,7 +27,7 @@ struct headers_walk {
     uint32_t at;           /* offset of the next header */
     uint32_t end;          /* offset of the packet: no header before it goes beyond it */
     read_t *read;          /* reads the next header; NULL: not known */
-    smcr_ib_outer_t outer; /* what was found so far */
+    smcr_ib_outer_t outer; /* values of the headers that were read so far */
 };
 
 static read_t read_ethernet, read_ip;

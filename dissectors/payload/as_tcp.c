@@ -295,7 +295,7 @@ smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *record,
 
     if (!rare || !rare->replaces)
         return false;
-    first.write_location = rare->replaces; /* new bytes are those that were new there */
+    first.write_location = rare->replaces; /* new bytes: those of the replaced packet */
     first.receiver_action = SMCR_FLOW_RECEIVER_TAKES;
     *replaced = rare->replaces->frame;
     return smcr_payload_find_new_bytes(data, &first, fresh);

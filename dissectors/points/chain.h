@@ -32,8 +32,9 @@ typedef struct {
                        nanoseconds since the epoch */
     uint32_t flow;  /* index of the flow */
     uint32_t any;   /* number of any one observation of the transmission */
-    smcr_fate_t fate;          /* what became of it at its receiver */
-    enum smcr_verdict verdict; /* the first verdict on it; SMCR_VERDICT_AT_ALL: none */
+    smcr_fate_t fate;          /* what became of the transmission at its receiver */
+    enum smcr_verdict verdict; /* the first verdict on the transmission; SMCR_VERDICT_AT_ALL:
+                                  there is none */
     bool is_one_of_several; /* several packets were retransmitted together. With
                                SMCR_FATE_UNANSWERED: any of them may be the packet that was lost */
     bool is_ambiguous; /* the observations may belong to another transmission with equal values at

@@ -14,8 +14,9 @@
  * proven not to be captured. It counts as not captured in the opposite case. */
 #define PROVEN_LEAST 4
 
-/* A packet is delayed if its delay exceeds the shortest delay by at least this time (nanoseconds),
- * and by at least this multiple of what the median exceeds the shortest delay by. */
+/* A packet's excess is its delay minus the shortest delay. A packet is delayed only if its excess
+ * is at least DELAYED_LEAST (nanoseconds), and at least DELAYED_TIMES times the excess of the
+ * median. */
 #define DELAYED_LEAST SMCR_TIME_MILLISECOND
 #define DELAYED_TIMES 10
 

@@ -115,9 +115,9 @@ const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, u
  * copy at the first. */
 typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t delay);
 
-/* Calls `take` for each packet of a way that both points have, in the order of time. `number`:
- * index of the segment in smcr_points_segments(). `is_back`: way 1 of the segment; false: way 0.
- * Calls nothing if the offset of the two clocks is not known. */
+/* Calls `take` for each packet of one direction that both points have, in the order of time.
+ * `number`: index of the segment in smcr_points_segments(). `is_back`: way 1 of the segment; false:
+ * way 0. Calls nothing if the offset of the two clocks is not known. */
 void smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
                         smcr_points_take_delay_t *take, void *context);
 

@@ -9,7 +9,7 @@
 #include "generated.h"
 
 /* Names of the packets of a WRITE request, as in InfiniBand's dissector. */
-#define PART "WRITE " /* what the names of parts begin with */
+#define PART "WRITE " /* the names of the parts of a WRITE begin so */
 static const char *const part_names[SMCR_RC_WRITE_ONLY_IMMEDIATE + 1] = {
     [SMCR_RC_WRITE_FIRST] = PART "First",
     [SMCR_RC_WRITE_MIDDLE] = PART "Middle",
