@@ -298,22 +298,22 @@ is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
     return true;
 }
 
-/* Returns the frame of the packet of which `packet` is a copy; 0: `packet` is not a copy. `seen`:
- * the history of the PSN of `packet`; NULL: there is none. */
-static uint32_t
-copied_frame(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
+/* Returns frame and time of the packet of which `packet` is a copy; frame 0: `packet` is not a copy.
+ * `seen`: the history of the PSN of `packet`; NULL: there is none. */
+static smcr_when_t
+copied_packet(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
     bool is_copy_of_last;
 
     if (!seen)
-        return 0;
+        return (smcr_when_t){0, 0};
     if (!proves_copy_by_id(&flow->ids, packet))
         is_copy_of_last = is_copy_without_id(flow, seen, packet);
     else if (!seen->corrupt && seen->id == packet->ip_id)
-        return seen->frame;
+        return (smcr_when_t){seen->frame, seen->time};
     else
         is_copy_of_last = seen->had_good_icrc && smcr_seen_last_id(seen) == packet->ip_id;
-    return is_copy_of_last ? smcr_seen_last(seen).frame : 0;
+    return is_copy_of_last ? smcr_seen_last(seen) : (smcr_when_t){0, 0};
 }
 
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
@@ -1036,12 +1036,12 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
 {
     unwrap_psn(flow, scope, packet, verdict);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, verdict->psn);
-    uint32_t copied = copied_frame(flow, seen, packet);
+    smcr_when_t copied = copied_packet(flow, seen, packet);
 
-    if (copied) {
+    if (copied.frame) {
         verdict->order = SMCR_FLOW_IS_COPY;
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
-        verdict->first = (smcr_when_t){copied, seen->time};
+        verdict->first = copied;
     } else if (packet->corrupt && !comes_next(flow, verdict->psn)) {
         verdict->receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* the ICRC is wrong, so the PSN may be
                                                                 wrong */

@@ -541,6 +541,18 @@ smcr_points_is_copy(const smcr_points_t *points, uint32_t frame)
     return observed && observed->is_copy;
 }
 
+/* Whether the offset between the clocks at two positions of the chain is known: at each position
+ * after the lower one, packets of both directions bound the offset from the clock before. */
+static bool
+is_offset_known(const smcr_chain_t *chain, uint32_t one, uint32_t other)
+{
+    for (uint32_t i = MIN(one, other) + 1; i <= MAX(one, other); i++) {
+        if (!chain->clock_agrees[i] || !chain->clock[i].is_bounded)
+            return false;
+    }
+    return true;
+}
+
 /* Fills in the delay between two observations of one transmission, `before` and `here`. */
 static void
 note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_observed_t *here,
@@ -549,7 +561,7 @@ note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_
     uint32_t from = smcr_chain_position(chain, before->point);
     uint32_t to = smcr_chain_position(chain, here->point);
 
-    note->has_delay = chain->clock_agrees[MAX(from, to)];
+    note->has_delay = is_offset_known(chain, from, to);
     note->delay = (int64_t)(smcr_chain_time(chain, to, here->time) -
                             smcr_chain_time(chain, from, before->time));
 }
