@@ -112,7 +112,7 @@ EVERY = [
                 "facts/test_counts.py::"
                 "test_every_message_is_found[6.1-v1-c2-capture-starts-late-LLC-llc_counts]"
             ),
-            "if (to->len < 4 || smcr_ib_is_whole_send(opcode))",
+            "if (to->len < 4 || smcr_ib_operations[opcode].is_whole_send)",
             "if (to->len < 4)",
         ),
         (
@@ -360,7 +360,7 @@ EVERY = [
             "responses-are-requests",
             "dissectors/report/others/others.c",
             "facts/test_others.py::test_counts_are_those_of_the_bytes[nocm-psn-wrap]",
-            "    return opcode < SMCR_RC_OPCODES && !smcr_ib_is_response(opcode);",
+            "    return opcode < SMCR_RC_OPCODES && !smcr_ib_operations[opcode].is_response;",
             "    return opcode < SMCR_RC_OPCODES;",
         ),
         (

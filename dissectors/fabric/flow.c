@@ -1061,7 +1061,7 @@ take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *pack
                 uint8_t operation)
 {
     take_id(&flow->ids, packet);
-    if (!smcr_ib_is_first_or_middle(operation))
+    if (!smcr_ib_operations[operation].is_first_or_middle)
         return;
     set_mtu(flow, packet->payload_length);
     set_mtu(reverse, packet->payload_length);
@@ -1096,14 +1096,14 @@ smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope
 {
     smcr_flow_verdict_t verdict = {.first = packet->when, .original = true};
     uint8_t operation = packet->opcode & (uint8_t)~SMCR_MASK_SERVICE;
-    bool is_request = packet->opcode < SMCR_RD && !smcr_ib_is_response(operation);
+    bool is_request = packet->opcode < SMCR_RD && !smcr_ib_operations[operation].is_response;
 
     if (!packet->corrupt)
         take_properties(flow, reverse, packet, operation);
     if (packet->corrupt && !is_request)
         verdict.receiver_action = SMCR_FLOW_RECEIVER_DROPS; /* the response has a wrong ICRC, so its
                                                                receiver discards it */
-    else if (smcr_ib_is_response(packet->opcode))
+    else if (smcr_ib_operations[packet->opcode].is_response)
         judge_response(flow, reverse, scope, packet, &verdict);
     else
         take_request(flow, scope, packet, reverse ? reverse->packet_count : 0, &verdict);

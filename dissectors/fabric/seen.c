@@ -68,6 +68,7 @@ smcr_seen_packet_t *
 smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64_t needed,
               const smcr_sent_t *packet)
 {
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[packet->opcode];
     smcr_seen_packet_t *slot = slot_at(seen, psn);
 
     while (!slot || (is_taken_by_other(slot, psn) && is_worth_growing(seen, needed))) {
@@ -86,9 +87,9 @@ smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64
         .hop_limit = packet->hop_limit,
         .corrupt = packet->corrupt,
         .had_good_icrc = !packet->corrupt,
-        .fetches = smcr_ib_fetches_data(packet->opcode),
-        .begins = smcr_ib_begins_message(packet->opcode),
-        .ends = smcr_ib_ends_message(packet->opcode),
+        .fetches = operation->fetches_data,
+        .begins = operation->begins,
+        .ends = operation->ends,
     };
     return slot;
 }

@@ -205,8 +205,8 @@ smcr_flow_verdict_t
 smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                    const smcr_sent_t *packet)
 {
-    bool anew = !smcr_ib_is_response(packet->opcode) && !packet->corrupt && !packet->goes_on &&
-                smcr_flow_begins_anew(&traffic->flow, packet->psn);
+    bool anew = !smcr_ib_operations[packet->opcode].is_response && !packet->corrupt &&
+                !packet->goes_on && smcr_flow_begins_anew(&traffic->flow, packet->psn);
     smcr_flow_verdict_t verdict =
         smcr_flow_judge(&traffic->flow, reverse ? &reverse->flow : NULL, scope, packet);
 

@@ -52,7 +52,7 @@ recognise_send(packet_info *pinfo, const smcr_packet_t *packet, smcr_arrival_t *
 {
     uint32_t sender;
 
-    if (!smcr_ib_is_whole_send(packet->roce.opcode) || !smcr_packet_has_bytes(packet) ||
+    if (!smcr_ib_operations[packet->roce.opcode].is_whole_send || !smcr_packet_has_bytes(packet) ||
         !smcr_message_is_smcr(packet->payload, pinfo, &packet->roce, &sender))
         return false;
     if (!goes_on_after_hole(pinfo, packet, arrival))
@@ -178,9 +178,9 @@ find_message(packet_info *pinfo, smcr_packet_t *packet)
 {
     if (!smcr_packet_has_bytes(packet))
         return NULL;
-    if (smcr_ib_is_whole_send(packet->roce.opcode))
+    if (smcr_ib_operations[packet->roce.opcode].is_whole_send)
         return packet->payload;
-    if (!smcr_ib_is_send(packet->roce.opcode) || !packet->record.has_part)
+    if (!smcr_ib_operations[packet->roce.opcode].is_send || !packet->record.has_part)
         return NULL;
     return add_part(pinfo, packet);
 }

@@ -157,7 +157,7 @@ show_payload(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet, 
         return show_write(pinfo, tree, packet, carried);
     if (packet->tapped)
         return show_tapped_message(pinfo, tree, packet, carried);
-    if (smcr_ib_is_whole_send(packet->roce.opcode))
+    if (smcr_ib_operations[packet->roce.opcode].is_whole_send)
         return show_message(packet->payload, pinfo, tree, carried);
     return show_part(pinfo, tree, packet, carried);
 }
@@ -210,7 +210,7 @@ has_payload_to_show(const smcr_packet_t *packet)
         return false;
     if (packet->record.kind == SMCR_RECORD_WRITE)
         return true;
-    return smcr_ib_is_send(packet->roce.opcode) && smcr_packet_has_bytes(packet);
+    return smcr_ib_operations[packet->roce.opcode].is_send && smcr_packet_has_bytes(packet);
 }
 
 /* Passes the application's bytes to dissectors: the bytes of held packets, then the bytes of this

@@ -435,7 +435,7 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
         if (here)
             soonest = MIN(soonest, time);
         if (packet->opcode >= SMCR_RC_OPCODES ||
-            smcr_ib_is_response(packet->opcode) != responses)
+            smcr_ib_operations[packet->opcode].is_response != responses)
             continue;
         event_t event = {MIN(time, soonest), here ? here : transmission->any, transmission, packet,
                          responses, here != 0};

@@ -585,7 +585,7 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     path->ways[point] |= smcr_observed_is_back(points, flow) ? 2 : 1;
     note_shared(path, &alike, point);
     flow->points |= 1U << point;
-    flow->fetches |= smcr_ib_fetches_data(packet->roce->opcode);
+    flow->fetches |= smcr_ib_operations[packet->roce->opcode].fetches_data;
     observed->is_copy = is_copy(points, packet, &alike);
     uint32_t *bucket = bucket_of(points, identity);
     observed->previous = *bucket;

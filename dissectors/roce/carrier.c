@@ -107,7 +107,7 @@ show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
         packet->payload = smcr_roce_payload(tvb, offset, &packet->roce);
     if (!smcr_packet_show(pinfo, tree, packet))
         return false;
-    if (smcr_ib_is_whole_send(packet->roce.opcode))
+    if (smcr_ib_operations[packet->roce.opcode].is_whole_send)
         smcr_hooks_show_builtin(packet->payload, pinfo, tree, current->gate);
     return true;
 }
@@ -175,8 +175,8 @@ has_own_payload(const smcr_packet_t *packet)
     const smcr_ib_headers_t *roce = &packet->roce;
 
     bool has_opcode_of_kind = packet->record.kind == SMCR_RECORD_WRITE
-                                  ? smcr_ib_is_write(roce->opcode)
-                                  : smcr_ib_is_send(roce->opcode);
+                                  ? smcr_ib_operations[roce->opcode].is_write
+                                  : smcr_ib_operations[roce->opcode].is_send;
 
     return has_opcode_of_kind && roce->payload_length > 0;
 }
@@ -360,7 +360,7 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
     const address *to = &pinfo->dst;
 
-    if (to->len < 4 || smcr_ib_is_whole_send(opcode))
+    if (to->len < 4 || smcr_ib_operations[opcode].is_whole_send)
         return false;
     return smcr_state_can_skip_packet(smcr_capture_state(), opcode,
                                       (const uint8_t *)to->data + to->len - 4, qpn);
@@ -406,7 +406,7 @@ is_learned_from_payload(const smcr_ib_headers_t *roce)
 {
     bool may_manage = roce->opcode == SMCR_UD_SEND_ONLY && smcr_preferences.roce;
 
-    return may_manage || smcr_ib_is_send(roce->opcode);
+    return may_manage || smcr_ib_operations[roce->opcode].is_send;
 }
 
 /* Dissects a packet that is not known to be of SMC-R. If the record of the packet has a
@@ -547,7 +547,7 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
     smcr_packet_t packet;
     uint32_t sender;
 
-    if (!infiniband || !smcr_ib_is_whole_send(infiniband->opCode) || find_current(pinfo))
+    if (!infiniband || !smcr_ib_operations[infiniband->opCode].is_whole_send || find_current(pinfo))
         return false;
     smcr_packet_begin(pinfo, &packet);
     smcr_roce_from_infiniband(tvb, pinfo, infiniband, &packet.roce);

@@ -46,7 +46,9 @@ has_aeth(uint8_t opcode)
 static bool
 has_payload(uint8_t opcode)
 {
-    return smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode) || is_read_response(opcode);
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[opcode];
+
+    return operation->is_send || operation->is_write || is_read_response(opcode);
 }
 
 /* The opcode without the bits of its service. The opcode of a congestion notification stays as it
@@ -203,7 +205,7 @@ static int
 header_length(uint8_t opcode)
 {
     int reth = has_reth(opcode) ? SMCR_IB_RETH_LENGTH : 0;
-    int immediate = smcr_ib_has_immediate(opcode) ? SMCR_IB_IMMEDIATE_LENGTH : 0;
+    int immediate = smcr_ib_operations[opcode].has_immediate ? SMCR_IB_IMMEDIATE_LENGTH : 0;
 
     return SMCR_IB_BTH_LENGTH + reth + immediate;
 }
@@ -284,7 +286,7 @@ read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers
     if (has_aeth(opcode))
         offset = read_aeth(tvb, offset, roce);
     offset += atomic_length(opcode);
-    if (smcr_ib_has_immediate(opcode))
+    if (smcr_ib_operations[opcode].has_immediate)
         offset = read_immediate(tvb, offset, roce);
     return offset;
 }

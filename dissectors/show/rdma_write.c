@@ -25,7 +25,7 @@ name_of_part(const smcr_ib_headers_t *roce, const smcr_record_t *record)
 {
     if (smcr_record_tapped(record))
         return "data";
-    return smcr_ib_is_write(roce->opcode) ? part_names[roce->opcode] : PART "?";
+    return smcr_ib_operations[roce->opcode].is_write ? part_names[roce->opcode] : PART "?";
 }
 
 /* Shows the place of the data: index and offset in the RMB, position in the stream, and bytes that

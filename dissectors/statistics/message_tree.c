@@ -250,9 +250,9 @@ count_write(node_t top, const smcr_tap_t *packet)
 
     if (again)
         return;
-    node_t node =
-        count_node(class, smcr_ib_begins_message(packet->roce->opcode) ? "First packet of a request"
-                                                                  : "Further packet of a request");
+    bool begins = smcr_ib_operations[packet->roce->opcode].begins;
+    node_t node = count_node(class, begins ? "First packet of a request"
+                                           : "Further packet of a request");
     count_direction(node, packet->record->direction);
     if (packet->cdc)
         count_immediate(node, packet);

@@ -51,7 +51,7 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
 {
     const smcr_record_t *record = step->packet->record;
     smcr_timeline_writer_t *writer = &step->timeline->writer[record->sender];
-    bool is_first = smcr_ib_begins_message(step->packet->roce->opcode) && !range.position;
+    bool is_first = smcr_ib_operations[step->packet->roce->opcode].begins && !range.position;
 
     writer->unannounced += record->write_location->length;
     writer->has_hole |= !range.known || range.position > writer->written;
@@ -71,18 +71,17 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
 {
     const smcr_record_t *record = step->packet->record;
     int side = record->sender;
-    bool begins = smcr_ib_begins_message(step->packet->roce->opcode);
-    bool ends = smcr_ib_ends_message(step->packet->roce->opcode);
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[step->packet->roce->opcode];
     smcr_stream_range_t range = smcr_place_range(record->write_location);
 
     sent.acked = &record->write_location->acked;
     sent.end = range.known ? range.position + record->write_location->length : 0;
-    sent.ends_request = ends && !sent.is_after_gap;
+    sent.ends_request = operation->ends && !sent.is_after_gap;
     if (is_in_order)
         smcr_timeline_take_new_data(step, side, sent.end);
     smcr_timeline_take_answer(step, side);
     note_written(step, range, &sent);
-    if (begins || ends || !step->timeline->writer[side].in_flight)
+    if (operation->begins || operation->ends || !step->timeline->writer[side].in_flight)
         smcr_timeline_send(step, sent);
 }
 

@@ -56,110 +56,26 @@ enum smcr_ib_service {
     SMCR_XRC = 0xa0,
 };
 
-/* ---- properties of an opcode; `opcode` is byte 0 of the BTH ---- */
+/* What an opcode says about its packet (volume 1, 9.2.1). All false: an opcode of another service
+ * than RC, or an unused one. */
+typedef struct {
+    bool is_send;            /* a SEND, or a part of a SEND (9.4.1) */
+    bool is_write;           /* an RDMA WRITE, or a part of an RDMA WRITE (9.4.3) */
+    bool begins;             /* the first or the only packet of a SEND or RDMA WRITE */
+    bool ends;               /* the last or the only packet of a SEND or RDMA WRITE */
+    bool is_whole_send;      /* the only packet of a SEND */
+    bool is_first_or_middle; /* more packets of the SEND, RDMA WRITE or READ response follow, so the
+                                payload has the size of the path MTU */
+    bool has_immediate;      /* four bytes follow the headers: immediate data or an RKey */
+    bool has_invalidate;     /* these four bytes are the RKey of a SEND with invalidate */
+    bool fetches_data;       /* a request whose response carries data: an RDMA READ or an atomic
+                                operation */
+    bool is_response;        /* the responder sends it: a READ response or an acknowledgement
+                                (9.7.5) */
+} smcr_ib_operation_t;
 
-/* Whether the packet is a SEND, or a part of a SEND (9.4.1). */
-static inline bool
-smcr_ib_is_send(uint8_t opcode)
-{
-    return opcode <= SMCR_RC_SEND_ONLY_IMMEDIATE || opcode == SMCR_RC_SEND_LAST_INVALIDATE ||
-           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
-}
-
-/* Whether the packet is a whole SEND message: the message has no other packets. */
-static inline bool
-smcr_ib_is_whole_send(uint8_t opcode)
-{
-    return opcode == SMCR_RC_SEND_ONLY || opcode == SMCR_RC_SEND_ONLY_IMMEDIATE ||
-           opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
-}
-
-/* Whether the packet is an RDMA WRITE, or a part of an RDMA WRITE (9.4.3). */
-static inline bool
-smcr_ib_is_write(uint8_t opcode)
-{
-    return opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;
-}
-
-/* Whether the responder sends the packet: a READ response or an acknowledgement (9.7.5). */
-static inline bool
-smcr_ib_is_response(uint8_t opcode)
-{
-    return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_ATOMIC_ACK;
-}
-
-/* Whether the packet is the first or a middle packet of a message, so that its payload has the size
- * of the path MTU. */
-static inline bool
-smcr_ib_is_first_or_middle(uint8_t opcode)
-{
-    switch (opcode) {
-    case SMCR_RC_SEND_FIRST:
-    case SMCR_RC_SEND_MIDDLE:
-    case SMCR_RC_WRITE_FIRST:
-    case SMCR_RC_WRITE_MIDDLE:
-    case SMCR_RC_READ_RESPONSE_FIRST:
-    case SMCR_RC_READ_RESPONSE_MIDDLE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Whether the packet is a whole RDMA WRITE message: the message has no other packets. */
-static inline bool
-smcr_ib_is_whole_write(uint8_t opcode)
-{
-    return opcode == SMCR_RC_WRITE_ONLY || opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE;
-}
-
-/* Whether the packet is the first or the only packet of a SEND or RDMA WRITE message. */
-static inline bool
-smcr_ib_begins_message(uint8_t opcode)
-{
-    bool is_first = opcode == SMCR_RC_SEND_FIRST || opcode == SMCR_RC_WRITE_FIRST;
-
-    return is_first || smcr_ib_is_whole_send(opcode) || smcr_ib_is_whole_write(opcode);
-}
-
-/* Whether the packet is a request whose response carries data: RDMA READ or an atomic operation. */
-static inline bool
-smcr_ib_fetches_data(uint8_t opcode)
-{
-    return opcode == SMCR_RC_READ_REQUEST || opcode == SMCR_RC_CMP_SWAP ||
-           opcode == SMCR_RC_FETCH_ADD;
-}
-
-/* Whether the packet has an RKey in place of immediate data: it ends a SEND with invalidate. */
-static inline bool
-smcr_ib_has_invalidate(uint8_t opcode)
-{
-    return opcode == SMCR_RC_SEND_LAST_INVALIDATE || opcode == SMCR_RC_SEND_ONLY_INVALIDATE;
-}
-
-/* Whether the packet has four bytes after its headers that are immediate data or, in a SEND with
- * invalidate, an RKey. */
-static inline bool
-smcr_ib_has_immediate(uint8_t opcode)
-{
-    switch (opcode) {
-    case SMCR_RC_SEND_LAST_IMMEDIATE:
-    case SMCR_RC_SEND_ONLY_IMMEDIATE:
-    case SMCR_RC_WRITE_LAST_IMMEDIATE:
-    case SMCR_RC_WRITE_ONLY_IMMEDIATE:
-        return true;
-    default:
-        return smcr_ib_has_invalidate(opcode);
-    }
-}
-
-/* Whether the packet is the last or the only packet of a SEND or RDMA WRITE message. */
-static inline bool
-smcr_ib_ends_message(uint8_t opcode)
-{
-    return (smcr_ib_is_send(opcode) || smcr_ib_is_write(opcode)) &&
-           !smcr_ib_is_first_or_middle(opcode);
-}
+/* The operation of each opcode. The index is byte 0 of the BTH. */
+extern const smcr_ib_operation_t smcr_ib_operations[256];
 
 /* Lengths of headers and checksums, bytes */
 #define SMCR_IB_LRH_LENGTH 8

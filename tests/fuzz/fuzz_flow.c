@@ -54,7 +54,7 @@ pick_psn(input_t *input, const smcr_flow_t *flow)
 static bool
 is_request(uint8_t opcode)
 {
-    return !smcr_ib_is_response(opcode);
+    return !smcr_ib_operations[opcode].is_response;
 }
 
 /* A packet that is said to have come before must have had the PSN, in the same flow. */
@@ -123,7 +123,7 @@ check_spoken_of(const model_t *model, uint8_t from, uint32_t psn, uint32_t frame
     if (frame == 0)
         return;
     require(frame < model->count && model->sent[frame].flow != from);
-    require(!smcr_ib_is_response(model->sent[frame].opcode));
+    require(!smcr_ib_operations[model->sent[frame].opcode].is_response);
     require(behind == 0 || (read && behind <= model->sent[frame].length / 256 + 1));
 }
 
@@ -141,8 +141,8 @@ check_answer(model_t *model, uint8_t from, const smcr_sent_t *packet)
          message = smcr_completion_next(message)) {
         uint32_t frame = message->frame;
         require(frame && frame < model->count && model->sent[frame].flow != from);
-        bool fetch = smcr_ib_fetches_data(model->sent[frame].opcode);
-        require(fetch || smcr_ib_begins_message(model->sent[frame].opcode));
+        bool fetch = smcr_ib_operations[model->sent[frame].opcode].fetches_data;
+        require(fetch || smcr_ib_operations[model->sent[frame].opcode].begins);
         require(!fetch || packet->opcode != SMCR_RC_ACK);
         require(!model->sent[frame].complete);
         model->sent[frame].complete = true;
@@ -190,7 +190,8 @@ step(model_t *model, input_t *input)
         .syndrome = input_byte(input),
         .has_aeth = opcode == SMCR_RC_ACK,
         .psn = pick_psn(input, is_request(opcode) ? flow : reverse),
-        .payload_length = smcr_ib_is_first_or_middle(opcode) ? 256U << input_pick(input, 5) : 0,
+        .payload_length =
+            smcr_ib_operations[opcode].is_first_or_middle ? 256U << input_pick(input, 5) : 0,
         .dma_length = opcode == SMCR_RC_READ_REQUEST ? input_byte(input) * 64U : 0,
         .ip_id = (int32_t)frame,
         .corrupt = how >= 0xe0,
@@ -209,7 +210,7 @@ step(model_t *model, input_t *input)
     model->sent[frame].length = packet.dma_length;
     model->sent[frame].corrupt = packet.corrupt;
     model->sent[frame].complete = false;
-    if (known && !packet.corrupt && smcr_ib_is_response(packet.opcode))
+    if (known && !packet.corrupt && smcr_ib_operations[packet.opcode].is_response)
         check_answer(model, from, &packet);
     judge(model, from, known, &packet);
 }

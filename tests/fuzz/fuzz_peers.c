@@ -113,8 +113,8 @@ check_complete(model_t *model, const smcr_rdma_flow_t *flow, uint8_t answer, uin
     uint8_t opcode = model->sent[frame].opcode;
 
     require(frame && frame < model->count && model->sent[frame].flow == flow->peer);
-    bool fetch = smcr_ib_fetches_data(opcode);
-    require(fetch ? answer != SMCR_RC_ACK : smcr_ib_begins_message(opcode));
+    bool fetch = smcr_ib_operations[opcode].fetches_data;
+    require(fetch ? answer != SMCR_RC_ACK : smcr_ib_operations[opcode].begins);
     require(fetch || !model->sent[frame].complete);
     model->sent[frame].complete = true;
 }
@@ -141,7 +141,7 @@ judge(model_t *model, smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 
     if (!flow->traffic || packet->opcode >= SMCR_RD)
         return;
-    if (smcr_ib_is_response(packet->opcode) && reverse) {
+    if (smcr_ib_operations[packet->opcode].is_response && reverse) {
         smcr_traffic_answer_t answer = smcr_traffic_read_response(reverse, &model->slab, packet);
         check_answer(model, flow, &answer);
     }

@@ -81,8 +81,8 @@ payload_length(uint8_t opcode, input_t *input)
 {
     uint8_t operation = opcode & (uint8_t)~SMCR_MASK_SERVICE;
 
-    return smcr_ib_is_first_or_middle(operation) ? 256U << (input_byte(input) & 3) % 3
-                                      : input_byte(input) & 0x3f;
+    return smcr_ib_operations[operation].is_first_or_middle ? 256U << (input_byte(input) & 3) % 3
+                                                            : input_byte(input) & 0x3f;
 }
 
 /* A packet of a connection, with any opcode. */

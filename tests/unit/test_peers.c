@@ -539,7 +539,7 @@ static void
 check_complete(const step_t *step, smcr_traffic_t *requests, const smcr_sent_t *packet,
                smcr_slab_t *slab)
 {
-    if (!requests || !smcr_ib_is_response(packet->opcode))
+    if (!requests || !smcr_ib_operations[packet->opcode].is_response)
         return;
     smcr_traffic_answer_t answer = smcr_traffic_read_response(requests, slab, packet);
     const smcr_completion_t *message = answer.completes;

@@ -172,7 +172,7 @@ packet_of(const step_t *step, uint32_t number)
         .has_aeth = step->what >= ACK && (!response || step->what != RESPONSE_MIDDLE),
         .syndrome = syndrome,
         .psn = step->psn,
-        .payload_length = smcr_ib_is_first_or_middle(opcodes[step->what]) ? MTU : 8,
+        .payload_length = smcr_ib_operations[opcodes[step->what]].is_first_or_middle ? MTU : 8,
         .dma_length = step->length,
         .ip_id = (int32_t)(100 + number),
         .corrupt = step->corrupt,

@@ -464,7 +464,7 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
     if (!needs_port(flow))
         return;
     smcr_rdma_flow_t *opposite = join_pair(rdma, flow);
-    if (!opposite || !smcr_ib_is_response(packet->opcode))
+    if (!opposite || !smcr_ib_operations[packet->opcode].is_response)
         return;
     judge_first(rdma, opposite, true);
     if (proves_pair(flow, opposite, packet))

@@ -109,7 +109,8 @@ smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
                              const smcr_tap_t *packet)
 {
     const smcr_ib_headers_t *roce = packet->roce;
-    bool is_request = roce->opcode < SMCR_RC_OPCODES && !smcr_ib_is_response(roce->opcode);
+    bool is_request = roce->opcode < SMCR_RC_OPCODES &&
+                      !smcr_ib_operations[roce->opcode].is_response;
 
     if (!is_request || packet->record->order == SMCR_FLOW_IS_COPY)
         return;

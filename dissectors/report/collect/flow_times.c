@@ -87,7 +87,7 @@ smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t 
     times->heard = when;
     if (roce->opcode == SMCR_RC_ACK && roce->has_aeth)
         take_acknowledgement(times, when, roce);
-    else if (smcr_ib_is_response(roce->opcode))
+    else if (smcr_ib_operations[roce->opcode].is_response)
         times->is_refused = false;
 }
 
@@ -216,7 +216,7 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
 
     if (packet->roce->opcode >= SMCR_RC_OPCODES || record->order == SMCR_FLOW_IS_COPY)
         return;
-    if (smcr_ib_is_response(packet->roce->opcode))
+    if (smcr_ib_operations[packet->roce->opcode].is_response)
         return;
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION && first.time)
         smcr_interval_union_add(&times->retransmission, scope, (smcr_interval_t){first, when});

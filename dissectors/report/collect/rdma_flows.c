@@ -274,7 +274,7 @@ count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
 {
     const smcr_record_t *record = packet->record;
     smcr_entry_rdma_t *figures = &flow->figures;
-    bool is_response = smcr_ib_is_response(packet->roce->opcode);
+    bool is_response = smcr_ib_operations[packet->roce->opcode].is_response;
     const followed_t *requests = is_response ? peer_of(collection, flow) : NULL;
 
     /* `icrc` is 1 + smcr_ib_icrc_status_t; 0: not checked */
@@ -330,7 +330,7 @@ take_recovery(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
                                        .first_time = record->first_time,
                                        .step = record->step};
 
-    if (roce->opcode >= SMCR_RC_OPCODES || smcr_ib_is_response(roce->opcode))
+    if (roce->opcode >= SMCR_RC_OPCODES || smcr_ib_operations[roce->opcode].is_response)
         return;
     if (record->order != SMCR_FLOW_IS_COPY)
         smcr_recovery_take_request(&flow->recovery, collection->scope, &request);
@@ -556,7 +556,7 @@ is_acknowledgement(const smcr_ib_headers_t *roce)
 {
     unsigned kind = smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND);
 
-    if (roce->opcode >= SMCR_RC_OPCODES || !smcr_ib_is_response(roce->opcode))
+    if (roce->opcode >= SMCR_RC_OPCODES || !smcr_ib_operations[roce->opcode].is_response)
         return false;
     return roce->opcode != SMCR_RC_ACK || kind == SMCR_IB_SYNDROME_ACK;
 }

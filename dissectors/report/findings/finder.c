@@ -345,7 +345,7 @@ static bool
 only_sends(const smcr_entry_rdma_t *flow)
 {
     for (unsigned i = 0; i < flow->opcodes.length; i++)
-        if (!smcr_ib_is_send(flow->opcodes.counts[i].opcode))
+        if (!smcr_ib_operations[flow->opcodes.counts[i].opcode].is_send)
             return false;
     return true;
 }

@@ -110,7 +110,7 @@ count_syndrome(smcr_entry_other_roce_t *counts, const smcr_others_packet_t *pack
 static bool
 is_request(uint8_t opcode)
 {
-    return opcode < SMCR_RC_OPCODES && !smcr_ib_is_response(opcode);
+    return opcode < SMCR_RC_OPCODES && !smcr_ib_operations[opcode].is_response;
 }
 
 static void

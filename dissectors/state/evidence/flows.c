@@ -72,7 +72,7 @@ smcr_evidence_pass_over(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
 
-    if (!arrival->roce || !smcr_ib_is_write(arrival->roce->opcode))
+    if (!arrival->roce || !smcr_ib_operations[arrival->roce->opcode].is_write)
         qp->last_late_frame = arrival->when.frame;
     qp->last_late_psn = MAX(qp->last_late_psn, arrival->psn);
 }

@@ -222,8 +222,8 @@ smcr_state_immediate_of(const smcr_arrival_t *arrival, const smcr_write_t *write
 
     if (!ends_write(roce->opcode))
         return message;
-    lgr->has_plain_messages |= !smcr_ib_has_immediate(roce->opcode);
-    if (!smcr_ib_has_immediate(roce->opcode))
+    lgr->has_plain_messages |= !smcr_ib_operations[roce->opcode].has_immediate;
+    if (!smcr_ib_operations[roce->opcode].has_immediate)
         return message;
     if (!roce->has_immediate) { /* truncated by snaplen */
         if (lgr->immediate_agreed)
@@ -483,9 +483,9 @@ void
 smcr_state_immediate_use_credit(const smcr_arrival_t *arrival)
 {
     smcr_qp_t *qp = arrival->qp;
-    uint8_t opcode = arrival->roce->opcode;
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[arrival->roce->opcode];
 
-    if (!qp->limits_peer || !(smcr_ib_is_whole_send(opcode) || smcr_ib_has_immediate(opcode)))
+    if (!qp->limits_peer || !(operation->is_whole_send || operation->has_immediate))
         return;
     qp->credits--;
     qp->has_had_no_credits |= qp->credits <= 0;

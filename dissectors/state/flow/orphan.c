@@ -79,7 +79,8 @@ smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint
     if (wmem_map_size(state->qps) != 0)
         return false;
     target = full_qp_key(address, qpn);
-    return !smcr_ib_is_write(opcode) || state->full_unknown_qps[full_qp_slot(target)] == target;
+    return !smcr_ib_operations[opcode].is_write ||
+           state->full_unknown_qps[full_qp_slot(target)] == target;
 }
 
 bool
@@ -89,7 +90,7 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
     const smcr_ib_headers_t *roce = arrival->roce;
     smcr_record_t *record = arrival->record;
 
-    if (!smcr_ib_is_write(roce->opcode))
+    if (!smcr_ib_operations[roce->opcode].is_write)
         return false;
     unknown_qp_t *unknown_qp = get_unknown_qp(state, &roce->destination);
     if (!unknown_qp || wmem_list_count(unknown_qp->packets) >= UNKNOWN_QP_PACKETS_MAX) {

@@ -191,7 +191,8 @@ judge_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, flow->traffic, smcr_rdma_reverse(flow));
 
-    if (verdict.order == SMCR_FLOW_IS_RETRANSMISSION && !smcr_ib_is_response(arrival->roce->opcode))
+    if (verdict.order == SMCR_FLOW_IS_RETRANSMISSION &&
+        !smcr_ib_operations[arrival->roce->opcode].is_response)
         smcr_event_add(arrival, SMCR_EVENT_retransmission, NULL);
     if (verdict.peer_silent)
         smcr_event_add(arrival, SMCR_EVENT_silent, NULL);
@@ -223,7 +224,7 @@ take_in_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
         smcr_outcome_marks(arrival, flow->traffic, smcr_rdma_reverse(flow));
     if (arrival->roce->opcode >= SMCR_RD)
         return;
-    if (smcr_ib_is_response(arrival->roce->opcode)) {
+    if (smcr_ib_operations[arrival->roce->opcode].is_response) {
         arrival->record->kind = SMCR_RECORD_ACK;
         smcr_outcome_answer(arrival, smcr_rdma_reverse(flow));
     }

@@ -615,7 +615,7 @@ shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
 {
     const smcr_record_t *record = arrival->record;
 
-    if (!smcr_ib_has_immediate(arrival->roce->opcode))
+    if (!smcr_ib_operations[arrival->roce->opcode].has_immediate)
         return false;
     if (!record->conn || (placed && record->receiver_action == SMCR_FLOW_RECEIVER_TAKES))
         return true;
@@ -744,7 +744,7 @@ number_part(const smcr_arrival_t *arrival)
         qp->send_psn = arrival->psn;
     uint64_t part = arrival->psn - qp->send_psn;
     record->has_part = first || (qp->send_unfinished && part > 0 && part < PARTS_MAX);
-    qp->send_unfinished = record->has_part && smcr_ib_is_first_or_middle(opcode);
+    qp->send_unfinished = record->has_part && smcr_ib_operations[opcode].is_first_or_middle;
     if (!record->has_part) {
         smcr_evidence_pass_over(arrival);
         return;
@@ -758,9 +758,9 @@ static void
 place_send_packet(const smcr_arrival_t *arrival)
 {
     const smcr_record_t *record = arrival->record;
-    uint8_t opcode = arrival->roce->opcode;
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[arrival->roce->opcode];
 
-    if (!smcr_ib_is_send(opcode) || smcr_ib_is_whole_send(opcode))
+    if (!operation->is_send || operation->is_whole_send)
         return;
     if (record->receiver_action == SMCR_FLOW_RECEIVER_WAITS)
         smcr_evidence_pass_over(arrival);
@@ -776,6 +776,7 @@ place_send_packet(const smcr_arrival_t *arrival)
 static void
 take_in_request(smcr_arrival_t *arrival)
 {
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[arrival->roce->opcode];
     smcr_flow_receiver_action_t action = judge_request(arrival);
 
     if (action == SMCR_FLOW_RECEIVER_TAKES || action == SMCR_FLOW_RECEIVER_WAITS)
@@ -787,9 +788,9 @@ take_in_request(smcr_arrival_t *arrival)
             free_deferred(arrival->state, before);
     }
     smcr_rules_check_request(arrival);
-    if (smcr_ib_fetches_data(arrival->roce->opcode))
+    if (operation->fetches_data)
         smcr_evidence_pass_over(arrival); /* the opcode may be wrong: a WRITE */
-    if (smcr_ib_is_write(arrival->roce->opcode))
+    if (operation->is_write)
         place_write(arrival);
     else
         place_send_packet(arrival);
@@ -850,7 +851,7 @@ static bool
 is_of_other_life(const smcr_qp_t *qp, const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {
     const smcr_flow_t *requests =
-        smcr_ib_is_response(roce->opcode) ? &peer->traffic.flow : &qp->traffic.flow;
+        smcr_ib_operations[roce->opcode].is_response ? &peer->traffic.flow : &qp->traffic.flow;
 
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
@@ -986,7 +987,7 @@ smcr_state_packet(smcr_arrival_t *arrival)
         return true;
     }
     smcr_outcome_marks(arrival, &qp->traffic, &peer->traffic);
-    if (smcr_ib_is_response(roce->opcode))
+    if (smcr_ib_operations[roce->opcode].is_response)
         take_in_response(arrival);
     else
         take_in_request(arrival);
@@ -1009,7 +1010,7 @@ smcr_state_copy(smcr_arrival_t *arrival)
         record->rdma = smcr_rdma_find(state->rdma, roce);
     record->order = SMCR_FLOW_IS_ELSEWHERE;
     record->receiver_action = SMCR_FLOW_RECEIVER_DROPS;
-    if (smcr_ib_is_response(roce->opcode))
+    if (smcr_ib_operations[roce->opcode].is_response)
         record->kind = SMCR_RECORD_ACK;
     return record->link || record->rdma;
 }

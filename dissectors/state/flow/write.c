@@ -353,7 +353,7 @@ smcr_write_names_open_conn(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
     const smcr_ib_headers_t *roce = arrival->roce;
 
-    if (!smcr_ib_is_write(roce->opcode) || !roce->has_reth)
+    if (!smcr_ib_operations[roce->opcode].is_write || !roce->has_reth)
         return false;
     const smcr_rmb_rtoken_t *entry = smcr_rmb_find(arrival->state, qp, roce->rkey);
     if (!entry || !smcr_rmb_is_alive(entry->rmb) || entry->rmb->address_invalid)

@@ -171,7 +171,7 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
 {
     const smcr_place_t *place = packet->record->write_location;
 
-    direction->figures.writes += smcr_ib_begins_message(packet->roce->opcode);
+    direction->figures.writes += smcr_ib_operations[packet->roce->opcode].begins;
     count_application_error(collection, when, packet);
     if (!place)
         return;

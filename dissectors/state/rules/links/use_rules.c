@@ -252,17 +252,17 @@ check_first_data(const smcr_arrival_t *arrival)
 /* Whether SMC-R does not use the opcode. There are three kinds: 1. RDMA READ and atomics; 2.
  * packets with immediate data; 3. SEND with invalidate, whose packet has an RKey. */
 static bool
-is_foreign_operation(uint8_t opcode)
+is_foreign_operation(const smcr_ib_operation_t *operation)
 {
-    return smcr_ib_fetches_data(opcode) || smcr_ib_has_immediate(opcode);
+    return operation->fetches_data || operation->has_immediate;
 }
 
 /* Whether the RDMA WRITE may have immediate data: the peers of an SMCv2 group have agreed on it, or
  * the capture does not show whether they have. */
 static bool
-may_have_immediate(const smcr_lgr_t *lgr, uint8_t opcode)
+may_have_immediate(const smcr_lgr_t *lgr, const smcr_ib_operation_t *operation)
 {
-    return smcr_ib_is_write(opcode) && lgr->version == 2 &&
+    return operation->is_write && lgr->version == 2 &&
            (lgr->immediate_agreed || !lgr->immediate_known);
 }
 
@@ -273,16 +273,16 @@ may_have_immediate(const smcr_lgr_t *lgr, uint8_t opcode)
 static void
 check_operation(const smcr_arrival_t *arrival)
 {
-    uint8_t opcode = arrival->roce->opcode;
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[arrival->roce->opcode];
     const smcr_link_t *link = arrival->qp->link;
     bool is_smc = link->lgr->first_contact_captured && !link->deleted_frame;
 
-    if (!is_foreign_operation(opcode) || !is_smc || may_have_immediate(link->lgr, opcode))
+    if (!is_foreign_operation(operation) || !is_smc || may_have_immediate(link->lgr, operation))
         return;
-    if (smcr_ib_fetches_data(opcode))
+    if (operation->fetches_data)
         smcr_breach_report(arrival, SMCR_EVENT_rdma_operation,
                            "SMC-R uses RDMA WRITE and SEND only");
-    else if (smcr_ib_has_invalidate(opcode))
+    else if (operation->has_invalidate)
         smcr_breach_report(arrival, SMCR_EVENT_rdma_invalidate,
                            "The SEND invalidates an RKey, which SMC-R does not do");
     else
@@ -306,7 +306,7 @@ smcr_rules_check_link_use(const smcr_arrival_t *arrival)
         check_confirmed(arrival, "The link carries data");
     }
     smcr_rules_check_overdue_response(arrival);
-    if (smcr_ib_is_write(arrival->roce->opcode))
+    if (smcr_ib_operations[arrival->roce->opcode].is_write)
         check_first_data(arrival);
     check_out_of_sync(arrival);
 }
@@ -315,7 +315,7 @@ void
 smcr_rules_check_request(const smcr_arrival_t *arrival)
 {
     check_operation(arrival);
-    if (smcr_ib_is_write(arrival->roce->opcode))
+    if (smcr_ib_operations[arrival->roce->opcode].is_write)
         smcr_rules_check_link_use(arrival);
 }
 
