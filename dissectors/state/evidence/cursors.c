@@ -58,8 +58,10 @@ typedef struct {
                       sender has sent no message before */
     bool is_odd;   /* the last message has an impossible cursor */
     bool has_moved; /* the sender has moved to another link after the last message */
-    int step; /* growth of the sequence number since the last message; if there is no last message:
-                 1 if `is_first`, else 0 */
+    int16_t seq_step; /* step from the sequence number of the last message: a member of
+                         smcr_evidence_cursors_t */
+    int step; /* number of messages since the last message, this one included; if there is no last
+                 message: 1 if `is_first`, else 0 */
     uint32_t gap;   /* first frame after the last gap between the two messages: last_gap(). If a
                        missing message may have been on another link: a frame before which this
                        message was sent */
@@ -129,7 +131,7 @@ step_of(const succession_t *message)
         return message->is_first;
     if (message->cdc->is_immediate)
         return message->is_next ? 1 : 2;
-    return smcr_conn_side_seq_step(message->sender, message->cdc->seq);
+    return message->seq_step;
 }
 
 /* Compares the arriving message with the sender's last message. */
@@ -148,6 +150,7 @@ succession_of(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr
         .is_next = cdc->is_immediate ? cdc->is_next : smcr_evidence_is_next(arrival, conn),
         .is_odd = smcr_conn_side_has_invalid_cursor(sender),
         .has_moved = smcr_conn_side_has_moved(sender),
+        .seq_step = smcr_conn_side_seq_step(sender, cdc->seq),
     };
 
     message.is_first = is_first_message(&message);
@@ -222,8 +225,8 @@ may_be_right(smcr_ring_fault_t fault, bool agrees, const smcr_conn_side_t *sende
     }
 }
 
-/* Judges a cursor of the arriving message. Sets `fault`, `believed`, `told` and `known` of the
- * result. */
+/* Judges a cursor of the arriving message. Sets the members of the result up to
+ * `known`. */
 static smcr_evidence_cursor_t
 judge_cursor(const succession_t *message, const cursors_t *cursors)
 {
@@ -233,12 +236,14 @@ judge_cursor(const succession_t *message, const cursors_t *cursors)
                   smcr_ring_fault(&ring, cursors->said, cursors->now) == SMCR_RING_FAULT_NONE;
     bool proven = is_proven(message->sender, stream);
     bool replaces = agrees && !proven && !stream->positions_known;
-    smcr_evidence_cursor_t cursor = {.fault = fault_of(message, cursors, &ring)};
+    smcr_evidence_cursor_t cursor = {
+        .owned = smcr_conn_owns_element(message->conn, cursors->owner),
+        .fault = fault_of(message, cursors, &ring),
+    };
 
     cursor.told = may_be_right(cursor.fault, agrees, message->sender, proven);
     cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE || replaces;
-    cursor.known = cursor.believed && stream->positions_known &&
-                   smcr_conn_owns_element(message->conn, cursors->owner);
+    cursor.known = cursor.believed && cursor.owned && stream->positions_known;
     return cursor;
 }
 
@@ -325,6 +330,20 @@ expected_seq(const succession_t *message)
     return (uint16_t)(sender->cdc_seq_expected + 1);
 }
 
+/* The member `next` of smcr_evidence_cursors_t. There is no doubt if no packet between the sender's
+ * last message and this one is missing. */
+static smcr_doubt_t
+doubt_next(const succession_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    smcr_point_t other_link = {0};
+
+    if (!message->sender->last_cdc_frame && smcr_evidence_is_next(arrival, message->conn))
+        return smcr_doubt_message(arrival);
+    return smcr_doubt_since(arrival,
+                            message->last->qp == arrival->qp ? message->last : &other_link);
+}
+
 /* The member `since` of smcr_evidence_cursors_t. */
 static uint32_t
 uncertain_since(const succession_t *message)
@@ -347,6 +366,8 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .prod = judge_prod(&message),
         .cons = judge_cons(&message, current),
         .seq = expected_seq(&message),
+        .seq_step = message.seq_step,
+        .next = doubt_next(&message),
         .same = !cdc->lacks_cons && smcr_conn_side_has_read_to(sender, cdc->cons),
         .since = uncertain_since(&message),
         .left = message.has_moved ? sender->moved_frame : 0,

@@ -319,6 +319,8 @@ bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 typedef struct {
     smcr_ring_fault_t fault; /* why the cursor cannot follow the earlier one;
                                 SMCR_RING_FAULT_NONE: it can */
+    bool owned;    /* data in the element that the cursor points into certainly belong to the
+                      connection (smcr_conn_owns_element()) */
     bool believed; /* the cursor can be right, so the state uses it */
     bool told;     /* the cursor may be right although `fault` is set: the earlier cursor is not
                       proven. No breach is reported */
@@ -345,6 +347,10 @@ typedef struct {
     bool whole;   /* no packet is missing after the sender's last message */
     uint16_t seq; /* sequence number that the message must have; if not known, the message's own
                      number */
+    int16_t seq_step; /* step from the sequence number of the sender's last message to the number of
+                         this message (smcr_conn_side_seq_step()) */
+    smcr_doubt_t next; /* reason to doubt that this is the sender's next message on the link; of its
+                          first message: that the sender has sent none before */
     smcr_evidence_cursor_t prod, cons; /* the producer cursor, and the consumer cursor */
 } smcr_evidence_cursors_t;
 

@@ -256,20 +256,12 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     start_midstream(arrival, conn, cdc, write);
 }
 
-/* Whether the side receives in an RMB that was guessed, and the WRITE goes to this RMB, too. */
+/* Whether the known RMB in which the side receives was guessed, and the WRITE goes to this RMB,
+ * too. */
 static bool
 names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
 {
-    return knows_rmb(reader) && reader->rmb && reader->rmb->address_guessed &&
-           write->rmb == reader->rmb;
-}
-
-/* Whether two RMBs are unknown: the RMB in which the side receives, and the RMB to which the WRITE
- * goes. */
-static bool
-names_unknown_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
-{
-    return !knows_rmb(reader) && !write->rmb && write->deferred_place;
+    return reader->rmb && reader->rmb->address_guessed && write->rmb == reader->rmb;
 }
 
 /* The RMB of a connection whose CLC messages are not captured is found from the WRITE right before
@@ -295,9 +287,10 @@ smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     uint64_t base = write->remote_address - (cdc->prod.count - write->length);
     if (base & SMCR_WIRE_PAGE_MASK)
         return;
-    if (names_guessed_rmb(write, reader))
+    bool is_known = knows_rmb(reader);
+    if (is_known && names_guessed_rmb(write, reader))
         check_guessed_rmb(reader->rmb, qp->side, write, base);
-    else if (names_unknown_rmb(write, reader))
+    if (!is_known && !write->rmb && write->deferred_place)
         guess_rmb(arrival, conn, cdc, write, base);
 }
 
@@ -507,8 +500,7 @@ typedef struct {
                                       cursor goes back */
 } counted_t;
 
-/* The two streams of the connection whose positions are known. A stream is NULL, too, if its data
- * may be of another connection (smcr_conn_owns_element()). */
+/* The two streams of the connection whose positions are known. */
 static streams_t
 streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -519,19 +511,25 @@ streams_of(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *c
      * group. */
     streams.out = smcr_write_stream(conn, receiver, cdc->prod.count);
     streams.in = smcr_write_stream(conn, !receiver, cdc->cons.count);
-    if (!smcr_conn_owns_element(conn, receiver) || cdc->lacks_prod)
-        streams.out = NULL;
-    if (!smcr_conn_owns_element(conn, !receiver) || cdc->lacks_cons)
-        streams.in = NULL;
     return streams;
 }
 
-/* Sets `out` to NULL if the producer cursor is impossible, or gives no position. */
+/* Whether the cursor may give a position in its stream: it is a possible one, and data in the
+ * element certainly belong to the connection. `is_missing`: the message has no such cursor. */
+static bool
+is_usable(const smcr_evidence_cursor_t *cursor, bool is_missing)
+{
+    return cursor->believed && cursor->owned && !is_missing;
+}
+
+/* Sets `out` to NULL if the producer cursor is not usable, or gives no position. */
 static void
 drop_doubtful_out(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
-    if (streams->out &&
-        (!known->prod.believed || !smcr_stream_can_announce(streams->out, cdc->prod)))
+    bool gives_position = streams->out && is_usable(&known->prod, cdc->lacks_prod) &&
+                          smcr_stream_can_announce(streams->out, cdc->prod);
+
+    if (!gives_position)
         streams->out = NULL;
 }
 
@@ -541,10 +539,12 @@ static bool
 gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
                const smcr_evidence_cursors_t *known)
 {
-    return known->cons.believed && (smcr_ring_room(&in->ring) || cdc->cons.wrap == in->cons.wrap);
+    bool is_in_round = smcr_ring_room(&in->ring) || cdc->cons.wrap == in->cons.wrap;
+
+    return is_usable(&known->cons, cdc->lacks_cons) && is_in_round;
 }
 
-/* Sets `in` to NULL if the consumer cursor is impossible, or gives no position. If the stream
+/* Sets `in` to NULL if the consumer cursor is not usable, or gives no position. If the stream
  * became known only after earlier messages of its reader, the consumer cursor of the reader's last
  * message is taken in first. */
 static void
@@ -698,8 +698,7 @@ static void
 announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
-    if (known->prod.believed && !cdc->lacks_prod &&
-        smcr_conn_owns_element(conn, arrival->qp->side))
+    if (is_usable(&known->prod, cdc->lacks_prod))
         smcr_write_note_announcement(arrival, conn, cdc->prod);
 }
 
@@ -720,7 +719,7 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     int64_t len = out ? smcr_stream_announce(out, cdc->prod) : 0;
     int64_t read = in ? smcr_stream_consume(in, cdc->cons) : 0;
 
-    known.current = reading.writer_is_complete = smcr_evidence_is_current(conn, !arrival->qp->side);
+    reading.writer_is_complete = known.current;
     smcr_rules_check_cdc(SMCR_RULES_COUNTED, arrival, conn, cdc, &known);
     if (out)
         take_in_announced(arrival, &(counted_t){cdc, conn, streams, known, len});

@@ -33,7 +33,7 @@ SMCR_RULES_CDC(check_first_number)
 static void
 check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {
-    if (!message->may_be_replayed && !message->sender->unverified)
+    if (!message->cursors->left && !message->sender->unverified)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_backwards,
                        "Sequence number %u follows %u, which frame %u had", message->cdc->seq,
                        message->sender->cdc_seq_actual, message->sender->last_cdc_frame);
@@ -47,12 +47,12 @@ check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *messag
 {
     unsigned before = message->sender->cdc_seq_actual, now = message->cdc->seq;
 
-    if (message->next_doubt.kind || message->may_be_replayed)
+    if (message->cursors->next.kind || message->cursors->left)
         smcr_event_add(arrival, SMCR_EVENT_cdc_seq_gap,
                        "Sequence gap: number %u follows %u, CDC messages in between are missing",
                        now, before);
     else if (!message->sender->unverified)
-        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_seq_skipped, message->next_doubt,
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_seq_skipped, message->cursors->next,
                                   "Sequence number %u follows %u, although no packet is "
                                   "missing", now,
                                   before);
@@ -70,9 +70,9 @@ SMCR_RULES_CDC(check_step)
 {
     if (message->cdc->is_immediate) /* it has no number */
         return;
-    if (message->seq_step <= 0)
+    if (message->cursors->seq_step <= 0)
         check_number_back(arrival, message);
-    else if (message->seq_step > 1)
+    else if (message->cursors->seq_step > 1)
         check_number_ahead(arrival, message);
 }
 
@@ -125,14 +125,14 @@ check_cursor(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         return;
     switch (cursor->held->fault) {
     case SMCR_RING_FAULT_OUTSIDE:
-        report_outside(arrival, conn, message->next_doubt, cursor);
+        report_outside(arrival, conn, message->cursors->next, cursor);
         break;
     case SMCR_RING_FAULT_BACK:
         smcr_breach_report(arrival, SMCR_EVENT_cdc_cursor_backwards,
                            "The %s cursor is below that of the previous message", cursor->name);
         break;
     case SMCR_RING_FAULT_ROUND:
-        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_wrap, message->next_doubt,
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_wrap, message->cursors->next,
                                   "The %s cursor goes from %u:%u to %u:%u, more than one round",
                                   cursor->name, before.wrap, before.count, now.wrap, now.count);
         break;
@@ -336,11 +336,11 @@ SMCR_RULES_CDC(check_urgent)
 {
     bool has_moved = message->cdc->lacks_prod ||
                      !smcr_ring_cursors_are_same(message->sender->prod, message->cdc->prod);
-    bool is_next = message->seq_step == 1 && !message->may_be_replayed;
+    bool is_next = message->cursors->seq_step == 1 && !message->cursors->left;
 
     if (is_next && begins_urgent_data(message) && !has_moved)
         smcr_breach_report_unless(
-            arrival, SMCR_EVENT_cdc_urgent_flags, message->next_doubt,
+            arrival, SMCR_EVENT_cdc_urgent_flags, message->cursors->next,
             "Urgent data are present, but the producer cursor has not moved");
 }
 
@@ -530,19 +530,19 @@ SMCR_RULES_CDC(check_after_end)
 
     if (sender->abort_frame)
         smcr_breach_report_unless(
-            arrival, SMCR_EVENT_cdc_after_abort, message->next_doubt,
+            arrival, SMCR_EVENT_cdc_after_abort, message->cursors->next,
             "The sender aborted the connection in frame %u, but continues, as Linux may do "
             "(smc_tx_pending())", sender->abort_frame);
     else if (message->receiver->in.was_full)
         return;
     else if (sender->closed_frame && !aborts)
         smcr_breach_report_unless(
-            arrival, SMCR_EVENT_cdc_after_close, message->next_doubt,
+            arrival, SMCR_EVENT_cdc_after_close, message->cursors->next,
             "The sender closed the connection in frame %u, but continues, as Linux may do "
             "(smc_tx_pending())", sender->closed_frame);
     else if (announces_after_done(message))
         smcr_breach_report_unless(
-            arrival, SMCR_EVENT_cdc_after_done, message->next_doubt,
+            arrival, SMCR_EVENT_cdc_after_done, message->cursors->next,
             "The message announces data, although its sender was done in frame %u, as Linux may do "
             "(smc_tx_pending())", sender->sending_done_frame);
 }
@@ -556,7 +556,7 @@ SMCR_RULES_CDC(check_flags)
         SMCR_CDC_STATE_SENDING_DONE | SMCR_CDC_STATE_CLOSED | SMCR_CDC_STATE_ABORT;
 
     if (message->sender->cdc_state == SMCR_CDC_STATE_SENDING_DONE && !(message->cdc->state & ended))
-        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->next_doubt,
+        smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_flag_withdrawn, message->cursors->next,
                                   "Sending done was set in frame %u, and is no longer set",
                                   message->sender->last_cdc_frame);
 }
@@ -608,28 +608,13 @@ enum {
     ALL = FIRST | BUT_FIRST
 };
 
-/* Returns the reason to doubt that this message comes directly after the sender's last captured
- * message, on the same link. If the sender has no captured message: the reason to doubt that this
- * is its first CDC message of the connection. There is no reason if no packet between the two
- * messages is missing. */
-static smcr_doubt_t
-doubt_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
-{
-    const smcr_point_t *before = smcr_evidence_last_to(&conn->side[arrival->qp->side]);
-    smcr_point_t other_link = {0};
-
-    if (!conn->side[!arrival->qp->side].last_cdc_frame && smcr_evidence_is_next(arrival, conn))
-        return smcr_doubt_message(arrival);
-    return smcr_doubt_since(arrival, before->qp == arrival->qp ? before : &other_link);
-}
-
 /* The kind of a CDC message (FIRST, NEW or OTHER). Needs the connection of the message. */
 static unsigned
 kind_of_placed(const smcr_rules_cdc_t *message)
 {
     if (!message->sender->last_cdc_frame)
         return FIRST;
-    return message->seq_step <= 0 || message->sender->moved_frame ? OTHER : NEW;
+    return message->cursors->seq_step <= 0 || message->sender->moved_frame ? OTHER : NEW;
 }
 
 void
@@ -640,16 +625,9 @@ smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr
     smcr_rules_cdc_t message = {.sender = sender,
                                 .receiver = &conn->side[arrival->qp->side],
                                 .cdc = cdc,
-                                .cursors = known,
-                                .next_doubt = {SMCR_DOUBT_NONE, NULL}};
-    unsigned kind = ALL;
+                                .cursors = known};
+    unsigned kind = when == SMCR_RULES_PLACED ? kind_of_placed(&message) : ALL;
 
-    if (when == SMCR_RULES_PLACED) {
-        message.seq_step = smcr_conn_side_seq_step(sender, cdc->seq);
-        message.may_be_replayed = smcr_conn_side_has_moved(sender);
-        message.next_doubt = doubt_next(arrival, conn);
-        kind = kind_of_placed(&message);
-    }
 #define SMCR_RULES_CDC_CHECK(step, which, check) \
     if (when == SMCR_RULES_##step && kind & (which)) \
         smcr_rules_cdc_##check(arrival, conn, &message);

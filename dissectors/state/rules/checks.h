@@ -17,13 +17,6 @@ typedef struct {
     const smcr_evidence_cursors_t *cursors; /* cursors of the message, compared with the cursors in
                                                the sender's last message; NULL at
                                                SMCR_RULES_ARRIVES */
-    int16_t seq_step;     /* step from the sequence number of the sender's last message to the
-                             number of this message (smcr_conn_side_seq_step()); set at
-                             SMCR_RULES_PLACED only, otherwise 0 */
-    bool may_be_replayed; /* The sender has moved to another link since its last message, so it may
-                             send messages once more (4.6.2). Set at SMCR_RULES_PLACED only. */
-    smcr_doubt_t next_doubt; /* Reason to doubt that this is the sender's next message on the link.
-                                Set at SMCR_RULES_PLACED only. */
 } smcr_rules_cdc_t;
 
 /* Declare a check of CDC messages and a check of RDMA WRITEs. The definition of a check begins with
