@@ -616,9 +616,8 @@ EVERY = [
             "data-on-a-deleted-link",
             "dissectors/state/rules/links/use_rules.c",
             "golden/test_golden.py::test_golden[cdc-contradictions]",
-            "if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined_time) {",
-            "if (link->state == SMCR_LINK_ANNOUNCED || "
-            "smcr_rules_of_lgr(link->lgr)->declined_time) {",
+            "if (link->state != SMCR_LINK_ACTIVE || kept->declined_time) {",
+            "if (link->state == SMCR_LINK_ANNOUNCED || kept->declined_time) {",
         ),
         (
             RULES,

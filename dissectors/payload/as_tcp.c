@@ -207,15 +207,12 @@ dissect_bytes_as_tcp(const smcr_payload_target_t *target, const smcr_payload_fre
     dissect_as_tcp(target, &segment);
 }
 
-/* Returns the range of the stream that the packet carries. If the position of the bytes is not
- * known, the first pass may have assigned a position: directly after the bytes of earlier packets
- * (tcp_state.c). */
+/* Returns the range of the stream that the packet carries: `piece`, as the state knows it. If the
+ * position of the bytes is not known, the first pass may have assigned a position: directly after
+ * the bytes of earlier packets (tcp_state.c). `rare`: rarely set members of the packet's place. */
 static smcr_stream_range_t
-find_piece(const smcr_place_t *place)
+find_piece(smcr_stream_range_t piece, const smcr_place_rare_t *rare)
 {
-    smcr_stream_range_t piece = smcr_place_range(place);
-    const smcr_place_rare_t *rare = smcr_place_rare(place);
-
     if (!piece.known && rare && rare->is_arrival_ordered)
         return (smcr_stream_range_t){.known = true, .position = rare->arrival_position};
     return piece;
@@ -233,8 +230,9 @@ bool
 smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
                             smcr_payload_fresh_t *fresh)
 {
-    const smcr_place_rare_t *rare = smcr_place_rare(record->write_location);
-    smcr_stream_range_t piece = find_piece(record->write_location);
+    const smcr_place_t *place = record->write_location;
+    const smcr_place_rare_t *rare = smcr_place_rare(place);
+    smcr_stream_range_t piece = find_piece(smcr_place_range(place), rare);
 
     if (!record->conn || !piece.known || is_dropped(record))
         return false;
@@ -259,7 +257,8 @@ bool
 smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
                                   smcr_payload_fresh_t *fresh)
 {
-    smcr_stream_range_t piece = find_piece(record->write_location);
+    const smcr_place_t *place = record->write_location;
+    smcr_stream_range_t piece = find_piece(smcr_place_range(place), smcr_place_rare(place));
 
     if (tvb_captured_length(data) || piece.rewritten)
         return false;

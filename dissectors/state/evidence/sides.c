@@ -266,18 +266,19 @@ is_lost_retransmission(const smcr_record_t *record, uint32_t frame)
            smcr_ranges_count(&flow->lost_later, frame, frame + 1);
 }
 
-/* Whether all packets of the reader that may be on its own link in `frame` are heard. `writer`:
- * side that has sent the record. `since`: frame in which the record was sent for the first time. */
+/* Whether all packets of the reader that may be on other links than that of the record in `frame`
+ * are heard. `writer`: side that has sent the record. `since`: frame in which the record was sent
+ * for the first time. */
 static bool
-is_reader_heard(const smcr_record_t *record, int writer, uint32_t since, uint32_t frame)
+is_reader_heard_elsewhere(const smcr_record_t *record, int writer, uint32_t since, uint32_t frame)
 {
     const smcr_conn_side_t *reader = &record->conn->side[!writer];
-    const smcr_link_t *link = reader->link ? reader->link : record->link;
+    bool is_elsewhere = reader->link && reader->link != record->link;
     bool may_use_any_link = reader->moved_frame != 0;
 
     if (may_use_any_link && smcr_evidence_links_missed(record->link->lgr, writer, frame, frame))
         return false;
-    return is_heard(&link->qp[writer].traffic.flow, since, frame);
+    return !is_elsewhere || is_heard(&reader->link->qp[writer].traffic.flow, since, frame);
 }
 
 bool
@@ -293,5 +294,5 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (is_lost_retransmission(record, frame))
         return false;
     return is_heard(&link->qp[writer].traffic.flow, since, frame) &&
-           (!record->conn || is_reader_heard(record, writer, since, frame));
+           (!record->conn || is_reader_heard_elsewhere(record, writer, since, frame));
 }

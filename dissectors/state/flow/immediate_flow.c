@@ -513,7 +513,7 @@ bool
 smcr_state_immediate_cdc(const smcr_record_t *record, const smcr_ib_headers_t *roce,
                          smcr_cdc_t *cdc)
 {
-    if (!names_own_conn(record))
+    if (!roce->has_immediate || !names_own_conn(record))
         return false;
     const smcr_cdc_immediate_t read = smcr_wire_immediate_read(roce->immediate);
     if (!read.parts->is_known)

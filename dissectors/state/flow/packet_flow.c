@@ -86,10 +86,12 @@ static void
 note_initial_psn(smcr_arrival_t *arrival)
 {
     const smcr_flow_t *flow = &arrival->qp->traffic.flow;
+
+    if (!flow->first || flow->psn_history.used)
+        return;
     uint32_t announced = (uint32_t)(flow->first & SMCR_PSN_MASK);
     int32_t ahead = smcr_psn_distance(announced, arrival->roce->psn);
-
-    if (flow->first && !flow->psn_history.used && (ahead < 0 || ahead > ABSENT_MAX))
+    if (ahead < 0 || ahead > ABSENT_MAX)
         arrival->other_first_psn = announced + 1;
 }
 

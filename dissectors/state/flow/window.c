@@ -296,15 +296,14 @@ report_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
 }
 
-/* Takes in whether the message fills the element, and reports the silly window syndrome (4.5.1):
- * the element was full, the reader freed a little space, and the message fills it. This may happen
- * once, if a data message of the reader carries the cursor update. Only if it happens twice in a
- * row, it is reported. */
+/* Takes in whether the message has `filled` the element, and reports the silly window syndrome
+ * (4.5.1): the element was full, the reader freed a little space, and the message fills it. This
+ * may happen once, if a data message of the reader carries the cursor update. Only if it happens
+ * twice in a row, it is reported. */
 static void
-take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool filled)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
-    bool filled = fills(view, stream);
     bool small = view->has_announced_bytes && is_small(stream, view->announced_bytes);
     bool fills_small = filled && stream->was_full && small;
 
@@ -316,9 +315,10 @@ take_in_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     stream->was_full = filled;
 }
 
-/* Takes in that the writer reports for the first time that it is blocked. */
+/* Takes in that the writer reports for the first time that it is blocked. `filled`: the message has
+ * filled the element. */
 static void
-begin_block(const smcr_arrival_t *arrival, smcr_stream_t *stream)
+begin_block(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool filled)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
     bool has_room = smcr_ring_room(&stream->ring) != 0;
@@ -328,18 +328,18 @@ begin_block(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     stream->stalls->blocked =
         view->has_announced_bytes ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
     /* take_in_full() reports a message that fills the element */
-    if (!may_fill && !fills(view, stream))
+    if (!may_fill && !filled)
         smcr_event_add(arrival, SMCR_EVENT_window_blocked, NULL);
 }
 
-/* Takes in whether the writer reports that it is blocked (`blocked`), or has filled the element:
+/* Takes in whether the writer reports that it is blocked (`blocked`), or has `filled` the element:
  * its wait begins or ends. */
 static void
-take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked)
+take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool blocked, bool filled)
 {
     bool before = stalls_of(stream).is_blocked;
 
-    if (blocked || fills(arrival->record->cdc_analysis, stream))
+    if (blocked || filled)
         begin_wait(arrival, stream);
     else if (before)
         go_on(arrival, stream);
@@ -347,7 +347,7 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
         return;
     stalls(arrival->state, stream)->is_blocked = blocked;
     if (blocked)
-        begin_block(arrival, stream);
+        begin_block(arrival, stream, filled);
 }
 
 /* Keeps that the message has announced bytes, until they are read. */
@@ -384,14 +384,15 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     take_in_writes(arrival, stream, view, known);
     if (!known->placed || !known->whole) /* the message may announce missing WRITEs */
         view->writes = 0;
-    take_in_blocked(arrival, stream, (flags & SMCR_CDC_FLAG_BLOCKED) != 0);
+    bool filled = fills(view, stream);
+    take_in_blocked(arrival, stream, (flags & SMCR_CDC_FLAG_BLOCKED) != 0, filled);
     if (!view->has_announced_bytes)
         stalls(arrival->state, stream)->urgent_uncertain = stream->announced;
     if (view->announced_bytes == 0)
         return;
     if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         stalls(arrival->state, stream)->urgent = stream->announced;
-    take_in_full(arrival, stream);
+    take_in_full(arrival, stream, filled);
     keep_announcement(arrival, stream, known);
 }
 

@@ -89,12 +89,11 @@ check_declined(const smcr_arrival_t *arrival)
 /* The receiver of a Decline with the S flag (out of sync) ends the link group (R-A.2.5-2). The
  * receiver breaks the rule if it uses a link of the group more than CLEAN_UP after it has seen the
  * Decline. Data of the application that the receiver sends on TCP proves that it has seen the
- * Decline (tcp_rules.c). */
+ * Decline (tcp_rules.c). `kept`: what rules keep of the link group. */
 static void
-check_out_of_sync(const smcr_arrival_t *arrival)
+check_out_of_sync(const smcr_arrival_t *arrival, const smcr_rules_lgr_t *kept)
 {
     smcr_link_t *link = arrival->qp->link;
-    const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
 
     if (kept->out_of_sync_time && arrival->qp->side != kept->out_of_sync_side &&
         arrival->when.time > kept->out_of_sync_time + CLEAN_UP)
@@ -298,8 +297,9 @@ void
 smcr_rules_check_link_use(const smcr_arrival_t *arrival)
 {
     const smcr_link_t *link = arrival->qp->link;
+    const smcr_rules_lgr_t *kept = smcr_rules_of_lgr(link->lgr);
 
-    if (link->state != SMCR_LINK_ACTIVE || smcr_rules_of_lgr(link->lgr)->declined_time) {
+    if (link->state != SMCR_LINK_ACTIVE || kept->declined_time) {
         smcr_rules_check_deleted(arrival, NULL);
         check_rejected(arrival);
         check_declined(arrival);
@@ -308,7 +308,7 @@ smcr_rules_check_link_use(const smcr_arrival_t *arrival)
     smcr_rules_check_overdue_response(arrival);
     if (smcr_ib_operations[arrival->roce->opcode].is_write)
         check_first_data(arrival);
-    check_out_of_sync(arrival);
+    check_out_of_sync(arrival, kept);
 }
 
 void
