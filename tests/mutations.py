@@ -118,13 +118,13 @@ EVERY = [
         (
             COUNTS,
             "only-writes-are-no-writes",
-            "dissectors/wire/roce_codes.h",
+            "dissectors/wire/roce_codes.c",
             (
                 "facts/test_counts.py::"
                 "test_every_message_is_found[6.1-v1-c-three-conns-WRITE-write_counts]"
             ),
-            "opcode >= SMCR_RC_WRITE_FIRST && opcode <= SMCR_RC_WRITE_ONLY_IMMEDIATE;",
-            "opcode >= SMCR_RC_WRITE_FIRST && opcode < SMCR_RC_WRITE_ONLY;",
+            "[SMCR_RC_WRITE_ONLY] = {WRITE, ONLY},",
+            "[SMCR_RC_WRITE_ONLY] = {ONLY},",
         ),
         (
             RESERVED,
