@@ -355,6 +355,33 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
     assert "sent nothing for 600 ms (101 ms paused)" in fast
 
 
+@pytest.mark.parametrize(
+    "frames, apart, quiet, options, severity",
+    [
+        (300, 0.0019, 0.0, (), "warn"),  # a storm
+        (300, 0.0019, 60.0, (), "warn"),  # a storm in a long capture
+        (1, 0.0019, 0.6, (), "note"),  # 34 ms at 1 Gbit/s, which nothing renews
+        (40, 0.2, 0.0, (), "warn"),  # at 1 Gbit/s a sixth of the time
+        (40, 2.0, 0.0, (), "note"),  # a sixtieth
+        (40, 0.2, 0.0, ("-o", "smcr.link_speed:400"), "note"),  # 3.4 ms
+        (300, 0.0019, 60.0, ("-o", "smcr.link_speed:400"), "warn"),  # 25 ms
+    ],
+)
+def test_the_part_of_the_time_gives_the_severity(
+    tshark, scratch, frames, apart, quiet, options, severity
+):
+    capture = Capture()
+    capture.wait(quiet)
+    for _ in range(frames):
+        capture.add(pause.pfc(SWITCH, {3: 0xFFFF}))
+        capture.wait(apart)
+    packet(capture, CLIENT_V2, SERVER_V2, 1, 3)
+    path = scratch / "pauses.pcap"
+    path.write_bytes(capture.pcap())
+    [finding] = json_of(tshark, path, options=options)["findings"]
+    assert finding["severity"] == severity, finding
+
+
 def test_one_pass_says_the_same(tshark):
     one, two = (json_of(tshark, PATHS["pause-pfc"], 25, run) for run in (ONE, TWO))
     assert one["pauses"] == two["pauses"] and one["pauses"]

@@ -37,7 +37,7 @@ PAGES = {
     ),
     "pfc-storm": (
         [
-            r"note 300 PFC frames of port 02:00:00:00:00:02 pause class 3",
+            r"warn 300 PFC frames of port 02:00:00:00:00:02 pause class 3 for ≤632 ms of 660 ms",
             r"flows are not analysed without -o smcr\.roce:TRUE",
             r"02:00:00:00:00:02 class 3: 300 frames, 19,660,500 quanta, ≤632 ms",
         ],

@@ -12,6 +12,8 @@
  * microseconds. */
 #define LONG_PAUSE (10 * SMCR_TIME_MILLISECOND)
 
+#define LARGE_PART 10 /* pauses of at least one part in so many of a time cost senders much of it */
+
 /* Whether the pauses of `one` weigh more than those of `other`: they lasted longer or, if the time
  * is equal, have more frames. */
 static bool
@@ -47,19 +49,46 @@ stillest_flow(const smcr_finder_t *finder)
     return stillest;
 }
 
-/* Returns what the frames pause, and for how long: "class 3 for 101 ms", "all classes for 65,535
- * quanta". */
+/* Returns the time that the capture covers, nanoseconds. */
+static uint64_t
+covered_time(const smcr_finder_t *finder)
+{
+    const smcr_entry_capture_t *capture = &finder->report->capture;
+
+    if (capture->first_time == SMCR_FIGURE_UNKNOWN || capture->last_time == SMCR_FIGURE_UNKNOWN)
+        return 0;
+    return capture->last_time - capture->first_time;
+}
+
+/* Whether the class was, or may have been, paused for a large part of the capture, or for a time
+ * without a break that is far longer than a common pause. The speed of the link decides how long
+ * the quanta of a frame last. Without it only a port that renews its pauses before they would be
+ * over keeps its peer from sending for so long. */
+static bool
+is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
+{
+    uint64_t covered = covered_time(finder), paused = MIN(pause->paused_most_s, covered);
+    bool is_large_part = paused >= LONG_PAUSE && paused >= covered / LARGE_PART;
+
+    SMCR_FIGURE_EACH(pause_interval, interval, pause->intervals)
+        if (interval->frames > 1 && interval->paused_most_s >= LONG_PAUSE * LARGE_PART)
+            return true;
+    return is_large_part && pause->frames > 1;
+}
+
+/* Returns what the frames pause, and for how much of the capture: "class 3 for 101 ms of 2.0 s"; without the speed
+ * of the link at most: "all classes for ≤34 ms of 2.0 s". */
 static const char *
 paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {
     wmem_allocator_t *scope = finder->scope;
-    const char *class = smcr_words_paused_class(scope, pause);
+    bool is_known = pause->paused_s != SMCR_FIGURE_UNKNOWN;
+    uint64_t paused = is_known ? pause->paused_s : pause->paused_most_s;
+    uint64_t covered = covered_time(finder);
 
-    if (pause->paused_s != SMCR_FIGURE_UNKNOWN)
-        return wmem_strdup_printf(scope, "%s for %s", class,
-                                  smcr_words_duration(scope, pause->paused_s));
-    return wmem_strdup_printf(scope, "%s for %s quanta", class,
-                              smcr_words_number(scope, pause->quanta));
+    return wmem_strdup_printf(
+        scope, "%s for %s%s of %s", smcr_words_paused_class(scope, pause), is_known ? "" : "≤",
+        smcr_words_duration(scope, MIN(paused, covered)), smcr_words_duration(scope, covered));
 }
 
 /* Returns what is known of flows in the paused class, if none of them is known to have stood
@@ -123,7 +152,7 @@ others_text(const smcr_finder_t *finder)
 
 /* Finding: a port sends PAUSE or PFC frames. They ask the peer of the link to stop sending: the
  * port, or what lies after it, takes in packets more slowly than they come. The finding is a
- * warning if the pauses are long. If a flow stood still, the finding has this time as its cost.
+ * warning if the pauses are long, or take a large part of the time. If a flow stood still, the finding has this time as its cost.
  * That a flow in the class sent nothing is what the frames prove; they do not prove that it had
  * something to send. */
 void
@@ -138,7 +167,7 @@ smcr_finding_on_pauses(smcr_finder_t *finder)
         return;
     uint64_t still = flow ? flow->pause->still_most_s : 0;
     uint64_t paused = smcr_figure_or_zero(pause->paused_s);
-    bool is_long = MAX(paused, still) >= LONG_PAUSE;
+    bool is_long = MAX(paused, still) >= LONG_PAUSE || is_storm(finder, pause);
     const char *kind = pause->kind == SMCR_FIGURE_PAUSE_ALL ? "PAUSE frame" : "PFC frame";
     smcr_finder_add_as(
         finder, is_long ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE,
