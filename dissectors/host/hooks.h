@@ -7,6 +7,7 @@
 #pragma once
 
 #include "heuristic.h"
+#include "ip_packet.h"
 
 /* Defines a dissector, dissect_<name>(), that calls `function` with `value` as additional first
  * argument. */
@@ -87,6 +88,12 @@ void smcr_udp_ports_register(void);
 
 /* Looks up the dissector table udp.port. Called once, after all protocols have registered. */
 void smcr_udp_ports_handoff(void);
+
+/* Whether a UDP datagram is a RoCEv2 packet that UDP's dissector passes to the protocol of its
+ * source port. `captured`: the captured bytes from the UDP header on; `reported`: the number of
+ * bytes on the wire from there on. Returns false if the user has chosen a protocol for one of the
+ * ports. */
+bool smcr_udp_ports_hides(smcr_host_bytes_t captured, uint32_t reported);
 
 /* From the first sign of SMC on, datagrams that begin with the four bytes `magic`, in network
  * order, are passed to `to`, even if their ports belong to other protocols. Called once, after all

@@ -53,21 +53,22 @@ typedef struct {
     const uint8_t *bth;
 } datagram_t;
 
-/* Reads the headers of a datagram. Returns false if they are not captured, or if the length is
- * wrong. */
+/* Reads the headers of a datagram, which is `reported` bytes long. Returns false if the headers are
+ * not captured, or if their length is wrong. */
 static bool
-read_datagram(tvbuff_t *tvb, datagram_t *datagram)
+read_datagram(smcr_host_bytes_t captured, uint32_t reported, datagram_t *datagram)
 {
-    if (tvb_captured_length(tvb) < SEEN_LENGTH)
+    const uint8_t *bytes = captured.bytes;
+
+    if (captured.length < SEEN_LENGTH)
         return false;
-    const uint8_t *bytes = tvb_get_ptr(tvb, 0, SEEN_LENGTH);
     *datagram = (datagram_t){
         .source = smcr_wire_number16(bytes),
         .destination = smcr_wire_number16(bytes + 2),
         .length = (bytes[4] << 8 | bytes[5]) - UDP_LENGTH,
         .bth = bytes + UDP_LENGTH,
     };
-    return datagram->length <= (int)tvb_reported_length(tvb) - UDP_LENGTH;
+    return datagram->length <= (int)reported - UDP_LENGTH;
 }
 
 /* Whether RoCE has the opcode: its service, and the operation within this service. */
@@ -127,6 +128,15 @@ would_be_lost(const datagram_t *datagram)
            smcr_hooks_is_bth_dissector(
                dissector_get_uint_handle(ports.table, datagram->destination)) &&
            !user_has_chosen(datagram);
+}
+
+bool
+smcr_udp_ports_hides(smcr_host_bytes_t captured, uint32_t reported)
+{
+    datagram_t datagram;
+
+    return read_datagram(captured, reported, &datagram) && is_roce(&datagram) &&
+           would_be_lost(&datagram);
 }
 
 /* ---- does it begin with the magic number? ---- */
@@ -230,7 +240,8 @@ watch_datagram(tvbuff_t *tvb, packet_info *pinfo)
 {
     datagram_t datagram;
 
-    if (!smcr_hooks_enabled() || !read_datagram(tvb, &datagram))
+    if (!smcr_hooks_enabled() ||
+        !read_datagram(smcr_host_bytes_of(tvb), tvb_reported_length(tvb), &datagram))
         return;
     if (has_magic(tvb, UDP_LENGTH)) {
         claim(pinfo, datagram.source, datagram.destination, true);

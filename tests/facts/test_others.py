@@ -12,6 +12,7 @@ from report_runs import report as report_of
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import GRE
 from scapy.layers.vxlan import VXLAN
+from scapy.packet import Raw
 from test_classes import ONE as ONE_END
 from test_classes import OTHER as OTHER_END
 from test_classes import SWITCH, WRITE, ether, roce, write
@@ -26,7 +27,7 @@ OTHERS = [
     "uc-ud",
     "cm-many",
 ]
-FILTER = "infiniband && !smcr && !icmp && !icmpv6"
+FILTER = "(infiniband || udp.dstport == 4791) && !smcr && !icmp && !icmpv6"
 RESPONSES = range(13, 19)
 CNP, ACK, RNR_NAK, NAK, CE, FAR = 0x81, 0x11, 1, 3, 3, 1 << 16
 SIGNS = ("repeated", "naks", "rnr_naks", "ce", "cnp")
@@ -123,3 +124,36 @@ def test_smcr_beside_others(tshark):
     counted = report["summary"]["rdma_flows"]["packets"]
     assert report["capture"]["roce_frames"] == counted + report["other_roce"]["packets"]
     assert report["other_roce"]["packets"] > counted > 0
+
+
+def hidden(port, name, count=6):
+    """Packets of RoCE from a port of another protocol, with a reserved bit and another P_Key."""
+    for psn in [*range(count), 2]:
+        packet = ether() / roce(ONE_END, OTHER_END, 17, WRITE, psn, sport=port)
+        packet[Raw].load = packet[Raw].load[:2] + name + packet[Raw].load[4:]
+        yield packet
+        yield ether() / roce(OTHER_END, ONE_END, 18, ACK, psn)
+
+
+@pytest.mark.parametrize("port", [69, 53, 161, 1812, 4789])
+@pytest.mark.parametrize("name", [b"\xff\xff", b"\x80\x01"])
+def test_ports_of_other_protocols(tshark, scratch, port, name):
+    """The source port decides nothing: each packet to port 4791 counts, and its signs of trouble."""
+    path = write(scratch, "hidden", list(hidden(port, name)))
+    for run in (ONE, TWO):
+        report = parse(print_json(tshark, tshark.bed.capture(path), run))
+        found = report["other_roce"]
+        assert (found["packets"], found["unread"], found["repeated"]) == (14, 0, 1)
+        assert report["capture"]["roce_frames"] == 14 and report["ip"]["packets"] == 0
+    shown = tshark.run(
+        *("-n", *CALM, "-2", "-r", str(path), "-Y", FILTER, "-T", "fields", "-e", "frame.number")
+    )
+    assert len(shown.split()) == 14
+
+
+def test_datagrams_of_other_protocols(tshark, scratch):
+    """A TFTP server that sends to the port of RoCE sends no RoCE."""
+    data = bytes.fromhex("00030001") + b"twenty-one bytes here"
+    packets = [ether() / IP(src=ONE_END, dst=OTHER_END) / UDP(sport=69, dport=4791) / Raw(data)] * 3
+    report = parse(print_json(tshark, tshark.bed.capture(write(scratch, "tftp", packets)), TWO))
+    assert report["other_roce"] is None and report["ip"]["packets"] == 3

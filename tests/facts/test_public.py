@@ -54,7 +54,7 @@ PAGES = {
         [NOTHING],
     ),
     "bth-reserved-bit-port-69": (
-        [r"No SMC-R in the capture"],
+        [r"No SMC-R in the capture", r"20 packets of RoCE not analysed"],
         [NOTHING, r"RDMA: 20 packets", r"192\.0\.2\.1 → 192\.0\.2\.2 QP 514 10 - - -"],
         [r"no RoCE packet", r"not captured"],
     ),

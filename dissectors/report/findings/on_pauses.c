@@ -76,8 +76,8 @@ is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
     return is_large_part && pause->frames > 1;
 }
 
-/* Returns what the frames pause, and for how much of the capture: "class 3 for 101 ms of 2.0 s"; without the speed
- * of the link at most: "all classes for ≤34 ms of 2.0 s". */
+/* Returns what the frames pause, and for how much of the capture: "class 3 for 101 ms of 2.0 s";
+ * without the speed of the link at most: "all classes for ≤34 ms of 2.0 s". */
 static const char *
 paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {

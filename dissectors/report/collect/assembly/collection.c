@@ -122,27 +122,50 @@ count_pause(smcr_collect_t *all, const packet_info *pinfo)
 
 /* ---- RoCE that is not analysed ---- */
 
+/* Finds the UDP datagram in the IP packet of the frame. Returns its captured bytes, without any if
+ * UDP does not follow the IP header, and reads the IP header into `ip`. */
+static smcr_host_bytes_t
+find_datagram(const packet_info *pinfo, smcr_host_ip_packet_t *ip)
+{
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+    bool is_found = smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, ip);
+    uint32_t begin = is_found ? ip->offset + ip->header_length : 0;
+
+    if (!is_found || ip->next != IP_PROTO_UDP || frame.length <= begin)
+        return (smcr_host_bytes_t){NULL, 0};
+    return (smcr_host_bytes_t){frame.bytes + begin, frame.length - begin};
+}
+
+/* Whether the frame has a RoCE packet that UDP has passed to the protocol of its source port. */
+static bool
+hides_roce(const packet_info *pinfo)
+{
+    smcr_host_ip_packet_t ip;
+    smcr_host_bytes_t datagram = find_datagram(pinfo, &ip);
+
+    return datagram.bytes && !ip.is_fragment &&
+           smcr_udp_ports_hides(datagram,
+                                smcr_host_ip_packet_length(pinfo, &ip) - ip.header_length);
+}
+
 /* Finds the headers of the RoCE packet of the frame. Leaves `packet->bth` NULL if they do not come
  * after IP and UDP, as in RoCEv2. */
 static void
 read_others(const packet_info *pinfo, smcr_others_packet_t *packet)
 {
-    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
     smcr_host_ip_packet_t ip;
+    smcr_host_bytes_t datagram = find_datagram(pinfo, &ip);
 
     *packet = (smcr_others_packet_t){.bth = NULL};
-    if (!smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, &ip))
-        return;
-    uint32_t bth = ip.offset + ip.header_length + UDP_HEADER_LENGTH;
-    if (ip.next != IP_PROTO_UDP || frame.length < bth + SMCR_IB_BTH_LENGTH)
+    if (datagram.length < UDP_HEADER_LENGTH + SMCR_IB_BTH_LENGTH)
         return;
     smcr_endpoint_gid(&pinfo->net_dst, packet->to);
     packet->is_marked = (ip.traffic_class & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
     if (!smcr_host_encapsulation_is_bare(pinfo, ip.offset))
         packet->is_marked |=
             smcr_host_encapsulation_read(pinfo, ip.offset).ecn == SMCR_WIRE_ECN_CE;
-    packet->bth = frame.bytes + bth;
-    packet->length = frame.length - bth;
+    packet->bth = datagram.bytes + UDP_HEADER_LENGTH;
+    packet->length = datagram.length - UDP_HEADER_LENGTH;
 }
 
 /* Counts the RoCE packet of the frame, if the plugin has not analysed it. */
@@ -252,6 +275,8 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo)
 {
     unsigned layers = layers_of(pinfo);
 
+    if (layers == IP && pinfo->ptype == PT_UDP && hides_roce(pinfo))
+        layers |= ROCE;
     count_frame(&all->capture, pinfo);
     if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
         smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
