@@ -89,7 +89,8 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
     flow->sent_psn = flow->burst_psn = 0;
     flow->first_announced = flow->has_acks = false;
-    flow->copy_distance = 0;
+    flow->copy_distance = flow->timed_copies = flow->timed_requests = 0;
+    flow->routed_copies = 0;
     flow->ids = (smcr_ids_t){0};
     flow->mtu = 0;
     flow->far = (smcr_flow_far_t){0};
@@ -229,20 +230,43 @@ mirrored_distance(const smcr_flow_t *flow)
     return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copy_distance * 3 / 2);
 }
 
-/* Returns the longest time, nanoseconds, from a request to an equal packet that still counts as a
- * copy made by the network. `seen`: history of the request's PSN.
+/* Copies that show that the capture has two points, before and after a router. */
+#define ROUTED_COPIES 4
+
+/* Copies that show that the capture has every packet twice. */
+#define TIMED_COPIES 8
+
+/* Whether the capture has the flow's packets before and after a router: copies have shown two hop
+ * limits. A retransmission has that of its sender, so it is no copy, however soon it comes; and a
+ * packet that passes the router late is one. */
+static bool
+is_captured_beyond_router(const smcr_flow_t *flow)
+{
+    return flow && flow->routed_copies == ROUTED_COPIES;
+}
+
+/* Whether the capture has nearly all packets of the flow twice, as time has proven. */
+static bool
+is_captured_twice(const smcr_flow_t *flow)
+{
+    return flow && flow->timed_copies >= TIMED_COPIES &&
+           flow->timed_copies >= flow->timed_requests / 8 * 7;
+}
+
+/* Returns how long after a request, nanoseconds, an equal one is still a copy. `seen`: its history.
  *
  * - A sender that goes back does so after 100 microseconds or more.
- * - If the request has the highest PSN of the flow, no NAK for a gap can make the sender retransmit
- *   it. If the receiver sends responses, the sender waits for its timer: a millisecond or more.
- * - If the capture has every packet twice (mirror port), all copies come about equally long after
- *   their requests (mirrored_distance()). */
+ * - The last one of all requests cannot be refused for a gap. If the receiver answers at all, and
+ *   has not refused it, the sender waits for its timer: a millisecond or more.
+ * - If the capture has every packet twice, the copies come as long after their requests as those
+ *   that have proven it; half as long again at most. If nearly all requests had a copy, one that
+ *   was held up in a queue comes before the sender's timer runs out. */
 static uint64_t
 longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
     bool is_newest = seen->psn == flow->highest && flow->steps.last_request == seen->psn;
 
-    if (is_newest && flow->has_acks && !seen->fetches)
+    if (flow->has_acks && !seen->fetches && (is_newest || is_captured_twice(flow)))
         return TIMER_LEAST;
     return mirrored_distance(flow);
 }
@@ -275,14 +299,30 @@ is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
 static void
 note_copy_distance(smcr_flow_t *flow, uint64_t distance)
 {
+    flow->timed_requests = MAX(flow->timed_requests, 1);
+    flow->timed_copies++;
     if (flow->copy_distance && distance > mirrored_distance(flow))
         return;
     flow->copy_distance = MAX(flow->copy_distance, (uint32_t)MAX(distance, 1));
 }
 
-/* Whether `packet` is a copy of the last request with its PSN, if its IPv4 identification cannot
- * decide this. `seen`: the history of that PSN. If time proves the copy, the function also notes
- * the time between the two packets. */
+/* Whether the packet was captured on the other side of a router than the last request with its PSN.
+ * `seen`: the history of that PSN. Counts such copies. */
+static bool
+is_copy_beyond_router(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
+{
+    smcr_when_t last = smcr_seen_last(seen);
+    uint8_t hop_limit = smcr_seen_last_hop_limit(seen);
+
+    if (smcr_seen_is_beyond_router(last, hop_limit, packet)) {
+        flow->routed_copies = (uint8_t)MIN(flow->routed_copies + 1, ROUTED_COPIES);
+        return true;
+    }
+    return is_captured_beyond_router(flow) && smcr_seen_has_other_limit(hop_limit, packet);
+}
+
+/* Whether `packet` is a copy of the last request with its PSN, which its identification cannot
+ * show. `seen`: the history of that PSN. Notes how far apart copies are that only time proves. */
 static bool
 is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
@@ -290,7 +330,7 @@ is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
 
     if (!seen->had_good_icrc || packet->corrupt)
         return false;
-    if (smcr_seen_is_beyond_router(last, smcr_seen_last_hop_limit(seen), packet))
+    if (is_copy_beyond_router(flow, seen, packet))
         return true;
     if (!is_copy_by_time(flow, seen, packet))
         return false;
@@ -1047,6 +1087,7 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
                                                                 wrong */
     } else {
         request_t request = {packet, flow->highest, reverse_carried};
+        flow->timed_requests += flow->timed_copies != 0;
         take_original(flow, scope, &request, verdict);
     }
 }
@@ -1075,6 +1116,8 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
 {
     smcr_response_grounds_t grounds = {
         .by_id = proves_copy_by_id(&flow->ids, packet),
+        .is_beyond_router = is_captured_beyond_router(reverse),
+        .twice_within = is_captured_twice(reverse) ? TIMER_LEAST : 0,
         .reverse_packets = reverse ? reverse->packet_count : 0,
     };
     bool copy;

@@ -144,6 +144,11 @@ typedef struct {
     bool first_announced; /* the sender has announced `first` before its first request */
     uint32_t copy_distance; /* longest time from a packet to a copy that only time has proven,
                                nanoseconds, at least 1; 0: the flow has no such copy */
+    uint32_t timed_copies;  /* number of copies that only time has proven */
+    uint32_t timed_requests; /* number of requests without copies, from the request on of which the
+                                first of `timed_copies` is a copy */
+    uint8_t routed_copies;  /* number of copies that came soon after their requests and had another
+                               hop limit; not counted beyond 4 */
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
     uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
                               and packets with a wrong ICRC */

@@ -7,39 +7,67 @@
 
 #include "responses.h"
 
-/* Whether `packet` is a copy of the earlier ACK, NAK or RNR NAK `ack`, which has the same PSN.
- * `by_id`: the IPv4 identification decides this. If false, the packets were captured on different
- * sides of a router. */
+/* Whether the response was captured on the other side of a router than an earlier one, seen at
+ * `before` with this hop limit. */
 static bool
-is_copy_of_ack(const smcr_response_ack_t *ack, const smcr_sent_t *packet, bool by_id)
+is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *packet,
+                 smcr_response_grounds_t grounds)
 {
-    if (by_id)
+    return smcr_seen_is_beyond_router(before, hop_limit, packet) ||
+           (grounds.is_beyond_router && smcr_seen_has_other_limit(hop_limit, packet));
+}
+
+/* Whether the acknowledgement is the second of two that a capture has which shows each packet
+ * twice. */
+static bool
+is_second_of_two(const smcr_response_ack_t *ack, const smcr_sent_t *packet,
+                 smcr_response_grounds_t grounds)
+{
+    return grounds.twice_within && !ack->has_copy &&
+           smcr_seen_is_within((smcr_when_t){ack->frame, ack->time}, packet->when,
+                               grounds.twice_within);
+}
+
+/* Whether `packet` is a copy of the earlier ACK, NAK or RNR NAK `ack`, which has its PSN: the IPv4
+ * identification proves it, or where no identification does, a router between the two, or that the
+ * capture has each packet twice. Notes a copy that only time proves. */
+static bool
+is_copy_of_ack(smcr_response_ack_t *ack, const smcr_sent_t *packet,
+               smcr_response_grounds_t grounds)
+{
+    if (grounds.by_id)
         return ack->id == packet->ip_id;
-    return ack->syndrome == packet->syndrome &&
-           smcr_seen_is_beyond_router((smcr_when_t){ack->frame, ack->time}, ack->hop_limit, packet);
+    if (ack->syndrome != packet->syndrome)
+        return false;
+    if (is_beyond_router((smcr_when_t){ack->frame, ack->time}, ack->hop_limit, packet, grounds))
+        return true;
+    bool is_second = is_second_of_two(ack, packet, grounds);
+    ack->has_copy |= is_second;
+    return is_second;
 }
 
 /* The frame of the latest ACK, NAK or RNR NAK of which `packet` is a copy; 0: `packet` is a copy of
  * none of the last 16. */
 static uint32_t
-find_same_ack(const smcr_responses_t *responses, const smcr_sent_t *packet, bool by_id)
+find_same_ack(smcr_responses_t *responses, const smcr_sent_t *packet,
+              smcr_response_grounds_t grounds)
 {
     for (unsigned i = 0; i < SMCR_RESPONSES_KEPT; i++) {
         unsigned at = (responses->newest + SMCR_RESPONSES_KEPT - i) % SMCR_RESPONSES_KEPT;
-        const smcr_response_ack_t *ack = &responses->last_acks[at];
-        if (ack->frame && ack->psn == packet->psn && is_copy_of_ack(ack, packet, by_id))
+        smcr_response_ack_t *ack = &responses->last_acks[at];
+        if (ack->frame && ack->psn == packet->psn && is_copy_of_ack(ack, packet, grounds))
             return ack->frame;
     }
     return 0;
 }
 
 /* Takes in an ACK, NAK or RNR NAK. Returns the frame of the response of which `packet` is a copy;
- * 0: `packet` is not a copy. A short time between two equal ACKs proves nothing: a receiver
+ * 0: `packet` is not a copy. A short time between two equal ACKs alone proves nothing: a receiver
  * answers several retransmissions with several equal ACKs, one directly after the other. */
 static uint32_t
 take_ack(smcr_responses_t *responses, const smcr_sent_t *packet, smcr_response_grounds_t grounds)
 {
-    uint32_t copied = find_same_ack(responses, packet, grounds.by_id);
+    uint32_t copied = find_same_ack(responses, packet, grounds);
 
     if (copied)
         return copied;
@@ -65,7 +93,7 @@ is_copy_by_time(const smcr_responses_t *responses, const smcr_seen_packet_t *see
 {
     smcr_when_t last = smcr_seen_last(seen);
 
-    if (smcr_seen_is_beyond_router(last, smcr_seen_last_hop_limit(seen), packet))
+    if (is_beyond_router(last, smcr_seen_last_hop_limit(seen), packet, grounds))
         return true;
     return responses->reverse_count == grounds.reverse_packets &&
            smcr_seen_is_within(last, packet->when, SMCR_SEEN_SOON);

@@ -18,6 +18,7 @@ typedef struct {
     uint16_t id;       /* IPv4 identification of the response */
     uint8_t hop_limit; /* TTL or hop limit of the response; 0: not known */
     uint8_t syndrome;  /* syndrome of the response */
+    bool has_copy;     /* a copy of the response has come that only time proves */
 } smcr_response_ack_t;
 
 /* The responses of a flow so far. */
@@ -36,6 +37,9 @@ typedef struct {
     bool by_id;     /* An equal IPv4 identification proves a copy. If false: an equal response that
                        was captured on the other side of a router is a copy, and a READ response or
                        Atomic ACK that comes soon after an equal one. */
+    bool is_beyond_router;  /* the capture has packets before and after a router */
+    uint64_t twice_within;  /* the capture has nearly all packets twice, the second one after so
+                               many nanoseconds at most; 0: it has not */
     uint32_t reverse_packets; /* number of packets of the reverse flow so far */
 } smcr_response_grounds_t;
 

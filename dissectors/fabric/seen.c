@@ -140,7 +140,6 @@ smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const sm
 bool
 smcr_seen_is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *now)
 {
-    bool differs = hop_limit && now->hop_limit && hop_limit != now->hop_limit;
-
-    return differs && smcr_seen_is_within(before, now->when, BEYOND_ROUTER);
+    return smcr_seen_has_other_limit(hop_limit, now) &&
+           smcr_seen_is_within(before, now->when, BEYOND_ROUTER);
 }

@@ -103,10 +103,16 @@ smcr_seen_is_within(smcr_when_t before, smcr_when_t now, uint64_t limit)
     return now.time >= before.time && now.time - before.time <= limit;
 }
 
-/* Whether an earlier packet, captured at `before` with the hop limit `hop_limit`, and the packet
- * `now` were captured on different sides of a router. The proof: both hop limits are known and
- * differ, and at most 2 milliseconds lie between the packets. A sender gives all its packets the
- * same hop limit, and each router lowers it by 1. */
+/* Whether the packet has another hop limit than an earlier one with `hop_limit`; both are known. */
+static inline bool
+smcr_seen_has_other_limit(uint8_t hop_limit, const smcr_sent_t *now)
+{
+    return hop_limit && now->hop_limit && hop_limit != now->hop_limit;
+}
+
+/* Whether two packets, seen at `before` and `now` with these hop limits, were seen before and after
+ * a router: the limits are known and differ, and at most 2 milliseconds lie between. A sender gives
+ * all its packets the same limit. */
 bool smcr_seen_is_beyond_router(smcr_when_t before, uint8_t hop_limit, const smcr_sent_t *now);
 
 /* Adds `psn`, whose first packet is `packet`, and returns its entry. The table keeps at least the

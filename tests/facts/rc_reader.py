@@ -30,6 +30,7 @@ AHEAD, BEHIND = 131072, 16384  # a jump of more PSNs than that is a new life
 NAK, RNR_NAK, SEQUENCE_ERROR = 0x60, 0x20, 0x60  # two kinds of syndrome, and one syndrome
 NAKS_REMEMBERED, ACKNOWLEDGEMENTS_REMEMBERED = 4, 16
 SOON = 100_000  # nanoseconds: nobody sends again so soon what was not refused
+TWICE_LEAST, ROUTED_LEAST = 8, 4  # copies that show how the capture was made
 TIMER_LEAST = 1_000_000  # nanoseconds: no timer runs out sooner
 BEYOND_ROUTER = 2_000_000  # nanoseconds: a router forwards sooner
 # nanoseconds: without an identification nobody knows that a packet was so late, and not sent again
@@ -295,6 +296,25 @@ def is_beyond_router(header, before):
     return 0 not in limits and len(limits) == 2 and comes_soon(header, before, BEYOND_ROUTER)
 
 
+def has_other_limit(header, before):
+    return 0 not in (header.hop_limit, before.hop_limit) and header.hop_limit != before.hop_limit
+
+
+def is_other_side(header, before):
+    return not header.corrupt and not before.corrupt and has_other_limit(header, before)
+
+
+def is_twice(life):
+    """Has the capture nearly each packet twice?"""
+    copies, requests = life.timed if life else (0, 0)
+    return copies >= TWICE_LEAST and copies >= requests // 8 * 7
+
+
+def is_routed(life):
+    """Has the capture packets before and after a router?"""
+    return life is not None and life.routed >= ROUTED_LEAST
+
+
 def is_rnr(syndrome):
     return syndrome & 0x60 == RNR_NAK
 
@@ -386,6 +406,8 @@ class Life:
         self.taker = {}  # {PSN: first request that took it}
         self.twins = Twins()
         self.distance = 0  # nanoseconds, from a packet to a copy that only time tells; the longest
+        self.timed = [0, 0]  # such copies, and the requests since the first that had one
+        self.routed = 0  # copies soon after their requests with another hop limit
         self.path_mtu = None
         self.open_reads = []  # READs of which nobody knows yet how many PSNs they take
 
@@ -447,6 +469,7 @@ class Flow:
         self.begin_anew()
         self.answered, self.answer_twins, self.highest_answer = {}, Twins(), None
         self.acknowledgements = collections.deque(maxlen=ACKNOWLEDGEMENTS_REMEMBERED)
+        self.twice = set()  # frames of acknowledgements of which a copy has come
         self.carried = 0  # packets, copies left out
         self.heard = 0  # when its last READ response or Atomic ACK came
 
@@ -558,6 +581,7 @@ class Reader:
         self.judge(life, request)
         if request.verdict == "copy":
             return
+        life.timed[1] += life.timed[0] > 0
         life.twins.add(request.start, header)
         life.events.append(request)
         self.note(header, False)
@@ -590,6 +614,7 @@ class Reader:
         self.requests[position] = request
         if request.verdict == "copy":
             return
+        life.timed[1] += life.timed[0] > 0
         if request.start > life.highest:
             life.settle(request.start)
         life.twins.add(request.start, header)
@@ -607,7 +632,9 @@ class Reader:
     def is_missed(life, latest):
         """Whether the response to a READ or an atomic may be missed: others have come behind it, or
         nobody knows."""
-        answers = [each.header.frame for each in life.events if isinstance(each, Answer)]
+        answers = [
+            each.header.frame for each in life.events if isinstance(each, Answer) and each.answered
+        ]
         return is_fetch(latest) and (not answers or max(answers) > latest.frame)
 
     @staticmethod
@@ -630,7 +657,8 @@ class Reader:
         it that its receiver could miss it by: it waits for its timer."""
         newest = before.start == request.start == life.highest
         answered = any(isinstance(each, Answer) and each.answered for each in life.events)
-        if newest and answered and not is_fetch(life.twins.packets[request.start][0]):
+        fetched = is_fetch(life.twins.packets[request.start][0])
+        if (newest or is_twice(life)) and answered and not fetched:
             return TIMER_LEAST
         return max(SOON, life.distance * 3 // 2)
 
@@ -646,6 +674,9 @@ class Reader:
             twin = life.twins.find(request.start, request.header.ip_id)
         elif latest and is_beyond_router(request.header, latest):
             twin = latest.frame
+            life.routed += 1
+        elif latest and is_routed(life) and is_other_side(request.header, latest):
+            twin = latest.frame
         elif (
             latest
             and near
@@ -655,6 +686,7 @@ class Reader:
         ):
             twin = latest.frame
             apart = request.header.time - latest.time
+            life.timed = [life.timed[0] + 1, max(life.timed[1], 1)]
             if not life.distance or apart <= max(SOON, life.distance * 3 // 2):  # no stray one
                 life.distance = max(life.distance, apart, 1)
         else:
@@ -667,7 +699,23 @@ class Reader:
             request.of = request.first_taker.header.frame if request.first_taker else 0
 
     @staticmethod
-    def twin_of_response(flow, header, psn, heard):
+    def is_twin_of_answer(flow, life, header, before):
+        """Is an acknowledgement without an identification that says so a copy of one before? life:
+        that of the requests"""
+        if before.syndrome != header.syndrome:
+            return False
+        if is_beyond_router(header, before):
+            return True
+        if is_routed(life) and has_other_limit(header, before):
+            return True
+        soon = is_twice(life) and 0 <= header.time - before.time <= TIMER_LEAST
+        if not soon or before.frame in flow.twice:
+            return False
+        flow.twice.add(before.frame)
+        return True
+
+    @staticmethod
+    def twin_of_response(flow, life, header, psn, heard):
         """The frame of which a response is a copy; 0 if there is none."""
         by_id, latest = flow.knows_copies(header), flow.answer_twins.latest(psn)
         if header.opcode & 31 == ACKNOWLEDGE:
@@ -679,7 +727,7 @@ class Reader:
                     and (
                         each.ip_id == header.ip_id
                         if by_id
-                        else each.syndrome == header.syndrome and is_beyond_router(header, each)
+                        else Reader.is_twin_of_answer(flow, life, header, each)
                     )
                 ),
                 0,
@@ -687,6 +735,8 @@ class Reader:
         if by_id:
             return flow.answer_twins.find(psn, header.ip_id)
         if latest and is_beyond_router(header, latest):
+            return latest.frame
+        if latest and is_routed(life) and has_other_limit(header, latest):
             return latest.frame
         return latest.frame if latest and flow.heard == heard and comes_soon(header, latest) else 0
 
@@ -696,7 +746,8 @@ class Reader:
         flow.identified(header)
         acknowledges = header.opcode & 31 == ACKNOWLEDGE
         heard = self.flows[header.reverse].carried if header.reverse >= 0 else 0
-        twin = self.twin_of_response(flow, header, psn, heard)
+        life = self.flows[header.reverse].life if header.reverse >= 0 else None
+        twin = self.twin_of_response(flow, life, header, psn, heard)
         verdict, of = "next", 0
         if not acknowledges:
             flow.heard = heard

@@ -38,6 +38,7 @@ DISORDERED = [
     "6.1-v2-n-lossy",
     "7.2-v2-g5-device-removed",
 ]
+STEADY = ["6.1-v2-q-forty-conns", "cnp-smc"]  # no loss, no RDMA READ
 
 OPCODES = {
     "SEND_FIRST": 0,
@@ -283,6 +284,17 @@ def beyond_router(headers, chance):
     return [header for _, header in sorted(places, key=lambda each: each[0])]
 
 
+def mirrored(headers, chance):
+    """Without identifications; nearly each packet comes twice, and some copies were held up."""
+    places = [(position, header._replace(ip_id=0)) for position, header in enumerate(headers)]
+    places += [
+        (position + (chance.uniform(150, 400) if chance.random() < 0.05 else 0.5), header)
+        for position, header in places
+        if chance.random() < 0.95
+    ]
+    return [header for _, header in sorted(places, key=lambda each: each[0])]
+
+
 def another_life(headers, _):
     """The same packets again, with PSNs that are far from these."""
     return headers + [
@@ -341,6 +353,7 @@ ALTERATIONS = [
     mixed_one_way,
     mixed_lives,
     beyond_router,
+    mirrored,
     corrupt,
     mixed_corrupt,
     mixed_corrupt_without_identification,
@@ -440,3 +453,43 @@ def test_capture(name):
 def test_disorder(name, alteration):
     for seed in range(3):
         compare(altered(name, alteration, seed))
+
+
+COPY, HELD_UP = 60_000, 400_000  # nanoseconds from a packet to its copy; some are held up
+FIRST = 100  # packets after which some are
+APART = 20_000  # nanoseconds between packets
+
+
+def captured_twice(name, hop_limit, held_up):
+    """The packets of a capture, without identifications, each a second time. Numbers of frames of
+    the originals remain those of the capture, in `payload_length`."""
+    every = []
+    for number, header in enumerate(read(name)[0]):
+        header = header._replace(ip_id=0, hop_limit=64, time=number * APART)
+        late = held_up if number > FIRST and number % 10 == 0 else COPY
+        every.append((header, False))
+        copy = header._replace(hop_limit=hop_limit, time=header.time + late)
+        every.append((copy, True))
+    every.sort(key=lambda each: each[0].time)
+    return [
+        (header._replace(frame=place), is_copy) for place, (header, is_copy) in enumerate(every, 1)
+    ]
+
+
+@pytest.mark.parametrize("name", STEADY)
+@pytest.mark.parametrize("hop_limit, held_up", [(64, HELD_UP), (63, HELD_UP), (63, 3_000_000)])
+def test_copies_that_were_held_up(name, hop_limit, held_up):
+    """A capture has each packet twice, and no identification distinguishes copies: a copy that
+    comes later than the others is no retransmission. A router between both shows it at any time;
+    of acknowledgements the plugin keeps the last 16."""
+    made = captured_twice(name, hop_limit, held_up)
+    headers = [header for header, _ in made]
+    compare(headers)
+    found = dict(zip((header.frame for header in headers), model(headers)))
+    wrong = [
+        header.frame
+        for header, is_copy in made[2 * FIRST :]
+        if rc_reader.is_request(header) or held_up <= HELD_UP
+        if (found[header.frame].verdict == "copy") != is_copy
+    ]
+    assert wrong == [] and len(made) > 4 * FIRST

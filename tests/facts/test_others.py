@@ -138,7 +138,7 @@ def hidden(port, name, count=6):
 @pytest.mark.parametrize("port", [69, 53, 161, 1812, 4789])
 @pytest.mark.parametrize("name", [b"\xff\xff", b"\x80\x01"])
 def test_ports_of_other_protocols(tshark, scratch, port, name):
-    """The source port decides nothing: each packet to port 4791 counts, and its signs of trouble."""
+    """The source port decides nothing: each packet to port 4791 counts, with its trouble."""
     path = write(scratch, "hidden", list(hidden(port, name)))
     for run in (ONE, TWO):
         report = parse(print_json(tshark, tshark.bed.capture(path), run))

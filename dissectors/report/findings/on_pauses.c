@@ -152,9 +152,9 @@ others_text(const smcr_finder_t *finder)
 
 /* Finding: a port sends PAUSE or PFC frames. They ask the peer of the link to stop sending: the
  * port, or what lies after it, takes in packets more slowly than they come. The finding is a
- * warning if the pauses are long, or take a large part of the time. If a flow stood still, the finding has this time as its cost.
- * That a flow in the class sent nothing is what the frames prove; they do not prove that it had
- * something to send. */
+ * warning if the pauses are long, or take a large part of the time. If a flow stood still, the
+ * finding has this time as its cost. That a flow in the class sent nothing is what the frames
+ * prove; they do not prove that it had something to send. */
 void
 smcr_finding_on_pauses(smcr_finder_t *finder)
 {

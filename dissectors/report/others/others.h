@@ -10,8 +10,8 @@
 
 #include "report/figures/figures.h"
 
-/* Display filter of the frames that are counted. UDP may have passed a packet to the protocol of its
- * source port. */
+/* Display filter of the frames that are counted. UDP may have passed a packet to the protocol of
+ * its source port. */
 #define SMCR_OTHERS_FILTER                                                                         \
     "(infiniband || udp.dstport == 4791) && !smcr && !icmp && !icmpv6"
 
