@@ -50,6 +50,7 @@ class Pcap:
     def __init__(self, file, tick=None):
         """`tick`: microseconds from one frame to the next"""
         self.write, self.frames, self.tick = file.write, 0, tick or TICK
+        self.connections = 0  # of TCP, so far
         self.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
 
     def ip(self, source, target, protocol, payload):
@@ -148,7 +149,11 @@ class Tcp:
     def __init__(self, link, number, *, port=UNKNOWN, mss=1024, acks=4):
         self.link, self.number = link, number
         self.ports = (32768 + number % PORTS, port)
-        self.mss, self.acks, self.seq = mss, acks, [1000, 5000]
+        self.mss, self.acks = mss, acks
+        # with equal numbers, one of two connections would be a copy behind a NAT
+        link.pcap.connections += 1
+        isn = 0x1000 * link.pcap.connections & 0xFFFFFFFF
+        self.seq = [isn, isn + 0x800]
 
     def segment(self, sender, flags, data=b""):
         options = self.options if flags & SYN else b""
