@@ -1,5 +1,5 @@
 /* Compares SYNs and CLC messages by their numbers and contents, since NAT changes addresses and
- * ports only.
+ * ports only. Segments are kept for some seconds, since copies come at once.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -17,32 +17,75 @@
  * second. */
 #define LATEST SMCR_TIME_SECOND
 
+/* A segment is kept for so long, nanoseconds: longer than LATEST, since times in a file can go
+ * back. */
+#define KEPT (10 * SMCR_TIME_SECOND)
+
 /* A SYN with the SMC-R option, or a segment that begins with a CLC message. */
-typedef struct {
-    uint64_t numbers; /* the key: values that are the same in the original and the copy. High half:
-                         sequence number. Low half, of a SYN: time stamp, or hash of window and
-                         options; of a CLC message: hash of the bytes */
+typedef struct segment {
+    uint64_t numbers; /* sequence number, and what else is the same in a copy: the key */
     uint32_t hosts;   /* hash of both addresses, the same in each direction */
-    conversation_t *conversation; /* conversation of the segment */
-    smcr_when_t when;             /* frame and time of the segment */
+    conversation_t *conversation;
+    smcr_when_t when;
+    bool has_copy;    /* the capture has a copy of it, so it stays as long as the file is open */
+    struct segment *next; /* the segment that came after it; NULL: none */
 } segment_t;
 
 /* Tables of the open file. */
 static struct {
-    wmem_map_t *segments;   /* `numbers` -> segment_t: the segments that may be originals */
-    wmem_map_t *translated; /* conversation of a copy -> segment_t of its original */
-    wmem_map_t *streams;    /* tcp.stream of a copy, plus 1 -> segment_t of its original */
+    wmem_map_t *segments;   /* segment_t by `numbers`; later ones take the place of earlier ones */
+    segment_t *oldest;      /* oldest segment within KEPT; `next` leads to the later ones; NULL:
+                               none */
+    segment_t *newest;      /* the last one of this list; set with `oldest` */
+    wmem_map_t *translated; /* segment_t of the original by conversation of the copy */
+    wmem_map_t *streams;    /* the same by tcp.stream of the copy, plus 1 */
 } known;
+
+/* Called when the file is closed, before its memory is freed. */
+static void
+end_file(void)
+{
+    known.oldest = known.newest = NULL;
+}
 
 void
 smcr_translation_register(void)
 {
+    register_cleanup_routine(end_file);
     known.segments = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_int64_hash,
                                             g_int64_equal);
     known.translated = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
                                               g_direct_equal);
     known.streams = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
                                            g_direct_equal);
+}
+
+/* Forgets the segments that came more than KEPT before `now`, nanoseconds: no copy of them can come
+ * any more. Those with a copy are still used by the copy. */
+static void
+forget_old(uint64_t now)
+{
+    segment_t *oldest;
+
+    while ((oldest = known.oldest) != NULL && oldest->when.time + KEPT <= now) {
+        known.oldest = oldest->next;
+        if (wmem_map_lookup(known.segments, &oldest->numbers) == oldest)
+            wmem_map_remove(known.segments, &oldest->numbers);
+        if (!oldest->has_copy)
+            wmem_free(wmem_file_scope(), oldest);
+    }
+}
+
+/* Keeps a copy of the segment. It takes the place of an earlier one with the same numbers. */
+static void
+keep(const segment_t *segment)
+{
+    segment_t *kept = wmem_memdup(wmem_file_scope(), segment, sizeof *segment);
+
+    wmem_map_remove(known.segments, &kept->numbers); /* its key is in the earlier segment */
+    wmem_map_insert(known.segments, &kept->numbers, kept);
+    *(known.oldest ? &known.newest->next : &known.oldest) = kept;
+    known.newest = kept;
 }
 
 /* Finds the time stamp (TSval) in the options of a TCP header. Returns false if there is none. */
@@ -110,6 +153,7 @@ note_copy(packet_info *pinfo, conversation_t *conversation, segment_t *original)
 {
     uint32_t stream = get_tcp_conversation_data(conversation, pinfo)->stream;
 
+    original->has_copy = true;
     wmem_map_insert(known.translated, conversation, original);
     wmem_map_insert(known.streams, GUINT_TO_POINTER(stream + 1), original);
 }
@@ -133,6 +177,7 @@ take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
         .conversation = find_or_create_conversation(pinfo),
         .when = smcr_capture_when(pinfo),
     };
+    forget_old(segment.when.time);
     segment_t *original = wmem_map_lookup(known.segments, &numbers);
     bool has_moved = original && (chance == TRANSLATED || original->hosts != segment.hosts);
 
@@ -142,8 +187,7 @@ take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
     }
     if (original && chance == KNOWN)
         return NULL;
-    original = wmem_memdup(wmem_file_scope(), &segment, sizeof segment);
-    wmem_map_insert(known.segments, &original->numbers, original);
+    keep(&segment);
     return NULL;
 }
 
