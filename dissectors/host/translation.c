@@ -41,6 +41,8 @@ static struct {
     wmem_map_t *streams;    /* the same by tcp.stream of the copy, plus 1 */
 } known;
 
+SMCR_WIRE_KEY(hash_numbers, equal_numbers, sizeof(uint64_t))
+
 /* Called when the file is closed, before its memory is freed. */
 static void
 end_file(void)
@@ -52,8 +54,8 @@ void
 smcr_translation_register(void)
 {
     register_cleanup_routine(end_file);
-    known.segments = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_int64_hash,
-                                            g_int64_equal);
+    known.segments = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), hash_numbers,
+                                            equal_numbers);
     known.translated = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
                                               g_direct_equal);
     known.streams = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
