@@ -34,11 +34,11 @@ smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){{0}, {0}};
 }
 
-/* Whether the WRITE of `answerer` that has just come certainly answers the request of `asker`. The
- * WRITE has to be the first one since the request, and no packet of either side may be missing
- * since then. False if `asker` waits for space, since its request may not be finished then. */
+/* Whether `answerer` has certainly sent no WRITE since the request of `asker`: no packet of either
+ * side is missing since then. So its next WRITE certainly answers the request. False if `asker`
+ * waits for space, since its request may not be finished then. */
 static bool
-is_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
+owes_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
 {
     uint32_t asked = asker->last_write.frame;
 
@@ -56,7 +56,18 @@ smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
     if (!asker->has_written)
         return;
     smcr_timeline_add(step, !side, SMCR_INTERVAL_ANSWER, asker->last_write, when);
-    if (!acked || !is_answer(asker, &step->timeline->writer[side]))
+    if (!acked || !owes_answer(asker, &step->timeline->writer[side]))
         return;
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
+}
+
+smcr_when_t
+smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[asker];
+    const smcr_ack_t *acked = smcr_timeline_ack_before(writer->request_acked, UINT32_MAX);
+
+    if (!acked || !writer->has_written || !owes_answer(writer, &timeline->writer[!asker]))
+        return (smcr_when_t){0, 0};
+    return smcr_ack_when(acked);
 }

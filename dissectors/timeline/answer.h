@@ -19,6 +19,10 @@ void smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, s
  * the answer, the end of the gap decides (smcr_timeline_settle_gap()). */
 void smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side);
 
+/* The acknowledgement of the request of the writer `asker` that its peer has not answered so far;
+ * frame 0: there is no such request, or missing packets may have answered it. */
+smcr_when_t smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker);
+
 /* Handles a WRITE of `side` as a possible answer: since its own last WRITE, the peer may have
  * waited for this answer. */
 void smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side);

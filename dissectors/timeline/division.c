@@ -236,6 +236,37 @@ smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
     return found;
 }
 
+/* The event since which the reader has certainly not read, though its program has data to read and
+ * knows of the writer's wait for space: the acknowledgement of the message that filled the buffer.
+ * Frame 0: there is none, or an update of the reader has freed space. */
+static smcr_when_t
+stopped_reading(const smcr_timeline_writer_t *writer)
+{
+    const smcr_timeline_wait_t *wait = &writer->wait;
+    const smcr_ack_t *filled = smcr_timeline_ack_before(wait->filled, UINT32_MAX);
+    bool may_read = wait->freed.frame || wait->may_have_ended || writer->unread.is_doubtful;
+
+    if (!filled || may_read || !writer->unread.since.frame)
+        return (smcr_when_t){0, 0};
+    return smcr_ack_when(filled);
+}
+
+smcr_timeline_open_t
+smcr_timeline_open(const smcr_timeline_t *timeline, int side)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[side];
+    const smcr_timeline_writer_t *reader = &timeline->writer[!side];
+    smcr_timeline_open_t open = {{0, 0}, {0, 0}};
+
+    if (writer->gap.since.frame || reader->gap.since.frame)
+        return open;
+    if (writer->wait.wait)
+        open.unread = stopped_reading(writer);
+    else
+        open.asked = smcr_timeline_open_request(timeline, side);
+    return open;
+}
+
 /* What adapt_piece() needs of the timeline and of the question. */
 typedef struct {
     const smcr_timeline_pieces_t *pieces; /* receiver of the pieces */

@@ -45,6 +45,19 @@ typedef struct {
 smcr_timeline_direction_t smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                                                const smcr_timeline_question_t *question);
 
+/* The waits of one direction that no packet has ended so far, though no packet is missing that
+ * could end them. Frame 0: there is no such wait. */
+typedef struct {
+    smcr_when_t unread; /* the writer waits for space, and the reader, which has data to read, has
+                           read nothing since this event */
+    smcr_when_t asked;  /* the reader's host has acknowledged a request of the writer with this
+                           packet, and the reader has written nothing since the request */
+} smcr_timeline_open_t;
+
+/* Returns the open waits of the direction that `side` writes. A writer that waits for space has no
+ * open request: the request may not be complete. */
+smcr_timeline_open_t smcr_timeline_open(const smcr_timeline_t *timeline, int side);
+
 /* A receiver of pieces of time. */
 typedef struct {
     smcr_interval_sink_t take; /* called with each piece, in ascending order */

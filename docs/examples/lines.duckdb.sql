@@ -32,11 +32,11 @@ CREATE OR REPLACE MACRO conn_direction_filled(it) AS CASE WHEN it IS NOT NULL TH
     'reader_time_s': it."reader_time_s", 'drain_time_s': it."drain_time_s", 'ack_time_s': it."ack_time_s",
     'read_reported_s': it."read_reported_s", 'answer_time_s': it."answer_time_s", 'slow_answers':
     coalesce(it."slow_answers", 0), 'slow_answers_s': coalesce(it."slow_answers_s", 0), 'unasked_writes':
-    coalesce(it."unasked_writes", 0), 'urgent_count': coalesce(it."urgent_count", 0), 'unreported_bytes': CASE WHEN
-    it."cdc" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'unreported_bytes') THEN
-    coalesce(it."unreported_bytes", 0) ELSE it."unreported_bytes" END, 'unannounced_bytes': CASE WHEN it."cdc" IS NOT
-    NULL AND NOT list_contains(coalesce(it.not_known, []), 'unannounced_bytes') THEN coalesce(it."unannounced_bytes",
-    0) ELSE it."unannounced_bytes" END} END;
+    coalesce(it."unasked_writes", 0), 'urgent_count': coalesce(it."urgent_count", 0), 'open_wait': it."open_wait",
+    'unreported_bytes': CASE WHEN it."cdc" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
+    'unreported_bytes') THEN coalesce(it."unreported_bytes", 0) ELSE it."unreported_bytes" END, 'unannounced_bytes':
+    CASE WHEN it."cdc" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'unannounced_bytes') THEN
+    coalesce(it."unannounced_bytes", 0) ELSE it."unannounced_bytes" END} END;
 CREATE OR REPLACE MACRO conn_end_filled(it) AS CASE WHEN it IS NOT NULL THEN {'by': it."by", 'time': it."time",
     'is_reported': coalesce(it."is_reported", false), 'idle_time': it."idle_time", 'other_time': it."other_time",
     'written_after': CASE WHEN it."time" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
@@ -180,9 +180,10 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
         "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
         DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
-        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes"
-        UBIGINT, "not_known" VARCHAR[]), "server_to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes"
-        UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT,
+        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
+        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
+        "not_known" VARCHAR[]), "server_to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT,
+        "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT,
         "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s"
         DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE,
         "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
@@ -193,8 +194,9 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
         UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
         "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
-        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "unreported_bytes" UBIGINT, "unannounced_bytes"
-        UBIGINT, "not_known" VARCHAR[]), "not_known" VARCHAR[])',
+        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
+        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
+        "not_known" VARCHAR[]), "not_known" VARCHAR[])',
     tcp: 'STRUCT("tcp_stream" UBIGINT, "tcp_isn" STRUCT("client" UBIGINT, "server" UBIGINT), "src" VARCHAR, "dst"
         VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT, "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9),
         "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up" STRUCT("packets" UBIGINT, "segments" UBIGINT,

@@ -28,6 +28,7 @@ from smcsynth.story import (
     Connection,
     linux_connection,
     linux_halves,
+    other,
 )  # noqa: E402
 
 OTHERS = (Host("02:00:00:00:aa:01", "192.0.2.77"), Host("02:00:00:00:bb:01", "192.0.2.88"))
@@ -624,6 +625,48 @@ def publisher(capture):
         connection.send("client", b"received\n")
 
 
+def hang(capture, *writers):
+    """A connection whose `writers` have filled the buffers of their peers, which read no more."""
+    connection = begun(capture)
+    talk(connection)
+    for writer in writers:
+        connection.cdc(other(writer))
+    for writer in writers:
+        connection.write(writer, bytes(connection.window(writer)))
+        connection.cdc(writer, flags=["blocked"])
+    return connection
+
+
+def links_are_tested(capture, connection):
+    """The programs send nothing for a minute; the hosts test their link."""
+    for _ in range(2):
+        capture.wait(30)
+        connection.group.test_links()
+
+
+def hung_client(capture):
+    links_are_tested(capture, hang(capture, "server"))
+
+
+def hung_programs(capture):
+    """Both programs write, and neither reads."""
+    links_are_tested(capture, hang(capture, "server", "client"))
+
+
+def hung_or_cut(capture):
+    """The buffer is full when the capture has no more packets of these hosts."""
+    hang(capture, "client")
+    others_go_on(capture, 6)
+
+
+def hung_server(capture):
+    """The server's program does not answer any more."""
+    connection = begun(capture)
+    talk(connection)
+    connection.send("client", b"a request\n", read=False)
+    links_are_tested(capture, connection)
+
+
 def build(name):
     """The capture as a pcap file."""
     capture = Capture()
@@ -680,5 +723,9 @@ SCENES = {
         "both_sides_abort",
         "closed_then_aborted",
         "publisher",
+        "hung_client",
+        "hung_programs",
+        "hung_or_cut",
+        "hung_server",
     )
 }

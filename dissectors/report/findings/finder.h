@@ -283,6 +283,12 @@ bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_
  * that it has requests; NULL: there is none. */
 const smcr_entry_rdma_t *smcr_finding_flow_one_sided(const smcr_finder_t *finder);
 
+/* ---- programs that hang ---- */
+
+/* Whether a finding says that a program of the connection does not read, or does not answer, when
+ * the capture ends. */
+bool smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn);
+
 /* ---- texts about handshakes, for findings of fallbacks ---- */
 
 /* Shortest setup of a connection that a finding reports, nanoseconds. */

@@ -701,7 +701,7 @@ find_silence(smcr_finder_t *finder)
 
         if (stopped && pair->one == conn && has_room_for_stop(finder))
             find_stop(finder, pair);
-        if (stopped || !goes_silent(finder, conn))
+        if (stopped || !goes_silent(finder, conn) || smcr_finding_hangs(finder, conn))
             continue;
         add_silent(&idle, conn);
         alive += are_hosts_alive(pair, conn);

@@ -531,6 +531,181 @@ find_slow_answer(smcr_finder_t *finder)
                     sum.longest->begin_frame.frame, other_answers_text(finder, &sum));
 }
 
+/* ---- waits that have not ended when the capture ends ---- */
+
+/* A wait that has not ended when the capture ends. All zeros: there is none. */
+typedef struct {
+    const smcr_entry_connection_t *conn;     /* the connection that waits */
+    bool to_server;                          /* the client waits, for the server */
+    const smcr_entry_conn_open_wait_t *wait; /* begin of the wait, and up to where it is proven */
+    uint64_t lasted;                         /* time from its begin to the end of the capture,
+                                                nanoseconds */
+    uint64_t count;                          /* number of such waits */
+} open_wait_t;
+
+/* Returns the time for which later packets of the peer's host prove the wait, nanoseconds. */
+static uint64_t
+proven_time(const smcr_entry_conn_open_wait_t *wait)
+{
+    return smcr_figure_or_zero(smcr_figure_time_between(wait->begin_frame, wait->proven_frame));
+}
+
+/* Returns the open wait of this kind in one direction of a connection; all zeros: there is none. */
+static open_wait_t
+open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool to_server,
+             smcr_figure_wait_t kind)
+{
+    const smcr_entry_conn_open_wait_t *wait = smcr_figure_direction(conn, to_server)->open_wait;
+    uint64_t end = finder->report->capture.last_time;
+
+    if (!wait || wait->kind != kind || end == SMCR_FIGURE_UNKNOWN || end < wait->begin_frame.time)
+        return (open_wait_t){0};
+    return (open_wait_t){conn, to_server, wait, end - wait->begin_frame.time, 1};
+}
+
+/* Whether the wait says that a program hangs. It lasts half a second or more. An answer that is
+ * missing says so only of a server that has answered each earlier message at least ten times as
+ * fast, that never writes unasked, and whose host sends other packets on the link later. */
+static bool
+is_hang(const open_wait_t *open)
+{
+    const smcr_entry_connection_t *conn = open->conn;
+
+    if (!open->wait || open->lasted < LONG_WAIT)
+        return false;
+    if (open->wait->kind == SMCR_FIGURE_WAIT_READER)
+        return true;
+    const smcr_distribution_t *answers =
+        smcr_distribution_get(conn->client_to_server.answer_time_s);
+    bool is_asked = open->to_server && conn->client.addr &&
+                    !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
+    return is_asked && answers->count >= ENOUGH_ANSWERS &&
+           proven_time(open->wait) >= MAX(LONG_WAIT, 10 * answers->max);
+}
+
+bool
+smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    for (int to_server = 1; to_server >= 0; to_server--) {
+        open_wait_t reader = open_wait_of(finder, conn, to_server, SMCR_FIGURE_WAIT_READER);
+        open_wait_t answer = open_wait_of(finder, conn, to_server, SMCR_FIGURE_WAIT_ANSWER);
+        if (is_hang(&reader) || is_hang(&answer))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the longest wait of this kind that says that a program hangs (is_hang()), with the number
+ * of such waits. */
+static open_wait_t
+find_longest_hang(const smcr_finder_t *finder, smcr_figure_wait_t kind)
+{
+    open_wait_t worst = {0};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        for (int to_server = 1; to_server >= 0; to_server--) {
+            open_wait_t open = open_wait_of(finder, conn, to_server, kind);
+            if (!is_hang(&open))
+                continue;
+            open.count += worst.count;
+            if (!worst.wait || open.lasted > worst.lasted)
+                worst = open;
+            worst.count = open.count;
+        }
+    }
+    return worst;
+}
+
+/* Returns the facts of a finding about a wait that has not ended. */
+static smcr_finder_facts_t
+facts_of_hang(const smcr_finder_t *finder, const open_wait_t *open, smcr_figure_finding_t kind)
+{
+    return (smcr_finder_facts_t){
+        .kind = kind,
+        .count = open->count,
+        .when = open->wait->begin_frame,
+        .frames = SMCR_FINDER_FRAMES(finder, open->wait->begin_frame, open->wait->proven_frame),
+        .filter = smcr_words_connection_filter(finder->scope, open->conn),
+        .cost = open->lasted};
+}
+
+/* Returns text about other directions that hang: the reverse direction of the same connection, or
+ * the number of all. */
+static const char *
+other_hangs_text(const smcr_finder_t *finder, const open_wait_t *open)
+{
+    open_wait_t back =
+        open_wait_of(finder, open->conn, !open->to_server, SMCR_FIGURE_WAIT_READER);
+
+    if (is_hang(&back) && open->count == 2)
+        return "; the other direction waits, too: both programs write, and neither reads";
+    return how_many_waited(finder, (uint32_t)open->count);
+}
+
+/* Finding: a writer waits for space when the capture ends, and the reader's program has data to
+ * read. Later packets of the reader's host on the link prove that no update was lost: then the
+ * program is to blame. Without them, the path may have failed as well. */
+static void
+find_hung_reader(smcr_finder_t *finder)
+{
+    open_wait_t open = find_longest_hang(finder, SMCR_FIGURE_WAIT_READER);
+    wmem_allocator_t *scope = finder->scope;
+
+    if (!open.count)
+        return;
+    wait_t wait = wait_of(open.conn, open.to_server);
+    bool is_proven = proven_time(open.wait) >= LONG_WAIT;
+    bool is_most = open.lasted >= wait.conn_time;
+    smcr_finder_facts_t facts = facts_of_hang(finder, &open, is_proven
+                                                                 ? SMCR_FIGURE_FOUND_SLOW_READER
+                                                                 : SMCR_FIGURE_FOUND_BUFFER_FULL);
+    const char *direction = smcr_words_direction(scope, open.conn, open.to_server);
+
+    if (is_proven)
+        smcr_finder_add_as(finder, is_most ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, &facts,
+                           "The program of %s has read nothing for %s, to the last packet of its "
+                           "host (frame %" PRIu32 "): %s waits for space in %s%s",
+                           reader_name(finder, open.conn, open.to_server),
+                           smcr_words_duration(scope, proven_time(open.wait)),
+                           open.wait->proven_frame.frame, direction, buffer_text(finder, &wait),
+                           other_hangs_text(finder, &open));
+    else
+        smcr_finder_add_as(finder, SMCR_FIGURE_NOTE, &facts,
+                           "%s waits for space in %s when the capture ends, %s after it was full; "
+                           "%s sends no later packet on the link%s",
+                           direction, buffer_text(finder, &wait),
+                           smcr_words_duration(scope, open.lasted),
+                           reader_name(finder, open.conn, open.to_server),
+                           other_hangs_text(finder, &open));
+}
+
+/* Finding: a server has not answered the last message of its client when the capture ends. The
+ * finding is for information: the message may need no answer. */
+static void
+find_hung_server(smcr_finder_t *finder)
+{
+    open_wait_t open = find_longest_hang(finder, SMCR_FIGURE_WAIT_ANSWER);
+    wmem_allocator_t *scope = finder->scope;
+
+    if (!open.count)
+        return;
+    smcr_finder_facts_t facts = facts_of_hang(finder, &open, SMCR_FIGURE_FOUND_SLOW_ANSWER);
+    const smcr_distribution_t *answers = open.conn->client_to_server.answer_time_s;
+    const char *others = "";
+    if (open.count > 1)
+        others = wmem_strdup_printf(scope, "; %s in all",
+                                    smcr_words_things(scope, open.count, "connection"));
+    smcr_finder_add_as(finder, SMCR_FIGURE_INFO, &facts,
+                       "The program of %s has not answered %s for %s, to the last packet of its "
+                       "host (frame %" PRIu32 "); it had answered all earlier messages, in %s on "
+                       "average: it hangs, or the last message needs no answer%s",
+                       reader_name(finder, open.conn, true),
+                       smcr_words_direction(scope, open.conn, true),
+                       smcr_words_duration(scope, proven_time(open.wait)),
+                       open.wait->proven_frame.frame,
+                       smcr_words_duration(scope, mean(answers)), others);
+}
+
 /* ---- setup ---- */
 
 /* Returns text about the longest step of the setup: "1.2 s of it for the first contact's LLC". If
@@ -695,6 +870,10 @@ smcr_finding_on_times(smcr_finder_t *finder)
 {
     find_full_buffer(finder);
     find_slow_answer(finder);
+    if (!smcr_finder_is_filtered(finder)) {
+        find_hung_reader(finder);
+        find_hung_server(finder);
+    }
     find_slow_setup(finder);
     find_small_writes(finder);
 }

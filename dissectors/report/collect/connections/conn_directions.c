@@ -202,6 +202,45 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     }
 }
 
+/* The wait of the side `writer` that has not ended when the capture ends; NULL: none. */
+static smcr_entry_conn_open_wait_t *
+open_wait_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *collection, int writer,
+             wmem_allocator_t *scope)
+{
+    const smcr_link_t *link = counted->conn->side[!writer].link;
+    smcr_timeline_open_t open = smcr_timeline_open(&counted->counts->times.timeline, writer);
+    bool is_reader = open.unread.frame != 0;
+
+    if (!link || !(is_reader || open.asked.frame))
+        return NULL;
+    smcr_entry_conn_open_wait_t *entry = wmem_new(scope, smcr_entry_conn_open_wait_t);
+    *entry = (smcr_entry_conn_open_wait_t){
+        .kind = is_reader ? SMCR_FIGURE_WAIT_READER : SMCR_FIGURE_WAIT_ANSWER,
+        .begin_frame = is_reader ? open.unread : open.asked,
+        .proven_frame = smcr_collect_rdma_flows_last(collection, &link->qp[writer])};
+    return entry;
+}
+
+/* Fills in the waits that have not ended when the capture ends, for an open connection of which no
+ * packet may be missing at the end. */
+static void
+fill_open_waits(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+                const smcr_collect_t *collection, wmem_allocator_t *scope)
+{
+    const smcr_conn_t *conn = counted->conn;
+    int client = smcr_lgr_client_side(conn->lgr);
+    smcr_timeline_missing_t missing = missing_of(conn, false);
+
+    if (entry->close != SMCR_FIGURE_CLOSE_OPEN || !entry->client_to_server.time || missing.doubt)
+        return;
+    if (missing.last[0] || missing.last[1])
+        return;
+    if (!may_wait_for_credits(counted, client))
+        entry->client_to_server.open_wait = open_wait_of(counted, collection, client, scope);
+    if (!may_wait_for_credits(counted, !client))
+        entry->server_to_client.open_wait = open_wait_of(counted, collection, !client, scope);
+}
+
 /* Whether the TCP connection shows that the other end had closed before: it has sent its FIN. A
  * host closes over RDMA before it closes TCP. So the message with which the other end closed is
  * missing, and its acknowledgement, too. `tcp`: NULL gives false. */
@@ -248,13 +287,13 @@ fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counte
 /* Fills in the two directions of a connection over RDMA. */
 static void
 fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
-                     const smcr_collect_tcp_facts_t *tcp, const smcr_collect_gap_list_t *gaps,
+                     const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,
                      wmem_allocator_t *scope)
 {
     const smcr_conn_t *conn = counted->conn;
     int client = smcr_lgr_client_side(conn->lgr);
     uint32_t size = conn->side[client].size, server_size = conn->side[!client].size;
-    ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, gaps);
+    ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, &collection->gaps);
     smcr_collect_span_t span = span_of(entry, counted, tcp, ending.is_part_in_time);
 
     entry->buffer_bytes.client = size ? size : SMCR_FIGURE_UNKNOWN;
@@ -262,6 +301,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     smcr_collect_conn_fill_direction(&entry->client_to_server, counted, ending.is_part, client);
     smcr_collect_conn_fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
     fill_time(entry, counted, &span, scope);
+    fill_open_waits(entry, counted, collection, scope);
     fill_end(entry, counted, tcp, scope);
 }
 
@@ -269,12 +309,12 @@ void
 smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,
                                   const smcr_collect_tcp_facts_t *tcp,
-                                  const smcr_collect_gap_list_t *gaps, wmem_allocator_t *scope)
+                                  const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
 
     if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR || smcr_collect_conn_is_tapped(counted->conn)) {
-        fill_rdma_directions(entry, counted, tcp, gaps, scope);
+        fill_rdma_directions(entry, counted, tcp, collection, scope);
         return;
     }
     smcr_collect_conn_fill_tcp_direction(&entry->client_to_server, counted, tcp, 0, is_unknown);

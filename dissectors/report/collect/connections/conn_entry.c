@@ -178,5 +178,5 @@ smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
     fill_frames(entry, counted, tcp);
     smcr_collect_conn_fill_close(entry, counted, tcp, &collection->gaps);
     smcr_collect_conn_fill_setup(entry, counted, tcp, scope);
-    smcr_collect_conn_fill_directions(entry, counted, tcp, &collection->gaps, scope);
+    smcr_collect_conn_fill_directions(entry, counted, tcp, collection, scope);
 }

@@ -317,5 +317,5 @@ void smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
 void smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
                                        smcr_collect_conn_stats_t *counted,
                                        const smcr_collect_tcp_facts_t *tcp,
-                                       const smcr_collect_gap_list_t *gaps,
+                                       const smcr_collect_t *collection,
                                        wmem_allocator_t *scope);
