@@ -119,8 +119,10 @@ def writers(report, finding):
 def small_writers(report, finding):
     """Directions of connections with many WRITEs, smaller than a CDC message on average."""
     for each in report["connections"]:
+        lasted = float(each["last_time"]) - float(each["first_time"])
         for number, way in enumerate(("client_to_server", "server_to_client")):
-            if (each[way]["writes"] or 0) >= 100 and each[way]["bytes"] < 44 * each[way]["writes"]:
+            writes = each[way]["writes"] or 0
+            if writes >= max(100, lasted) and each[way]["bytes"] < 44 * writes:
                 yield f"smcr.stream == {each['stream']} && smcr.dir == {number}"
 
 

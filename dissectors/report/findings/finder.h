@@ -49,6 +49,7 @@ typedef enum {
     SMCR_FINDING_BY_RNR,            /* receivers without receive buffers send RNR NAKs */
     SMCR_FINDING_FIRST_COST = SMCR_FINDING_BY_RNR,
     SMCR_FINDING_BY_RNR_RETRIES,    /* a sender has used up its retries after RNR NAKs */
+    SMCR_FINDING_BY_PAST_SILENCE,   /* nothing came back from a peer for a time, and then it did */
     SMCR_FINDING_BY_LOSS_AT_POINT,  /* where packets are lost, by two capture points */
     SMCR_FINDING_BY_LOSS,           /* packets are lost on the network */
     SMCR_FINDING_BY_CM_REPEAT,      /* RDMA-CM retransmits messages */

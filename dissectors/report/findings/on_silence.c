@@ -313,6 +313,16 @@ severity_of(const smcr_finder_t *finder, const silent_host_t *host)
     return is_short || is_harmless ? SMCR_FIGURE_NOTE : SMCR_FIGURE_WARN;
 }
 
+/* Returns the rank of a silence that is over: it has cost time, and nothing has failed. 0: the rank
+ * of its kind. `after_reset`: the host had reset TCP connections before. */
+static smcr_finding_rank_t
+rank_of(const smcr_entry_flow_silence_t *silence, bool after_reset)
+{
+    bool is_over = silence->is_over == SMCR_FIGURE_YES;
+
+    return is_over && !after_reset ? SMCR_FINDING_BY_PAST_SILENCE : 0;
+}
+
 /* Finding: nothing came back from a host for a time, although packets were retransmitted to it. The
  * time begins with the host's last packet, or with the first request after it, and ends with the
  * last retransmission before the host's next packet. If a host reset TCP connections before the
@@ -341,6 +351,7 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
                                                   silence->other_queue_pair_frame,
                                                   silence->other_link_frame),
                                               .filter = filter,
+                                              .rank = rank_of(silence, after_reset),
                                               .cost = length_of(silence)},
                        "%s", silence_text(finder, host));
 }

@@ -815,16 +815,17 @@ find_slow_setup(smcr_finder_t *finder)
 
 /* ---- needless cost, without harm ---- */
 
-/* Whether the direction has MANY_WRITES or more WRITEs, on average smaller than a CDC message (44
- * bytes). SMC-R sends one CDC message for each WRITE, so less than half of the bytes are data
- * then. */
+/* Whether the direction has MANY_WRITES or more WRITEs, one a second or more, on average smaller
+ * than a CDC message (44 bytes). SMC-R sends one CDC message for each WRITE, so less than half of
+ * the bytes are data then. Fewer than one a second are signs of life, which cost nothing. */
 static bool
-writes_small_pieces(const smcr_entry_conn_direction_t *figures)
+writes_small_pieces(const wait_t *wait)
 {
-    uint64_t writes = smcr_figure_or_zero(figures->writes);
-    uint64_t bytes = smcr_figure_or_zero(figures->bytes);
+    uint64_t writes = smcr_figure_or_zero(wait->figures->writes);
+    uint64_t bytes = smcr_figure_or_zero(wait->figures->bytes);
+    bool is_often = writes >= MANY_WRITES && writes * SMCR_TIME_SECOND >= wait->conn_time;
 
-    return writes >= MANY_WRITES && bytes && bytes < SMCR_LLC_LENGTH * writes;
+    return is_often && bytes && bytes < SMCR_LLC_LENGTH * writes;
 }
 
 /* Finding: small writes. The finding names the first direction that writes small pieces
@@ -841,7 +842,7 @@ find_small_writes(smcr_finder_t *finder)
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             wait_t wait = wait_of(conns->entries[i], to_server);
-            if (!writes_small_pieces(wait.figures) || count++)
+            if (!writes_small_pieces(&wait) || count++)
                 continue;
             found = wait.figures;
             first = wait.conn->first_frame;
