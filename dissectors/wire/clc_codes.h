@@ -40,7 +40,7 @@
 #define SMCR_CLC_DECLINE_LENGTH 28   /* length of a Decline of version 1; Linux 5.10 to 5.15 sends
                                         this length in version 2, too */
 #define SMCR_CLC_DECLINE_V2_LENGTH 44
-#define SMCR_CLC_LENGTH_MAX 1024     /* more bytes than the longest valid message */
+#define SMCR_CLC_LENGTH_MAX 1024     /* upper bound: no valid message is longer */
 #define SMCR_CLC_COUNT_MAX 8         /* not a length: highest number of EIDs, of prefixes, of ISM
                                         GIDs and of GIDs in one message */
 
@@ -166,7 +166,8 @@ enum smcr_clc_release_code { SMCR_CLC_RELEASES(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_step { SMCR_CLC_STEPS(SMCR_WIRE_ENUM_ROW) };
 enum smcr_clc_decline_code { SMCR_CLC_DECLINE_CODES_OF_INT(SMCR_WIRE_ENUM_ROW) };
 
-/* Returns a hash of an EID (SMCR_WIRE_EID_LENGTH bytes, padded), by which EIDs are compared. */
+/* Returns a hash of an EID (SMCR_WIRE_EID_LENGTH bytes, padded). The rules compare EIDs by their
+ * hashes. */
 static inline uint32_t
 smcr_wire_eid_sum(const uint8_t *eid)
 {

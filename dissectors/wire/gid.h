@@ -1,8 +1,8 @@
 /* GIDs, the addresses of RoCE devices, and hash functions for GIDs and other keys. An IPv4 address
- * is mapped to a GID: ::ffff:a.b.c.d
+ * a.b.c.d is written as the GID ::ffff:a.b.c.d
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- */
+ * */
 
 #pragma once
 

@@ -31,8 +31,8 @@ typedef struct {
     uint8_t flags;     /* SMCR_CDC_FLAG_ bits */
     uint8_t state;     /* SMCR_CDC_STATE_ bits */
     uint32_t step;     /* number of bytes by which the consumer cursor of the sender advances */
-    bool is_step_full; /* the step is the highest one that the opcode can carry, so the sender may
-                          have read more */
+    bool is_step_full; /* the step has the highest value that the opcode can carry, so the sender
+                          may have read more bytes than `step` */
     bool has_reserved; /* a reserved bit is set */
 } smcr_cdc_immediate_t;
 

@@ -19,11 +19,11 @@
                                         type discards the message silently */
 #define SMCR_LLC_CLASS_CDC 0xc0      /* value of SMCR_LLC_CLASS: the message is a CDC message */
 
-/* The type of CDC messages (A.4) */
 /* Optional types of which only the names are known: Wireshark's packet-smc.c, commit 07d77dd5 */
 #define SMCR_LLC_OPTIONAL_TYPES(V) \
     V(SMCR_LLC_OPT_CONTROL, 0x80, "OPT MESSAGE CONTROL") \
     V(SMCR_LLC_NWM_DATA, 0x8a, "NWM DATA")
+/* The type of CDC messages (A.4) */
 #define SMCR_CDC_TYPES(V) V(SMCR_LLC_CDC, 0xfe, "CDC")
 
 /* Offsets in the first four bytes of an LLC message */

@@ -30,14 +30,16 @@ typedef struct {
     unsigned vlan : 12;  /* ID of the last VLAN tag, within the tunnel; 0: none */
 } smcr_ib_network_t;
 
-/* What a frame has around a packet. All zeros: nothing, or not known. */
+/* VLAN tags and tunnels in which a frame carries a packet. All zeros: none, or not known. */
 typedef struct {
     smcr_ib_network_t network;
-    bool has_priority; /* the frame has a VLAN tag that is in no tunnel */
-    uint8_t priority;  /* priority in the first of these tags, 0 to 7; set with `has_priority` */
+    bool has_priority; /* the frame has a VLAN tag outside of all tunnels */
+    uint8_t priority;  /* priority in the first VLAN tag of the frame, 0 to 7; set with
+                          `has_priority` */
     bool has_ecn;      /* the packet is in a tunnel that has an IP header */
-    uint8_t ecn;       /* ECN codepoint of this IP header, enum smcr_wire_ecn; of several headers CE
-                          counts, or else the innermost one; set with `has_ecn` */
+    uint8_t ecn;       /* ECN codepoint of the tunnel's IP header, enum smcr_wire_ecn; with several
+                          such headers: CE if one of them has CE, otherwise that of the innermost
+                          header; set with `has_ecn` */
 } smcr_ib_outer_t;
 
 /* The transport headers of a packet. Numbers are in the host's byte order. */
@@ -105,7 +107,7 @@ smcr_ib_has_mark(const smcr_ib_headers_t *roce)
 
 /* The first 8 bytes of a CLC message. */
 typedef struct {
-    uint32_t eyecatcher; /* enum smcr_clc_eyecatcher */
+    uint32_t eyecatcher; /* SMCR_CLC_EYECATCHER_R or SMCR_CLC_EYECATCHER_D */
     uint8_t type;        /* enum smcr_clc_type */
     uint16_t length;     /* length of the message in bytes, according to its header */
     uint8_t flags;       /* byte 7 of the message: the version; in a Proposal, the types of SMC that
@@ -374,14 +376,15 @@ typedef struct {
     uint8_t flags;      /* byte 24 of the message: SMCR_CDC_FLAG_ bits */
     uint8_t state;      /* byte 25 of the message: SMCR_CDC_STATE_ bits */
     bool complete;      /* the whole message was captured */
-    bool is_immediate;  /* the message is immediate data of an RDMA WRITE (immediate.h): it has no
-                           sequence number, and the state has computed its cursors. The next
-                           members are set for such a message only */
-    bool is_next;       /* no message of the sender is missing before this one */
-    bool lacks_prod;    /* `prod` is not known: it is the last known producer cursor */
-    bool lacks_cons;    /* `cons` is not known: it is the last known consumer cursor */
-    bool is_step_full;  /* the sender may have read more than the message can report, or reports
-                           what is left of the message before */
+    bool is_immediate;  /* the message is the immediate data of an RDMA WRITE (immediate.h). Such a
+                           message has no sequence number, and the state has computed its cursors.
+                           The members after this one are set for such a message only */
+    bool is_next;       /* no message of the sender is missing right before this message */
+    bool lacks_prod;    /* the producer cursor is not known, and `prod` is the last known one */
+    bool lacks_cons;    /* the consumer cursor is not known, and `cons` is the last known one */
+    bool is_step_full;  /* the step in this message, or in the sender's previous message, has the
+                           highest value that it can have: the sender may have read more than this
+                           message reports, or this message may report only the rest */
 } smcr_cdc_t;
 
 /* ---- what Linux reports over netlink ----

@@ -186,13 +186,14 @@ enum smcr_ground {
     ROW(SMCR_CAUSE_READ, 4, "RDMA READ re-requested") \
     ROW(SMCR_CAUSE_TIMEOUT, 5, "timeout")
 enum smcr_cause {
-    SMCR_CAUSE_NONE = 0, /* no cause: the network has reordered the packet, and the sender has not
-                            stepped back */
+    SMCR_CAUSE_NONE = 0, /* no retransmission: the network has only reordered the packet, and the
+                            sender has not stepped back */
     SMCR_CAUSES(SMCR_WIRE_ENUM_ROW)
 };
 
-/* What happened to a packet between capture points, or after the last one (points/). The plugin
- * defines these codes. A packet "at all points" has no verdict. */
+/* What happened to a packet between two capture points, or after the last capture point (points/).
+ * The plugin defines these codes. A packet that all capture points show unchanged has
+ * SMCR_VERDICT_AT_ALL. */
 #define SMCR_VERDICTS(ROW) \
     ROW(SMCR_VERDICT_LOST, 1, "lost after this point, before the next") \
     ROW(SMCR_VERDICT_LOST_AFTER, 2, "lost or out of order after the last point") \
@@ -211,7 +212,8 @@ enum smcr_verdict {
 };
 
 /* The status of a packet's ICRC, with the values and words of Wireshark's checksums. "Unverified":
- * the ICRC cannot be checked, or the sender's ICRCs mean nothing (docs/fabric.md). */
+ * the ICRC cannot be checked, or the sender's adapter fills in the ICRC after the capture
+ * (docs/fabric.md). */
 #define SMCR_IB_ICRC_STATUSES(ROW) \
     ROW(SMCR_IB_ICRC_BAD, 0, "Bad") \
     ROW(SMCR_IB_ICRC_GOOD, 1, "Good") \
@@ -250,8 +252,8 @@ typedef enum { SMCR_IB_ICRC_STATUSES(SMCR_WIRE_ENUM_ROW) } smcr_ib_icrc_status_t
     V(SMCR_IB_CM_APR, 0x1a, "APR")
 enum smcr_ib_cm_attribute { SMCR_IB_CM_ATTRIBUTES(SMCR_WIRE_ENUM_ROW) };
 
-/* States of a connection (enum ib_cm_state). From idle to timewait, they follow each other in this
- * order. */
+/* States of a connection, by the numbers of Linux (enum ib_cm_state). A connection goes through
+ * some of the states from idle to timewait, in this order. */
 #define SMCR_IB_CM_STATES(V) \
     V(SMCR_IB_CM_STATE_IDLE, 0, "idle") \
     V(SMCR_IB_CM_STATE_LISTEN, 1, "listen") \

@@ -39,8 +39,8 @@ typedef struct {
     bool token_shared;    /* CLC has given the alert token of this side to another open connection,
                              too */
     bool has_token;       /* `token` is known */
-    /* how many times without interruption Wireshark's heuristic dissectors have declined the data
-     * to this side; at most the limit given to smcr_conn_note_decline() */
+    /* how many times Wireshark's heuristic dissectors have declined data to this side; at most the
+     * argument `most` of smcr_conn_note_decline() */
     uint8_t heuristic_declines;
     uint32_t token;       /* alert token that CDC messages to this side carry; see `has_token` */
     uint32_t size;        /* size of this side's RMB element with its eyecatcher, bytes; 0: not
@@ -51,9 +51,9 @@ typedef struct {
      * side; no queue pair: CLC has not announced the element */
     smcr_point_t announced_at;
     smcr_link_t *link;      /* last link on which this side sent; NULL: not known */
-    uint32_t cursor_update_request; /* exchange that this side's open request for a consumer cursor
-                                       update began, by its slab number (smcr_slab_entry()); 0: no
-                                       such request is open */
+    uint32_t cursor_update_request; /* exchange of this side's open request for a consumer cursor
+                                       update, by its slab number (smcr_slab_entry()); 0: no such
+                                       request is open */
     uint16_t cdc_seq_expected; /* sequence number that this side's last CDC message should have
                                   had */
     uint16_t cdc_seq_actual; /* sequence number of this side's last CDC message */
@@ -61,8 +61,9 @@ typedef struct {
     uint32_t last_cdc_frame; /* frame of this side's last CDC message; 0: none so far */
     uint64_t last_cdc_time; /* time of this side's last CDC message, nanoseconds since the epoch */
     uint64_t mark_time[2];  /* times of two earlier CDC messages of this side, called its marks,
-                               nanoseconds since the epoch. [0] is the newer mark. [1] came at least
-                               SMCR_TIME_DISORDER before [0]. 0: no such message */
+                               nanoseconds since the epoch; 0: no such message. [0] is the newer
+                               mark; [1] came at least SMCR_TIME_DISORDER before [0]. Cursors that a
+                               host reports are compared with the marks */
     uint32_t invalid_cursor_frame; /* frame of this side's last CDC message with an impossible
                                       cursor; 0: none */
     smcr_cursor_t prod;     /* last producer cursor of this side that is not impossible
@@ -93,17 +94,18 @@ typedef struct {
                                CLC has not announced this side's element, or the message is the
                                first captured one */
     bool steps_missing;     /* immediate data of this side are missing, or their steps were not
-                               known: `cons` is a lower bound for good */
-    bool writes_missing;    /* WRITEs of this side with immediate data are missing since the last
-                               one whose place was known: `prod` is a lower bound */
-    bool is_step_full;      /* the step in the last immediate data of this side was the highest one,
-                               so the next step may be only the rest */
+                               known. From then on `cons` is only a lower bound */
+    bool writes_missing;    /* WRITEs of this side with immediate data may be missing since the last
+                               WRITE whose place was known. Until the next such WRITE, `prod` is
+                               only a lower bound */
+    bool is_step_full;      /* the step in the last immediate data of this side had the highest
+                               possible value, so the next step may report only the rest */
     bool last_cdc_missing;  /* CDC messages that this side sent after its last captured CDC message
                                are missing: at the end of the connection, or on the link from which
                                this side has moved */
-    bool wrote_after_end;   /* an RDMA WRITE to the element of the peer has come after this side
-                               reported its end. No CDC message has come since: it may announce the
-                               bytes of the WRITE */
+    bool wrote_after_end;   /* after this side reported its end, an RDMA WRITE to the element of the
+                               peer has come, and no CDC message of this side since then. The next
+                               CDC message may announce the bytes of the WRITE */
 } smcr_conn_side_t;
 
 /* Why a connection uses TCP and not SMC-R. */
@@ -147,15 +149,15 @@ struct smcr_conn {
     void *conversation;      /* Wireshark's TCP conversation; the state only keeps the pointer.
                                 NULL: not known; addresses, ports and `tcp_stream` are then not
                                 set */
-    struct smcr_payload_flow *flow[2]; /* what the room payload/ keeps of the application's bytes,
-                                          by direction; NULL: nothing */
+    struct smcr_payload_flow *flow[2]; /* by direction: object in which the room payload/ keeps the
+                                          state of the application's bytes; NULL: none */
     union {
         uint8_t ipv4[2][4];               /* IPv4 addresses by role, if the member `ipv4` of
                                              smcr_conn is true */
         uint8_t (*ipv6)[SMCR_GID_LENGTH]; /* IPv6 addresses by role, if the member `ipv4` of
                                              smcr_conn is false */
     } addr;                  /* addresses of both TCP ends, in network byte order */
-    /* CLC message whose last bytes have not come yet (room tcp/), by sender; NULL: none */
+    /* by sender: CLC message whose last bytes have not come yet (room tcp/); NULL: none */
     struct smcr_tcp_begun *partial_clc[2];
     uint16_t port[2];        /* ports, by role; 0: not known */
     uint32_t dmb_size[2];    /* sizes of the direct memory buffers that Accept and Confirm of SMC-D
@@ -186,7 +188,7 @@ struct smcr_conn {
     uint8_t clc_types_received; /* types of the CLC messages that have come, one bit for each type:
                                    bit 1 is type 1 */
     uint8_t clc_complete;    /* bit 0: the capture has all CLC bytes of the client so far; bit 1: of
-                                the server (evidence/absent.c) */
+                                the server (evidence/clc_bytes.c) */
 
     /* ---- facts of the TCP and CLC handshake ---- */
     bool knows_client : 1;   /* a SYN or SYN-ACK came before CLC, and shows who is the client */
@@ -199,8 +201,9 @@ struct smcr_conn {
                                     `clc_step` */
     bool clc_cut : 1;        /* an Accept or Confirm is truncated by snaplen before its queue
                                 pair */
-    bool roles_unknown : 1;  /* it is not known which end is the client: the first captured message
-                                is a Decline, or only a host's report of a fallback is captured */
+    bool roles_unknown : 1;  /* it is not known which TCP end is the client. Either the first
+                                captured message is a Decline, or only a host's report of a fallback
+                                is captured */
     bool ipv4 : 1;           /* the addresses are IPv4; false: IPv6 */
     bool is_translated : 1;  /* the capture has the TCP connection with other addresses or ports,
                                 too: NAT lies between client and server */
@@ -215,7 +218,7 @@ struct smcr_conn {
      * was in `one_direction_conns` of its group */
     bool is_one_direction : 1;
 
-    /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/absent.c) ---- */
+    /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/clc_bytes.c) ---- */
     uint32_t clc_next_seq[2]; /* sequence number of the first byte after the CLC messages so far, by
                                  sender */
     /* sequence number of the first byte after bytes that may be a part of a CLC message, by sender;
@@ -232,13 +235,13 @@ struct smcr_conn {
     smcr_conn_t *older_open;    /* connection that joined the group before this one and may be open,
                                    in the list for smcr_conn_first_open(); NULL: none */
     struct smcr_rules_conn *rules; /* what state/rules/ keeps of the connection; NULL: nothing */
-    smcr_socket_t *socket;      /* socket whose report first gave the connection its name; NULL:
-                                   none */
-    smcr_conn_t *merged_into;   /* object into which this one was joined: both were directions of
-                                   one connection, and only the other object counts. NULL: this
-                                   object counts */
-    const smcr_conn_t *merged_half; /* connection that was joined with this one (its `merged_into`
-                                       is this one); NULL: none */
+    smcr_socket_t *socket;      /* socket whose report has given the connection its addresses and
+                                   ports; NULL: none */
+    smcr_conn_t *merged_into;   /* connection object into which this object was joined, since the
+                                   two objects were the two directions of one connection. Only the
+                                   other object counts then. NULL: this object was not joined */
+    const smcr_conn_t *merged_half; /* connection object that was joined into this object (its
+                                       `merged_into` points to this object); NULL: none */
     smcr_conn_side_t side[2];   /* the two sides, by side of the link group */
 };
 
@@ -259,8 +262,8 @@ smcr_conn_began_before_capture(const smcr_conn_t *conn)
     return !conn->has_synack && !conn->option_syn && !conn->clc_types_received;
 }
 
-/* Puts the connection into the link group. A connection that has been in another group before stays
- * in the list of that group, too. */
+/* Puts the connection into the link group. A connection that is in a link group already stays in
+ * the list of that group, and is not added to the list of the new group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
 /* Whether the server is inside the client's network: one of the IPv6 prefixes of the Proposal, or
@@ -289,12 +292,14 @@ smcr_conn_has_closed(const smcr_conn_t *conn)
 smcr_conn_t *smcr_conn_first_open(smcr_conn_t **at);
 
 /* Notes a frame of the connection: a SYN with the option, a message, or a RoCE packet. Returns the
- * time since the connection's last frame, nanoseconds plus 1. Returns 0 in three cases: 1. the
- * connection has no earlier frame; 2. the clock of the capture goes back; 3. a packet between the
- * two frames may belong to the connection, which was not known then. */
+ * time since the connection's last frame, nanoseconds plus 1. Returns 0 in four cases: 1. the
+ * connection has no earlier frame; 2. the last frame is this frame; 3. the clock of the capture
+ * goes back; 4. between the two frames a WRITE came whose connection was not known, so it may
+ * belong to this connection. */
 uint64_t smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when);
 
-/* Makes the tables `tokens` and `conversations` of a new state. */
+/* Makes the tables of connections by token and by TCP conversation (`tokens` and `conversations` of
+ * smcr_state) for a new state. */
 void smcr_conn_tables_new(smcr_state_t *state);
 
 /* Makes a connection with the next index. */
@@ -348,8 +353,8 @@ smcr_conn_side_has_ended(const smcr_conn_side_t *side)
     return side->sending_done_frame || smcr_conn_side_has_closed(side);
 }
 
-/* Moves `consumed` of the stream that the side reads to the side's last consumer cursor. Call this
- * function when the positions of the stream become known after the CDC message with this cursor. */
+/* Moves `consumed` of the stream that the side reads to the consumer cursor of the side's last CDC
+ * message. Called when the positions of the stream become known only after this message. */
 static inline void
 smcr_conn_side_update_stream(smcr_conn_side_t *side)
 {
@@ -357,9 +362,9 @@ smcr_conn_side_update_stream(smcr_conn_side_t *side)
         smcr_stream_consume(&side->in, side->cons);
 }
 
-/* Whether the side has read up to the cursor `end`, according to its last CDC message. Before its
- * first CDC message a side has read nothing; the result is then true only if `end` is at the begin
- * of the element or of its data. */
+/* Whether the side has read exactly up to the cursor `end`, according to its last CDC message.
+ * Before its first CDC message a side has read nothing; the result is then true only if `end` is at
+ * the begin of the element or of its data. */
 static inline bool
 smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
 {
@@ -367,9 +372,9 @@ smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
                            : end.wrap == 0 && end.count <= SMCR_WIRE_EYECATCHER_LENGTH;
 }
 
-/* Returns the step from the sequence number of the sender's last CDC message to `seq`. Returns 1 if
- * `seq` is the next number. Also returns 1 if the last message had a wrong number and `seq` is the
- * number after this wrong one: a sender that has counted wrong once may count on from there.
+/* Returns the difference between `seq` and the sequence number of the sender's last CDC message: 1
+ * if `seq` is the next number. Also returns 1 if the last message had a wrong number, and `seq` is
+ * the number after this wrong number: a sender that has counted wrong may continue from there.
  * (A.4) */
 static inline int16_t
 smcr_conn_side_seq_step(const smcr_conn_side_t *sender, uint16_t seq)
@@ -379,8 +384,8 @@ smcr_conn_side_seq_step(const smcr_conn_side_t *sender, uint16_t seq)
     return goes_on ? 1 : (int16_t)(uint16_t)(seq - sender->cdc_seq_expected);
 }
 
-/* Whether the side has moved to another link after its last CDC message. Until its next new message
- * it may send earlier messages once more: the failover of section 4.6.1. */
+/* Whether the side has moved to another link after its last CDC message (failover, 4.6.1). Until
+ * its next new message the side may send earlier messages once more. */
 static inline bool
 smcr_conn_side_has_moved(const smcr_conn_side_t *side)
 {
@@ -410,16 +415,16 @@ smcr_conn_owns_element(const smcr_conn_t *conn, int side)
  * `qp` may belong to the connection. */
 void smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn);
 
-/* Sets what the room payload/ keeps of the application's bytes in one direction: 0 client to
- * server, 1 server to client. */
+/* Sets the object in which the room payload/ keeps the state of the application's bytes in one
+ * direction: 0 client to server, 1 server to client. */
 static inline void
 smcr_conn_set_flow(smcr_conn_t *conn, unsigned direction, struct smcr_payload_flow *flow)
 {
     conn->flow[direction] = flow;
 }
 
-/* Notes that Wireshark's heuristic dissectors have declined the data that `side` receives. Returns
- * whether the heuristic dissectors have declined such data `most` times without interruption. */
+/* Notes that Wireshark's heuristic dissectors have declined data that `side` receives. Returns
+ * whether they have declined data to this side `most` times. */
 bool smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most);
 
 /* The direction of the data that `side` sends: 0 client to server, 1 server to client, -1 not

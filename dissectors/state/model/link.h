@@ -75,15 +75,15 @@ typedef struct {
      * reasons: 1. the request came out of order; 2. it is truncated by snaplen; 3. its operation
      * code may be wrong */
     smcr_psn_t last_late_psn;
-    uint32_t last_late_frame; /* frame of the last request whose content the state could not take
-                                 in, WRITEs not counted; 0: none */
+    uint32_t last_late_frame; /* frame of the last such request that is no WRITE (see
+                                 `last_late_psn`); 0: none */
     bool send_unfinished;   /* a SEND message of several packets has begun, and its last packet has
                                not come */
     smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND message of several packets;
                                see `send_unfinished` */
     smcr_unacked_t unacked; /* WRITE packets and messages that wait for their acknowledgement */
-    wmem_list_t *deferred;  /* packets after a sequence gap that are not taken in before the
-                               receiver acknowledges them; NULL: none so far */
+    wmem_list_t *deferred;  /* packets that came after a sequence gap. Each one is taken in when the
+                               receiver acknowledges it. NULL: none so far */
 
     /* ---- RDMA WRITEs that the queue pair receives ---- */
     uint32_t unpositioned;  /* number of WRITE packets to the queue pair without a known position in
@@ -138,14 +138,15 @@ struct smcr_link {
     smcr_link_state_t state;
     bool state_uncertain;   /* `state` may be wrong, since an earlier LLC message of the group may
                                be missing */
-    /* last frame after which the link may have been deleted; 0: none. In this frame a client asks
-     * to delete the link, or a response names the link whose request is missing. Packets of the
-     * link after this frame prove that the link was not deleted */
+    /* last frame that may have led to the deletion of the link; 0: none. In this frame a client
+     * asks to delete the link, or a DELETE LINK response comes whose request is missing. Later
+     * packets on the link prove that the link was not deleted */
     uint32_t possible_end_frame;
     uint32_t state_frame;   /* frame of the message that set `state`; 0: none */
-    uint32_t lost_frame;    /* frame of the first report with the reason "lost path" (A.3.4); 0: no
-                               side has reported it */
-    bool lost_by_server;    /* the server was the first to report it; only set if `lost_frame` is */
+    uint32_t lost_frame;    /* frame of the first DELETE LINK for the link with the reason "lost
+                               path" (A.3.4); 0: no side has reported a lost path */
+    bool lost_by_server;    /* the server was the first side that reported the lost path; only set
+                               if `lost_frame` is set */
     uint32_t packet_count;  /* number of captured packets, of both directions */
     uint32_t added_frame;   /* frame that announced the link, or that first proved that it exists */
     bool is_announced;      /* `added_frame` has the first message that announces the link */
@@ -159,13 +160,13 @@ struct smcr_link {
     /* ---- its place among others ---- */
     struct smcr_rules_links_link *rules; /* what state/rules/ keeps of the link; NULL: nothing */
     smcr_link_t *older_in_group; /* link of the group that came before this one; NULL: none */
-    smcr_link_t *merged_into; /* link into which this one was joined: both objects are the same link
-                                 (conn.c). Side 0 of this object is side 1 of the other. NULL: this
-                                 link was not joined */
+    smcr_link_t *merged_into; /* link object into which this object was joined, since both are the
+                                 same link (smcr_join_links()). Side 0 of this object is side 1 of
+                                 the other object. NULL: this object was not joined */
 };
 
-/* A point in the flow to a queue pair, by its PSN. What was known at this point is still true as
- * long as no packet of the flow after this point is missing (evidence/evidence.h). */
+/* A point in the flow to a queue pair: the PSN of a packet. Knowledge from the time of this packet
+ * is still valid as long as no later packet of the flow is missing (evidence/evidence.h). */
 typedef struct {
     smcr_qp_t *qp;          /* queue pair that receives the flow; NULL: no point */
     uint64_t psn : 40;      /* lower 40 bits of the PSN without wrap: enough for all packets of a
@@ -199,10 +200,11 @@ smcr_point_is_before(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
     return point->qp == qp && point->psn < psn;
 }
 
-/* A response whose request is not captured so far. */
+/* A response whose request had not been captured when the response came. The capture may have the
+ * two in the wrong order. */
 typedef struct {
-    bool awaits_request; /* the request may come later; false: the request has come, or the entry is
-                            not used */
+    bool awaits_request; /* the request may still come; false: the request has come, or this entry
+                            of `early_responses` is not used */
     uint8_t type;  /* type of the response (smcr_exchange_message_t) */
     uint64_t time; /* time of the response, nanoseconds since the epoch */
     int requester; /* side that has to send the request */
@@ -230,30 +232,32 @@ typedef enum {
 typedef enum {
     SMCR_LGR_TAPPED_NOT,  /* from RoCE */
     SMCR_LGR_TAPPED_SMCR, /* a tap in the kernel of a host has copied messages and data of SMC-R */
-    SMCR_LGR_TAPPED_SMCD, /* a tap has copied those of SMC-D */
+    SMCR_LGR_TAPPED_SMCD, /* a tap in the kernel of a host has copied messages and data of SMC-D */
 } smcr_lgr_tapped_t;
 
 /* A link group. An array of two is by side. */
 struct smcr_lgr {
     /* ---- which it is ---- */
     uint32_t index;       /* number of the group in the capture, from 0; SMCR_LGR_NO_INDEX: nothing
-                             proves so far that it differs from the other groups */
+                             proves so far that this object is another link group than the other
+                             objects */
     smcr_state_t *state;  /* state of the capture file */
     int server;           /* side of the server: 0, 1 or SMCR_LGR_SIDE_UNKNOWN */
-    smcr_lgr_tapped_t tapped; /* the group stands for what a tap does not show: it has one
-                                 connection, and a link that no packet names */
-    /* line of a smcss file that is the only source of `server`; NULL: `server` is not known, or
-     * known from messages or netlink */
+    smcr_lgr_tapped_t tapped; /* tap from which the packets of the group come. A group of a tap has
+                                 one connection, and a link that no packet on the wire names */
+    /* line of a file of smcss, if no other source gives `server`; NULL: `server` is not known, or
+     * is known from messages or netlink */
     smcr_socket_t *role_source_file;
 
     /* ---- its first contact ---- */
     bool first_contact_captured; /* the first contact is in the capture */
-    bool goes_on_as_other; /* the first packets of the group came before the Accept that begins it:
-                              the group of the Accept has the packets after it */
+    bool goes_on_as_other; /* RoCE packets of a new link group came before the Accept that announces
+                              the group. This object has these packets; a second object, made for
+                              the Accept, has all later packets */
     bool clocks_differ;   /* TCP and RoCE have times of two clocks: their packets are in an order in
                              which no host sends them */
-    bool confirmed_late[2]; /* by side: it has sent CONFIRM RKEY for the RMB of an open connection,
-                               which CLC had named before */
+    bool confirmed_late[2]; /* by side: the side has sent CONFIRM RKEY for an RMB only after CLC
+                               named the RMB for a connection that is open */
     bool has_release;     /* `release` is known */
     uint8_t release;      /* release of SMC version 2; see `has_release` */
     uint8_t version;      /* version of SMC, 1 or 2; 0: not known */
@@ -267,11 +271,12 @@ struct smcr_lgr {
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
     /* newest link, deleted or not; NULL: none, or the group was joined with another one */
     smcr_link_t *newest_link;
-    /* oldest link that is kept, if older links are forgotten; NULL: all are kept */
+    /* oldest link that is still kept, if older links are forgotten; NULL: all links are kept */
     smcr_link_t *oldest_kept_link;
     uint32_t first_link_index; /* index of the oldest link, kept or forgotten */
     const smcr_clc_accept_t *first_accept; /* Accept that made the group; NULL: none */
-    uint32_t link_count;  /* number of links that are kept */
+    uint32_t link_count;  /* number of links in the list from `newest_link` on, without forgotten
+                             links */
 
     /* ---- LLC requests and responses (exchange.c) ---- */
     wmem_list_t *pending; /* smcr_exchange_request_t: requests that wait for their response */
@@ -288,18 +293,18 @@ struct smcr_lgr {
                                       leads to the others; NULL: none */
     /* frame of the last WRITE whose connection was not known when the WRITE came; 0: none */
     uint32_t last_ownerless_frame;
-    uint32_t unfinished_clc_conns; /* number of connections with CLC messages of which not all have
-                                      come so far */
+    uint32_t unfinished_clc_conns; /* number of connections of the group whose CLC handshake is not
+                                      complete so far */
     bool first_contact_declined; /* the first contact of the group was declined */
-    /* the first contact was declined for a cause that occurs before the confirmation of the first
-     * link */
+    /* the first contact was declined, with a diagnosis that a host gives only before its first link
+     * is confirmed */
     bool link_never_confirmed;
 
     /* ---- connections of which only one direction is known ---- */
     /* smcr_conn_t: connections of which only the token of one direction is known */
     wmem_list_t *one_direction_conns;
-    bool one_direction_conns_forgotten; /* `one_direction_conns` had too many connections: its
-                                           oldest ones are forgotten */
+    bool one_direction_conns_forgotten; /* `one_direction_conns` had too many connections, so its
+                                           oldest connections are forgotten */
 
     /* ---- tokens: with some hosts, both tokens of a connection differ by a constant ---- */
     bool knows_token_difference; /* `token_difference` is known: CLC has announced both tokens of a
@@ -310,13 +315,14 @@ struct smcr_lgr {
                                   `knows_token_difference` */
 
     /* ---- what both sides have agreed on ---- */
-    bool immediate;       /* WRITEs have immediate data whose meaning is not known, maybe instead of
-                             CDC messages */
-    bool immediate_known; /* a First Contact Extension of version 2 is captured as a whole */
+    bool immediate;       /* WRITEs have immediate data whose meaning is not known. They may be in
+                             place of CDC messages */
+    bool immediate_known; /* a whole First Contact Extension of version 2 is captured, so it is
+                             known whether the peers agree on immediate data */
     bool immediate_agreed; /* the peers send immediate data of ANCK instead of CDC messages: each
                               captured First Contact Extension agrees on it, or WRITEs show it */
-    bool has_plain_messages; /* a WRITE without immediate data, or a CDC message, has been taken
-                                in */
+    bool has_plain_messages; /* a CDC message, or a WRITE that ends without immediate data, has
+                                come */
     bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK or from the first data
                              to the side */
     uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,
@@ -339,14 +345,14 @@ struct smcr_lgr {
                                                   nothing */
     int single_side;      /* side that uses only one device, if the group is asymmetric;
                              SMCR_LGR_SIDE_UNKNOWN: the group is not asymmetric */
-    /* report of the group by the host of the side, over netlink; NULL: none */
+    /* by side: report of the group by the host of this side, over netlink; NULL: none */
     const smcr_told_lgr_t *netlink_reported[2];
     struct smcr_rules_lgr *rules; /* what state/rules/ keeps of the group's connections; NULL:
                                      nothing */
 };
 
-/* Notes that CLC has announced both tokens of a connection. `lead`: their difference, as in
- * `token_difference`. */
+/* Notes that CLC has announced both tokens of a connection. `lead`: token of side 1 minus token of
+ * side 0, modulo 2^32. */
 static inline void
 smcr_lgr_note_token_difference(smcr_lgr_t *lgr, uint32_t lead)
 {
@@ -385,19 +391,21 @@ wmem_map_t *smcr_qp_map_new(wmem_allocator_t *scope);
 /* The queue pair with this key; NULL: not known. */
 smcr_qp_t *smcr_qp_find(const smcr_state_t *state, const smcr_ib_qp_key_t *key);
 
-/* Returns the queue pair with this key, if it is the server's (`server`) or the client's queue pair
- * of its link. NULL: no such queue pair is known. Also NULL if the known queue pair belongs to a
- * deleted or rejected link, or to the other role: the key then names a newer queue pair, whose
- * announcement is not captured. */
+/* Returns the queue pair with this key, if it is the server's queue pair of its link (`server`
+ * true), or the client's queue pair (`server` false). NULL: no such queue pair is known. Also NULL
+ * if the known queue pair belongs to a deleted or rejected link, or to the other role: the key then
+ * names a newer queue pair, whose announcement is not captured. */
 smcr_qp_t *smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool server);
 
-/* Upper bound of the payload of packets that the queue pair receives, bytes. */
+/* Upper bound of the payload of one packet that the queue pair receives, bytes. Returns 4096 if the
+ * MTU is not known. */
 uint32_t smcr_qp_mtu(const smcr_qp_t *qp);
 
-/* Returns the smaller of the MTUs that both hosts of the link have announced, bytes; 0: not known,
- * or wrong, since packets that others follow are shorter. In a later contact the MTU field has no
- * meaning. So an MTU of a later contact is returned only if the longest packets have exactly this
- * length. (RFC 7609 A.2.3) */
+/* Returns the smaller of the MTUs that both hosts of the link have announced, bytes. Returns 0 if
+ * an MTU is not known, or if the packets show that it is wrong: first and middle packets of
+ * messages are shorter. In a later contact the MTU field has no meaning, so an MTU of a later
+ * contact is returned only if first and middle packets have exactly this length. (RFC 7609
+ * A.2.3) */
 static inline int
 smcr_link_mtu(const smcr_link_t *link)
 {
@@ -419,8 +427,8 @@ smcr_qp_peer(smcr_qp_t *qp)
 }
 
 /* Whether it is known where data begins in the RMB elements of `side`: at 0, or at 4 after an
- * eyecatcher. If nothing shows it, data is taken to begin at 0, unless the capture has an
- * eyecatcher anywhere. */
+ * eyecatcher. If no message and no data of the side shows this, data is assumed to begin at 0,
+ * unless an element anywhere in the capture has an eyecatcher. */
 bool smcr_lgr_has_base(const smcr_lgr_t *lgr, int side);
 
 /* Makes a link group of which nothing is known. */
@@ -433,8 +441,8 @@ bool smcr_lgr_is_in_disorder(const smcr_lgr_t *lgr);
 /* Number of link groups that have an index; their indices are 0 to this number minus 1. */
 uint32_t smcr_lgr_count(const smcr_state_t *state);
 
-/* Gives a link group its index, if the group has none so far. A group with an index is proven to
- * differ from all other groups. */
+/* Gives a link group its index, if the group has none so far. Called when a message proves that the
+ * group differs from all other groups. */
 void smcr_lgr_give_index(smcr_state_t *state, smcr_lgr_t *lgr);
 
 /* Sets the side of the server, as CLC or LLC shows it. The first call counts, later calls change
@@ -455,8 +463,8 @@ smcr_lgr_release(const smcr_lgr_t *lgr)
     return lgr && lgr->has_release ? lgr->release : -1;
 }
 
-/* Returns the link into which `link` was joined, whose sides are turned; `link` itself if it was
- * not joined. */
+/* Returns the link object into which `link` was joined; `link` itself if it was not joined. Side 0
+ * of a joined `link` is side 1 of the result. */
 static inline const smcr_link_t *
 smcr_link_merged(const smcr_link_t *link)
 {

@@ -25,8 +25,8 @@ typedef struct smcr_rmb_rtoken {
 
 /* Members of an RMB that are rarely set, allocated on demand. */
 typedef struct {
-    /* point, in the flow from the owner, at which the peer agreed to withdraw the RMB; no queue
-     * pair: the RMB is not withdrawn, or the request is missing */
+    /* point at which the peer agreed to withdraw the RMB, in the flow from the owner to the peer;
+     * no queue pair: the RMB is not withdrawn, or the request DELETE RKEY is missing */
     smcr_point_t deleted_at;
     struct smcr_element *elements; /* connections of all elements but the first; NULL: none */
     struct smcr_rules_rmb *rules;  /* what state/rules/ keeps of the RMB; NULL: nothing */
@@ -37,11 +37,11 @@ struct smcr_rmb {
     smcr_lgr_t *lgr;            /* link group of the RMB's owner */
     smcr_rmb_t *older;          /* RMB of the group that was announced before this one; NULL:
                                    none */
-    smcr_rmb_t *first;          /* first of several RMB objects for the same memory: each
-                                   announcement without a withdrawal in between made one; the RMB
-                                   itself if there is no earlier object */
-    smcr_rmb_rtoken_t *rtokens; /* newest RToken that names or has named the RMB; its `next` leads
-                                   to the older ones; NULL: none */
+    smcr_rmb_t *first;          /* oldest RMB object for the same memory. An owner that announces an
+                                   RMB again, without a withdrawal in between, makes a further
+                                   object. The RMB itself if it is the oldest object */
+    smcr_rmb_rtoken_t *rtokens; /* newest RToken of the RMB, valid or not; its `next` leads to the
+                                   older ones; NULL: none */
     /* connection of element 1, which is the only element that Linux uses; NULL: not known */
     smcr_conn_t *first_element_conn;
     smcr_rmb_rare_t *more;      /* rarely set members; NULL: none */
@@ -76,12 +76,14 @@ smcr_rmb_rtoken_t *smcr_rmb_find(const smcr_state_t *state, const smcr_qp_t *own
 smcr_rmb_t *smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uint32_t rkey,
                           uint64_t va);
 
-/* Notes that the host of the queue pair `owner` announces an RMB. Returns the known RMB with this
- * key. Makes a new RMB if no RMB has this key, if the key now has another address, or if the known
- * RMB is withdrawn or superseded. */
+/* Notes that the host of the queue pair `owner` announces an RMB. Returns the RMB that `rkey` names
+ * on the link of `owner`. Makes a new RMB in three cases: 1. `rkey` names no RMB; 2. it names an
+ * RMB at another address than `va`; 3. that RMB is withdrawn or superseded. `va`: virtual address
+ * of the RMB. */
 smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
-/* Makes a new RMB with this key. An RMB that the key has named so far is superseded. */
+/* Makes a new RMB, which `rkey` names on the link of `owner`. `va`: virtual address of the RMB. An
+ * RMB that `rkey` has named there so far is superseded. */
 smcr_rmb_t *smcr_rmb_renew(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
 /* Whether the RMB is alive: it was not withdrawn and not superseded. */
@@ -97,7 +99,7 @@ void smcr_rmb_delete(smcr_rmb_t *rmb, uint32_t frame);
 /* The RToken of the RMB on the link of `owner`; NULL: not known. */
 const smcr_rmb_rtoken_t *smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner);
 
-/* The next key of this RMB; NULL: none. */
+/* The next older RToken of the same RMB; NULL: none. */
 static inline const smcr_rmb_rtoken_t *
 smcr_rmb_rtoken_next(const smcr_rmb_rtoken_t *entry)
 {
@@ -120,5 +122,5 @@ smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
  * nothing. */
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
-/* Makes the table `rkeys` of a new state. */
+/* Makes the table of RTokens (`rkeys` of smcr_state) for a new state. */
 void smcr_rmb_table_new(smcr_state_t *state);

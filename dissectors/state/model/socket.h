@@ -1,6 +1,6 @@
 /* Sockets that hosts have reported over netlink, and their connections. A host reports its own end
- * of a connection: token, role, cursors. If the other host has reported the other end of the same
- * connection, each of the two reports is called the mirror of the other one.
+ * of a connection: token, role, cursors. If both hosts of a connection have reported their ends,
+ * each of the two sockets is called the mirror of the other socket.
  *
  * A dump is all that a host reports in answer to one request. A report may also come from a file
  * with the output of smcss. Such a report has no time (`is_from_file`).
@@ -27,15 +27,16 @@ struct smcr_socket {
     smcr_when_t first;           /* frame and time of the first report; frame 0: the report is from
                                     a file */
     uint64_t time;               /* time of the last report, nanoseconds since the epoch */
-    /* last report before the first packet of the connection, if it has no free space in the buffer
-     * of the end that receives (SMCR_TOLD_OWN, SMCR_TOLD_PEER); frame 0: it has, or is from a
-     * file */
+    /* by the end that receives, SMCR_TOLD_OWN or SMCR_TOLD_PEER: last report before the first
+     * packet of the connection, if the receive buffer of this end was full in the report; frame 0:
+     * the buffer was not full, or the report is from a file */
     smcr_when_t full[SMCR_TOLD_ENDS];
-    smcr_when_t peer_closed; /* first report in which the peer has closed the connection, and the
-                                host has not; frame 0: none */
+    smcr_when_t peer_closed; /* first report in which the peer has closed the connection and the
+                                reporting host has not; frame 0: none */
     uint64_t dump;               /* number of the dump with the last report */
     smcr_conn_t *conn;           /* connection of the socket; NULL: not known */
-    const smcr_socket_t *mirror; /* report of the other end by the other host; NULL: none */
+    const smcr_socket_t *mirror; /* socket of the other end, which the other host has reported;
+                                    NULL: none */
     bool is_contradicted;        /* the capture contradicts the report */
     bool cursor_shared;          /* another socket of the same dump reports the same producer
                                     cursor */
@@ -47,8 +48,8 @@ struct smcr_socket {
 
 /* Whether both cursors of a CDC message can belong to one moment, seen from a host's report. This
  * is so if both cursors are at or after their reported values, or if both are at or before their
- * reported values. `ahead`, `other`: how far each of the two cursors is ahead of its reported
- * value, bytes; negative: before it. */
+ * reported values. `ahead`: number of bytes by which one cursor is after its reported value;
+ * negative: before it. `other`: likewise for the other cursor. */
 static inline bool
 smcr_socket_cursors_agree(int64_t ahead, int64_t other)
 {
@@ -59,8 +60,9 @@ smcr_socket_cursors_agree(int64_t ahead, int64_t other)
  * there is none. */
 smcr_socket_t *smcr_socket_newest(const smcr_state_t *state);
 
-/* Keeps the report of a socket. A report with the same ends and token is a newer report of the same
- * socket. */
+/* Keeps the report `told` of a socket, which belongs to the dump with the number `dump`. A report
+ * with the same ends and token as a kept socket is a newer report of this socket. `when`: frame and
+ * time of the report. Returns the socket. */
 smcr_socket_t *smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told,
                                 uint64_t dump, smcr_when_t when);
 
@@ -71,11 +73,12 @@ void smcr_socket_cut_dump(smcr_state_t *state, uint64_t dump);
 /* Whether a part of the dump with this number is missing. */
 bool smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump);
 
-/* The kept socket of the report `told`; NULL: there is none, or another socket has its token
- * now. */
+/* The kept socket of the report `told`; NULL: there is none, or another socket has the token of the
+ * report now. */
 const smcr_socket_t *smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told);
 
-/* The socket that CDC messages to this GID name by `token`; NULL: none that is reported. */
+/* The reported socket of the host with this GID that CDC messages to the host name by `token`;
+ * NULL: no such socket is reported. */
 smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
                                     uint32_t token);
 
@@ -85,7 +88,8 @@ smcr_socket_t *smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid
 smcr_socket_t *smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
                                      smcr_cursor_t prod);
 
-/* Keeps a socket of the dump that listens for TCP connections. */
+/* Keeps the own port of a socket that listens for TCP connections. `dump`: number of the dump that
+ * reports the socket. */
 void smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump);
 
 /* Whether another socket of the same dump listens at the own port of `socket`. The host of both

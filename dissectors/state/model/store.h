@@ -33,22 +33,24 @@ struct smcr_state {
     uint32_t first_page;     /* index of the first page that is not forgotten */
     struct smcr_event **events; /* shared events, by kind of event (smcr_event_add()); NULL: none so
                                    far */
-    wmem_map_t *buffered_payload; /* held bytes of WRITE packets, by the frame and layer of the
-                                     packet that hands them on; NULL: none so far */
-    uint64_t buffered_bytes; /* number of copied bytes, whether they are still held or were handed
-                                on */
+    wmem_map_t *buffered_payload; /* held bytes of WRITE packets (struct smcr_held), by frame and
+                                     layer of the packet that hands the bytes on to the
+                                     application's dissectors; NULL: none so far */
+    uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t: held now, or handed
+                                on already */
     /* link.c */
     uint32_t lgr_count;      /* number of link groups that have an index */
     uint32_t link_count;     /* number of links */
-    uint32_t tapped_qps;     /* number of queue pairs that stand for what a tap does not show
+    uint32_t tapped_qps;     /* number of queue pairs that were made for connections of a tap
                                 (../flow/tapped_flow.c) */
     wmem_list_t *lgrs;       /* smcr_lgr_t: the newest link groups that have an index */
     wmem_map_t *qps;         /* smcr_ib_qp_key_t -> smcr_qp_t: known queue pairs */
-    bool base_uncertain;     /* an element somewhere in the capture has an eyecatcher before its
-                                data: without CONFIRM LINK, nobody knows whether other elements have
-                                one */
-    /* frames of DELETE LINK messages for links that their group may not know, by link number: the
-     * last such frame; 0: none. Entry 0 is for DELETE LINK of all links */
+    bool base_uncertain;     /* an RMB element somewhere in the capture has an eyecatcher before its
+                                data. So without CONFIRM LINK it is not known whether data begins at
+                                offset 0 in other elements */
+    /* by link number: last frame with a DELETE LINK for a link that the state does not find in the
+     * group of the message; 0: none. Entry 0: DELETE LINK for all links, or a DELETE LINK whose
+     * content is not known */
     uint32_t uncertain_deletions[256];
     wmem_list_t *half_known_links; /* smcr_link_t: links of which only one queue pair is known */
     /* rmb.c */
@@ -68,7 +70,8 @@ struct smcr_state {
     uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers of unknown queue pairs that
                                                                have received too many packets */
     /* ../../points/ */
-    struct smcr_points *points; /* packets at several capture points; NULL: the file has one */
+    struct smcr_points *points; /* packets at several capture points; NULL: the file has one capture
+                                   point */
     /* ../state.c */
     wmem_map_t *senders;     /* GID of a sender -> results of ICRC checks of its packets; NULL: none
                                 was checked */

@@ -46,10 +46,13 @@ typedef enum {
                                 this kind */
 } smcr_ring_fault_t;
 
-/* The fault of the cursor `now`. `before`: the last cursor of the same kind from this sender. */
+/* The fault of the cursor `now`. `before`: the cursor of the same kind, producer or consumer, in
+ * the sender's last message. */
 smcr_ring_fault_t smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now);
 
-/* The first position at or after `position` whose offset in the element is `offset`. */
+/* The first position at or after `position` whose offset in the element is `offset`. Returns
+ * `position` if the size of the ring is not known, or if `offset` is before the first byte of
+ * data. */
 uint64_t smcr_ring_next_position(const smcr_ring_t *ring, uint64_t position, uint32_t offset);
 
 /* The offset of a position in the element, whose size is known. */
@@ -77,8 +80,8 @@ typedef struct {
     smcr_point_t wait_at[2];  /* points at which the last wait began: [0] in the flow from the
                                  writer, [1] in the flow from the reader */
     uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
-    uint64_t urgent_uncertain; /* position up to which data may have been urgent: the CDC message
-                                  that would say so may be missing; 0: no such data */
+    uint64_t urgent_uncertain; /* position up to which data may be urgent, since the CDC message
+                                  with the urgent flag may be missing; 0: no such data */
 } smcr_stream_stalls_t;
 
 /* The byte stream of one direction. A position counts bytes from the beginning of the
@@ -86,7 +89,8 @@ typedef struct {
 typedef struct {
     smcr_ring_t ring;    /* RMB element of the stream's receiver, as a ring */
     uint64_t written;    /* position up to which the receiver has taken in data of WRITEs */
-    uint64_t positioned_end; /* position after the last byte of the last located request */
+    uint64_t positioned_end; /* position after the last byte of the last located request. A request
+                                is located when its position is known */
     uint64_t last_write_start; /* position of the first byte of the last located request */
     uint64_t announced;  /* position up to which a producer cursor has announced data */
     uint64_t consumed;   /* position up to which the reader has read, according to its consumer
@@ -94,11 +98,11 @@ typedef struct {
     smcr_cursor_t prod;  /* producer cursor at `announced` */
     smcr_cursor_t cons;  /* consumer cursor at `consumed` */
     bool positions_known; /* the positions `written` to `consumed` are known */
-    bool may_rewrite;    /* the writer may write data once more: a failover has moved the stream to
-                            another link, and no new data was written after that. Only data that was
-                            not acknowledged on the old link may be written once more (4.6) */
-    bool was_full;       /* the RMB element was full after the last CDC message that announced
-                            data */
+    bool may_rewrite;    /* the writer may write earlier data once more: a failover has moved the
+                            stream to another link, and no new data was written since. Only data
+                            that was not acknowledged on the old link may be written once more
+                            (4.6) */
+    bool was_full;       /* the last CDC message that announced data has filled the RMB element */
     bool was_full_small; /* silly window: the last CDC message that announced data announced few
                             bytes, and they filled the free space */
     uint32_t unannounced; /* circular list of WRITE packets that no CDC message has announced yet:
@@ -114,8 +118,8 @@ typedef struct {
     uint64_t position;  /* position of the piece's first byte in the stream */
     uint32_t rewritten; /* number of bytes at the begin of the piece that an earlier packet had
                            already written */
-    uint64_t gap;       /* number of missing bytes before the piece: from the end of the data
-                           written before to the first byte of the piece */
+    uint64_t gap;       /* number of missing bytes before the piece: from the end of the data that
+                           was written so far to the first byte of the piece */
 } smcr_stream_range_t;
 
 /* Starts the stream in an RMB element of `size` bytes whose data begins at offset `base`. */
@@ -147,9 +151,10 @@ typedef struct {
                          that they report as read */
 } smcr_stream_unseen_t;
 
-/* Finds the position of a request. A request begins where the last request ended. There are two
- * exceptions: 1. packets between the two requests are missing; 2. data is written once more after a
- * failover.
+/* Finds the position of a request in the stream. `extent`: the part of the element that the request
+ * writes to. `unseen`: what may be missing before the request. A request begins where the last
+ * request ended, with two exceptions: 1. packets between the two requests are missing; 2. data is
+ * written once more after a failover.
  *
  * Returns false if the position is not known. There are four causes: 1. the bytes of a whole round
  * may be missing; 2. the size of the element is not known, and the request does not begin where the
@@ -187,12 +192,12 @@ bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod
 void smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                             smcr_cursor_t cons);
 
-/* Moves the announced end of the stream to the producer cursor `prod`. Returns the number of bytes
- * that the cursor announces; negative: the cursor goes back, and nothing changes. */
+/* Moves `announced` of the stream forward to the producer cursor `prod`. Returns the number of
+ * bytes that the cursor newly announces; negative: the cursor goes back, and nothing changes. */
 int64_t smcr_stream_announce(smcr_stream_t *stream, smcr_cursor_t prod);
 
-/* Moves the read end of the stream to the consumer cursor `cons`. Returns the number of bytes that
- * were read; negative: the cursor goes back, and nothing changes. */
+/* Moves `consumed` of the stream forward to the consumer cursor `cons`. Returns the number of bytes
+ * that were newly read; negative: the cursor goes back, and nothing changes. */
 int64_t smcr_stream_consume(smcr_stream_t *stream, smcr_cursor_t cons);
 
 /* Number of bytes that are announced and that the reader has not read. */
