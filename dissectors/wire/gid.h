@@ -2,7 +2,7 @@
  * a.b.c.d is written as the GID ::ffff:a.b.c.d
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
- * */
+ */
 
 #pragma once
 

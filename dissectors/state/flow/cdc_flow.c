@@ -23,11 +23,11 @@
 
 /* ---- which connection ---- */
 
-/* Whether cursors of the message can show which two directions are one connection. Three
+/* Whether the cursors of the message can show which two directions belong to one connection. Three
  * conditions:
  *
- * - The sender has read something. Before that, the consumer cursor is 0, as that of every unread
- *   stream.
+ * - The sender has read data. Before its first reading, its consumer cursor is 0, as in every
+ *   connection without reading.
  * - CLC has not shown two different token differences in the group (`token_difference_changes`).
  * - If the first contact of the group is captured, CLC has shown one token difference. */
 static bool
@@ -37,10 +37,10 @@ may_pair_directions(const smcr_lgr_t *lgr, const smcr_cdc_t *cdc)
            (!lgr->first_contact_captured || lgr->knows_token_difference);
 }
 
-/* Whether `half` may be the direction that the sender of the message reads. Only that direction of
- * `half` has a known token. The last producer cursor in that direction is equal to the consumer
- * cursor of the message. `receiver`: side of the message's receiver, which writes that
- * direction. */
+/* Whether `half`, a connection of which only one direction is known, may be the direction that the
+ * sender of the message reads. Two conditions: 1. only the token of this direction is known; 2. its
+ * last producer cursor is equal to the consumer cursor of the message. `receiver`: side that
+ * receives the message, and writes this direction. */
 static bool
 is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
 {
@@ -51,19 +51,19 @@ is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
            smcr_ring_cursors_are_same(writer->prod, cdc->cons);
 }
 
-/* Whether the order of messages allows that `conn` and `half` are one connection. The connection
- * with the lower `index` has had CDC messages already. If the handshake of the other connection is
- * captured, this handshake began after those CDC messages, so the two are different connections.
- * `conn`: NULL: the direction of the message is new, which gives true. */
+/* Whether the order of messages allows that `conn` and `half` are one connection. The object with
+ * the lower `index` is older. If the handshake of the newer object is captured, it began after the
+ * older object had messages, so the two are different connections. `conn` NULL: the direction of
+ * the message is new; the result is true. */
 static bool
 may_be_one(const smcr_conn_t *conn, const smcr_conn_t *half)
 {
     return !conn || smcr_conn_began_before_capture(conn->index < half->index ? half : conn);
 }
 
-/* Whether the tokens of the two directions differ by the number that CLC has shown in the group,
- * `token_difference`. It is 0 if CLC has shown none: then the two tokens have to be equal.
- * `receiver`: side of the message's receiver. */
+/* Whether the tokens of the two directions, that of the message and that of `half`, differ by
+ * `token_difference`, which CLC has shown for the group. If CLC has shown no difference, the two
+ * tokens have to be equal. `receiver`: side that receives the message. */
 static bool
 differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receiver,
                      const smcr_cdc_t *cdc)
@@ -105,8 +105,8 @@ find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receive
     return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
 }
 
-/* Adds the connection to the list of its group for connections of which only one direction is
- * known. */
+/* Adds the connection, of which only one direction is known, to the list `one_direction_conns` of
+ * its group. */
 static void
 add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
 {
@@ -116,8 +116,8 @@ add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
 }
 
 /* Joins `conn`, of which only the direction of the message is known, with its other direction, if
- * the cursors of the message show which direction this is. Returns the connection of both
- * directions, or `conn`. */
+ * the cursors of the message show the other direction. Returns the connection of both directions,
+ * or `conn`. */
 static smcr_conn_t *
 join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {
@@ -134,12 +134,13 @@ join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smc
     return conn;
 }
 
-/* Finds or makes the connection of a token that names no connection in the group: its CLC messages
- * are not captured. There are three cases, in this order:
+/* Finds or makes the connection of a message whose token names no connection of the group, since
+ * its CLC messages are not captured. There are three cases, in this order:
  *
- * 1. A host has reported a socket to which the message belongs. The result is the connection of
- * this socket, if the socket has a connection in this group. 2. The cursors show that the message
- * is of the other direction of a known connection. 3. Otherwise the connection is new. */
+ * 1. A host has reported a socket to which the message belongs: the result is the connection of
+ *    this socket, or a new one that gets the socket's name.
+ * 2. The cursors show that the message belongs to the other direction of a known connection.
+ * 3. Otherwise the connection is new. */
 static smcr_conn_t *
 find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -173,10 +174,10 @@ find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return conn;
 }
 
-/* Starts the byte stream of a connection whose CLC messages are not captured. The WRITE right
- * before the CDC message ends at the producer cursor, so the cursor gives the position of that
- * WRITE. This holds in the first round of the RMB element only: in a later round, it is not known
- * how many rounds there were before. */
+/* Starts the byte stream of a connection whose CLC messages are not captured. `write`, the WRITE
+ * right before the CDC message, ends at the producer cursor, so the cursor gives the position of
+ * `write`. This is so only in the first round of the RMB element: in a later round the size of the
+ * element is needed, which is not known. */
 static void
 start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
                 const smcr_write_t *write)
@@ -196,9 +197,9 @@ start_midstream(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
     side->last_positioned_write = smcr_point_at(qp, arrival->psn);
 }
 
-/* Whether the WRITE may end at the producer cursor `prod` of the CDC message. The last packet of
- * the WRITE has the PSN right before the message. The cursor is not less than the length of the
- * WRITE, and is less than the size of the largest RMB element. */
+/* Whether the WRITE may end at the producer cursor `prod` of the CDC message. Three conditions: 1.
+ * the last packet of the WRITE has the PSN right before the message; 2. the cursor is at least the
+ * length of the WRITE; 3. the cursor is less than the size of the largest RMB element. */
 static bool
 may_end_at_cursor(const smcr_write_t *write, smcr_psn_t message_psn, smcr_cursor_t prod)
 {
@@ -215,17 +216,19 @@ has_moved(const smcr_conn_side_t *writer, smcr_cursor_t prod)
     return !writer->last_cdc_frame || !smcr_ring_cursors_are_same(writer->prod, prod);
 }
 
-/* Whether the search for the RMB in which the side receives is over. Either the RMB is known and
- * alive, or two open connections share the element, so the RMB will never be known. */
+/* Whether no RMB has to be searched for the side `reader`. Either the RMB in which the side
+ * receives is known and alive, or another open connection shares its element, so WRITEs do not show
+ * the RMB. */
 static bool
 knows_rmb(const smcr_conn_side_t *reader)
 {
     return reader->element_shared || (reader->rmb && smcr_rmb_is_alive(reader->rmb));
 }
 
-/* Checks an RMB whose address was guessed from one WRITE, with a second WRITE to this RMB. If both
- * WRITEs give the same begin of the RMB, the guess is confirmed. If not, one of the two WRITEs was
- * of another connection: the RMB is superseded, and names nothing. */
+/* Checks an RMB whose address was inferred from one WRITE, with a second WRITE to this RMB. `base`:
+ * begin of the RMB according to the second WRITE. If both WRITEs give the same begin, the address
+ * is certain from now on. If not, one of the two WRITEs belonged to another connection, and the RMB
+ * is superseded. */
 static void
 check_guessed_rmb(smcr_rmb_t *rmb, int side, const smcr_write_t *write, uint64_t base)
 {
@@ -233,9 +236,10 @@ check_guessed_rmb(smcr_rmb_t *rmb, int side, const smcr_write_t *write, uint64_t
     rmb->lgr->rmb_count[side] -= rmb->superseded;
 }
 
-/* Makes a guessed RMB for the connection: it begins at `base`, as computed from `write`, and the
- * connection receives in its element 1. Learns all that follows: where data begins in the elements,
- * the owner of `write`, and the stream. */
+/* Makes an RMB for the connection, with an address that is inferred from one WRITE, `write`: the
+ * RMB begins at `base`, and the connection receives in its element 1. Also learns what follows from
+ * this: where data begins in the elements, the connection of `write`, and the positions of the
+ * stream. */
 static void
 guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
           const smcr_write_t *write, uint64_t base)
@@ -303,8 +307,8 @@ was_taken_in_before(const smcr_arrival_t *arrival)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT;
 }
 
-/* Whether the connection had begun when the packet was sent. Before its begin, its token may have
- * named another connection. `conn`: NULL gives false. */
+/* Whether the connection had begun when the packet was sent. An earlier packet with the same token
+ * may belong to another connection. `conn`: NULL gives false. */
 static bool
 had_begun(const smcr_conn_t *conn, const smcr_arrival_t *arrival)
 {
@@ -405,8 +409,9 @@ take_in_state_bit(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, uint8_t 
     smcr_event_add(arrival, event, NULL);
 }
 
-/* Takes in the first abort of the side, if the message has it. Only the first abort of a connection
- * reports the lost bytes: the other side commonly answers with an abort. */
+/* If the message is the first abort of the side, notes the abort and adds the event. The event of a
+ * connection's first abort reports the lost bytes. The other side commonly answers with an abort,
+ * whose event reports none. */
 static void
 take_in_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
               const smcr_cdc_t *cdc)
@@ -454,13 +459,13 @@ asks_for_update(const smcr_conn_side_t *sender, const smcr_conn_side_t *peer,
     return cdc->flags & SMCR_CDC_FLAG_UPDATE && !smcr_conn_side_has_read_to(peer, sender->prod);
 }
 
-/* Closes the peer's open request for a consumer cursor update, and opens the sender's request, if
- * the message has one (RFC 7609 4.5.1). Every CDC message has a consumer cursor, so the next
- * message of either side answers the request of the other side.
+/* Closes the peer's open request for a consumer cursor update, and opens a request of the sender,
+ * if the message asks for an update (RFC 7609 4.5.1). Every CDC message has a consumer cursor, so
+ * the next message of a side answers the request of the other side.
  *
- * `follows`: the capture has the sender's message before this one. If not, an earlier message may
- * be the answer, and the request gets no response. If the capture is out of order, it is not
- * known which message is the next one, so no request is opened or answered. */
+ * `follows`: the capture has the sender's message before this one. If not, a missing message may be
+ * the answer, so the peer's request is closed without a response. If the capture is out of order,
+ * it is not known which message is the next one, so no request is opened or answered. */
 static void
 take_in_update(const smcr_arrival_t *arrival, smcr_conn_side_t *sender, smcr_conn_side_t *peer,
                const smcr_cdc_t *cdc, bool follows)
@@ -562,8 +567,9 @@ drop_doubtful_in(streams_t *streams, const smcr_conn_side_t *sender, const smcr_
     streams->read = sender->last_cdc_frame ? sender->cons : streams->in->cons;
 }
 
-/* Returns the analysis in the record of the message, to be filled in. A message that came after a
- * PSN gap has an empty analysis already; for any other message it is made now. */
+/* Returns the analysis of the message, which the caller fills in. For a message that came after a
+ * PSN gap, an empty analysis was made when it came; for any other message the analysis is made
+ * now. */
 static smcr_record_cdc_t *
 new_view(const smcr_arrival_t *arrival)
 {
@@ -608,9 +614,10 @@ offered_space(const smcr_record_cdc_t *view, const smcr_stream_t *in)
     return (uint32_t)smcr_stream_free(in);
 }
 
-/* Completes the analysis of the message with the positions of both streams. A sender that has moved
- * to another link sends old messages once more: their cursors are before the known cursors. Such a
- * message does not give the positions of the streams. */
+/* Completes the analysis of the message with the positions of both streams. If a sender that has
+ * moved to another link retransmits an old message, the cursors of the message are before the known
+ * cursors. Then the positions of the streams are not those of the message, and `has_announced` or
+ * `has_consumed` is false. */
 static void
 complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t *view)
 {
@@ -628,9 +635,10 @@ complete_view(const streams_t *streams, const smcr_cdc_t *cdc, smcr_record_cdc_t
     view->urgent = cdc->flags & SMCR_CDC_FLAG_URGENT_PRESENT && out->announced > 0;
 }
 
-/* Sets the position at which the next WRITE begins to the producer cursor of the message. Bytes
- * before the cursor that no captured WRITE has may have been written by missing packets. They count
- * as written up to the number of bytes that these packets can have carried. */
+/* Sets the position at which the next WRITE begins (`positioned_end`) to the producer cursor of the
+ * message, as far as missing packets explain the step: bytes before the cursor that no captured
+ * WRITE has count as written, up to the number of bytes that the missing packets can have
+ * carried. */
 static void
 locate_cursor(const smcr_arrival_t *arrival, smcr_conn_side_t *reader)
 {
@@ -676,12 +684,13 @@ is_mere_update(const smcr_record_t *record, const smcr_conn_side_t *sender, cons
     const smcr_record_cdc_t *view = record->cdc_analysis;
 
     if (cdc->is_step_full || !knows_meaning(view))
-        return false; /* it is not known what the message announces, or that it reports all */
+        return false; /* it is not known what the message announces, or whether its step reports all
+                         that was read */
     return view->announced_bytes == 0 && !record->ends_exchange &&
            cdc->flags == sender->cdc_flags && cdc->state == sender->cdc_state;
 }
 
-/* The stream that the sender reads, as it was before the message. `in` may be NULL. */
+/* Read position and free space of the stream `in` before the message; all zeros if `in` is NULL. */
 static smcr_window_reading_t
 reading_before(const smcr_stream_t *in)
 {
@@ -691,9 +700,9 @@ reading_before(const smcr_stream_t *in)
                                    .free_before = smcr_stream_free(in)};
 }
 
-/* Notes the producer cursor for the WRITEs of the connection that came before the message. The
- * position of the cursor in the stream is not known, but these WRITEs end at the cursor. A host may
- * report the position later. */
+/* Notes for the WRITEs of the connection right before the message that the last of them ends at the
+ * producer cursor. The position of this cursor in the stream is not known yet. If a host reports
+ * the cursors later, the WRITEs get positions. */
 static void
 announce_unpositioned(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                       const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
@@ -734,9 +743,10 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
 
 /* ---- the message ---- */
 
-/* Keeps producer cursors of two earlier messages, SMCR_TIME_DISORDER or more apart in time. The
- * cursors that a host reports over netlink are compared with these marks (told_flow.c): a message
- * well before the report has to be in the report. */
+/* Keeps the producer cursor of the message as a mark (`mark_prod`), if the last mark is at least
+ * SMCR_TIME_DISORDER older. Two marks are kept. Cursors that a host reports over netlink are
+ * compared with the marks (told_flow.c): the report has to include a message that came well before
+ * the report. */
 static void
 mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)
 {
@@ -748,8 +758,9 @@ mark_producer_cursor(smcr_conn_side_t *side, smcr_cursor_t prod)
     side->mark_prod[0] = prod;
 }
 
-/* Whether the message is unverified: messages of its sender right before it may be missing, and in
- * addition CLC has not announced the sender's element, or this is the sender's first message. */
+/* Whether the cursors of the message cannot be checked (`unverified`). Two conditions: 1. messages
+ * of the sender right before it may be missing; 2. CLC has not announced the sender's element, or
+ * this is the sender's first captured message. */
 static bool
 is_unverified(const smcr_conn_side_t *side, const smcr_evidence_cursors_t *known)
 {
@@ -758,7 +769,8 @@ is_unverified(const smcr_conn_side_t *side, const smcr_evidence_cursors_t *known
 }
 
 /* Keeps the sequence number and the cursors of the message. An impossible cursor does not replace
- * the sender's last possible one; `raw_prod` and `raw_cons` keep it for comparison. */
+ * the sender's last possible cursor in `prod` or `cons`. If a cursor is impossible, both cursors of
+ * the message are also kept in `raw_prod` and `raw_cons`, for comparison with the next message. */
 static void
 take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc,
                 const smcr_evidence_cursors_t *known)
@@ -804,7 +816,8 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
     receiver->in.may_rewrite |= after_move;
-    if (after_move) /* the move has to count as later than this message */
+    if (after_move) /* a move counts if its frame is higher than that of the last message
+                       (smcr_conn_side_has_moved()) */
         sender->moved_frame = arrival->when.frame + 1;
     receiver->last_cdc_received = smcr_point_at(arrival->qp, arrival->psn);
     sender->cdc_flags = cdc->flags;
@@ -825,13 +838,13 @@ has_left_link(const smcr_conn_side_t *sender, const smcr_qp_t *qp)
     return sender->moved_frame && sender->link != qp->link;
 }
 
-/* If the sender has left the link that carries the message, it sent the message before the move.
- * There are two cases:
+/* If the sender has moved away from the link that carries the message, it sent the message before
+ * the move. There are two cases:
  *
  * - The sequence number is lower than the last one: later messages have been taken in, so this one
  *   changes nothing.
- * - Only its time is before the move: the capture has the two links in another order than the
- *   sender. The message counts, but is no move back. */
+ * - Otherwise, if the time of the message is before the move: the capture has packets of the two
+ *   links in the wrong order. The message counts, but the connection does not move back. */
 void
 smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

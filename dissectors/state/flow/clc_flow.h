@@ -21,10 +21,11 @@ typedef struct {
     bool ipv4;                       /* both addresses are IPv4, mapped into IPv6 in `gid` */
     uint8_t gid[2][SMCR_GID_LENGTH]; /* addresses, in network byte order */
     uint16_t port[2];                /* ports, in host byte order */
-    bool has_ended;                  /* an earlier TCP connection with these ports has ended, and no
-                                        SYN has come since */
-    bool roles_unknown;              /* no TCP segment of the connection is captured: which end is
-                                        the client is a guess by the ports */
+    bool has_ended;                  /* an earlier TCP connection with these addresses and ports has
+                                        ended, and no SYN has come since */
+    bool roles_unknown;              /* no TCP segment of the connection is captured, so the order
+                                        of the two ends in `gid` and `port` is only inferred from
+                                        the port numbers */
 } smcr_state_tcp_t;
 
 /* Makes the connection of `tcp->conversation`. */
@@ -42,14 +43,15 @@ typedef struct smcr_state_syn {
     smcr_when_t when; /* frame and time of the segment */
 } smcr_state_syn_t;
 
-/* Learns a SYN or SYN-ACK of the connection. If the SYN has the option and the first SYN-ACK has
- * not, the connection falls back to TCP. Later SYN-ACKs change nothing. (A.1) */
+/* Learns a SYN or SYN-ACK of the connection. If the SYN has the SMC-R option, and the first SYN-ACK
+ * does not have it, the connection falls back to TCP. Later SYN-ACKs change nothing. (A.1) */
 void smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn);
 
-/* Notes that the bytes of the server (or of the client) on the TCP connection are no longer CLC
- * from `frame` on. */
+/* Notes that from `frame` on, the bytes of one end of the TCP connection are no CLC messages any
+ * more. `by_server`: the end is the server; false: the client. */
 void smcr_state_clc_ended(smcr_state_t *state, smcr_conn_t *conn, bool by_server, uint32_t frame);
 
-/* Learns the first bytes of the application in one direction of the TCP connection. If no Confirm
- * has come before these bytes, the connection does not use SMC-R. (3.6) */
+/* Learns the first bytes of the application in one direction of the TCP connection. `from_server`:
+ * the server sends them; false: the client. If no Confirm has come before these bytes, the
+ * connection has fallen back to TCP. (3.6) */
 void smcr_state_tcp_data(const smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server);

@@ -9,7 +9,8 @@
 
 #include "state/model/store.h"
 
-/* Number of bytes from one position of a stream to another; 0: the second one is not later. */
+/* Number of bytes from the position `from` of a stream to the position `to`; 0 if `to` is not after
+ * `from`. */
 static uint64_t
 bytes_between(uint64_t from, uint64_t to)
 {
@@ -29,7 +30,7 @@ smcr_cost_of_direction(const smcr_conn_t *conn, int side)
     };
 }
 
-/* Adds the bytes of `cost` to the sum. The sum is known only if both are known. */
+/* Adds the bytes of `cost` to `sum`. The sum is known only if `sum` and `cost` are both known. */
 static void
 add_cost(smcr_cost_t *sum, smcr_cost_t cost)
 {

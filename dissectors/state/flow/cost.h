@@ -10,9 +10,9 @@
 
 /* The cost of an end. */
 typedef struct {
-    bool known;           /* no packet is missing that would change the numbers */
-    bool reader_known;    /* set by smcr_cost_of_direction() only: no message of the reader is
-                             missing, so `unread` is exact */
+    bool known;           /* no missing packet can change the numbers */
+    bool reader_known;    /* set by smcr_cost_of_direction() only: no CDC message of the reader is
+                             missing, so `unread` is exact; otherwise `unread` is an upper bound */
     unsigned open_conns;  /* number of connections that neither side has ended */
     uint64_t unread;      /* number of bytes announced and not read, of both directions */
     uint64_t unannounced; /* number of bytes written and not announced, of both directions */
@@ -34,10 +34,11 @@ smcr_cost_is_loss(const smcr_cost_t *cost)
     return cost->known && (cost->unread || cost->unannounced);
 }
 
-/* Adds the event to the packet. `what`: begin of its sentence, to which the lost bytes are added if
- * they are known. Returns the event. */
+/* Adds the event `event` to the packet. `what`: begin of the event's sentence, to which the lost
+ * bytes are appended if they are known. Returns the event. */
 smcr_event_t *smcr_cost_report(const smcr_arrival_t *arrival, smcr_event_id_t event,
                                const char *what, const smcr_cost_t *cost);
 
-/* Adds an event for the open connections of a group that has no link any more: they are lost. */
+/* Adds the event that a link group has ended with open connections, which are lost. Does nothing if
+ * the group has no open connection. */
 void smcr_cost_report_group_end(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);

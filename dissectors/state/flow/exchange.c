@@ -1,9 +1,9 @@
 /* Finds the request of each response: of LLC messages, and of steps of the CLC handshake (RFC 7609
  * 3.5, A.3).
  *
- * An LLC message passes three steps. First, it is judged: does it cross a request of the peer, and
- * did its response come before it? Second, its request is found, if it is a response. Third, its
- * exchange begins or ends.
+ * An LLC message passes three steps. First, a request is judged: does it cross a request of the
+ * peer, and does the capture have its response before it? Second, the request of a response is
+ * found. Third, an exchange begins or ends.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -43,24 +43,25 @@ smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchan
     arrival->record->ends_exchange = exchange;
 }
 
-/* Whether the wait for the second half of an exchange is over at `now`, since its first half came
- * at `time`. Both are nanoseconds since the epoch. */
+/* Whether, at the time `now`, Linux has given up an exchange whose request came at `time`, because
+ * WAIT seconds have passed. Also used for a response at `time` whose request has not come. Both are
+ * nanoseconds since the epoch. */
 static bool
 is_given_up(uint64_t now, uint64_t time)
 {
     return now > time + WAIT * SMCR_TIME_SECOND;
 }
 
-/* The open exchanges that a search looks for. */
+/* What a search among the open requests of a link group looks for. */
 typedef struct {
     uint8_t type;        /* type of the request: enum smcr_llc_type, of version 1 */
     int requester;       /* side that has sent the request */
     const uint32_t *key; /* key of the request (smcr_exchange_request_t); NULL: any key */
     const smcr_qp_t *qp; /* queue pair of the requester on the link that carried the request; NULL:
                             any link */
-    uint64_t now;        /* time, nanoseconds since the epoch: requests that Linux has given up at
+    uint64_t now;        /* time, nanoseconds since the epoch: requests that Linux has given up by
                             this time do not count; 0: all requests count */
-    unsigned count;      /* number of exchanges that match; written by find_open_request() */
+    unsigned count;      /* number of requests that match; written by find_open_request() */
 } wanted_request_t;
 
 /* Whether the request is one that the search looks for. */
@@ -75,8 +76,8 @@ is_wanted(const smcr_exchange_request_t *request, const wanted_request_t *wanted
            !is_given_up(wanted->now, request->exchange.request_time);
 }
 
-/* The newest open exchange that the search looks for; NULL: there is none. Writes the number of
- * matches into `wanted->count`. */
+/* The newest open request of the group that matches `wanted`; NULL: there is none. Writes the
+ * number of matching requests into `wanted->count`. */
 static smcr_exchange_request_t *
 find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
 {
@@ -99,10 +100,10 @@ find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
  * 2. requests on any link
  * 3. requests that Linux has given up, too; the newest one counts
  *
- * A response goes over the link of its request, and only a client's wish may be answered on another
- * link (3.3). So the second search is left out for a response, unless the capture proves that no
- * request on the response's own link is missing. `same_link`: leave the second search out for every
- * message. */
+ * A response goes over the link of its request (3.3). Only the server's request that follows a
+ * client's request may go over another link. So for a response the second search is made only if
+ * the capture proves that no packet of the response's own link is missing. `same_link`: do not make
+ * the second search for any message. */
 static smcr_exchange_request_t *
 find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted, bool same_link)
 {
@@ -122,9 +123,9 @@ find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted,
     return request;
 }
 
-/* Whether the message certainly is the first answer to the request: no earlier answer can be
- * missing. A link has only one CONFIRM LINK, so a CONFIRM LINK response on the link of its request
- * is certain. */
+/* Whether the message certainly is the first answer to `request`: no earlier answer can be missing.
+ * A CONFIRM LINK response on the link of its request is always the first answer, since CONFIRM LINK
+ * comes only once on a link. */
 static bool
 is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_request_t *request)
 {
@@ -138,8 +139,7 @@ is_first_answer(const smcr_exchange_message_t *message, const smcr_exchange_requ
 /* The request of this type that the message certainly answers; NULL: none. `key`: key of the
  * request; NULL: any key. `same_link`: only a request on the link of the message counts.
  *
- * A host begins no exchange before its last exchange of this type is over. So two open requests are
- * on two links. If a message may answer both, the result is NULL. */
+ * If the message may answer several open requests, the result is NULL. */
 static smcr_exchange_request_t *
 find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32_t *key,
               bool same_link)
@@ -152,9 +152,10 @@ find_answered(const smcr_exchange_message_t *message, uint8_t type, const uint32
     return is_only && is_first_answer(message, request) ? request : NULL;
 }
 
-/* Ends the exchange of `request` with the message. Two arguments are for the rules. `what`: the way
- * in which the message ends the exchange. `came`: flag that becomes true if another request comes
- * later that the response may answer (smcr_lgr_unasked_t); NULL: no such flag. */
+/* Ends the exchange of `request` with the message, and calls the rules. `what`: the way in which
+ * the message ends the exchange. `came`: points to a flag that becomes true if another request
+ * comes later that the response may answer (smcr_lgr_unasked_t); NULL: no such request is
+ * awaited. */
 static void
 end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *request,
              smcr_rules_happening_t what, const bool *came)
@@ -170,10 +171,10 @@ end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *re
     smcr_rules_check_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
-/* Notes that the message may answer any open request of this type, and that no later packet will
- * show which request it answers (`response_unknowable`). A request that the message certainly ends
- * is removed from the open requests. There are two cases: 1. the request has the key of the
- * message; 2. the message is a server's request for which a client has asked. */
+/* Notes for each open request of the peer with this type that no later packet will show its
+ * response (`response_unknowable`), since the message may answer any of them. In two cases the
+ * request is also removed from the open requests: 1. the request has the key of the message; 2. the
+ * message is a request of the server, which ends the client's request. */
 static void
 give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
 {
@@ -189,9 +190,10 @@ give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
     }
 }
 
-/* Ends the exchange of a client's wish with the server's request that follows it. A client's DELETE
- * LINK, ADD LINK and REQUEST ADD LINK have no response: the server begins an exchange of its own
- * instead. `doubtful`: the server may have begun this exchange before the wish. */
+/* Ends the exchange of a client's request with the request of the server that follows it. A
+ * client's DELETE LINK, ADD LINK and REQUEST ADD LINK get no response: the server begins an
+ * exchange of its own instead. `message`: request of the server. `doubtful`: the server may have
+ * sent the message before the client's request. */
 static void
 obey_client(const smcr_exchange_message_t *message, bool doubtful)
 {
@@ -208,9 +210,9 @@ obey_client(const smcr_exchange_message_t *message, bool doubtful)
         end_exchange(message, asked, SMCR_RULES_OBEYED, NULL);
 }
 
-/* Whether the message crosses the open request of its receiver. Its sender had not seen the request
- * when it sent the message, and the capture misses no message in which the sender may have answered
- * the request. */
+/* Whether the arriving message crosses the request `open` of its receiver: the sender of the
+ * message had not seen this request when it sent the message. False also if a message is missing in
+ * which the sender may have answered the request. */
 static bool
 crosses_request(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open)
 {
@@ -218,9 +220,9 @@ crosses_request(const smcr_arrival_t *arrival, const smcr_exchange_request_t *op
                SMCR_DOUBT_UNSEEN && smcr_evidence_is_first_answer(arrival, &open->responder_at);
 }
 
-/* Whether the responder may have seen the request when it sent its message. This is excluded only
- * if an acknowledgement of exactly this request is captured. If not, an earlier acknowledgement may
- * be missing. */
+/* True if the event of report_crossing() must not be shown: the sender of the crossing message may
+ * have seen the open request. This is excluded only if an acknowledgement with the PSN of this
+ * request is captured. Otherwise an earlier acknowledgement may be missing. */
 static bool
 may_be_seen(const smcr_doubt_proof_t *claim)
 {
@@ -232,9 +234,9 @@ may_be_seen(const smcr_doubt_proof_t *claim)
            ack.acks.frame != open->exchange.request_frame;
 }
 
-/* Reports that the message crosses the request `open`. `same`: both ask for the same change. The
- * event counts only if a later acknowledgement shows that the sender had not seen the request
- * (may_be_seen()). */
+/* Reports that the arriving message crosses the request `open`. `same`: both requests ask for the
+ * same change. The event is shown only if a later acknowledgement shows that the sender of the
+ * message had not seen the request (may_be_seen()). */
 static void
 report_crossing(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, bool same)
 {
@@ -256,9 +258,9 @@ asks_for_link(uint8_t type)
     return type == SMCR_LLC_ADD_LINK || type == SMCR_LLC_REQ_ADD_LINK;
 }
 
-/* Whether a client asks for a change that the server has just requested itself, to add or to delete
- * a link. The server's request then is the answer, though it came first (3.5.5.3.1, 3.5.5.3.2).
- * Reports the crossing. */
+/* Whether the message is a client's request to add or delete a link that crosses the server's own
+ * request for such a change. The server's request then also answers the client's request, though it
+ * came first (3.5.5.3.1, 3.5.5.3.2). If so, reports the crossing. */
 static bool
 crosses_server(const smcr_exchange_message_t *message)
 {
@@ -305,8 +307,9 @@ report_collision(const smcr_exchange_message_t *message)
     }
 }
 
-/* Ends the server's DELETE LINK for all links with the client's DELETE LINK for all links. Linux
- * answers with this request, not with a response. Returns whether the message is such an answer. */
+/* Ends the exchange of the server's DELETE LINK for all links, if the message is a client's request
+ * DELETE LINK for all links. A Linux client answers with this request and not with a response.
+ * Returns whether the message is such an answer. */
 static bool
 answers_deletion(const smcr_exchange_message_t *message)
 {
@@ -324,8 +327,9 @@ answers_deletion(const smcr_exchange_message_t *message)
 
 /* ---- responses that the capture has before their requests ---- */
 
-/* Keeps a response whose request may come later in the capture. `link`: link that has to carry the
- * request; NULL: any link. Returns a flag that is set when the request comes. */
+/* Keeps the response `message`, whose request may come later in the capture. `link`: link that has
+ * to carry the request; NULL: any link. Returns a pointer to a flag that becomes true when the
+ * request comes. */
 static const bool *
 keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
@@ -346,7 +350,7 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
     return came;
 }
 
-/* Sets the flag of a kept response: its request has come. */
+/* Sets the flag of a kept response (keep_unasked()), since its request has come. */
 static void
 note_request(const smcr_lgr_unasked_t *unasked)
 {
@@ -354,9 +358,9 @@ note_request(const smcr_lgr_unasked_t *unasked)
         *unasked->request_came = true;
 }
 
-/* Whether the kept response may answer the request. Three conditions: 1. the response came at most
- * a second before the request, or the capture is out of order; 2. the keys are equal; 3. the link
- * is the one on which the response expects its request. */
+/* Whether the kept response `unasked` may answer the request `message`. Three conditions: 1. the
+ * response came at most a second before the request, or the capture is out of order; 2. the keys
+ * are equal; 3. the link is the one on which the response expects its request. */
 static bool
 may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *message)
 {
@@ -368,10 +372,10 @@ may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *mes
     return unasked->awaits_request && in_time && unasked->key == message->key && on_link;
 }
 
-/* Whether the capture has the response before its request, the message. The capture may have the
- * two in the wrong order. A request within a millisecond after a response may be the request of
- * this response even if the keys differ: a wrong peer may not echo the key. Then only the flag of
- * the response is set. */
+/* Whether the capture has the response of the request `message` before the request, in the wrong
+ * order. Sets the flag of each kept response that the request may belong to. A request within a
+ * millisecond after a response may belong to it even if their keys differ, since a wrong peer may
+ * not echo the key: then only the flag is set. */
 static bool
 came_after_response(const smcr_exchange_message_t *message)
 {
@@ -396,8 +400,8 @@ came_after_response(const smcr_exchange_message_t *message)
 
 /* ---- requests ---- */
 
-/* Makes responses unknown that were paired with later requests of the same type. The message is a
- * request that is captured out of order, so such a response may answer this request. */
+/* Removes the responses of later requests of the same type. The message is a request that is
+ * captured out of order, so each of these responses may answer the message. */
 static void
 doubt_answers(const smcr_exchange_message_t *message)
 {
@@ -411,8 +415,8 @@ doubt_answers(const smcr_exchange_message_t *message)
     }
 }
 
-/* Whether the message is a client's wish for a link. A client's ADD LINK is one. If it is not known
- * which side is the client, an ADD LINK without a queue pair number is one. */
+/* Whether the message is an ADD LINK with which a client asks the server for a link. If it is not
+ * known which side is the client, an ADD LINK without a queue pair number counts. */
 static bool
 is_link_wish(const smcr_exchange_message_t *message)
 {
@@ -427,7 +431,7 @@ is_link_wish(const smcr_exchange_message_t *message)
 /* Whether a correct peer may send no response to the request. There are two cases (3.5.4, 3.5.5.3):
  *
  * - A server's DELETE LINK for all links: the group is gone after it.
- * - A client's wish for a link: the server does not have to add one. */
+ * - A client's request for a link: the server does not have to add a link. */
 static bool
 needs_no_response(const smcr_exchange_message_t *message)
 {
@@ -437,8 +441,9 @@ needs_no_response(const smcr_exchange_message_t *message)
     return ends_group || message->type == SMCR_LLC_REQ_ADD_LINK || is_link_wish(message);
 }
 
-/* Opens an exchange. The point `responder_at` is the highest PSN that the responder has sent so
- * far: packets up to this point may be sent before the responder has seen the request. */
+/* Opens an exchange for the request `message`. `responder_at` becomes the point of the highest PSN
+ * that the responder has sent so far: the responder may have sent packets up to this point before
+ * it saw the request. */
 static smcr_exchange_request_t *
 new_request(const smcr_exchange_message_t *message)
 {
@@ -465,9 +470,9 @@ new_request(const smcr_exchange_message_t *message)
     return request;
 }
 
-/* Takes in a request whose response the capture may have before the request. If the capture is out
- * of order, the response may also come later, and no later packet shows which request it
- * answers. */
+/* Takes in a request whose response may be earlier in the capture than the request. If the capture
+ * is out of order, the response may also come later: then the request is kept, but no response is
+ * paired with it. */
 static void
 take_in_late_request(const smcr_exchange_message_t *message)
 {
@@ -504,8 +509,8 @@ smcr_state_exchange_request(const smcr_exchange_message_t *message)
 
 /* ---- second answers ---- */
 
-/* The newest answered request with the key of the message. NULL: there is none, or a packet of the
- * requester is missing after it, which may be a newer request. */
+/* The newest request of the message's type and key that has an answer. NULL: there is none, or a
+ * packet of the requester is missing after it, which may be a newer request. */
 static const smcr_exchange_request_t *
 find_answered_before(const smcr_exchange_message_t *message)
 {
@@ -520,9 +525,9 @@ find_answered_before(const smcr_exchange_message_t *message)
     return NULL;
 }
 
-/* Whether the message rejects an ADD LINK that its sender has accepted before, so that the exchange
- * has a second response. If so, the second response is reported. Second responses of other types
- * are not recognised, since they may answer a request that is not captured. */
+/* Whether the message rejects an ADD LINK that its sender has accepted in an earlier response. If
+ * so, reports the second response. Second responses of other kinds are not recognised, since they
+ * may answer a request that is not captured. */
 static bool
 take_back_consent(const smcr_exchange_message_t *message)
 {
@@ -560,8 +565,8 @@ smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message
     return !message->response && is_of_server && by_client && find_open_request(lgr, &wanted);
 }
 
-/* Whether another response of this type without a request has come within the time that Linux
- * waits. A later request may then belong to either of the two responses. */
+/* Whether another response of this type, whose request is not captured, has come within the last
+ * WAIT seconds. A later request may then belong to either of the two responses. */
 static bool
 has_other_unasked(const smcr_exchange_message_t *message)
 {
@@ -578,9 +583,9 @@ has_other_unasked(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* Ends the exchange of `request` with the response. If another link carried the request, the true
- * request may be one on the response's own link that comes later. So the response is also kept for
- * such a request. */
+/* Ends the exchange of `request` with the response `message`. If the request came over another link
+ * than the response, the right request may come later, over the link of the response. So the
+ * response is also kept for such a request. */
 static void
 end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t *request)
 {
@@ -590,9 +595,9 @@ end_by_response(const smcr_exchange_message_t *message, smcr_exchange_request_t 
                  elsewhere ? keep_unasked(message, message->link) : NULL);
 }
 
-/* Keeps a response that answers no captured request for sure. The response may answer any open
- * request, or a request that the capture has later. Returns the flag that becomes true when such a
- * later request comes; NULL: another response without a request is kept already. */
+/* Keeps a response for which no captured request is certain. It may answer any open request, or a
+ * request that comes later in the capture. Returns a pointer to a flag that becomes true when such
+ * a later request comes; NULL: another response waits for such a request, too. */
 static const bool *
 keep_response(const smcr_exchange_message_t *message)
 {
@@ -619,7 +624,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
             smcr_rules_check_exchange(SMCR_RULES_UNCLEAR, message, &unclear);
             return true;
         }
-        /* any request on the same link: a wrong peer may not echo the key */
+        /* a request with any key, on the link of the response: a wrong peer may not echo the key */
         request = find_answered(message, message->type, NULL, true);
     }
     *answered = request;

@@ -13,9 +13,9 @@
  * with this request; 2. the sender has not seen the peer's request. (3.5.5.3) */
 void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 
-/* Learns an LLC response: closes the exchange of the request that it certainly answers. `*answered`
- * gets this request; NULL: none is certain. Returns whether the capture has a request that the
- * response may answer. */
+/* Learns an LLC response: closes the exchange of the request that the response certainly answers.
+ * `*answered` gets this request; NULL: for no request this is certain. Returns whether the capture
+ * has a request that the response may answer. */
 bool smcr_state_exchange_response(const smcr_exchange_message_t *message,
                                   const smcr_exchange_request_t **answered);
 
@@ -23,8 +23,8 @@ bool smcr_state_exchange_response(const smcr_exchange_message_t *message,
  * have the response flag. */
 bool smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message);
 
-/* Opens and closes an exchange that is in no list of a link group: a step of the CLC handshake, or
- * a cursor update. The message of `arrival` begins the exchange, or ends it.
- * `record->ends_exchange` of the message that ends it is set. */
+/* Opens or closes an exchange that is in no list of a link group: a step of the CLC handshake, or a
+ * cursor update. The message of `arrival` begins the exchange, or ends the exchange. The closing
+ * function sets `ends_exchange` in the record of this message. */
 smcr_exchange_t *smcr_state_exchange_open(const smcr_arrival_t *arrival);
 void smcr_state_exchange_close(const smcr_arrival_t *arrival, smcr_exchange_t *exchange);

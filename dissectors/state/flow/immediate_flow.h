@@ -16,44 +16,47 @@ typedef struct {
     uint32_t written;      /* bytes of the whole WRITE; SMCR_RECORD_NOT_KNOWN: not known */
 } smcr_state_immediate_t;
 
-/* Whether the packet is a whole WRITE without data whose immediate data stand for a CDC message.
- * Its address means nothing: it writes nowhere. Needs the headers in `arrival->roce`. */
+/* Whether the packet is a whole WRITE without data, whose immediate data are sent in place of a CDC
+ * message. The address of such a WRITE has no meaning. Needs the headers in `arrival->roce`. */
 bool smcr_state_immediate_is_bare(const smcr_arrival_t *arrival);
 
-/* Returns the message in the immediate data of the arriving WRITE packet. Its member `conn` is NULL
- * if there is none: the hosts have not agreed on immediate data, or the data name no connection or
- * have an unknown opcode. Learns whether the hosts have agreed, if CLC does not say so. Marks the
- * packet whose immediate data name its connection, and adds events. `write`: the WRITE of the
- * packet; NULL: not known, or it has no data. */
+/* Returns the message in the immediate data of the arriving WRITE packet. The member `conn` of the
+ * result is NULL if there is no message: the hosts have not agreed on immediate data, or the
+ * immediate data name no connection or have an unknown opcode. Also learns from the packet whether
+ * the hosts have agreed, if CLC does not show this; sets `names_conn` in the place of the packet;
+ * and adds events. `write`: request of the packet; NULL: not known, or the WRITE has no data. */
 smcr_state_immediate_t smcr_state_immediate_of(const smcr_arrival_t *arrival,
                                                const smcr_write_t *write);
 
-/* Takes in the message, of a WRITE that the receiver has taken in: computes its cursors from those
- * of the sender's last message, and takes it in as a CDC message. `place`: place of the WRITE
- * packet; NULL: not known, or no data. Called after the data of the packet was taken in. */
+/* Takes in the message in the immediate data of a WRITE that the receiver has taken in: computes
+ * the cursors of the message from the cursors of the sender's last message, and takes the message
+ * in as a CDC message. `place`: place of the WRITE packet; NULL: not known, or the packet has no
+ * data. Called after the data of the packet was taken in. */
 void smcr_state_immediate_take_in(const smcr_arrival_t *arrival,
                                   const smcr_state_immediate_t *message,
                                   const smcr_place_t *place);
 
-/* Called with a packet of a WRITE that has no message of a known connection, after the packet was
- * taken in. If the receiver's host has reported a socket with the token of the immediate data, over
- * netlink, and the address of the WRITE agrees with the reported cursor, its connection begins
- * here: it gets its name, its RMB and its positions, and the message is taken in. `write`: the
- * WRITE of the packet; NULL: not known. */
+/* Called after a WRITE packet was taken in, if its immediate data are no message of a known
+ * connection. Two conditions make a connection of the packet: 1. the receiver's host has reported
+ * over netlink a socket with the token of the immediate data; 2. the address of the WRITE agrees
+ * with the reported producer cursor. The connection gets addresses, ports, RMB and positions from
+ * the report and the WRITE, and the message is taken in. `write`: request of the packet; NULL: not
+ * known. */
 void smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *write);
 
-/* Notes that the packet uses up one of the credits that its receiver has announced, if it is a
- * message: a whole SEND, or a WRITE with immediate data. Called with each packet that the receiver
- * takes in, or may take in. */
+/* Notes that the packet uses one of the credits that its receiver has announced (ANCK). Only a
+ * whole SEND, or a packet with immediate data, uses a credit. Called with each packet that the
+ * receiver takes in, or may take in. */
 void smcr_state_immediate_use_credit(const smcr_arrival_t *arrival);
 
 /* Notes that the sender of the packet has announced space for `count` further messages. */
 void smcr_state_immediate_add_credits(const smcr_arrival_t *arrival, unsigned count);
 
-/* Fills in `cdc` with the message that the immediate data of an RDMA WRITE packet are, if the hosts
- * send immediate data in place of CDC messages. Its flags and state are those of the packet, its
- * sequence number is 1 if CLC has announced the sender's element and 0 otherwise, and its producer
- * cursor, of which only equality means something, is set if `lacks_prod` is false. Returns false if
- * the packet has no such message; `cdc` is not changed then. */
+/* Makes a CDC message from the immediate data of an RDMA WRITE packet, if the hosts send immediate
+ * data in place of CDC messages. For every pass; needs the record of the packet. Flags and state
+ * are those in the immediate data. The sequence number is 1 if CLC has announced the sender's
+ * element, otherwise 0. The producer cursor is set if `lacks_prod` is false; it is made from a
+ * position, so it may only be compared for equality. Returns false if the packet has no such
+ * message; `*cdc` is not changed then. */
 bool smcr_state_immediate_cdc(const smcr_record_t *record, const smcr_ib_headers_t *roce,
                               smcr_cdc_t *cdc);

@@ -11,14 +11,14 @@
  * with the bit of version 2. */
 bool smcr_state_llc_is_known(uint8_t type);
 
-/* Pairs an LLC message with its request or response, when it is sent for the first time. A request
- * opens an exchange, and a response closes one. Returns true if the message is a response and the
- * capture has its request.
+/* Pairs an LLC message with its request or response. Called when the message is sent for the first
+ * time. A request opens an exchange, and a response closes an exchange. Returns true if the message
+ * is a response and the capture has its request.
  *
  * Corrects `llc`: sets `lacks_response_flag` if a response does not have the response flag. If a
  * response names another link than its request, `llc` gets the link of the request. */
 bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc);
 
-/* Takes in the content of the message, which its receiver has taken in. `requested`: what
- * smcr_state_llc_exchange() has returned. */
+/* Changes the state by the content of a message that its receiver has taken in. `requested`: result
+ * of smcr_state_llc_exchange() for the message. */
 void smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);

@@ -1,5 +1,5 @@
-/* Keeps WRITE packets until their connection is known. The numbers below limit how many packets and
- * bytes are kept.
+/* Keeps WRITE packets whose connection is not known yet (orphans). The numbers below limit how many
+ * packets and bytes are kept.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -21,7 +21,8 @@ typedef struct {
     wmem_list_t *packets; /* smcr_orphan_write_t: its WRITE packets, in the order of the capture */
 } unknown_qp_t;
 
-/* Makes an orphan of the packet, whose place can be completed later (smcr_place_late()). */
+/* Makes an orphan of the packet. Its place gets an object for facts that are learned later
+ * (smcr_place_late()). */
 static smcr_orphan_write_t *
 new_orphan(const smcr_arrival_t *arrival)
 {
@@ -52,8 +53,8 @@ get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-/* Number for an unknown queue pair that has had too many packets. `address`: the last four bytes of
- * its IP address or GID. */
+/* A number that stands for a queue pair in `full_unknown_qps`. `address`: the last four bytes of
+ * the device's IP address or GID. `qpn`: number of the queue pair. The result is never 0. */
 static uint64_t
 full_qp_key(const uint8_t address[4], uint32_t qpn)
 {
@@ -63,7 +64,7 @@ full_qp_key(const uint8_t address[4], uint32_t qpn)
     return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* the result is never 0 */
 }
 
-/* Index in `full_unknown_qps` at which this number is kept. */
+/* Index in `full_unknown_qps` at which the number `target` (full_qp_key()) is kept. */
 static unsigned
 full_qp_slot(uint64_t target)
 {
@@ -145,8 +146,8 @@ smcr_orphan_add(const smcr_arrival_t *arrival)
     smcr_held_new(arrival, 0);
 }
 
-/* The arrival of the orphan's packet, restored. `gone` becomes its record, which is not kept: the
- * packet's own record was kept when the packet came. */
+/* The arrival of the orphan's packet, made anew. `*gone` becomes the record of this arrival, and is
+ * not kept: the packet's own record was kept when the packet came. */
 static smcr_arrival_t
 arrival_of(const smcr_arrival_t *now, const smcr_orphan_write_t *orphan, smcr_record_t *gone)
 {
@@ -157,8 +158,8 @@ arrival_of(const smcr_arrival_t *now, const smcr_orphan_write_t *orphan, smcr_re
                             .when = orphan->when, .first_sent = orphan->when, .record = gone};
 }
 
-/* Removes the first packet of the request, by PSN, from the orphans, and returns it. The caller
- * frees it; NULL: there is none. */
+/* Removes an orphan that belongs to the request `write` from the orphans of `qp`: the one with the
+ * lowest PSN. Returns the orphan, which the caller frees; NULL: there is none. */
 static smcr_orphan_write_t *
 take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
 {
@@ -210,10 +211,10 @@ smcr_orphan_confirm_owner(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr
     }
 }
 
-/* Finds a request whose first packet is missing. Its packets are the orphans that precede `psn`
- * without a sequence gap; the last one is a WRITE LAST. Returns the first of these orphans; NULL:
- * there is none. `*length` gets the number of bytes in these orphans. If two orphans have one PSN,
- * the earlier one is left out. */
+/* Finds a request whose first packet is missing, right before `psn`. Its packets are the orphans
+ * that precede `psn` without a sequence gap; the last packet is a WRITE LAST. Returns the list
+ * entry of the first of these orphans; NULL: there is no such request. `*length` gets the number of
+ * bytes in these orphans. Of two orphans with the same PSN only the later one counts. */
 static wmem_list_frame_t *
 find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
 {
@@ -225,7 +226,8 @@ find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
         const smcr_orphan_write_t *orphan = wmem_list_frame_data(at);
         uint8_t opcode = orphan->headers.opcode;
         bool last = opcode == SMCR_RC_WRITE_LAST || opcode == SMCR_RC_WRITE_LAST_IMMEDIATE;
-        if (orphan->psn >= psn) /* the packet came after the message, or its PSN has been counted */
+        if (orphan->psn >= psn) /* the packet came after the message, or a later packet with its PSN
+                                   has been counted */
             continue;
         if (orphan->psn + 1 != psn || orphan->headers.has_reth || last != (first == NULL))
             break;
@@ -236,8 +238,8 @@ find_headless_request(const smcr_qp_t *qp, smcr_psn_t psn, uint32_t *length)
     return first;
 }
 
-/* Gives the orphan its place: its first byte is at `position` of the stream. Its bytes are handed
- * on. */
+/* Gives the orphan its place: its first byte is at `position` of the stream of `conn`. The bytes of
+ * the orphan go to the application's dissectors with the arriving packet. */
 static void
 place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_write_t *orphan, smcr_conn_t *conn,
              smcr_stream_t *stream, uint64_t position)
@@ -256,9 +258,9 @@ place_orphan(const smcr_arrival_t *arrival, const smcr_orphan_write_t *orphan, s
     smcr_held_hand_on(arrival, smcr_place_rare(place)->buffered_payload, conn, !arrival->qp->side);
 }
 
-/* Gives all orphans from `at` up to the CDC message their places, and removes them from the
- * orphans. `position`: position of the first one in the stream. If two orphans have one PSN, only
- * the later one gets a place. */
+/* Gives places to all orphans from the list entry `at` up to the CDC message, and removes them from
+ * the orphans. `position`: position of the first of these orphans in the stream. Of two orphans
+ * with the same PSN only the later one gets a place. */
 static void
 place_headless_request(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_stream_t *stream,
                        uint64_t position, wmem_list_frame_t *at)
@@ -292,9 +294,9 @@ may_end_at(const smcr_stream_t *stream, uint64_t end, uint32_t length)
     return (end - length) % room + length <= room;
 }
 
-/* The last request before a CDC message ends at its producer cursor. If this request has no first
- * packet, its address is not known. But if its other packets come right before the message, the
- * cursor gives their positions. */
+/* The last request before a CDC message ends at the producer cursor of the message. If the first
+ * packet of this request is missing, the address of the request is not known. But if its other
+ * packets come right before the message, the cursor gives their positions. */
 void
 smcr_orphan_position_headless(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                               smcr_stream_t *stream, uint64_t position)

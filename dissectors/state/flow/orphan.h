@@ -1,6 +1,7 @@
-/* Keeps RDMA WRITE packets that come before anything that names their connection: packets to a
- * queue pair that nobody has announced yet, or without the first packet of their request. Their
- * place is completed when their connection is found, so that a second pass shows it.
+/* Keeps RDMA WRITE packets whose connection is not known when they come: packets to a queue pair
+ * that no message has announced yet, and packets without the first packet of their request. Such a
+ * packet is called an orphan. Its place is completed when its connection is found, so that a second
+ * pass shows both.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -11,10 +12,11 @@
 
 /* A WRITE packet that waits for its connection. */
 typedef struct {
-    smcr_ib_headers_t headers; /* its transport headers */
+    smcr_ib_headers_t headers; /* transport headers of the packet */
     smcr_psn_t psn;         /* PSN of the packet, without wrap; 0: its queue pair is not known */
     smcr_when_t when;       /* frame and time of the packet */
-    smcr_place_t *write_location; /* place in the packet's record; completed later */
+    smcr_place_t *write_location; /* place in the packet's record, which is completed when the
+                                     connection is found */
 } smcr_orphan_write_t;
 
 /* ---- on queue pairs that are not known ---- */
@@ -28,8 +30,8 @@ bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const
                                 uint32_t qpn);
 
 /* Keeps a WRITE packet on an unknown queue pair, whose record gets a place. Returns false in three
- * cases: the packet is no WRITE, this queue pair has had too many packets to be one of SMC-R, or
- * too many unknown queue pairs are kept. */
+ * cases: 1. the packet is no WRITE; 2. this queue pair has had too many WRITE packets, so it is
+ * probably not one of SMC-R; 3. too many unknown queue pairs are kept. */
 bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 
 /* Removes the packets that came to the queue pair `key` before it was known, and returns them: a
@@ -42,23 +44,25 @@ wmem_list_t *smcr_orphan_take_unknown_qp(smcr_state_t *state, const smcr_ib_qp_k
  * WRITE with an unknown RKey. */
 void smcr_orphan_add(const smcr_arrival_t *arrival);
 
-/* Gives the orphans of the request `write`, whose first packet has come, their places. The bytes of
- * orphans that the receiver has taken in are handed on when the request has a connection and a
- * position. */
+/* Gives places to the orphans that belong to the request `write`, whose first packet has come. The
+ * bytes of orphans that the receiver has taken in go to the application's dissectors as soon as the
+ * request has a connection and a position. */
 void smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write);
 
-/* Takes in that a CDC message of `conn` with the producer cursor `prod` arrives. Requests whose
- * likely connection is `conn` belong to `conn` now, and their orphans get their places. */
+/* Learns from the arriving CDC message of `conn`, which has the producer cursor `prod`, that
+ * requests whose likely connection is `conn` belong to `conn`. Orphans of these requests get
+ * places. */
 void smcr_orphan_confirm_owner(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                smcr_cursor_t prod);
 
-/* Takes in that a CDC message of `conn` shows the connection of the request right before it, which
- * ends at the producer cursor `prod`. The message hands on the bytes of the request's packets. */
+/* Learns from the arriving CDC message of `conn` that the request `write`, right before the
+ * message, belongs to `conn` and ends at the producer cursor `prod`. The message hands the bytes of
+ * the request's orphans on to the application's dissectors. */
 void smcr_orphan_assign_conn(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                              const smcr_write_t *write, smcr_cursor_t prod);
 
-/* Takes in that a CDC message of `conn` announces `stream` up to `position`. If the packets right
- * before the message are of a request whose first packet is missing, the request ends at
- * `position`. */
+/* Learns that the arriving CDC message of `conn` announces `stream` up to `position`. If the
+ * packets right before the message are of a request whose first packet is missing, the request ends
+ * at `position`, and these packets get places. */
 void smcr_orphan_position_headless(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                    smcr_stream_t *stream, uint64_t position);

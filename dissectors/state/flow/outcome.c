@@ -1,12 +1,12 @@
-/* Writes the verdicts of fabric/ into records, and makes events of them. Packets of RDMA
- * connections that are not SMC-R need nothing else: fabric/ knows their flows.
+/* Writes the verdicts of fabric/ into the records of packets, and makes events of the verdicts. For
+ * packets of RDMA connections that are not SMC-R, the state learns nothing else.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "outcome.h"
 #include "state/model/store.h"
 
-/* The packet, in the form that fabric/ needs. */
+/* The arriving packet, in the form that the functions of fabric/ take. */
 static smcr_sent_t
 sent_of(const smcr_arrival_t *arrival)
 {
@@ -129,8 +129,8 @@ smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_tr
 
 /* ---- not SMC-R ---- */
 
-/* Flows and connections of RDMA that is not SMC-R, as far as known; makes the object at the first
- * call. */
+/* The object with the flows and connections of RDMA that is not SMC-R. The first call makes the
+ * object. */
 static smcr_rdma_t *
 rdma_of(smcr_state_t *state)
 {
@@ -184,7 +184,8 @@ take_in_cm_message(const smcr_arrival_t *arrival, const smcr_cm_message_t *messa
 
 /* ---- data and acknowledgements ---- */
 
-/* Judges the order of a packet in its flow, and reports a retransmission and a silent peer. */
+/* Judges the order of a packet in its flow. Reports a retransmitted request, and a peer that has
+ * stopped answering. */
 static void
 judge_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
 {

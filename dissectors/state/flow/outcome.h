@@ -1,5 +1,5 @@
-/* How packets fared: writes what fabric/ says of a packet into its record. For packets of SMC-R,
- * and of all other RDMA connections.
+/* Writes the verdict of fabric/ on a packet into the record of the packet: the order of its PSN,
+ * and what its receiver does with it. For packets of SMC-R, and of all other RDMA connections.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -33,6 +33,6 @@ void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
 
 /* ---- packets of RDMA connections that are not SMC-R ---- */
 
-/* Learns a packet of no SMC-R link, as far as is known. `message`: the message of RDMA-CM that the
- * packet carries; NULL: none. Finds the flow of the packet, and fills in the record. */
+/* Learns a packet that belongs to no known SMC-R link. `message`: the message of RDMA-CM that the
+ * packet carries; NULL: none. Finds the RDMA flow of the packet, and fills in the record. */
 void smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message);

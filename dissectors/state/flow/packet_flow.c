@@ -29,9 +29,9 @@
 
 /* ---- judge: how a packet fared ---- */
 
-/* Reports that the peer has stopped answering: the bytes on their way to the peer may be lost. The
- * event is added to the retransmission that arrives now. A second pass does not show the event if
- * the peer has answered later. */
+/* Reports that the peer has stopped answering, so the bytes on their way to the peer may be lost.
+ * The event is added to the arriving retransmission. A second pass does not show the event if the
+ * peer has sent a packet later. */
 static void
 report_silence(const smcr_arrival_t *arrival)
 {
@@ -49,8 +49,8 @@ report_silence(const smcr_arrival_t *arrival)
         smcr_doubt_heard(arrival);
 }
 
-/* Reports a retransmission, and a peer that has stopped answering. After the end of the link group,
- * a retransmission is one to a peer that no longer listens. */
+/* Reports a retransmission, and a peer that has stopped answering. A retransmission after the end
+ * of the link group has an event of its own: the peer does not receive it any more. */
 static void
 report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
@@ -60,7 +60,7 @@ report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *
         smcr_event_add(arrival,
                        lgr->ended_frame ? SMCR_EVENT_sent_to_nobody : SMCR_EVENT_retransmission,
                        NULL);
-    /* if the state of the link is not certain, a missing message of the peer may have ended the
+    /* not if the state of the link is uncertain: a missing message of the peer may have ended the
      * group */
     if (verdict->peer_silent && !lgr->ended_frame && smcr_evidence_knows_link(arrival->qp->link))
         report_silence(arrival);
@@ -73,7 +73,7 @@ report_above_mtu(const smcr_arrival_t *arrival)
     smcr_qp_t *qp = arrival->qp;
     int mtu = smcr_link_mtu(qp->link);
 
-    /* not after the end of the link: another connection may use its queue pairs then */
+    /* not on a deleted link: its queue pair numbers may be reused by another program */
     if (mtu && arrival->roce->payload_length > mtu && !qp->link->deleted_frame)
         smcr_event_add(arrival, SMCR_EVENT_above_mtu,
                        "The packet has %d bytes, but the MTU of the link is %d",
@@ -95,9 +95,9 @@ note_initial_psn(smcr_arrival_t *arrival)
         arrival->other_first_psn = announced + 1;
 }
 
-/* Reports a first packet that does not have the PSN that its sender announced (note_initial_psn()).
- * This is certain of CONFIRM LINK only, which is the first message of each side on a link. Before
- * any other message, any number of packets may be missing in the capture. */
+/* Reports a first captured packet that does not have the PSN that its sender announced
+ * (note_initial_psn()). Only CONFIRM LINK is judged, since it is the first message of each side on
+ * a link. Before any other message, packets may be missing in the capture. */
 static void
 report_initial_psn(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -129,9 +129,9 @@ judge_request(smcr_arrival_t *arrival)
     return verdict.receiver_action;
 }
 
-/* Changes the verdict of a retransmitted WRITE packet that the receiver discards, if the connection
- * was not known when the first transmission came. The bytes of the first transmission may have no
- * position, so the retransmission counts as taken in before (SMCR_FLOW_RECEIVER_HAD_IT). */
+/* Changes the verdict on a retransmitted WRITE packet from SMCR_FLOW_RECEIVER_DROPS to
+ * SMCR_FLOW_RECEIVER_HAD_IT, if connection or position were not known when the first transmission
+ * came. The bytes of the first transmission may have no position so far. */
 static void
 judge_retransmitted_write(const smcr_arrival_t *arrival)
 {
@@ -156,9 +156,10 @@ judge_retransmitted_write(const smcr_arrival_t *arrival)
  *     ACK 103                              102 had reached the receiver: 103 is taken in now
  *     or: PSN 102, PSN 103 once more       103 was discarded: the retransmitted one counts */
 
-/* The content of a packet. One of three members is set: `llc`, `cdc` or, of a WRITE packet,
- * `place`. The other two are NULL. A WRITE packet may also have a message in its immediate data;
- * `place` is NULL then if the place is not known or there is no data. */
+/* The content of a packet: an LLC message, a CDC message, or the bytes of a WRITE packet. So at
+ * most one of `llc`, `cdc` and `place` is set, and the others are NULL. A WRITE packet may also
+ * have a message in its immediate data. Then `place` is NULL, too, if the place is not known or the
+ * packet has no data. */
 typedef struct {
     const smcr_llc_t *llc;         /* the LLC message; NULL: none */
     const smcr_cdc_t *cdc;         /* the CDC message; NULL: none */
@@ -196,7 +197,8 @@ compare_deferred(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Inserts the packet into the list, in the order of PSNs. This mostly is the order of arrival. */
+/* Inserts the packet into the list, in the order of PSNs. Packets mostly arrive in this order, so
+ * the packet is mostly appended. */
 static void
 insert_deferred(wmem_list_t *list, deferred_t *deferred)
 {
@@ -208,8 +210,8 @@ insert_deferred(wmem_list_t *list, deferred_t *deferred)
         wmem_list_append(list, deferred);
 }
 
-/* Copies the message or the headers of the packet, since the caller's originals do not live long
- * enough. The content points to the copies then. */
+/* Copies the message or the headers of the packet into `deferred->copy`, since the originals are
+ * valid only during this packet. The content then points to the copies. */
 static void
 copy_message(wmem_allocator_t *scope, deferred_t *deferred)
 {
@@ -322,9 +324,9 @@ take_in_content(const smcr_arrival_t *arrival, const content_t *content)
         smcr_state_immediate_take_in(arrival, &content->message, content->place);
 }
 
-/* Takes in the content of the packet now if its receiver does, or keeps it if the packet comes
- * after a PSN gap. If the receiver discards the packet, or had taken it in before, the content
- * changes nothing. */
+/* Takes in the content of the packet if its receiver takes the packet in now. Keeps the content if
+ * the packet comes after a PSN gap. Does nothing if the receiver discards the packet, or had taken
+ * it in before. */
 static void
 take_in_or_defer(const smcr_arrival_t *arrival, const content_t *content)
 {
@@ -334,8 +336,9 @@ take_in_or_defer(const smcr_arrival_t *arrival, const content_t *content)
         defer_content(arrival, content);
 }
 
-/* Gives a deferred WRITE packet, `then`, its place in its request. Returns false if the position of
- * the packet is not known. If its request is known then, its bytes are kept. */
+/* Gives a deferred WRITE packet its place, by its request. `then`: the packet as it arrived.
+ * Returns false if the position of the packet is not known. If its request is known nevertheless,
+ * its bytes stay held until the request has a position. */
 static bool
 place_in_request(const smcr_arrival_t *then)
 {
@@ -351,8 +354,8 @@ place_in_request(const smcr_arrival_t *then)
 }
 
 /* Gives a WRITE packet that came after a PSN gap its connection and its place. The packets before
- * this WRITE packet have come now, so the connection and the place of its request may be known.
- * Returns false if one of them is not known. `then`: the packet as it arrived. */
+ * this WRITE packet have come meanwhile, so connection and place may be known now. Returns false if
+ * connection or place is still not known. `then`: the packet as it arrived. */
 static bool
 place_deferred_write(smcr_arrival_t *then, content_t *content)
 {
@@ -383,9 +386,10 @@ conn_of_message(const content_t *content)
     return content->cdc ? content->conn : content->message.conn;
 }
 
-/* Removes from the analysis of a CDC message what depends on messages of its receiver that came
- * after this message: the analysis is made when the message is taken in, which is later. `conn`:
- * connection of the message; NULL: none. */
+/* Removes values from the analysis of a CDC message that came after a PSN gap. The analysis is made
+ * when the message is taken in. If CDC messages of the message's receiver have come in the
+ * meantime, values that depend on the receiver's cursors are of a later time than the message.
+ * `conn`: connection of the message; NULL: none. */
 static void
 forget_later_reading(const smcr_arrival_t *then, const smcr_conn_t *conn)
 {
@@ -399,8 +403,8 @@ forget_later_reading(const smcr_arrival_t *then, const smcr_conn_t *conn)
     analysis->read_announced_frame = 0;
 }
 
-/* Takes in a packet that came after a PSN gap. `now`: the packet that proves that the receiver `qp`
- * has taken in the deferred one. */
+/* Takes in the packet `deferred`, which came after a PSN gap. `now`: the arriving packet, which
+ * proves that the receiver `qp` has taken in the deferred packet. */
 static void
 take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred)
 {
@@ -418,7 +422,8 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
     content_t *content = &deferred->content;
 
     gone.order = deferred->order & 0x7U;
-    if (content->cdc) /* packets in the gap may have ended the connection */
+    if (content->cdc) /* packets of the gap, which have come meanwhile, may have ended the
+                         connection */
         content->conn = smcr_state_cdc_conn(&then, content->cdc);
     if (content->place && !content->conn && !place_deferred_write(&then, content)) {
         content->place = NULL;
@@ -438,9 +443,9 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
                           !qp->side);
 }
 
-/* Notes the acknowledgement of a deferred packet of the receiver `qp`, which has taken the packet
- * in, in its place and in the analysis of its message. `ack`: an acknowledgement that covers the
- * packet; NULL: there is none so far. */
+/* Notes the acknowledgement of the deferred packet, which the queue pair `qp` has received: in the
+ * place of a WRITE packet, and in the analysis of a CDC message. `ack`: acknowledgement that covers
+ * the packet; NULL: none has come so far, so the next one is noted when it comes. */
 static void
 note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferred,
          const smcr_ack_t *ack)
@@ -458,17 +463,19 @@ note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferre
     }
 }
 
-/* Whether a frame proves that the receiver has discarded the deferred packet. The content of the
- * packet counts nevertheless if the retransmission, which brought it, is not captured. */
+/* Whether a frame proves that the receiver has discarded the deferred packet. If its retransmission
+ * is not captured, its content counts nevertheless, since the receiver got the same content with
+ * the retransmission. */
 static bool
 was_discarded(const deferred_t *deferred)
 {
     return deferred->discard_proof && *deferred->discard_proof;
 }
 
-/* Whether another packet with the same PSN brings the content of the deferred packet. Two cases: 1.
- * the packet was discarded, and its retransmission is deferred, too; 2. a packet with this PSN was
- * taken in right before. `taken`: PSN of the packet that was taken in last; 0: none. */
+/* Whether the deferred packet does not count, since another packet with the same PSN has the same
+ * content. Two cases: 1. the packet was discarded, and its retransmission is deferred, too; 2. a
+ * packet with this PSN was taken in right before. `taken`: PSN of the deferred packet that was
+ * taken in last; 0: none. */
 static bool
 is_repeated(const smcr_qp_t *qp, const deferred_t *deferred, smcr_psn_t taken)
 {
@@ -485,7 +492,8 @@ take_in_received(const smcr_arrival_t *arrival, smcr_qp_t *qp, deferred_t *defer
                  const smcr_ack_t *ack)
 {
     if (was_discarded(deferred))
-        deferred->analysis = NULL; /* the acknowledged packet is the retransmission */
+        deferred->analysis = NULL; /* the acknowledgement is that of the retransmission, so this
+                                      record gets no analysis */
     else
         note_ack(arrival, qp, deferred, ack);
     take_in_after_gap(arrival, qp, deferred);
@@ -535,8 +543,8 @@ note_unpositioned(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_write_buffer_payload(arrival, write);
 }
 
-/* Makes the object in the record of a WRITE packet that gets its place. A WRITE also activates its
- * link. */
+/* Makes the object for the place of a WRITE packet, in the packet's record. Also activates the
+ * link, since a link that carries WRITEs is in use. */
 static void
 begin_place(const smcr_arrival_t *arrival)
 {
@@ -581,10 +589,9 @@ is_of_damaged_write(const smcr_arrival_t *arrival)
     return true;
 }
 
-/* Finds the request of the WRITE packet; NULL: the first packet of the request is missing, or its
- * ICRC is wrong. A packet
- * whose request or RMB is not known is kept as an orphan. If the packet begins a new request,
- * orphans that belong to this request get their places. */
+/* Finds the request of the WRITE packet; NULL: the first packet of the request is missing, or has a
+ * wrong ICRC. A packet whose request or RMB is not known is kept as an orphan (orphan.h). If the
+ * packet begins a new request, orphans that belong to this request get their places. */
 static smcr_write_t *
 find_request(const smcr_arrival_t *arrival)
 {
@@ -624,8 +631,9 @@ shows_immediate_data(const smcr_arrival_t *arrival, bool placed)
     return smcr_doubt_is_in_time(arrival) && smcr_doubt_before(arrival).kind != SMCR_DOUBT_NONE;
 }
 
-/* Whether the bytes of the stream at `place` are those of the packet with this record: the packet
- * came in order, or it is a retransmission that replaces such a packet. */
+/* Whether the packet with this record has the same piece of the stream as `place`, and its bytes
+ * count in the first pass: the receiver took the packet in when it came, or the packet is a
+ * retransmission that replaces a refused packet. */
 static bool
 carries_bytes(const smcr_record_t *record, const smcr_place_t *place)
 {
@@ -639,11 +647,11 @@ carries_bytes(const smcr_record_t *record, const smcr_place_t *place)
            record->write_location->length == place->length;
 }
 
-/* Notes that a retransmitted WRITE packet replaces its last transmission, if the receiver has
- * refused the latter (smcr_flow_verdict_t.refused_frame). The refused packet is in order in the
- * capture, so its bytes count in the first pass. But the receiver did not accept it: it was
- * damaged, or was lost downstream of the capture point, or an earlier packet was. So the receiver
- * has the bytes of the retransmission. */
+/* Notes that a retransmitted WRITE packet replaces its previous transmission, if the receiver has
+ * refused the previous transmission (smcr_flow_verdict_t.refused_frame). The refused packet is in
+ * order in the capture, so its bytes count in the first pass. But downstream of the capture point
+ * the packet was lost or damaged, or an earlier packet was lost. So the receiver has the bytes of
+ * the retransmission. */
 static void
 note_replacement(const smcr_arrival_t *arrival)
 {
@@ -661,7 +669,7 @@ note_replacement(const smcr_arrival_t *arrival)
         old->replaces ? old->replaces : refused.write_location;
 }
 
-/* Takes in a WRITE without data, which carries a message in its immediate data. */
+/* Takes in the message in the immediate data of a WRITE without data. */
 static void
 take_in_bare_message(const smcr_arrival_t *arrival)
 {
@@ -672,8 +680,9 @@ take_in_bare_message(const smcr_arrival_t *arrival)
         take_in_or_defer(arrival, &content);
 }
 
-/* Returns the message in the immediate data of the WRITE packet. It proves to which connection its
- * request belongs. `write`: the request; NULL: not known. */
+/* Returns the message in the immediate data of the WRITE packet. The message names a connection: if
+ * this is the likely connection of the request, it becomes the certain one. `write`: request of the
+ * packet; NULL: not known. */
 static smcr_state_immediate_t
 find_message(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -686,8 +695,8 @@ find_message(const smcr_arrival_t *arrival, smcr_write_t *write)
     return message;
 }
 
-/* Takes in the bytes of a WRITE packet and its message, which `content` has, or keeps them if the
- * packet comes after a PSN gap. `placed`: the position of the bytes is known. */
+/* Takes in the bytes of a WRITE packet, and the message in its immediate data (`content->message`).
+ * Keeps both if the packet comes after a PSN gap. `placed`: the position of the bytes is known. */
 static void
 take_in_write(const smcr_arrival_t *arrival, content_t *content, bool placed)
 {
@@ -732,8 +741,9 @@ place_write(const smcr_arrival_t *arrival)
         smcr_state_immediate_begin(arrival, write);
 }
 
-/* Numbers a SEND packet within its message, by the distance of its PSN from the PSN of the first
- * packet. If the first packet of the message has not come, the packet is no part of a message. */
+/* Numbers a SEND packet within its message, by the distance of its PSN from the PSN of the
+ * message's first packet. If the first packet has not come, the packet gets no number, and its
+ * content counts as missing. */
 static void
 number_part(const smcr_arrival_t *arrival)
 {
@@ -754,8 +764,9 @@ number_part(const smcr_arrival_t *arrival)
     record->part = (smcr_record_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
-/* Places a SEND packet of a message of several packets. If one packet of the message came after a
- * PSN gap, the message is not reassembled, so its content is not known. */
+/* Notes the place of a SEND packet in its message, if the message has several packets. If a packet
+ * of the message came after a PSN gap, the message is not reassembled, so its content is not
+ * known. */
 static void
 place_send_packet(const smcr_arrival_t *arrival)
 {
@@ -798,10 +809,9 @@ take_in_request(smcr_arrival_t *arrival)
         place_send_packet(arrival);
 }
 
-/* Assigns to the link of `qp` the WRITE packets that came before `qp` was known. `taken`: a message
- * makes `qp` known, which proves that no packet before the message is missing, so the WRITEs are
- * taken in as requests. If an acknowledgement makes `qp` known, only the link of the WRITEs is set.
- * Returns `qp`. */
+/* Gives a link to the WRITE packets that came to `qp` before `qp` was known. `taken`: true if a
+ * message has made `qp` known: then the WRITEs are judged and placed as requests. False if an
+ * acknowledgement has made `qp` known: then only their link is set. Returns `qp`. */
 static smcr_qp_t *
 adopt_unknown_qp_writes(smcr_state_t *state, smcr_qp_t *qp, bool taken)
 {
@@ -846,9 +856,10 @@ take_in_response(smcr_arrival_t *arrival)
     take_in_deferred(arrival, receiver, receiver->traffic.flow.expected_psn);
 }
 
-/* Whether the packet goes to another queue pair than `qp`, with the same number. Hosts reuse
- * numbers of queue pairs, and each new queue pair begins at a random PSN. If the PSN is far from
- * the highest PSN so far (smcr_flow_begins_anew()), the packet is of another queue pair. */
+/* Whether the packet probably goes to a newer queue pair with the number of `qp`. Hosts reuse
+ * numbers of queue pairs, and each new queue pair begins at a random PSN. So a PSN that is far from
+ * the highest PSN of the flow (smcr_flow_begins_anew()) is a sign of a newer queue pair. `peer`:
+ * the peer of `qp`. */
 static bool
 is_of_other_life(const smcr_qp_t *qp, const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {
@@ -858,16 +869,18 @@ is_of_other_life(const smcr_qp_t *qp, const smcr_qp_t *peer, const smcr_ib_heade
     return roce->opcode < SMCR_RC_OPCODES && smcr_flow_begins_anew(requests, roce->psn);
 }
 
-/* Whether the packet comes from another host than `peer`, the known peer of the queue pair with the
- * receiver's number. Then the receiver is another queue pair with the same number. */
+/* Whether the packet comes from another device than that of `peer`. `peer`: the known peer of the
+ * queue pair with the receiver's number. If so, the receiver is another queue pair with the same
+ * number. */
 static bool
 is_from_stranger(const smcr_qp_t *peer, const smcr_ib_headers_t *roce)
 {
     return peer->gid_known && !smcr_gid_is_same(peer->key.gid, roce->source);
 }
 
-/* Whether the link of `qp`, which receives the packet, still exists as far as the capture shows,
- * and the packet can come after a hole in the capture. */
+/* Whether the packet may belong to the known link of `qp`, after many missing packets. Two
+ * conditions: 1. as far as the capture shows, the link still exists; 2. time and PSN of the packet
+ * allow so many missing packets (smcr_flow_can_go_on()). */
 static bool
 can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -875,10 +888,11 @@ can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
            smcr_flow_can_go_on(&qp->traffic.flow, arrival->roce->psn, arrival->when);
 }
 
-/* Whether the content of a packet whose PSN is far from the highest proves that the packet is of
- * the link of `qp` all the same: it writes to an open connection, or it is a CDC message of a
- * connection that its sender has not closed. A new queue pair with the same number has other RMBs
- * and other connections. So the capture misses the packets in between. */
+/* Whether the content of a packet proves that the packet belongs to the link of `qp`, though its
+ * PSN is far from the highest PSN of the flow. There are two cases: 1. the packet writes to an RMB
+ * element of an open connection; 2. it has a CDC message of a connection that its sender has not
+ * closed (`goes_on`). A newer queue pair with the same number would have other RMBs and
+ * connections. */
 static bool
 proves_link(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -898,10 +912,10 @@ smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
     return arrival->goes_on;
 }
 
-/* Finds the queue pair that receives an acknowledgement, if the sender of the acknowledgement is
- * one end of a half-known link. Both ends of this link are known then. `qp`: the receiver as far as
- * known, with an unknown peer; NULL: the receiver is not known. Returns the receiver; NULL: still
- * not known. */
+/* Finds the queue pair that receives an acknowledgement, by a link of which only the queue pair
+ * that sends the acknowledgement is known (smcr_link_of_ack()). The receiver becomes the other
+ * queue pair of this link. `qp`: the queue pair with the receiver's number, whose peer is not
+ * known; NULL: no such queue pair is known. Returns the receiver; NULL: not known. */
 static smcr_qp_t *
 find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
 {
@@ -917,9 +931,9 @@ find_receiver_of_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp)
     return smcr_qp_find(arrival->state, &roce->destination);
 }
 
-/* Whether an acknowledgement may show the missing queue pair of a half-known link: it names its
- * receiver, and the PSNs that it acknowledges show the link. `qp`: its receiver; NULL: not
- * known. */
+/* Whether the packet is an acknowledgement that may show the unknown queue pair of a link. An
+ * acknowledgement names its receiver, and the PSN that it acknowledges shows the link. `qp`: queue
+ * pair that receives the packet; NULL: not known. */
 static bool
 may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
 {
@@ -928,8 +942,9 @@ may_complete_link(smcr_qp_t *qp, const smcr_ib_headers_t *roce)
     return is_ack && (!qp || !smcr_qp_peer(qp)->number_known);
 }
 
-/* Whether the packet, which goes to the number of `qp`, is of the link of `qp`. Notes a packet of
- * which this is not known, and one that proves it though its PSN is far from the highest. */
+/* Whether the packet, which goes to the number of `qp`, belongs to the link of `qp`. If its PSN is
+ * far from the highest PSN of the flow, the content decides (proves_link()): the result is kept in
+ * `arrival->goes_on`, and a packet that is not accepted is noted in the flow. */
 static bool
 is_of_link(smcr_arrival_t *arrival, smcr_qp_t *qp)
 {
@@ -1031,7 +1046,8 @@ is_known_message(const smcr_arrival_t *arrival)
            (order == SMCR_FLOW_IS_RETRANSMISSION && !arrival->replaces_corrupt);
 }
 
-/* Whether the receiver certainly has the message: it takes the message in now, or had it before. */
+/* Whether the state has the content of the message: the receiver takes the message in now, or
+ * discards it, since an earlier packet with its PSN was taken in. */
 static bool
 was_received(const smcr_arrival_t *arrival)
 {
@@ -1039,8 +1055,9 @@ was_received(const smcr_arrival_t *arrival)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_DROPS;
 }
 
-/* Notes the frame of a DELETE LINK whose content is not known or does not count yet, since it is
- * truncated by snaplen or comes after a PSN gap. Such a message may end any link. */
+/* Notes the frame of a DELETE LINK whose content the state does not take in now: the message is
+ * truncated by snaplen, comes after a PSN gap, or is captured out of order. Such a message may end
+ * any link. */
 static void
 note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -1076,7 +1093,8 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     if (llc->type == SMCR_LLC_ANNOUNCE_CREDITS && llc->complete && is_taken)
         smcr_state_immediate_add_credits(arrival, llc->u.announce_credits.credits);
     if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
-        return; /* unknown types change nothing in the state, and announcements nothing else */
+        return; /* messages of unknown types change nothing in the state; ANNOUNCE CREDITS changes
+                   only the credits */
     note_unread_deletion(arrival, llc);
     report_initial_psn(arrival, llc);
     if (!llc->complete) {
@@ -1091,10 +1109,10 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
-/* Whether the CDC message comes though the hosts have agreed on immediate data in its place. Its
- * receiver discards such a message (ANCK's smc_cdc.c, smc_cdc_rx_handler()), so it changes nothing.
- * ANCK sends no such message but failover validations. If only WRITEs have shown the agreement, the
- * message refutes it. */
+/* Whether the hosts have agreed on immediate data in place of CDC messages, so that the receiver
+ * discards the arriving CDC message (ANCK's smc_cdc.c, smc_cdc_rx_handler()), which changes
+ * nothing. A failover validation is the only CDC message that ANCK sends then. If CLC does not show
+ * the agreement, but only WRITEs have shown it, the message refutes it, and counts. */
 static bool
 is_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -1130,9 +1148,9 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
-/* Whether the sender of the CDC message has closed TCP but not SMC: neither this message nor an
- * earlier one reports an end. This is certain only if no message of the sender can be missing, and
- * if the message is new and no failover validation. */
+/* Whether the sender of the CDC message has certainly closed TCP before SMC: neither this message
+ * nor an earlier message reports an end of SMC. Two conditions: 1. no message of the group can be
+ * missing; 2. the message is new, and no failover validation. */
 static bool
 closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -1145,8 +1163,9 @@ closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
            !smcr_evidence_lacks_between(qp->link->lgr, 0, arrival->when.frame);
 }
 
-/* Notes that the last CDC message of the reader is missing: the reader has closed TCP, which a host
- * does after its last CDC message. So it is not known how far the reader has read. */
+/* Notes that the last CDC message of the reader is missing, if no captured message of the reader
+ * reports its end. A host closes TCP after its last CDC message, and the reader has closed TCP. So
+ * it is not known how far the reader has read. */
 static void
 note_missing_end(const smcr_arrival_t *arrival)
 {
@@ -1177,17 +1196,17 @@ smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, b
 
 /* ---- queue pairs that no message announced ---- */
 
-/* Whether the packet is the first request of the flow, and has the PSN that its sender
- * announced. */
+/* Whether no request of the flow has come before the packet, and the packet has the first PSN that
+ * its sender announced. */
 static bool
 begins_as_announced(const smcr_flow_t *flow, const smcr_ib_headers_t *roce)
 {
     return flow->first && !flow->psn_history.used && (flow->first & SMCR_PSN_MASK) == roce->psn;
 }
 
-/* Reports that one end of a link, `wrong`, is another queue pair than announced. Nothing is
- * reported in two cases: the announced number is reserved, or the link has had a CONFIRM LINK
- * request. Other events report these. */
+/* Reports that CLC or ADD LINK has announced a wrong queue pair, `wrong`, for one end of a link.
+ * Nothing is reported in two cases, which other events report: 1. the announced number is reserved;
+ * 2. the link has had a CONFIRM LINK request. */
 static void
 report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
 {
@@ -1196,13 +1215,14 @@ report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
                        "One end of the link is another queue pair than was announced");
 }
 
-/* Corrects a link of which one end was announced wrong. CONFIRM LINK goes from one queue pair of
- * its link to the other. A correct peer has announced both before, in CLC or ADD LINK. `from`,
- * `to`: the sender and the receiver of the message; NULL: this queue pair was not announced.
+/* Corrects a link for which a wrong queue pair was announced. CONFIRM LINK goes from one queue pair
+ * of its link to the other. Correct peers have announced both queue pairs before, in CLC or ADD
+ * LINK. `from`, `to`: sender and receiver of the message; NULL: this queue pair was not announced.
  *
- * If exactly one of the two was announced, and the packet has the first PSN that was announced for
- * the link of this one, the message belongs to that link. So the other end of the link was
- * announced wrong, and is forgotten. (R-3.3-5, R-A.3.1-3) */
+ * The link is corrected under two conditions: 1. exactly one of the two queue pairs was announced;
+ * 2. the packet has the first PSN that was announced for the link of this queue pair. Then the
+ * message belongs to this link. So the other queue pair of the link was announced wrong, and is
+ * forgotten. (R-3.3-5, R-A.3.1-3) */
 static void
 correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 {
@@ -1217,9 +1237,10 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
     smcr_qp_forget_announced(arrival->state, wrong);
 }
 
-/* Sets the missing queue pair of the sender's link to the queue pair that receives the sender's
- * CONFIRM LINK. Returns false in three cases: the sender is not known, the sender's peer is known,
- * or the receiver is known. */
+/* Sets the unknown queue pair of the sender's link to the queue pair that receives the sender's
+ * CONFIRM LINK. `sender_qpn`: number of the sender's queue pair. Returns false, and sets nothing,
+ * in three cases: 1. the sender's queue pair is not known; 2. its peer is known already; 3. the
+ * receiver is known already. */
 static bool
 completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {
@@ -1236,9 +1257,10 @@ completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
     return true;
 }
 
-/* If the PSN of the packet is far from those of a known queue pair with this number, the packet is
- * of another one. If that one has not ended in the capture, and the packet is no CONFIRM LINK, with
- * which a link begins, the capture certainly misses packets. */
+/* If the receiver's number is that of a known queue pair, but the PSN of the packet is far from the
+ * PSNs of its flow, the number has been reused for a new queue pair. If the old link has not ended
+ * in the capture, and the packet is no CONFIRM LINK, with which a new link begins, packets are
+ * certainly missing. */
 void
 smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {

@@ -17,10 +17,10 @@
 
 /* ---- packets of SMC-R, and their messages ----
  *
- * For each packet, smcr_state_packet() is called first, and then, if the packet completes a
- * message, the function of the message. If smcr_state_packet() does not know the queue pair, and
- * the message can be nothing but SMC-R, smcr_state_prove_qp() makes it known, and
- * smcr_state_packet() is called a second time. */
+ * For each packet, smcr_state_packet() is called first. If the packet completes a message, the
+ * function for this kind of message is called next. If smcr_state_packet() does not know the
+ * receiver's queue pair, and the message can only be one of SMC-R, smcr_state_prove_qp() makes the
+ * queue pair known, and smcr_state_packet() is called a second time. */
 
 /* Learns a packet of the reliable connection service, or a congestion notification. Finds its link
  * by the queue pair that receives it, judges the packet by its PSN, and gives an RDMA WRITE its
@@ -30,19 +30,19 @@
  * Returns false if the queue pair is not known to carry SMC-R; the record is not changed then. */
 bool smcr_state_packet(smcr_arrival_t *arrival);
 
-/* Notes in `arrival->record` the link or the flow of a packet that is a copy: another capture point
- * shows the same transmission, which is learned there. Changes nothing else. Needs the headers in
- * `arrival->roce`. Returns false if neither is known. */
+/* Notes in `arrival->record` the link or the RDMA flow of a packet that the state does not learn,
+ * since the same transmission is learned at another capture point. Changes nothing else. Needs the
+ * headers in `arrival->roce`. Returns false if neither link nor flow is known. */
 bool smcr_state_copy(smcr_arrival_t *arrival);
 
 /* Learns the LLC message of a SEND, after smcr_state_packet(). The message is taken in now, or,
- * after a PSN gap, when the receiver acknowledges it. `llc`: as decoded; the caller keeps it. (RFC
- * 7609 3.5, A.3) */
+ * after a PSN gap, when the receiver acknowledges it. `llc`: the decoded message, which is not
+ * changed. (RFC 7609 3.5, A.3) */
 void smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc);
 
 /* Learns the CDC message of a SEND, after smcr_state_packet(). The message is taken in now, or,
- * after a PSN gap, when the receiver acknowledges it. `record->conn` gets its connection; NULL: the
- * token can name several connections. (RFC 7609 4.7, A.4) */
+ * after a PSN gap, when the receiver acknowledges it. `record->conn` gets the connection of the
+ * message; NULL: not known (smcr_state_cdc_conn()). (RFC 7609 4.7, A.4) */
 void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 
 /* Reports that TCP has ended before SMC, on the connection of this CDC message. SMC has to end
@@ -56,13 +56,15 @@ void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
 void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
                               bool by_sender, bool by_reader);
 
-/* Whether a CDC message with this alert token goes on with a known link, though its PSN is far from
- * the highest: the token is that of a connection of the link group that the sender has not closed,
- * so the capture lacks the packets in between. Then smcr_state_packet() knows the packet. */
+/* Whether the packet of a CDC message belongs to a known link, though its PSN is far from the
+ * highest PSN of the flow: many packets in between are missing in the capture. This is so if
+ * `token`, the alert token of the message, names a connection of the link group that the sender has
+ * not closed. Sets `arrival->goes_on`, by which smcr_state_packet() accepts the packet. */
 bool smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token);
 
-/* Makes the queue pair that receives the packet known: a message has proven that it carries SMC-R.
- * `sender_qpn`: queue pair number of the sender, as CONFIRM LINK reports, in host byte order; 0:
- * the message does not report it. If the sender is one end of a link whose other end is not known,
- * the queue pair is this other end. Otherwise the queue pair begins a new link. (A.3.1) */
+/* Makes the queue pair that receives the packet known, since a message has proven that it carries
+ * SMC-R. `sender_qpn`: queue pair number of the sender, as CONFIRM LINK reports it, in host byte
+ * order; 0: the message is no CONFIRM LINK. If the sender's queue pair is known, and the other
+ * queue pair of its link is not, the receiver is this other queue pair. Otherwise the receiver gets
+ * a new link. (A.3.1) */
 void smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn);

@@ -1,8 +1,8 @@
 /* What a tap in the kernel of a host shows of connections: copies of CDC messages and of data, but
  * no packet of a network. The state learns them as it learns the RDMA WRITEs and CDC messages of
  * RoCE. So a tapped connection has a link of its own, between two queue pairs with numbers that no
- * packet can have, and an RMB for each side. These stand for what is not captured: a report does
- * not show them, and no rule about links concerns them.
+ * packet can have, and an RMB for each side. Link, queue pairs and RMBs are made up in place of
+ * those that are not captured: a report does not show them, and no rule about links concerns them.
  *
  * The functions are called in the first pass, in the order of the capture. A direction is the role
  * of its sender: 0 client, 1 server.
@@ -14,7 +14,7 @@
 
 #include "state/model/record.h"
 
-/* A packet of the tap, as far as the state needs it. */
+/* What the state needs of a packet of the tap. */
 typedef struct {
     smcr_conn_t *conn;
     unsigned sender;    /* role of the sender */
@@ -33,7 +33,8 @@ typedef struct {
     uint32_t length;      /* number of bytes that the tap has copied */
 } smcr_tapped_data_t;
 
-/* Where a part of the packet's data, or its message, lies on the link of the connection. */
+/* Queue pair, PSN and address that a part of the packet's data, or its message, gets on the made-up
+ * link of the connection. */
 typedef struct {
     uint32_t qpn;        /* number of the queue pair that receives the part */
     uint32_t psn;        /* PSN of the part */
@@ -42,23 +43,26 @@ typedef struct {
 } smcr_tapped_part_t;
 
 #define SMCR_TAPPED_RKEY 1   /* RKey of the RMB of each side */
-#define SMCR_TAPPED_PARTS 2u /* data that reaches over the end of the RMB element has two parts */
+#define SMCR_TAPPED_PARTS 2u /* highest number of parts: data that goes over the end of the RMB
+                                element has two */
 
-/* Learns the place of the data, which follows the data before it in the receiver's RMB element.
- * Fills in `parts`, and returns their number. Returns 0 if the data is a copy: it is shown at
- * another place of the capture. */
+/* Learns the place of the data: in the receiver's RMB element, the data follows the previous data
+ * of this direction. Fills in `parts`, and returns their number. Returns 0 if the data is a copy,
+ * since another packet of the capture shows the same data. */
 unsigned smcr_state_tapped_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                                 smcr_tapped_data_t data,
                                 smcr_tapped_part_t parts[SMCR_TAPPED_PARTS]);
 
-/* Learns the place of the CDC message `cdc`. If the message has no sequence number, sets the one
- * that it would have. If the size of the receiver's RMB element is not known, replaces the cursors
- * by positions from the first captured byte on. Sets `*missing` to the number of announced bytes
- * that the capture lacks. Returns false if the message is a copy, as smcr_state_tapped_data(). */
+/* Learns the place of the CDC message `cdc`, and fills in `*part`. If the message has no sequence
+ * number, sets `cdc->seq` to the next number. If the size of the receiver's RMB element is not
+ * known, replaces the cursors by positions that count from the first captured byte. Sets `*missing`
+ * to the number of announced bytes that are missing in the capture. Returns false if the message is
+ * a copy, since another packet of the capture shows the same message. */
 bool smcr_state_tapped_cdc(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                            smcr_cdc_t *cdc, smcr_tapped_part_t *part, uint64_t *missing);
 
-/* Whether the connection has ended, so that the packet, which `sender` sends at `interface` and
- * which is no duplicate, is of another one with the same ends: both sides have closed or aborted
- * it. */
+/* Whether the tapped connection has ended, so that a further packet with the same addresses and
+ * ports belongs to a new connection: both sides have closed or aborted. Also true if its positions
+ * have become too high. `sender`: role of the packet's sender. `interface`: interface of the
+ * packet. False if the packet may be a copy. */
 bool smcr_state_tapped_has_ended(const smcr_conn_t *conn, unsigned sender, uint32_t interface);

@@ -13,27 +13,30 @@
  * a part of a dump is missing. */
 void smcr_state_report(const smcr_arrival_t *arrival, const smcr_told_t *told);
 
-/* Joins `conn`, which its host reports as fallen back to TCP, with `known`, which CLC has made of
- * the same TCP connection. The reported reason counts if CLC shows no fallback and no Confirm. */
+/* Joins two objects of one TCP connection: `conn`, which was made of a host's report of a fallback
+ * to TCP, and `known`, which was made of captured TCP or CLC. `known` gets the reported fallback if
+ * it has no fallback and no Confirm. */
 void smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known);
 
-/* The only socket to which the CDC message can belong, whose token names no known connection.
- * `*side` gets the side of the host that has reported the socket. NULL: there is none. */
+/* The only reported socket to which the CDC message `cdc` can belong. Called if the token of the
+ * message names no known connection. `*side` gets the side of the host that has reported the
+ * socket. NULL: there is no such socket, or there are several. */
 smcr_socket_t *smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc,
                                         int *side);
 
-/* The connection of the socket, or of the report of the other host, if it is in the link group of
- * the message and does not know the token of this direction yet. NULL: otherwise. */
+/* The connection of the socket, or of its mirror. NULL: there is no connection, it is in another
+ * link group than the arriving message, or the token of the message's direction is known for it
+ * already. */
 smcr_conn_t *smcr_state_report_conn(const smcr_arrival_t *arrival, const smcr_socket_t *socket);
 
 /* Connects the connection with the reported socket. `side`: side of the socket's host. The
- * connection gets the socket's token, addresses, ports, roles, sizes and positions. */
+ * connection gets token, addresses, ports, roles, element sizes and positions from the report. */
 void smcr_state_report_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn,
                             int side);
 
 /* Called before a CDC message of the connection is taken in. If the first message of its sender has
  * a producer cursor before the reported one, the report is of another time or of another host. Then
- * the connection loses its name. */
+ * the connection loses the addresses and ports that the report gave. */
 void smcr_state_report_check(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                              const smcr_cdc_t *cdc);
 

@@ -1,5 +1,5 @@
-/* Keeps the bytes of a stream that are under way: written and not announced, or announced and not
- * read. Finds the waits of writer and reader.
+/* Keeps lists of the bytes of a stream that are under way: written and not announced, or announced
+ * and not read. Finds out when the writer waits for space, and how long data waits to be read.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -56,8 +56,8 @@ waited(smcr_when_t from, smcr_when_t to)
     return (smcr_record_wait_t){.frame = from.frame, .time = to.time - from.time};
 }
 
-/* Whether the message announces bytes, and leaves no free space in the element. `view`: analysis of
- * the message. */
+/* Whether the message announces bytes, and the element has no free space after it. `view`: analysis
+ * of the message. */
 static bool
 fills(const smcr_record_cdc_t *view, const smcr_stream_t *stream)
 {
@@ -74,9 +74,9 @@ is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
            (wait->space_freed && *wait->space_freed && (*wait->space_freed)->frame < frame);
 }
 
-/* When the writer's wait begins that the arriving CDC message shows. Frame 0: not known, in two
- * cases: 1. an earlier message, which is missing, may have begun the wait; 2. the message is a
- * retransmission. */
+/* The begin of the writer's wait that the arriving CDC message shows: frame and time of the
+ * message. Frame 0: not known, in two cases: 1. an earlier message, which is missing, may have
+ * begun the wait; 2. the message is a retransmission. */
 static smcr_when_t
 wait_begin(const smcr_arrival_t *arrival)
 {
@@ -105,8 +105,9 @@ begin_wait(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         now->wait_at[1] = smcr_point_now(smcr_qp_peer(arrival->qp));
 }
 
-/* Whether the writer has written more than the element holds: the update that freed the space is
- * missing; or the capture is out of order, and the update comes later. */
+/* Whether the writer has written more bytes than the element can hold, as far as the reader has
+ * reported: the update that freed the space is missing, or comes later in a capture that is out of
+ * order. */
 static bool
 finds_no_space(const smcr_stream_t *stream)
 {
@@ -115,9 +116,9 @@ finds_no_space(const smcr_stream_t *stream)
     return room && !stream->may_rewrite && stream->written > stream->consumed + room;
 }
 
-/* Notes that the writer continues with this packet: its wait ends. The time since which it waits is
- * set to not known in two cases: 1. packets of the writer may be missing since the wait began;
- * 2. it is not known when the reader freed space. */
+/* Ends the writer's wait, since the writer sends data with this packet. The begin of the wait is
+ * set to not known (frame 0) in two cases: 1. packets of the writer may be missing since the wait
+ * began; 2. it is not known when the reader freed space. */
 static void
 go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -131,9 +132,9 @@ go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         now->wait->waits_since.frame = 0;
 }
 
-/* Notes that this CDC message of the reader frees space, for the first time since the writer's wait
- * began. If packets of the reader may be missing since then, the time since which the writer waits
- * is set to not known. */
+/* Notes that this CDC message of the reader is the first one that frees space since the writer's
+ * wait began. If packets of the reader may be missing since then, an earlier message may have freed
+ * space: the begin of the wait is set to not known (frame 0). */
 static void
 free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -149,9 +150,9 @@ free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
     }
 }
 
-/* Bytes of the reader's element that are full after the packet at `place`; 0: not known, since
- * messages of the reader may be missing (`is_current` false), or the bytes may have been written
- * before. */
+/* Number of unread bytes in the reader's element, after the arriving WRITE packet. 0: not known,
+ * since messages of the reader may be missing (`is_current` false), or the writer may write earlier
+ * data once more. */
 static uint32_t
 element_fill(const smcr_stream_t *stream, bool is_current)
 {
@@ -175,8 +176,8 @@ await_announcement(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_pl
     stream->unannounced = number;
 }
 
-/* Whether a later message of the writer on the same link has already come: it has announced the
- * bytes of the arriving packet, which is out of order. */
+/* Whether a CDC message of the writer with a higher PSN on the same link has already come: then
+ * this message has announced the bytes of the arriving packet, which is out of order. */
 static bool
 is_announced_already(const smcr_arrival_t *arrival)
 {
@@ -192,7 +193,9 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     smcr_conn_t *conn = arrival->record->conn;
     bool is_current = conn && smcr_evidence_is_current(conn, !arrival->qp->side);
     bool has_new_bytes = smcr_place_range(place).rewritten < place->length;
-    bool arrives_now = arrival->record->write_location == place; /* else: was kept until now */
+    bool arrives_now = arrival->record->write_location == place; /* otherwise the packet came
+                                                                    earlier, and was kept until
+                                                                    now */
 
     if (is_current)
         smcr_rules_check_write(SMCR_RULES_LEARNED, arrival,
@@ -211,8 +214,8 @@ smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_p
     await_announcement(arrival, stream, place);
 }
 
-/* Removes the oldest packet from the list of packets that no message has announced so far. `last`
- * is the newest packet of the list. */
+/* Removes the packet `oldest` from the stream's list of packets that no message has announced so
+ * far. `last`: newest packet of the list. */
 static void
 remove_oldest_unannounced(smcr_stream_t *stream, smcr_place_t *last, smcr_place_t *oldest)
 {
@@ -222,8 +225,9 @@ remove_oldest_unannounced(smcr_stream_t *stream, smcr_place_t *last, smcr_place_
     oldest->is_unannounced = false;
 }
 
-/* Whether an earlier message, whose announced bytes were not known, has announced the packet: its
- * bytes end before the bytes that the message `view` announces. */
+/* Whether an earlier message has announced the packet: the bytes of the packet end before the bytes
+ * that the message `view` announces begin. False if it is not known how many bytes `view`
+ * announces, or if the packet writes bytes once more. */
 static bool
 is_announced_before(const smcr_place_t *place, const smcr_stream_t *stream,
                     const smcr_record_cdc_t *view)
@@ -236,8 +240,9 @@ is_announced_before(const smcr_place_t *place, const smcr_stream_t *stream,
     return !more || !more->rewritten;
 }
 
-/* Whether a missing message may have announced the packet: packets are missing before the frame
- * `since`, and the packet came before it, fills a gap, or was sent after the message in `frame`. */
+/* Whether a missing message may have announced the packet. Packets are missing before the frame
+ * `since` (0: none are missing). The packet came before `since`, or came after the announcing
+ * message in `frame`, or fills a sequence gap. */
 static bool
 may_be_announced_by_missing(const smcr_place_t *place, uint32_t since, uint32_t frame)
 {
@@ -291,7 +296,7 @@ report_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 
     now->is_full = true;
     now->full_at = smcr_point_now(smcr_qp_peer(arrival->qp));
-    /* otherwise an earlier message, which is missing, may have filled the element */
+    /* if this does not hold, an earlier message, which is missing, may have filled the element */
     if (arrival->first_sent.frame && arrival->record->cdc_analysis->has_announced_bytes)
         smcr_event_add(arrival, SMCR_EVENT_window_full, NULL);
 }
@@ -324,7 +329,7 @@ begin_block(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool filled)
     bool has_room = smcr_ring_room(&stream->ring) != 0;
     bool may_fill = has_room && !view->has_unread_bytes;
 
-    /* otherwise a missing message may have reported the block before */
+    /* if not all messages are captured, a missing message may have reported the block before */
     stream->stalls->blocked =
         view->has_announced_bytes ? smcr_evidence_sent(arrival) : (smcr_when_t){0};
     /* take_in_full() reports a message that fills the element */
@@ -350,14 +355,15 @@ take_in_blocked(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool block
         begin_block(arrival, stream, filled);
 }
 
-/* Keeps that the message has announced bytes, until they are read. */
+/* Keeps the announcement of the message in the list `unread` of the stream, until the announced
+ * bytes are read. */
 static void
 keep_announcement(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                   const smcr_evidence_cursors_t *known)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
-    /* the message is the first one that announces its last bytes, if the last of its WRITEs came
-     * after the last sequence gap */
+    /* whether no missing message has announced the message's last bytes before: the last of its
+     * WRITEs came after the last sequence gap */
     bool is_first = known->since ? view->last_write >= known->since : view->has_announced_bytes;
     smcr_stream_announcement_t *last = stream->unread;
     smcr_stream_announcement_t *announcement =
@@ -410,12 +416,14 @@ remove_oldest_announcement(smcr_state_t *state, smcr_stream_t *stream)
     wmem_free(state->scope, oldest);
 }
 
-/* Removes the announcements whose bytes have all been read. Returns when the latest one of them was
- * sent. Frame 0 in two cases: none was removed, or a later announcement that is missing may have
- * been read. No such announcement is possible in two cases:
+/* Removes the announcements whose bytes have all been read. Returns frame and time of the latest
+ * removed announcement. Returns frame 0 in two cases: no announcement was removed, or a later
+ * announcement, which is missing, may have been read, too. The latter is excluded if one of two
+ * conditions holds:
  *
- * - The reader has read exactly up to the end of the returned announcement.
- * - No message of the writer is missing (`current`), and the next announcement begins there. */
+ * - The reader has read exactly up to the end of the latest removed announcement.
+ * - No message of the writer is missing (`current`), and the next announcement begins at this
+ *   end. */
 static smcr_when_t
 take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
 {
@@ -436,7 +444,8 @@ take_in_reads(smcr_state_t *state, smcr_stream_t *stream, bool current)
     return ends_there || next_begins_there ? last : (smcr_when_t){0};
 }
 
-/* Whether the update may report urgent data as read, which must be sent at once. */
+/* Whether the consumer cursor update may report urgent data as read. Such an update must be sent at
+ * once. */
 static bool
 may_read_urgent(const smcr_stream_stalls_t *now, const smcr_stream_t *stream,
                 const smcr_window_reading_t *reading)
@@ -471,7 +480,7 @@ report_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
         smcr_event_add(arrival, SMCR_EVENT_window_needless_update, NULL);
 }
 
-/* Reports that the reader has freed space in a full element, and whether this came late: the writer
+/* Reports that the reader has freed space in a full element. Also reports a late update: the writer
  * was blocked for more than LATE. */
 static void
 take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
@@ -489,7 +498,9 @@ take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
         smcr_event_add(arrival, SMCR_EVENT_window_late_update, NULL);
 }
 
-/* Notes how long the bytes waited that the message reports as read, if this is known. */
+/* Notes in the analysis of the message how long the last bytes that it reports as read had waited
+ * since their announcement, if this is known. `is_complete`: no message of the writer is
+ * missing. */
 static void
 take_in_read_time(const smcr_arrival_t *arrival, smcr_stream_t *stream, bool is_complete)
 {

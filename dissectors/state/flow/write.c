@@ -1,5 +1,5 @@
 /* Finds for each RDMA WRITE packet its request and its place. Only the first packet of a request
- * has an address and an RKey; the others continue the request in the order of their PSNs.
+ * has an address and an RKey; the other packets continue the request in the order of their PSNs.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -9,7 +9,7 @@
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 
-#define WRITES_KEPT 64 /* number of last requests of a queue pair that are kept */
+#define WRITES_KEPT 64 /* number of requests that are kept for a queue pair: the last ones */
 
 /* ---- requests ---- */
 
@@ -26,7 +26,7 @@ find_write(const smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_write_t *write;
 
-    if (psn >= qp->next_write_psn) /* usual case: a new request */
+    if (psn >= qp->next_write_psn) /* most packets end here: the packet begins a new request */
         return NULL;
     for (unsigned back = 1; (write = smcr_write_recent(qp, back)) != NULL; back++)
         if (psn >= write->first_psn && psn - write->first_psn < write->packets)
@@ -62,9 +62,10 @@ offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
     return rmb->element_size ? from % rmb->element_size : from;
 }
 
-/* The element, from 1, that contains the byte at the address `va`; 0: none. `begin`: address of the
- * RMB. An RMB has at most 255 elements. Until a CLC message gives their size, the whole RMB counts
- * as element 1; no RMB is longer than 512 MiB. (RFC 7609 2.1, 4.2) */
+/* The number, from 1, of the RMB element that contains the byte at the address `va`; 0: none.
+ * `begin`: address of the RMB. An RMB has at most 255 elements. If no CLC message has given their
+ * size, the first 512 MiB count as element 1: the largest size of an element. (RFC 7609 2.1,
+ * 4.2) */
 static uint8_t
 element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
 {
@@ -78,9 +79,9 @@ element_of(const smcr_rmb_t *rmb, uint64_t begin, uint64_t va)
     return from / size < SMCR_WIRE_RMB_INDEX_MAX ? (uint8_t)(from / size + 1) : 0;
 }
 
-/* Whether the packet was sent after the last CDC message of the connection's writer. true for a
- * packet that the receiver takes in now, or that waits after a PSN gap. A retransmission was sent
- * after the message if its PSN is higher than the PSN of the message. */
+/* Whether the bytes of the packet were first sent after the last CDC message of the connection's
+ * writer. True for a packet that the receiver takes in now, or that comes after a PSN gap. For any
+ * other packet the PSN has to be higher than the PSN of the message. */
 static bool
 follows_last_cdc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -100,8 +101,8 @@ follows_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 
 /* The connection to which the request certainly belongs; NULL: not certain.
  *
- * A writer that has reported its end in CDC writes no more. A WRITE after this CDC message comes
- * from the next connection that was given the element, whose CLC messages may be missing. A
+ * A writer that has reported its end in CDC writes no more. So a WRITE after this CDC message may
+ * belong to the next connection that was given the element, whose CLC messages may be missing. A
  * retransmission of an earlier WRITE still belongs to the connection that has ended. */
 static smcr_conn_t *
 find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
@@ -126,10 +127,10 @@ find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
  *     offset 0 to 3   there is no eyecatcher, as with Linux: data begins at 0
  *     offset 4        if this is certainly the first data, data begins at 4, after an eyecatcher;
  *                     if it may be later data, the begin is not known
- *     offset above 4  says nothing
+ *     offset above 4  shows nothing
  *
- * After any offset 4 in the capture, no side is assumed to have no eyecatcher: from then on, every
- * group has to prove where its data begins (`base_uncertain`). */
+ * After any offset 4 in the capture, `base_uncertain` is set: from then on, no side is assumed to
+ * have no eyecatcher, and where data begins has to be known for each side. */
 void
 smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -162,9 +163,9 @@ smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
     return receiver->in.positions_known ? &receiver->in : NULL;
 }
 
-/* Whether a WRITE without a position came so shortly before the point `began` that it may be of the
- * connection that begins there: the capture may have its CLC messages after its first WRITE. `qp`:
- * receiver of the WRITE; NULL gives false. */
+/* Whether a WRITE without a position came so shortly before the point `began` that it may belong to
+ * the connection that begins at this point: the capture may have the CLC messages of a connection
+ * after its first WRITE. `qp`: queue pair that receives the WRITE; NULL gives false. */
 static bool
 may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
 {
@@ -172,9 +173,9 @@ may_precede_clc(const smcr_qp_t *qp, const smcr_point_t *began)
            (began->qp != qp || qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR > began->psn);
 }
 
-/* Whether the end of the reader's stream is known: no WRITE of the stream can have been left
- * without a position, and the stream has not moved to another link. Before its first WRITE with a
- * position, the stream ends where the connection began. */
+/* Whether the end of the reader's stream is certain: each captured WRITE of the stream has a
+ * position, and the stream has not moved to another link. Before its first WRITE with a position,
+ * the stream ends where the connection began. */
 static bool
 knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
 {
@@ -186,8 +187,8 @@ knows_stream_end(const smcr_qp_t *qp, const smcr_conn_side_t *reader)
     return whole && !reader->in.may_rewrite;
 }
 
-/* Whether the capture has the request so late that its position cannot be found from the requests
- * before it. There are three cases:
+/* Whether the capture has the request later than its sender sent it, so its position cannot be
+ * found from the requests before it. There are three cases:
  *
  * - A CDC message with a higher PSN has been taken in.
  * - The receiver had taken in the request before.
@@ -208,8 +209,9 @@ is_too_late(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_
 
 /* Finds the position of a request that comes in order. The request begins where the stream ends,
  * or, if requests before it may be missing, after a gap in the stream. If the gap is longer than
- * the missing packets can carry, the address of the request is wrong, or the request is of another
- * connection. Then the request gets no position, and a rule about its place is checked. */
+ * the bytes that missing packets can carry, either the address of the request is wrong, or the
+ * request belongs to another connection. Then the request gets no position, and the rules for
+ * SMCR_RULES_COUNTED are checked. */
 static void
 locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t *conn,
             smcr_stream_extent_t extent)
@@ -233,8 +235,8 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
                                            .previous_end = end,
                                            .length = extent.length,
                                            .position = write->position};
-        if (!write->rmb->address_guessed) /* if the address of the RMB was guessed, the guess may be
-                                             wrong */
+        if (!write->rmb->address_guessed) /* if the address of the RMB is only inferred, it may be
+                                             wrong, and the request right */
             smcr_rules_check_write(SMCR_RULES_COUNTED, arrival, &astray);
         *stream = before;
         write->positioned = false;
@@ -243,10 +245,10 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
     reader->last_positioned_write = smcr_point_at(qp, write->first_psn + write->packets - 1);
 }
 
-/* Notes that data may be written once more after a move. A connection writes on one link until a
- * failover validation moves the connection (RFC 7609 4.6.1). If a WRITE is taken in on another link
- * without a validation, the validation is not captured. Bytes that were not acknowledged on the old
- * link may then be written once more. */
+/* Notes in the stream that data may be written once more, if the WRITE comes on another link than
+ * the writer's last CDC message. A connection writes on one link until a failover validation moves
+ * it (RFC 7609 4.6.1), so the validation is missing. After a move, bytes that were not acknowledged
+ * on the old link are written once more. */
 static void
 note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t *stream)
 {
@@ -256,7 +258,8 @@ note_move(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_stream_t 
                      arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
-/* The part of its element to which the request writes. No request is longer than the element. */
+/* The part of the RMB element to which the request writes. A length above the size of the element
+ * is reduced to this size. */
 static smcr_stream_extent_t
 extent_of(const smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
 {
@@ -271,9 +274,10 @@ extent_of(const smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
 /* Finds where in the byte stream the request begins.
  *
  * The address gives the offset in the element, which is the position modulo the element's size. The
- * order of the requests gives the round: a request begins where the request before it ended. If the
- * request precedes the last request with a position (a retransmission), it begins before that one,
- * by no more bytes than the packets between the two can carry. */
+ * order of the requests gives the round: a request begins where the request before it ended. A
+ * request that precedes the last request with a position, such as a retransmission, begins before
+ * that request. The distance is at most the number of bytes that the packets between the two can
+ * carry. */
 static void
 locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rmb_rtoken_t *entry,
                smcr_conn_t *conn)
@@ -302,8 +306,8 @@ locate_request(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_rm
 
 /* ---- a new request ---- */
 
-/* Whether the address `va` is in an element, of the RMB that `entry` names, that belongs to a
- * connection which has not ended. */
+/* Whether the address `va` is in an element of the RMB that `entry` names, and a connection that
+ * has not closed uses this element. */
 static bool
 is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
 {
@@ -313,9 +317,9 @@ is_used_at(const smcr_rmb_rtoken_t *entry, uint64_t va)
     return conn && !smcr_conn_has_closed(conn) && !entry->rmb->deleted_frame;
 }
 
-/* Whether the request writes to the RMB that its RKey named before. An owner may use the key for
- * another RMB while connections still use the first RMB. The address of the request then shows
- * which RMB is meant. */
+/* Whether a request to the address `va` writes to the RMB that its RKey named before `entry`. An
+ * owner may use the RKey for another RMB while connections still use the first RMB. The address
+ * then shows which RMB is meant. */
 static bool
 names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
 {
@@ -363,9 +367,9 @@ smcr_write_names_open_conn(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
     return conn && !smcr_conn_has_closed(conn);
 }
 
-/* Finds the position of a request of `conn`. If the receiver has refused an earlier transmission of
- * the request, the request gets the position of that transmission. `refused`: the refused request;
- * NULL: none. */
+/* Finds the position of a request of `conn`. `refused`: the same request in an earlier
+ * transmission, which the receiver has refused; NULL: none. The request gets the position of the
+ * earlier transmission, if it has the same connection. */
 static void
 locate_with_refused(const smcr_arrival_t *arrival, smcr_write_t *write,
                     const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn, const smcr_write_t *refused)
@@ -385,9 +389,9 @@ assign_rmb(smcr_write_t *write, const smcr_rmb_rtoken_t *entry)
     write->rmb_va = entry->va;
 }
 
-/* Notes the likely connection of a request. A writer that has closed may still send what it had
- * written before. The next CDC message of `conn` decides whether the request is of `conn`:
- * smcr_write_confirm_owner(). */
+/* Notes that `conn` is the likely connection of the request. A writer that has closed may still
+ * send data that its program had written before. The next CDC message of `conn` decides whether the
+ * request belongs to `conn` (smcr_write_confirm_owner()). */
 static void
 assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
                     const smcr_rmb_rtoken_t *entry, smcr_conn_t *conn)
@@ -400,8 +404,8 @@ assign_likely_owner(const smcr_arrival_t *arrival, smcr_write_t *write,
         conn->side[!arrival->qp->side].wrote_after_end = true;
 }
 
-/* Whether the RKey named this RMB when the request was sent, though no connection of its element is
- * known. Either the RMB was announced before the request, or the request is taken in now. */
+/* Whether the RKey already named this RMB when the request was sent: the RMB was announced before
+ * the request, or the receiver takes the request in now. */
 static bool
 is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
 {
@@ -413,11 +417,12 @@ is_rmb_current(const smcr_arrival_t *arrival, const smcr_rmb_t *rmb)
  *
  *     two open connections share the element     the RMB is known, the connection is not
  *     a connection certainly uses the element    both are known
- *     a connection used it, and may have ended   neither is known; the connection is likely
+ *     a connection used it, and may have ended   neither is certain; the connection is likely
  *     no connection is known to use it           the RMB is known, if it was announced before
  *     the RMB is withdrawn, or the RKey unknown  neither is known
  *
- * `refused`: the same request, which its receiver has refused before; NULL: none. */
+ * `refused`: the same request in an earlier transmission, which its receiver has refused; NULL:
+ * none. */
 static void
 find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_t *refused)
 {
@@ -447,7 +452,7 @@ find_owner(const smcr_arrival_t *arrival, smcr_write_t *write, const smcr_write_
     locate_with_refused(arrival, write, entry, user, refused);
 }
 
-/* Frees the kept bytes of the request, which will not be handed on. */
+/* Frees the held bytes of the request, which will not go to the application's dissectors. */
 static void
 drop_held(smcr_state_t *state, smcr_write_t *write)
 {
@@ -474,9 +479,9 @@ describe_request(const smcr_arrival_t *arrival)
 }
 
 /* Keeps the request that begins with the packet, in place of the oldest kept request of the queue
- * pair. `late`: object that gets facts about the first packet that are learned later; NULL: not
- * made yet. `refused`: the same request, which came after a PSN gap, so that its receiver discarded
- * it; NULL: none. */
+ * pair. Returns the kept request. `late`: object of the first packet for facts that are learned
+ * later; NULL: the packet has none so far. `refused`: the same request in an earlier transmission
+ * after a PSN gap, which the receiver discarded; NULL: none. */
 static smcr_write_t *
 remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_write_t *refused)
 {
@@ -488,7 +493,7 @@ remember_request(const smcr_arrival_t *arrival, smcr_place_late_t *late, smcr_wr
     smcr_write_t *write = &qp->writes[qp->write_count++ % WRITES_KEPT];
     drop_held(state, write);
     if (refused == write)
-        refused = NULL; /* the entry of the refused request is reused for the new one */
+        refused = NULL; /* the new request has taken the entry of the refused request */
     *write = describe_request(arrival);
     qp->next_write_psn = MAX(qp->next_write_psn, write->first_psn + write->packets);
     find_owner(arrival, write, refused);
@@ -516,7 +521,8 @@ smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
 {
     smcr_write_t *write = find_write(arrival->qp, arrival->psn);
     bool same = is_first_packet_of(write, arrival);
-    /* the request came after a PSN gap, and its first packet is retransmitted in order now */
+    /* whether the request came after a PSN gap, so that its receiver discarded it, and its first
+     * packet is retransmitted in order now */
     bool was_refused =
         same && write->after_gap && arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 
@@ -529,8 +535,8 @@ smcr_write_find_request(const smcr_arrival_t *arrival, bool *begun)
 
 /* ---- the place of a packet ---- */
 
-/* Finds the element of the RMB, and the offset in this element, to which the packet writes. `va`:
- * address to which the packet writes. */
+/* Sets the RMB element and the offset in it to which the packet writes, in the place of the packet,
+ * and the connection in its record. `va`: virtual address to which the packet writes. */
 static void
 place_in_rmb(const smcr_arrival_t *arrival, const smcr_write_t *write, uint64_t va)
 {
@@ -581,9 +587,8 @@ smcr_write_buffer_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
 
 /* ---- facts that are learned later ---- */
 
-/* Whether WRITE packets without a known position came shortly before the packet with this PSN. They
- * explain a gap in the byte stream before this packet. They get their position when they are
- * retransmitted, or when the reader reports that it has read them. */
+/* Whether WRITE packets without a known position came shortly before the packet with this PSN. Such
+ * packets explain a gap in the byte stream: their bytes are captured, but are not in the stream. */
 static bool
 follows_unplaced(const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -642,10 +647,10 @@ announces_request(const smcr_stream_t *stream, smcr_cursor_t prod, const smcr_wr
            (write->position > begin && write->position + write->length <= end);
 }
 
-/* Whether the connection whose CDC message arrives has sent the request. This is so for a
- * connection that has not ended. Linux may report in CDC that it has closed before it sends its
- * last data. So if the connection has ended, the message has to announce the whole request, or
- * bytes that begin with the request. */
+/* Whether the arriving CDC message of `conn` proves that `conn`, the likely connection of the
+ * request, has sent it. If the writer has not ended the connection, any CDC message is proof
+ * enough. If the writer has ended it, the message has to announce the whole request, or bytes that
+ * begin with the request: Linux may report its close before it sends its last data. */
 static bool
 has_sent_request(const smcr_arrival_t *arrival, const smcr_write_t *write,
                  const smcr_conn_t *conn, smcr_cursor_t prod)
@@ -680,7 +685,7 @@ smcr_write_prove_owner(smcr_write_t *write, smcr_conn_t *conn)
     }
 }
 
-/* Whether the address of the request fits a request that ends at position `end` of the stream. */
+/* Whether the request can end at position `end` of the stream, by its address and its length. */
 static bool
 ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
 {
@@ -690,8 +695,8 @@ ends_at_offset(const smcr_write_t *write, const smcr_ring_t *ring, uint64_t end)
     return room && end >= write->length && smcr_ring_offset(ring, end - write->length) == offset;
 }
 
-/* Whether the request is of `conn`, has no position yet, and precedes `psn` without a sequence
- * gap. */
+/* Whether the request belongs to `conn`, has no position yet, and its last packet has the PSN right
+ * before `psn`. */
 static bool
 is_unplaced_before(const smcr_write_t *write, const smcr_conn_t *conn, smcr_psn_t psn)
 {
@@ -722,14 +727,15 @@ smcr_write_position_before_cursor(const smcr_arrival_t *arrival, smcr_conn_t *co
         smcr_write_hand_on_payload(arrival, smcr_write_recent(arrival->qp, back));
 }
 
-/* Whether the request is of `conn`, and its connection or position was not known when it came. */
+/* Whether the request belongs to `conn`, and its RMB or position was not known when it came. */
 static bool
 is_incomplete_of(const smcr_write_t *write, const smcr_conn_t *conn)
 {
     return write->deferred_place && (write->conn == conn || write->deferred_place->conn == conn);
 }
 
-/* Notes that the request begins `before` bytes before the producer cursor of the CDC message. */
+/* Notes that the arriving CDC message with the producer cursor `prod` announces the request, which
+ * begins `before` bytes before this cursor. */
 static void
 note_announcement(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_cursor_t prod,
                   uint32_t before)

@@ -138,7 +138,8 @@ smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t t
     entry->conn = conn;
 }
 
-/* Removes the tokens of the connection: they name nothing in its group from now on. */
+/* Removes both alert tokens of the connection from the table `tokens`: they name no connection in
+ * its group any more. */
 static void
 forget_tokens(smcr_state_t *state, const smcr_conn_t *conn)
 {
@@ -185,10 +186,10 @@ smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
     conn->lgr = lgr;
 }
 
-/* Returns the IPv4 subnet of the client. `told`: the subnet in the Proposal; its mask has `bits`
- * bits, at most 32. Some senders put the mask itself in place of the subnet; then the result is the
- * client's address. Otherwise the Proposal counts and not the client's address, which NAT may have
- * changed. */
+/* Returns an IPv4 address in the client's subnet. `told`: the subnet field of the Proposal. `bits`:
+ * number of bits of the subnet mask, at most 32. Linux sends the network address, which is
+ * returned. A sender that follows the RFC sends the mask; then the client's address is returned,
+ * though NAT may have changed it. */
 static const uint8_t *
 subnet_of(const smcr_conn_t *conn, const uint8_t *told, unsigned bits)
 {
@@ -242,8 +243,9 @@ smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal
     return is_in_prefixes(conn, proposal);
 }
 
-/* Whether the first contact was declined before its link was confirmed. Every diagnosis in a
- * Decline means this, except for the timeout of ADD LINK. (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
+/* Whether the diagnosis of the Decline shows that the first link of the group was not confirmed.
+ * Every diagnosis shows this, except for the timeout of ADD LINK. False if the diagnosis is not
+ * captured. (smc_clc.h, SMC_CLC_DECL_TIMEOUT_AL) */
 static bool
 was_declined_early(const smcr_conn_t *conn)
 {
@@ -277,8 +279,7 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
     smcr_conn_side_t *reader = &conn->side[qp->side];
 
-    /* the first known request of the connection in this flow: the connection has moved to the queue
-     * pair, or no flow was known so far */
+    /* this is the first known request of the connection to this queue pair */
     if (reader->valid_from.qp != qp)
         reader->valid_from = smcr_point_at(qp, reader->valid_from.qp ? 0 : psn - 1);
     if (reader->last_confirmed_use.qp != qp || reader->last_confirmed_use.psn < psn)
@@ -287,8 +288,8 @@ smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 
 /* ---- two directions of a connection ---- */
 
-/* Joins the object `other` with `conn`. `other` knows the direction of the data to `side`. From now
- * on `other` stands for `conn`. */
+/* Joins the connection object `other` into `conn`: copies what `other` knows of the data to `side`.
+ * From now on `merged_into` of `other` points to `conn`. */
 static void
 take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int side)
 {
@@ -323,7 +324,7 @@ smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, 
 
 /* ---- two half links, with their link groups ---- */
 
-/* A queue pair of a half-known link, which has become a queue pair of another link. */
+/* A queue pair that moves to another link, when two link objects are joined. */
 typedef struct {
     const smcr_qp_t *before;
     smcr_qp_t *now;
@@ -336,7 +337,8 @@ move_point(smcr_point_t *point, const moved_t *moved)
         point->qp = moved->now;
 }
 
-/* Moves the connection to the other group. The two sides have changed places there. */
+/* Moves the connection to the link group of `moved->now`, in which side 0 of the connection is side
+ * 1, and side 1 is side 0. */
 static void
 move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
 {
@@ -362,7 +364,7 @@ move_conn(smcr_state_t *state, smcr_conn_t *conn, const moved_t *moved)
     }
 }
 
-/* Moves the RMB, with its key on the joined link, to the other group. */
+/* Moves the RMB to the link group of `moved->now`, with its RToken on the joined link. */
 static void
 move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
 {
@@ -378,7 +380,7 @@ move_rmb(smcr_state_t *state, smcr_rmb_t *rmb, const moved_t *moved)
     rmb->lgr->rmb_count[rmb->side] += smcr_rmb_is_alive(rmb);
 }
 
-/* Moves all connections and RMBs of the group to the other group. */
+/* Moves all connections and RMBs of the group `lgr` to the link group of `moved->now`. */
 static void
 move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {
@@ -399,8 +401,8 @@ move_members(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     lgr->newest_rmb = NULL;
 }
 
-/* Adds to the group `now` what is known of the sides of `lgr`. Side 0 of `lgr` is side 1 of
- * `now`. */
+/* Adds to the group `now` what is known of the sides of `lgr`, as far as `now` does not know it.
+ * Side 0 of `lgr` is side 1 of `now`. */
 static void
 move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
 {
@@ -417,7 +419,7 @@ move_sides(const smcr_lgr_t *lgr, smcr_lgr_t *now)
     }
 }
 
-/* Joins the group `lgr` with the group of `moved->now`: both objects are the same link group. */
+/* Joins the group `lgr` into the group of `moved->now`: both objects are the same link group. */
 static void
 move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
 {
@@ -446,8 +448,8 @@ is_half_known(const smcr_qp_t *qp)
            link->lgr->index == SMCR_LGR_NO_INDEX && link->lgr->link_count == 1;
 }
 
-/* Whether `to` and `from` can be the same queue pair. `to` is the unknown queue pair of a link,
- * `from` is the known queue pair of a half-known link. Both links have to be between the same two
+/* Whether `to` and `from` can be the same queue pair. `to`: a queue pair whose number is not known.
+ * `from`: the only known queue pair of another link. Both links have to be between the same two
  * devices. */
 static bool
 can_be_one(smcr_qp_t *to, smcr_qp_t *from)
@@ -460,8 +462,8 @@ can_be_one(smcr_qp_t *to, smcr_qp_t *from)
     return !to->gid_known || smcr_qp_is_at(to, from->key.gid);
 }
 
-/* Joins the half-known link of `from` with `link`: the queue pair `from` is the same as the queue
- * pair `to` of `link`. */
+/* Joins the link of `from`, of which only `from` is known, into `link`: the queue pair `from` is
+ * the same as the queue pair `to` of `link`. */
 static void
 join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t *from)
 {

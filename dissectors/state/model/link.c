@@ -7,11 +7,12 @@
 
 #include "store.h"
 
-#define LGRS_MAX 256  /* maximum number of link groups in `lgrs` of the state; the newest ones are
-                         kept */
+#define LGRS_MAX 256  /* maximum number of link groups in the list `lgrs` of smcr_state, which keeps
+                         the newest ones */
 #define LINKS_MAX 32 /* number of links that are kept for a group, the newest ones: four times as
                         many as a group may have at one time (A.3.5) */
-#define HALF_KNOWN_MAX 256 /* maximum number of half-known links that are kept */
+#define HALF_KNOWN_MAX 256 /* maximum number of links in `half_known_links` of smcr_state: links of
+                              which only one queue pair is known */
 #define ACK_TIME SMCR_TIME_SECOND /* longest time between a packet and its acknowledgement */
 
 /* ---- queue pairs ---- */
@@ -120,8 +121,9 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     link->older_in_group = lgr->newest_link;
     lgr->newest_link = link;
     if (++lgr->link_count == 2 * LINKS_MAX) {
-        /* After 2 * LINKS_MAX links, the oldest ones are forgotten, since their numbers are reused.
-         * No breach is reported that may come from a forgotten link (evidence.c). */
+        /* When the group has 2 * LINKS_MAX links, the oldest half is forgotten, since their numbers
+         * are reused. From then on no breach is reported that a forgotten link may explain
+         * (smcr_doubt_group()). */
         lgr->oldest_kept_link = link;
         for (lgr->link_count = 1; lgr->link_count < LINKS_MAX; lgr->link_count++)
             lgr->oldest_kept_link = lgr->oldest_kept_link->older_in_group;
@@ -159,8 +161,9 @@ smcr_qp_set(smcr_state_t *state, smcr_link_t *link, int side, const smcr_ib_qp_k
     qp->key = *key;
     qp->ground = (uint8_t)ground;
     wmem_map_insert(state->qps, &qp->key, qp);
-    /* Until now nobody knew that acknowledgements to this queue pair were for it. So WRITEs that
-     * its peer has received so far count as acknowledged, and all messages so far as completed. */
+    /* Until now the queue pair was not known, so acknowledgements that it has received were not
+     * noted. So the WRITEs that its peer has received so far count as acknowledged, and all
+     * messages to the peer so far as completed. */
     smcr_qp_peer(qp)->unacked.count = 0;
     smcr_traffic_t *requests = &smcr_qp_peer(qp)->traffic;
     requests->completed_psn = MAX(requests->completed_psn, requests->flow.highest);
@@ -189,8 +192,8 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
            smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
-/* The side on which `link` uses the same device as `first`, the first active link of the group;
- * SMCR_LGR_SIDE_UNKNOWN: no side. */
+/* The side on which `link` and `first` use the same device. `first`: oldest active link of the
+ * group. SMCR_LGR_SIDE_UNKNOWN: on no side. */
 static int
 find_single_side(const smcr_link_t *first, const smcr_link_t *link)
 {
@@ -203,8 +206,9 @@ find_single_side(const smcr_link_t *first, const smcr_link_t *link)
 }
 
 /* Sets the type of a group by its active links. A group with at most one active link is SINGLE. A
- * group with several active links is ASYMMETRIC if one of them shares a device with the first, and
- * otherwise SYMMETRIC. Returns whether the type has changed. (net/smc/smc_core.h) */
+ * group with several active links is ASYMMETRIC if one of them shares a device with the oldest
+ * active link, and otherwise SYMMETRIC. Returns whether the type has changed.
+ * (net/smc/smc_core.h) */
 static bool
 update_type(smcr_lgr_t *lgr)
 {
@@ -253,9 +257,9 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
     wmem_list_remove(link->lgr->links, link);
-    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* a link with packets is alive,
-                                                                    though its CONFIRM LINK is
-                                                                    missing */
+    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* an announced link with packets
+                                                                    is in use, and its CONFIRM LINK
+                                                                    is missing */
         is_over &= other->state != SMCR_LINK_ANNOUNCED || other->packet_count == 0;
     if (link->lgr->active_links == 0 && is_over)
         link->lgr->ended_frame = frame;
@@ -278,15 +282,17 @@ smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce)
     return &link->qp[1];
 }
 
-/* The known queue pair of a half-known link. */
+/* The known queue pair of a link of which only one queue pair is known. */
 static smcr_qp_t *
 known_qp(smcr_link_t *link)
 {
     return link->qp[0].number_known ? &link->qp[0] : &link->qp[1];
 }
 
-/* Whether the acknowledgement is for a packet that the known queue pair of the half-known link has
- * received within ACK_TIME. */
+/* Whether the acknowledgement may belong to the link, of which only one queue pair is known. The
+ * known queue pair must have received the acknowledged PSN within ACK_TIME before. The
+ * acknowledgement must go from the device of the known queue pair to the device of the unknown
+ * one. */
 static bool
 acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
 {

@@ -14,9 +14,9 @@
 
 /* ---- one record, packed ---- */
 
-/* Parts of `acks` and `conn_idle_time`. Each part is packed only if it is not zero: often a whole
- * time is zero, or the high half of a time. PART(name, value) is used in pack_members() and
- * unpack(). */
+/* Parts of the members `acks` and `conn_idle_time`. Each part is packed only if it is not zero:
+ * often a time, or its high half, is zero. A row is PART(name, value). `value` is an expression
+ * over the variables of pack_members() and unpack(). */
 #define PARTS(PART) \
     PART(acks_frame, record->acks.frame) \
     PART(acks_ambiguous, record->acks.is_ambiguous) \
@@ -50,8 +50,8 @@ typedef struct {
 _Static_assert(MEMBERS <= 26, "a record has more members than bits for them");
 _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most records");
 
-/* The macros below write code for each member, instead of a loop: the compiler then compares and
- * copies words instead of calling functions. */
+/* KEEP and TAKE make code for each member, not a loop over a table of members: the compiler then
+ * compares and copies words without calling memcmp() and memcpy(). */
 
 /* Appends a value at `end` if the value is not zero. */
 #define KEEP(name, value) \
@@ -61,7 +61,8 @@ _Static_assert(sizeof(packed_t) == 8, "this is half of what is kept of most reco
         end += sizeof(value); \
     }
 
-/* Appends the members that are set. Returns their bits. */
+/* Appends the members of `record` that are set at `*at`, and moves `*at` to the end of the appended
+ * bytes. Returns the bits of these members. */
 static uint32_t
 pack_members(const smcr_record_t *record, uint8_t **at)
 {
@@ -241,7 +242,8 @@ smcr_record_forget(smcr_state_t *state, uint32_t frame)
 
 /* ---- what a record says ---- */
 
-/* Completes the record of an acknowledgement with the connection of the answered packet. */
+/* Completes the record of an acknowledgement: it gets the connection and the direction of the
+ * packet that it acknowledges, which may have been learned later. */
 static void
 take_acknowledged(const smcr_state_t *state, smcr_record_t *record)
 {
@@ -271,7 +273,7 @@ take_late_link(smcr_record_t *record, const smcr_place_late_t *late)
     record->events = more->events;
 }
 
-/* Completes the record of a WRITE with its connection and its link. */
+/* Completes the record of a WRITE whose connection or link was learned after the packet came. */
 static void
 take_late_place(smcr_record_t *record)
 {
@@ -288,9 +290,8 @@ take_late_place(smcr_record_t *record)
         take_late_link(record, late);
 }
 
-/* The analysis of a CDC message that its receiver has not taken in is removed. The function also
- * handles two events that may come after the packet: 1. two links or connections are joined; 2. a
- * host reports which side is the server. */
+/* Besides a late connection or link, two events may come after the packet: 1. two links or
+ * connections are joined; 2. a host reports which side is the server. */
 void
 smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
 {
@@ -307,10 +308,11 @@ smcr_record_complete(const smcr_state_t *state, smcr_record_t *record)
         record->direction = (int8_t)smcr_conn_direction(record->conn->lgr, record->sender);
 }
 
-/* Finds the position of a packet whose request was announced: the position is a known number of
- * bytes before the producer cursor `late->end`. The packet has to be at the offset in the element
- * that belongs to this position; otherwise a request between the packet and the cursor is missing.
- * Returns whether the position is known. */
+/* Finds the position of a WRITE packet whose request a CDC message has announced: the packet begins
+ * a known number of bytes before the producer cursor `late->end` of this message. If the packet
+ * does not have the offset in the element that belongs to this position, a request between the
+ * packet and the cursor is missing, and the position is not known. Returns whether the position is
+ * known. */
 static bool
 position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, uint64_t *position)
 {
@@ -355,8 +357,8 @@ smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *mess
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &message->acked);
 }
 
-/* The shared event of this kind. All packets share it that have no other event, if the event has no
- * sentence of its own. Most events are shared ones. */
+/* The shared event of the kind `id`. A packet uses the shared event if it has no other event, and
+ * the event has no sentence of its own. Most events are shared. */
 static smcr_event_t **
 lone_event(smcr_state_t *state, smcr_event_id_t id)
 {
@@ -408,8 +410,8 @@ smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *fo
     return *last;
 }
 
-/* The element is full until one of two events, whichever is first: 1. the message that frees space
- * is acknowledged; 2. the writer sends data. */
+/* The time ends with the earlier one of two events: 1. the CDC message that frees space is
+ * acknowledged; 2. the writer sends data. */
 smcr_record_wait_t
 smcr_record_cdc_wait(const smcr_record_cdc_t *view)
 {
@@ -445,8 +447,8 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 
 /* ---- bytes that are held: few packets hand on any, so they are found in a map by frame ---- */
 
-#define BYTES_MAX (UINT64_C(32) << 20) /* maximum number of bytes that are held at a time: more than
-                                          any sender has unacknowledged */
+#define BYTES_MAX (UINT64_C(32) << 20) /* maximum of `buffered_bytes`: bytes that are held, and
+                                          bytes that were handed on, which later passes need */
 
 smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)

@@ -1,9 +1,9 @@
 /* The record of a packet: what the first pass learns of the packet. The record is pinned to the
  * frame, and every pass and all taps read it.
  *
- * A record says what was known when its packet came, so it is the same in every pass, and when the
- * user clicks on an old frame. What is learned later, such as the response to a request, is in an
- * object that the record points to and that the state completes.
+ * A record has what was known when its packet came. So the record is the same in every pass, and
+ * when the user clicks on an old frame. Facts that are learned later, such as the response to a
+ * request, are in an object to which the record points; the state completes this object.
  *
  * Members that few records need are in `rare` structs, allocated on demand: a capture has millions
  * of records. Times are nanoseconds since the epoch, and frames are numbers of frames, from 1.
@@ -39,7 +39,8 @@ struct smcr_exchange {
     uint32_t request_frame;  /* frame of the request */
     uint32_t response_frame; /* frame of the response; 0: none so far */
     bool response_unknowable; /* no later packet will show which message is the response: several
-                                 messages may be the response, or the response may be missing */
+                                 messages may be it, or the response may be missing in the
+                                 capture */
     uint8_t llc_type;        /* type of an LLC request, enum smcr_llc_type; 0: no LLC request */
     uint8_t step;            /* kind of the exchange, once it is answered: enum smcr_clc_step for
                                 CLC, smcr_wire_llc_step() for LLC. 0: not answered, or a cursor
@@ -49,21 +50,21 @@ struct smcr_exchange {
                                 an unknown time */
 };
 
-/* A wait that has ended, or whose end is measured: its length, and one frame. */
+/* A wait, with its length and one frame. The user of the struct decides which frame. */
 typedef struct {
-    uint32_t frame;    /* frame; 0: there was no wait. In the member `acks` of a record: frame of
-                          the acknowledged packet. In the result of smcr_record_cdc_wait(): frame at
-                          which the wait ended */
-    bool is_ambiguous; /* the wait is for an acknowledgement, and the acknowledged packet was sent
-                          more than once */
+    uint32_t frame;    /* in the member `acks` of a record: frame of the acknowledged packet; in the
+                          result of smcr_record_cdc_wait(): frame in which the wait ended; 0: there
+                          was no wait, or it has not ended */
+    bool is_ambiguous; /* in `acks`: the acknowledged packet was sent more than once, so `time` may
+                          belong to another transmission */
     uint64_t time;     /* length of the wait, nanoseconds; SMCR_RECORD_NO_TIME: not known */
 } smcr_record_wait_t;
 
 #define SMCR_RECORD_NO_TIME UINT64_MAX
 
-/* What the state learns about a WRITE request after the request has come. Made only if the
- * connection or the position of the request was not known when the request came. The packets of the
- * request share this object. */
+/* What the state learns about a WRITE request after the request has come. The object is made only
+ * if the connection or the position of the request was not known when the request came. All packets
+ * of the request share it. */
 typedef struct {
     smcr_conn_t *conn; /* connection of the request; NULL: still not known */
     smcr_link_t *link; /* link that carried the request; NULL: the record of the packet has the
@@ -96,20 +97,20 @@ typedef struct {
      * arrival; see `is_arrival_ordered` */
     uint64_t arrival_position;
     bool is_arrival_ordered; /* `arrival_position` is known */
-    bool fills_gap;        /* the packet fills a gap: the sender may have sent the packet before the
-                              packets after the gap */
+    bool fills_gap;        /* the packet fills a sequence gap: the sender may have sent it before
+                              the packets that the capture has earlier */
     bool names_conn;       /* the immediate data of the packet name its connection: they are a
                               message in place of a CDC message, or have an unknown opcode */
-    bool gap_is_captured;  /* some bytes of `gap` are not missing: captured packets have these
-                              bytes, but the position of these packets was not known when they
-                              came */
-    smcr_held_t *buffered_payload; /* the copied bytes of the packet, until they go to the
+    bool gap_is_captured;  /* some bytes of `gap` are not missing: captured packets have them, but
+                              the positions of these packets were not known when they came */
+    smcr_held_t *buffered_payload; /* copied bytes of the packet, if a later frame hands them to the
                                       application's dissectors (struct smcr_held); NULL: the bytes
                                       are not held */
-    uint32_t replaced_in;  /* frame of the retransmission that brings the bytes of this packet: the
-                              receiver has refused this packet, which came in order; 0: none */
-    smcr_place_t *replaces; /* place of the first transmission, if the packet is such a
-                               retransmission; NULL: it is none */
+    uint32_t replaced_in;  /* frame of the retransmission whose bytes replace the bytes of this
+                              packet: the packet came in order in the capture, but its receiver has
+                              refused it; 0: none */
+    smcr_place_t *replaces; /* place of the first transmission, if the packet is a retransmission
+                               that `replaced_in` of that place names; NULL: otherwise */
     uint8_t order;         /* replaces `order` of smcr_record_t; set if the packet came before its
                               queue pair was known */
     uint32_t first_frame;  /* replaces `first_frame` of smcr_record_t; set if the packet came before
@@ -138,7 +139,7 @@ struct smcr_place {
                                       of the packet */
     uint32_t frame;           /* frame of the packet */
     uint32_t element_fill;    /* number of bytes in the RMB element that the reader has not
-                                 consumed, including the bytes of this packet */
+                                 consumed, including the bytes of this packet; 0: not known */
     union {
         uint32_t next;         /* if `is_unannounced` is set: slab number (smcr_slab_entry()) of the
                                   next unannounced packet in a circular list */
@@ -149,8 +150,8 @@ struct smcr_place {
 
 #define SMCR_RECORD_NOT_KNOWN UINT32_MAX
 
-/* Rarely set members of smcr_record_cdc_t. Only a CDC message with which the writer begins to wait
- * for free space has them. */
+/* The wait of a writer for free space, made for the CDC message with which the wait begins: rarely
+ * set members of smcr_record_cdc_t. */
 typedef struct smcr_record_cdc_rare {
     smcr_when_t waits_since; /* frame and time at which the wait begins; frame 0: not known */
     smcr_when_t continues; /* frame and time of the first packet with data that the writer sends
@@ -158,8 +159,8 @@ typedef struct smcr_record_cdc_rare {
     /* points to the acknowledgement of the CDC message that frees space; NULL: no message has freed
      * space yet */
     const smcr_ack_t *const *space_freed;
-    /* an earlier wait of the same writer, if no message has freed space for the earlier wait yet;
-     * NULL: none */
+    /* the previous wait of the same writer, if no message had freed space for it when this wait
+     * began; NULL: none */
     struct smcr_record_cdc_rare *previous_wait;
 } smcr_record_cdc_rare_t;
 
@@ -170,8 +171,9 @@ typedef struct {
                            sender writes */
     uint64_t consumed;  /* position up to which the sender of the message has read, in the stream
                            that the sender reads */
-    uint64_t read_time; /* age of the last bytes that the message reports as read: time from their
-                           announcement to this message, nanoseconds; see `read_announced_frame` */
+    uint64_t read_time; /* time from the announcement of the last bytes that the message reports as
+                           read to this message, nanoseconds; set if `read_announced_frame` is not
+                           0 */
     uint32_t announced_bytes; /* number of bytes that the message announces in addition to earlier
                                  messages; see `has_announced_bytes` */
     uint32_t read_bytes; /* number of bytes that the message newly reports as read; see
@@ -192,8 +194,8 @@ typedef struct {
     bool has_unread_bytes : 1; /* `unread_bytes` is known: all CDC messages of the sender's peer are
                                   captured */
     bool urgent : 1;        /* urgent data ends at `announced` (4.7.5) */
-    bool is_deferred : 1;   /* the message came after a PSN gap, and its receiver may discard it: no
-                               other member is set */
+    bool is_deferred : 1;   /* the message came after a PSN gap, and it is not known yet whether its
+                               receiver takes it in: only `acked` may be set, too */
     bool is_late : 1;       /* the message came after a PSN gap, and its receiver has taken it in */
     bool ends_stream : 1;   /* the sender of the message will write no more data: its stream ends at
                                `announced` (4.8) */
@@ -232,8 +234,8 @@ typedef struct smcr_event {
     struct smcr_event *next; /* the next event of the packet; NULL: it is the last one */
     smcr_event_id_t id;      /* the expert item */
     const char *text;        /* sentence of this event; NULL: the sentence of the expert item */
-    /* claim on which the event depends: the event counts only if later packets confirm the claim;
-     * NULL: the event is certain */
+    /* claim on which the event depends: the event is shown only if the claim holds with all later
+     * packets (smcr_doubt_proof_holds()); NULL: the event is certain */
     const smcr_doubt_proof_t *deferred_check;
 } smcr_event_t;
 
@@ -375,8 +377,9 @@ smcr_record_has_event(const smcr_record_t *record, smcr_event_id_t id)
     return event != NULL;
 }
 
-/* Whether a NAK proves that the packet was sent before, though no earlier packet of the capture has
- * its PSN, or the packet follows such a packet in one burst. */
+/* Whether the first transmission of the packet is missing in the capture: a NAK proves that the
+ * packet is a retransmission, or the packet follows such a packet in one burst, and no earlier
+ * packet of the capture has its PSN. */
 static inline bool
 smcr_record_misses_first(const smcr_record_t *record)
 {
@@ -401,9 +404,9 @@ smcr_record_is_out_of_order(const smcr_record_t *record)
            !(record->step && record->step->cause != SMCR_CAUSE_NONE);
 }
 
-/* Analysis of a CDC message that its receiver has taken in when the message came; NULL: there is no
- * such message. Readers of the byte streams ask for it: a stream has its data in the order in which
- * the receiver takes packets in. */
+/* Analysis of a CDC message that its receiver took in when the message came; NULL: the packet has
+ * no CDC message, or the message was taken in later. Functions that follow a byte stream use this
+ * function, since a stream has its data in the order in which the receiver takes packets in. */
 static inline const smcr_record_cdc_t *
 smcr_record_cdc_in_order(const smcr_record_t *record)
 {
@@ -421,7 +424,8 @@ smcr_exchange_time(const smcr_exchange_t *exchange)
                ? exchange->response_time - exchange->request_time : 0;
 }
 
-/* Which tap has copied the packet; SMCR_LGR_TAPPED_NOT: none, the packet is of RoCE. */
+/* Kind of the tap that has copied the packet; SMCR_LGR_TAPPED_NOT: the packet is a RoCE packet, or
+ * its link is not known. */
 static inline smcr_lgr_tapped_t
 smcr_record_tapped(const smcr_record_t *record)
 {
@@ -444,8 +448,9 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 
 #define SMCR_RECORD_OUTERMOST UINT16_MAX /* `layer` of the first record of a frame */
 
-/* Reads the record of the packet at `layer` of the frame. Returns false if there is none; `record`
- * is not changed then. */
+/* Reads the record of the packet at `layer` of the frame into `*record`. `layer`
+ * SMCR_RECORD_OUTERMOST: the first record of the frame. Returns false if there is no record;
+ * `*record` is not changed then. */
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
@@ -459,8 +464,8 @@ void smcr_record_forget(smcr_state_t *state, uint32_t frame);
  * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
  * link or connection that was joined with another one. Removes the analysis of a CDC message that
  * its receiver has not taken in (`is_deferred`). Sets `conn_learned_late` if the connection of the
- * WRITE was not known when the WRITE came. Only this function and smcr_place_range() look up what
- * was learned later. */
+ * WRITE was not known when the WRITE came. Only this function and smcr_place_range() use knowledge
+ * that came after the packet. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE
@@ -530,20 +535,20 @@ typedef struct {
                               message */
     smcr_psn_t psn;        /* PSN of the packet, without wrap; set with `qp` */
     smcr_when_t when;      /* frame and time of the packet */
-    bool goes_on;          /* the content of the packet proves that it is of a known link, though
-                              its PSN is far from the highest PSN of its flow */
+    bool goes_on;          /* the PSN of the packet is far from the highest PSN of its flow, but the
+                              content of the packet proves that it belongs to the known link */
     bool replaces_corrupt; /* all earlier packets with this PSN had a wrong ICRC, so this packet is
                               the first valid one */
-    uint32_t refused_frame; /* frame of the last packet with this PSN before, which the receiver has
-                               certainly refused (smcr_flow_verdict_t); 0: not proven */
+    uint32_t refused_frame; /* frame of the previous packet with this PSN, if its receiver has
+                               certainly refused it (smcr_flow_verdict_t); 0: not proven */
     smcr_when_t first_sent; /* frame and time at which a packet with this PSN was sent for the first
                                time; frame 0: not known */
     uint32_t other_first_psn; /* PSN, plus 1, that the sender announced for its first packet, if
-                                 this is the first captured one, and its PSN is lower, or far
-                                 above; 0: otherwise */
+                                 this packet is the first captured one, and its PSN is lower or much
+                                 higher; 0: otherwise */
     uint16_t vlan;         /* VLAN ID; 0: none, or not known */
     uint16_t layer;        /* layer of the packet, which distinguishes the packets of one frame */
-    smcr_record_t *record; /* record of the packet, to be filled with what is learned */
+    smcr_record_t *record; /* record of the packet; the state fills it in */
 } smcr_arrival_t;
 
 /* The role of the sender of a CLC message, or of TCP data after the CLC messages: 0 client, 1
@@ -558,8 +563,8 @@ smcr_arrival_role(const smcr_arrival_t *arrival)
  * gets the first acknowledgement of the packet later. */
 void smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message);
 
-/* Keeps the record of a packet that the first pass has learned. `layer`: layer of the packet in its
- * frame. */
+/* Keeps the record of a packet that the first pass has learned (`arrival->record`). `layer`: layer
+ * of the packet in its frame. */
 void smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer);
 
 /* Adds an event to the packet. `format` and arguments: sentence of this event, as for printf();
@@ -578,8 +583,8 @@ smcr_record_wait_t smcr_record_cdc_wait(const smcr_record_cdc_t *view);
 smcr_place_rare_t *smcr_place_make_rare(smcr_state_t *state, smcr_place_t *place);
 smcr_record_cdc_rare_t *smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view);
 
-/* ---- LLC requests of a link group, and what responses are paired by (RFC 7609 3.3, 3.5.5, A.3)
- * ---- */
+/* ---- LLC requests of a link group, and the values by which responses are paired with them (RFC
+ * 7609 3.3, 3.5.5, A.3) ---- */
 
 /* An LLC message, and the link that carries it. */
 typedef struct {
@@ -640,8 +645,9 @@ smcr_exchange_changes_rkeys(uint8_t type)
 /* ---- buffered payload ----
  *
  * Bytes of RDMA WRITE packets are held until a later frame proves that their receiver has taken
- * them in, and to which connection they belong. This frame hands them to the application's
- * dissectors. So these get each byte once, in the receiver's order, in every pass. */
+ * them in, and to which connection they belong. This later frame hands the bytes to the
+ * application's dissectors. So the dissectors get each byte once, in the receiver's order, in every
+ * pass. */
 
 /* A packet whose bytes are held. */
 struct smcr_held {
@@ -654,8 +660,9 @@ struct smcr_held {
     uint8_t layer;        /* number of Wireshark's protocol layers in the frame up to the packet;
                              set with `bytes` */
     uint32_t offset_in_request; /* offset of the packet in its request, bytes */
-    uint32_t length;      /* number of `bytes`; 0: the bytes are truncated by snaplen, or BYTES_MAX
-                             bytes are held already */
+    uint32_t length;      /* number of `bytes`; 0: the bytes are truncated by snaplen, too many
+                             bytes are copied already (BYTES_MAX in record.c), or the copy was
+                             freed */
     uint8_t *bytes;       /* copy of the packet's bytes; NULL: none */
     uint32_t handed_on_frame; /* frame with which the bytes go to the application's dissectors; 0:
                                  none so far */
@@ -664,14 +671,15 @@ struct smcr_held {
     smcr_conn_t *conn;    /* connection to which the bytes belong; set with `handed_on_frame` */
     bool sides_swapped;   /* value of `sides_swapped` of `conn` when the bytes were handed on:
                              `sender` numbers the sides as at that time */
-    struct smcr_payload_own_frame *own_frame; /* the frame of the packet, in which dissectors show
-                                                 the bytes from the second pass on; NULL: they show
-                                                 them in `handed_on_frame` */
+    struct smcr_payload_own_frame *own_frame; /* state of dissectors for the frame of the packet, in
+                                                 which the bytes are shown from the second pass on;
+                                                 NULL: the bytes are shown in `handed_on_frame` */
     smcr_held_t *next;    /* next packet of the same request in the list; NULL: none */
 };
 
-/* Makes the object that will hold the bytes of this WRITE packet. `within`: offset of the packet in
- * its request, bytes. Returns the object; if the packet has one already, returns this one. */
+/* Makes the object that will hold the bytes of the WRITE packet of `arrival`; no bytes are copied
+ * yet (smcr_held_fill()). `within`: offset of the packet in its request, bytes. Returns the object
+ * of the packet; a second call returns the same object. */
 smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
 
 /* Adds `held` to the list of its request. The list is ordered by offset, the highest offset first:
@@ -679,7 +687,8 @@ smcr_held_t *smcr_held_new(const smcr_arrival_t *arrival, uint32_t within);
  * packet in the list, it replaces that packet. */
 void smcr_held_insert(smcr_held_t **request, smcr_held_t *held);
 
-/* Reverses the list. Returns its first packet, with the lowest offset; NULL: the list is empty. */
+/* Reverses the list `request`, whose first packet has the highest offset. Returns the new first
+ * packet, with the lowest offset; NULL: the list is empty. */
 smcr_held_t *smcr_held_first(smcr_held_t *request);
 
 /* Copies the bytes of the packet into `held`. Called in the first pass, in the frame of the
@@ -690,9 +699,10 @@ void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes
  * handed on. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
-/* Hands the held bytes on with the frame that is being learned: the application's dissectors get
- * them there, after the held bytes that this frame has handed on before. The bytes belong to
- * `conn`, and the side `sender` has written them. */
+/* Notes that the packet of `arrival` hands the held bytes on: the application's dissectors get the
+ * bytes with the frame that is being learned, after the held bytes that this packet has handed on
+ * before. `conn`: connection of the bytes. `sender`: side that has written them. `held`: NULL or
+ * without bytes: nothing happens. */
 void smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn,
                        int sender);
 

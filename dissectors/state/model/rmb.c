@@ -29,7 +29,8 @@ smcr_rmb_add_rtoken(smcr_state_t *state, smcr_rmb_t *rmb, smcr_qp_t *owner, uint
 {
     smcr_rmb_rtoken_t *before = smcr_rmb_find(state, owner, rkey), *entry = before;
 
-    if (!entry || entry->rmb != rmb) { /* an older RMB with this key keeps its RToken */
+    if (!entry || entry->rmb != rmb) { /* the RToken of an older RMB with this RKey is not
+                                          changed */
         entry = smcr_state_alloc0(state, sizeof(smcr_rmb_rtoken_t));
         if (before && before->va == va)
             before = before->before;
@@ -61,7 +62,8 @@ smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t
     return rmb;
 }
 
-/* Subtracts the RMB from the alive RMBs of its side (`rmb_count`), if it was alive so far. */
+/* Subtracts the RMB, whose life ends now, from the number of alive RMBs of its side (`rmb_count`).
+ * An RMB that was not alive any more changes nothing. */
 static void
 end_life(const smcr_rmb_t *rmb)
 {
@@ -116,7 +118,8 @@ smcr_rmb_rtoken(const smcr_rmb_t *rmb, const smcr_qp_t *owner)
 
 /* ---- elements ---- */
 
-/* The connection of an element other than the first. */
+/* The connection that uses an RMB element with another number than 1. The elements of an RMB are a
+ * list. */
 struct smcr_element {
     struct smcr_element *next;
     smcr_conn_t *conn;

@@ -84,10 +84,11 @@ have_same_ends(const smcr_told_socket_t *a, const smcr_told_socket_t *b)
     return a->is_server != b->is_server && same_gids && same_sizes;
 }
 
-/* Whether two reports are of the two ends of one connection, and not of two connections with the
- * same addresses and ports. The cursors of the later report must not be before those of the earlier
- * report, unless both were made within SMCR_TIME_DISORDER. A report from a file has no time, so
- * either report may be the later one. */
+/* Whether two reports are of the two ends of one connection, and not of two connections that have
+ * used the same addresses and ports one after the other. The cursors of the later report must not
+ * be before the cursors of the earlier report, unless both reports were made within
+ * SMCR_TIME_DISORDER. A report from a file has no time: then the cursors only have to fit one
+ * moment. */
 static bool
 are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
 {
@@ -104,8 +105,8 @@ are_mirrors(const smcr_socket_t *earlier, const smcr_socket_t *later)
     return later->time < earlier->time + SMCR_TIME_DISORDER || (received >= 0 && sent >= 0);
 }
 
-/* Looks up the other host's report of the same connection, and connects the two reports if it is
- * known. */
+/* Looks up the socket that the other host has reported for the same connection. If it is known,
+ * each of the two sockets becomes the mirror of the other. */
 static void
 set_mirror(const smcr_sockets_t *sockets, smcr_socket_t *socket)
 {
@@ -146,8 +147,9 @@ smcr_socket_of_token(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGT
     return state->sockets ? g_hash_table_lookup(state->sockets->by_token, &key) : NULL;
 }
 
-/* The known socket with the token, addresses and ports of the report; NULL: none. The inode must be
- * the same, too, but a report from a file has no inode. */
+/* The known socket with the token, addresses and ports of the report `told`; NULL: none. A socket
+ * without CONNINFO is found by addresses and ports alone. The inode must be the same, too, unless
+ * the known socket is from a file, which has no inode. */
 static smcr_socket_t *
 find(const smcr_state_t *state, const smcr_told_socket_t *told)
 {
@@ -161,9 +163,9 @@ find(const smcr_state_t *state, const smcr_told_socket_t *told)
                : NULL;
 }
 
-/* Notes which receive buffers are full in the report `told`. If the host is the reader, its program
- * has then read nothing of the buffer; if the host is the writer, its peer has reported nothing of
- * the buffer as read. Once the connection has packets, these show more than reports do. */
+/* Notes which receive buffers are full in the report `told`. A buffer is full if its reader has
+ * consumed none of the bytes in it. Nothing is noted after the connection has had packets, since
+ * packets show more than reports. */
 static void
 note_full(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t when)
 {
@@ -371,7 +373,9 @@ smcr_socket_take_named(const smcr_state_t *state)
                ? wmem_queue_pop(state->sockets->named) : NULL;
 }
 
-/* Adds the queue pair to `qps` if its link is between the two GIDs in `asked`. */
+/* Callback for each queue pair, `value`, of the table `qps` of smcr_state: appends the queue pair
+ * to the result list `qps` of the sockets in `data`, if its link is between the two GIDs in
+ * `asked`. */
 static void
 add_qp(void *key _U_, void *value, void *data)
 {
@@ -390,8 +394,8 @@ smcr_socket_qps(const smcr_state_t *state, const smcr_told_socket_t *told, uint3
 
     if (sockets->asked_in == frame &&
         memcmp(sockets->asked, told->gid, sizeof sockets->asked) == 0)
-        return sockets->qps; /* reports of sockets that share a link group mostly come one after the
-                                other */
+        return sockets->qps; /* the previous call had the same arguments: reports of sockets that
+                                share a link group mostly come one after the other */
     sockets->asked_in = frame;
     memcpy(sockets->asked, told->gid, sizeof sockets->asked);
     wmem_destroy_list(sockets->qps);

@@ -84,10 +84,10 @@ smcr_stream_start_late(smcr_stream_t *stream, uint32_t count, uint32_t length, u
     };
 }
 
-/* The lowest position at which the next request can write. `unseen`: upper bound of the bytes that
- * missing packets before the request have written. Bytes that were located, read or announced have
- * been written, even if their packets are missing. If `unseen` is 0, cursors do not count: the
- * capture may have a CDC message before the data that its cursor counts. */
+/* The lowest position at which the next request can write: the end of all bytes that are written,
+ * located, read or announced, even if their packets are missing. `unseen`: upper bound of the bytes
+ * that missing packets before the request have written. If `unseen` is 0, cursors do not count,
+ * since the capture may have a CDC message before the data that it announces. */
 static uint64_t
 earliest(const smcr_stream_t *stream, uint64_t unseen)
 {
@@ -97,11 +97,11 @@ earliest(const smcr_stream_t *stream, uint64_t unseen)
     return stream->may_rewrite || !unseen ? done : MAX(done, stream->announced);
 }
 
-/* Finds the position of a request after a failover. The request is either new data, at `*position`,
- * or data of the old link once more, one round before `*position`. It is new data in two cases: 1.
- * `*position` is in the first round; 2. `*position` is `next`, and the data fits into the free
- * space. Returns false if packets are missing, so that the request may be new or not; `*position`
- * does not count then. (RFC 7609 4.6.1) */
+/* Finds the position of a request after a failover. The request writes either new data, at
+ * `*position`, or data that was sent on the old link, one round before `*position`. The data is new
+ * in two cases: 1. `*position` is in the first round; 2. `*position` is `next`, and the data fits
+ * into the free space. Otherwise one round is subtracted from `*position`. Returns false if missing
+ * packets leave open which case it is; `*position` means nothing then. (RFC 7609 4.6.1) */
 static bool
 locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t next,
              smcr_stream_unseen_t unseen, uint64_t *position)
@@ -118,9 +118,10 @@ locate_moved(const smcr_stream_t *stream, smcr_stream_extent_t extent, uint64_t 
     return !unseen.reads_missing && (goes_on || !fits || unseen.bytes == 0);
 }
 
-/* Whether the request may also lie one round later, since the bytes of a whole round may be missing
- * before it. `skipped`: number of bytes that the request skips if it does not lie one round later.
- * A ring of unknown size is used in its first round only. */
+/* Whether the position of the request may also be one round later, since the bytes of a whole round
+ * may be missing before the request. `skipped`: number of bytes that the request skips if it is not
+ * one round later. False if the size of the ring is not known: such a ring is used in its first
+ * round only. */
 static bool
 may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uint64_t skipped)
 {
@@ -130,8 +131,8 @@ may_be_round_later(const smcr_stream_t *stream, smcr_stream_unseen_t unseen, uin
 }
 
 /* The lowest position at which this request can write. If the request would skip more bytes than
- * can be missing, messages of the reader are too early in the capture, so their consumer cursors do
- * not count. */
+ * can be missing, the capture has messages of the reader before the data that they report as read.
+ * Then the consumer cursors do not count. */
 static uint64_t
 earliest_of_request(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                     smcr_stream_unseen_t unseen)
@@ -202,9 +203,9 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
         piece.rewritten = (uint32_t)(end < stream->written ? length : stream->written - position);
     if (end > stream->written) {
         stream->written = end;
-        stream->may_rewrite &= end < stream->positioned_end; /* data may be rewritten as long as the
-                                                                end of located requests is after the
-                                                                data that was taken in */
+        stream->may_rewrite &= end < stream->positioned_end; /* data may be written once more until
+                                                                new data has filled the stream up to
+                                                                `positioned_end` */
     }
     return piece;
 }
@@ -252,8 +253,8 @@ smcr_stream_can_announce(smcr_stream_t *stream, smcr_cursor_t prod)
     return stream->positions_known;
 }
 
-/* Moves the cursor, and its position, forward to `next`. Returns the step in bytes; a negative step
- * moves nothing. */
+/* Moves `*cursor` forward to `next`, and adds the step to `*position`. Returns the step in bytes;
+ * if it is negative, nothing moves. */
 static int64_t
 advance(const smcr_ring_t *ring, smcr_cursor_t *cursor, uint64_t *position, smcr_cursor_t next)
 {
