@@ -1,4 +1,4 @@
-/* CLC messages on TCP: which bytes the sequence numbers prove to be captured.
+/* CLC messages on TCP: which CLC bytes are captured, according to TCP's sequence numbers.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -5,10 +5,10 @@
 
 #include "flows.h"
 
-/* First frame after the last gap between the point and `psn` in the flow to `qp`. A request whose
- * content is not known (`last_late_psn`) counts as a gap. 0: no gap. UINT32_MAX: the point is in
- * another flow, and a request may be missing there. If the point is not set: the last gap before
- * `psn`. */
+/* First frame after the last gap between the point and `psn`, in the flow to `qp`. A request whose
+ * content is not known (`last_late_psn`) counts as a gap. 0: there is no gap. UINT32_MAX: the point
+ * is in another flow, in which a request may be missing after the point. If the point is not set,
+ * or is in another flow without such a gap: all gaps before `psn` count. */
 static uint32_t
 last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -69,9 +69,9 @@ typedef struct {
     bool is_whole;  /* no packet is missing after the last message */
 } succession_t;
 
-/* The first frame before which a message of the sender that is missing may have been on another
- * link. Then it may have announced WRITEs that this link shows to be captured. 0: none may have
- * been there. UINT32_MAX: any message before the arriving one. */
+/* The frame before which a missing CDC message of the sender may have been on another link, where
+ * it may have announced WRITEs that are captured on this link. 0: no such message can be missing.
+ * UINT32_MAX: it may have come at any time before the arriving message. */
 static uint32_t
 may_miss_elsewhere(const succession_t *message)
 {
@@ -111,8 +111,9 @@ has_placed_writes(const succession_t *message)
     return message->is_first && smcr_evidence_joins(message->last, qp) && !qp->unpositioned_psn;
 }
 
-/* The member `is_first` of the succession, whose members up to `is_next` are set. Immediate data
- * have no sequence number, so no packet may be missing before them. */
+/* The member `is_first` of the succession, whose members up to `is_next` are set. A message in
+ * immediate data has no sequence number: it counts as the first one only if no packet is missing
+ * before it. */
 static bool
 is_first_message(const succession_t *message)
 {
@@ -122,8 +123,9 @@ is_first_message(const succession_t *message)
            message->sender->announced_at.qp;
 }
 
-/* The member `step` of the succession, whose other members up to `has_moved` are set. Immediate
- * data have no sequence number: a missing packet may be a message. */
+/* The member `step` of the succession, whose members up to `has_moved` are set. A message in
+ * immediate data has no sequence number: its step is 1 if no packet is missing before it, otherwise
+ * 2. */
 static int
 step_of(const succession_t *message)
 {
@@ -168,11 +170,12 @@ succession_of(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr
 typedef struct {
     int owner;            /* side in whose element the cursor points */
     smcr_cursor_t before; /* the sender's last possible cursor */
-    smcr_cursor_t said;   /* cursor of the sender's last impossible message, possible or not */
+    smcr_cursor_t said;   /* cursor in the sender's last message that had an impossible cursor
+                             (`raw_prod`, `raw_cons`) */
     smcr_cursor_t now;    /* cursor of the arriving message */
 } cursors_t;
 
-/* The ring of the element in which the cursor points. */
+/* The ring of the RMB element of the side `owner`, into which the cursor points. */
 static smcr_ring_t
 ring_of(const smcr_conn_t *conn, int owner)
 {
@@ -183,9 +186,9 @@ ring_of(const smcr_conn_t *conn, int owner)
     return (smcr_ring_t){reader->size, conn->lgr->base[owner]};
 }
 
-/* Why the cursor is impossible. After a move to another link the sender may send earlier cursors
- * once more, so a cursor that goes back is no fault. Neither is one that advances by more than the
- * element, if packets are missing or the last cursor was impossible itself. */
+/* Why the cursor is impossible. A cursor that goes back is no fault after a move to another link,
+ * since the sender may send earlier messages once more. A cursor that advances by more than a round
+ * is no fault if packets are missing, or if the cursors of the last message were impossible. */
 static smcr_ring_fault_t
 fault_of(const succession_t *message, const cursors_t *cursors, const smcr_ring_t *ring)
 {
@@ -198,7 +201,7 @@ fault_of(const succession_t *message, const cursors_t *cursors, const smcr_ring_
     return fault == SMCR_RING_FAULT_ROUND && may_skip ? SMCR_RING_FAULT_NONE : fault;
 }
 
-/* Whether the sender's earlier cursor in the stream is proven by other messages or by WRITEs. */
+/* Whether CLC, other messages or WRITEs prove the sender's earlier cursor in the stream. */
 static bool
 is_proven(const smcr_conn_side_t *sender, const smcr_stream_t *stream)
 {
@@ -209,9 +212,9 @@ is_proven(const smcr_conn_side_t *sender, const smcr_stream_t *stream)
            (is_announced || is_written);
 }
 
-/* Whether the cursor may be right although it is impossible after the earlier cursor: the earlier
- * cursor may be the wrong one. `agrees`: the sender has sent two messages with such cursors, and
- * they agree with each other. */
+/* Whether the cursor may be right although it has a fault: the sender's earlier cursor may be the
+ * wrong one. `agrees`: the sender's last message had an impossible cursor, too, and the new cursor
+ * can follow that one. `proven`: the earlier cursor is proven (is_proven()). */
 static bool
 may_be_right(smcr_ring_fault_t fault, bool agrees, const smcr_conn_side_t *sender, bool proven)
 {
@@ -264,7 +267,7 @@ place_cursor(smcr_evidence_cursor_t *cursor, const mark_t *earlier, smcr_cursor_
 
     cursor->known &= smcr_ring_room(earlier->ring) || earlier->at.wrap == now.wrap;
     cursor->end = earlier->position + (uint64_t)MAX(step, 0);
-    /* only a cursor that is after the earlier cursor can exceed the bound for the first time */
+    /* a cursor that has not moved exceeds the bound no more than the earlier cursor did */
     bool moves = cursor->known && cursor->end > earlier->position;
     cursor->over = moves && cursor->end > earlier->bound ? cursor->end - earlier->bound : 0;
 }
@@ -282,7 +285,7 @@ may_miss_written(const succession_t *message)
                                       arrival->psn) != 0;
 }
 
-/* The producer cursor, which points in the receiver's element. */
+/* Judges the producer cursor, which points into the receiver's element. */
 static smcr_evidence_cursor_t
 judge_prod(const succession_t *message)
 {
@@ -299,8 +302,8 @@ judge_prod(const succession_t *message)
     return prod;
 }
 
-/* The consumer cursor, which points in the sender's element. `is_current`: no CDC message from the
- * receiver to the sender is missing. */
+/* Judges the consumer cursor, which points into the sender's element. `is_current`: no CDC message
+ * from the receiver to the sender is missing. */
 static smcr_evidence_cursor_t
 judge_cons(const succession_t *message, bool is_current)
 {
@@ -393,9 +396,10 @@ smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, 
     return !smcr_doubt_since(arrival, &conn->side[side].last_positioned_write).kind;
 }
 
-/* Whether a WRITE at `offset` in the RMB can continue the stream into the reader's element, after
- * at most `absent` missing packets to `qp`. A WRITE at the start of the element may be the first
- * one of another connection, so it does not count. */
+/* Whether a WRITE at `offset` can continue the stream into the reader's element, if at most
+ * `absent` packets to `qp` are missing before it. `offset`: offset in the element, bytes. False for
+ * a WRITE at the start of the element's data, which may be the first WRITE of another
+ * connection. */
 static bool
 continues_stream(const smcr_conn_side_t *reader, uint32_t offset, uint64_t absent,
                  const smcr_qp_t *qp)
@@ -420,7 +424,8 @@ smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn,
     /* a writer that has sent no CDC message yet may choose any link of the group */
     if (!writer->last_cdc_frame && used->qp != qp)
         return smcr_evidence_joins(used, qp);
-    if (psn <= used->psn) /* an earlier PSN */
+    if (psn <= used->psn) /* the WRITE is before the last confirmed use, or is the confirmed packet
+                             itself */
         return used->qp == qp && smcr_point_is_before(&reader->valid_from, qp, psn);
     if (absent == 0)
         return true;

@@ -1,5 +1,5 @@
-/* Conditions that packets have to meet, and claims that later packets decide: both ask the flows of
- * a link group whether packets are missing.
+/* Checks the conditions of evidence.h, and claims that later packets decide. Most of them look for
+ * missing packets in the flows of a link group.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -113,8 +113,9 @@ smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link)
     return smcr_doubt_or(smcr_doubt_message(arrival), doubt);
 }
 
-/* The condition "group" without the link `added`, which has no packets yet; NULL: all links of the
- * group count. The first contact has to be captured, and no link may be forgotten. */
+/* The condition "group", in which the link `added` does not count, since it has no packets yet.
+ * `added`: NULL: all links of the group count. The first contact has to be captured, and no link
+ * may be forgotten. */
 static smcr_doubt_t
 doubt_links(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, const smcr_link_t *added)
 {
@@ -166,8 +167,7 @@ smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                          smcr_doubt_group(arrival, conn->lgr));
 }
 
-/* Whether the link was deleted after `frame`, or LLC has reported its loss and it is not
- * deleted. */
+/* Whether the link was deleted after `frame`, or is not deleted and LLC has reported its loss. */
 static bool
 is_lost_after(const smcr_link_t *link, uint32_t frame)
 {
@@ -208,8 +208,8 @@ smcr_doubt_place(const smcr_arrival_t *arrival)
 /* ---- messages that may come later ---- */
 
 /* Copies the claim into memory that lives as long as the capture file. `points`: number of entries
- * to allocate for the claim's `points`; only if there is no doubt. NULL: later packets cannot
- * remove the doubt, so the claim is not needed. */
+ * that are allocated for the claim's `points`, if there is no doubt. Returns NULL if the claim is
+ * not needed: `doubt` excludes a report, or the claim adds no condition to it. */
 static smcr_doubt_proof_t *
 keep_claim(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_doubt_proof_t claim,
            unsigned points)
@@ -242,8 +242,8 @@ add_points(smcr_doubt_proof_t *claim, smcr_link_t *link, const needed_flows_t *n
             claim->points[claim->count++] = smcr_point_now(&link->qp[side]);
 }
 
-/* Adds the claim to `doubt`. The claim holds only if the needed flows continue. If packets are
- * missing already, the claim depends on no flow. */
+/* Adds the claim to `doubt`. If `doubt` is no doubt, the claim holds only if the needed flows
+ * continue. Otherwise the claim depends on no flow. */
 static smcr_doubt_t
 claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, const needed_flows_t *needed,
             smcr_doubt_proof_t claim)
@@ -295,8 +295,8 @@ smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int se
     return smcr_doubt_later(arrival, conn->lgr, sender, claim);
 }
 
-/* Adds the claim to `doubt`. The claim holds only if the flow to the queue pair continues. If
- * packets are missing already, the claim depends on no flow. */
+/* Adds the claim to `doubt`. If `doubt` is no doubt, the claim holds only if the flow to the queue
+ * pair continues. Otherwise the claim depends on no flow. */
 static smcr_doubt_t
 claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp,
            smcr_doubt_proof_t claim)
@@ -322,7 +322,8 @@ smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point, smcr_d
     return claim_flow(arrival, smcr_doubt_since(arrival, point), point->qp, claim);
 }
 
-/* Whether the event whose time is `*when` has happened up to the time `bound` of the claim. */
+/* True if the claim of smcr_doubt_not_by() is refuted: the event whose time is `*when` has happened
+ * by the time `bound` of the claim. */
 SMCR_DOUBT_CLAIM(has_happened, const uint64_t *when, *when && *when <= claim->bound)
 
 smcr_doubt_proof_t
@@ -351,9 +352,9 @@ smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim)
     return doubt;
 }
 
-/* Whether the receiver has sent a packet after the claim was made, or the sender has got an
- * acknowledgement. If the sender steps back to a PSN after the retransmitted packet, it has
- * received an acknowledgement of that packet, even if the acknowledgement is not captured. */
+/* True if the claim of smcr_doubt_heard() is refuted: 1. the receiver has sent a packet after the
+ * claim was made; or 2. the sender has got an acknowledgement, which may be missing: it has stepped
+ * back to a PSN after the retransmitted packet. */
 SMCR_DOUBT_CLAIM(is_heard, const smcr_qp_t *qp,
                  qp->link->qp[!qp->side].traffic.flow.packet_count > claim->key ||
                      qp->traffic.flow.steps.first > claim->bound)
@@ -398,8 +399,8 @@ smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *clai
 
 /* ---- RMBs ---- */
 
-/* Whether the RKey of the claim has been announced, or the group has a connection with incomplete
- * CLC messages, which may have announced the RKey. */
+/* True if the claim of smcr_doubt_rkey() is refuted: the RKey has been announced, or the group has
+ * a connection with incomplete CLC messages, which may have announced the RKey. */
 SMCR_DOUBT_CLAIM(rkey_has_come, const smcr_qp_t *owner,
                  smcr_rmb_find(claim->state, owner, claim->key) ||
                  owner->link->lgr->unfinished_clc_conns)
@@ -420,11 +421,11 @@ typedef struct {
                         TCP */
 } use_t;
 
-/* Whether the connection may have ended before the message, although the capture has the end after
- * the message. There are two cases:
+/* True if the claim of smcr_doubt_use() is refuted: the connection may have ended before the
+ * message. There are two cases:
  *
- * - The owner of the RMB has closed. The close came certainly after the message only if the owner's
- *   last CDC message is after the message in the same flow.
+ * - The owner of the RMB has closed, and its last CDC message is not after the message in the same
+ *   flow.
  * - The owner has sent no CDC message, or the peer has closed, or a Decline has come. If the owner
  *   has sent nothing, the connection may not have begun. */
 static bool

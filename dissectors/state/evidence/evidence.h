@@ -86,24 +86,25 @@ typedef enum {
  * have been sent, and still be on its way to the capture point. The claim is checked later, with
  * smcr_doubt_proof_holds(). */
 struct smcr_doubt_proof {
-    /* returns whether the message has come by the time of the call. If so, the claim is refuted.
+    /* returns true if the claim is refuted at the time of the call, since the message has come;
      * NULL: no message can refute the claim */
     bool (*has_come)(const struct smcr_doubt_proof *claim);
 
     /* ---- members for `has_come` ---- */
     const smcr_state_t *state; /* state of the capture file; set when the claim is kept */
-    const void *about; /* object of the claim: its type depends on `has_come` */
-    uint32_t key;      /* RKey or number of packets, which depends on `has_come`; 0: not used */
-    uint64_t bound;    /* time in nanoseconds since the epoch, or PSN, which depends on `has_come`;
+    const void *about; /* object that `has_come` looks at; the function knows its type */
+    uint32_t key;      /* number that `has_come` uses, for example an RKey or a number of packets;
                           0: not used */
+    uint64_t bound;    /* bound that `has_come` uses: a time in nanoseconds since the epoch, a PSN
+                          or a position; 0: not used */
 
     /* ---- conditions on time and flows ---- */
     uint64_t deadline; /* time until which the message may come, nanoseconds since the epoch; 0: the
                           message had to come before the claim was made */
     unsigned count;    /* number of entries of `points` */
-    smcr_point_t *points; /* last packet of each flow that may bring the message, when the claim was
-                             made: the claim holds only if each flow continues without a gap.
-                             NULL: no flow matters */
+    smcr_point_t *points; /* for each flow that may bring the message: its last packet when the
+                             claim was made. The claim holds only if each of these flows continues
+                             without a gap. NULL: no flow matters */
 };
 
 /* The result of a condition: whether the capture proves that the condition is met. */
@@ -115,9 +116,10 @@ typedef struct {
 
 /* ---- missing packets of a flow ---- */
 
-/* Number of PSNs without a captured packet between the point and `psn`, both of the flow to `qp`.
- * Requests in between whose content is not known (`last_late_psn`) add one. UINT64_MAX: not known,
- * since the point is not set, is in another flow, or is before an unknown first PSN. */
+/* Number of requests that are missing between the point and `psn`, in the flow to `qp`: PSNs
+ * without a captured packet. If the content of captured requests in between is not known
+ * (`last_late_psn`), one is added. UINT64_MAX: not known, since the point is not set, is in another
+ * flow, or is before the first captured packet of a flow whose first PSN is not known. */
 uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn);
 
 /* The RMB whose RTokens a CONFIRM RKEY CONTINUATION lists: the RMB of the sender's last CONFIRM
@@ -125,8 +127,8 @@ uint64_t smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, sm
  * was no CONFIRM RKEY (A.3.5). */
 smcr_rmb_t *smcr_evidence_continued(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr);
 
-/* Whether no request is missing in the flow of the point after the point. false also if the point
- * is not set. */
+/* Whether no request is missing after the point, up to the highest PSN of its flow. false also if
+ * the point is not set. */
 bool smcr_evidence_holds(const smcr_point_t *point);
 
 /* Upper bound of the bytes that WRITEs between the point and `psn` of the flow to `qp` have written
@@ -146,15 +148,15 @@ smcr_evidence_has_packets_to(const smcr_qp_t *qp)
  * packet fills a gap and may be the retransmission of a missing packet. */
 smcr_when_t smcr_evidence_sent(const smcr_arrival_t *arrival);
 
-/* Makes the packet count as missing in smcr_evidence_absent(). Called for a packet whose content,
- * or whose place in the order of its flow, is not known. */
+/* Makes the arriving packet count as missing in smcr_evidence_absent(). Called for a packet if its
+ * content is not known, or if it came out of order. */
 void smcr_evidence_pass_over(const smcr_arrival_t *arrival);
 
 /* ---- responses to a request ---- */
 
-/* Whether the arriving message is the first response of its sender to a request. This is so if no
- * packet of the sender is missing after `asked`. `asked`: last packet of the sender before the
- * request. */
+/* Whether no earlier response of the sender to a request can be missing: no packet of the sender is
+ * missing between `asked` and the arriving message. `asked`: point of the sender's last packet
+ * before the request. */
 bool smcr_evidence_is_first_answer(const smcr_arrival_t *arrival, const smcr_point_t *asked);
 
 /* Whether the request has no response, although the capture continues for 5 seconds after it: then
@@ -183,8 +185,8 @@ smcr_evidence_tcp_precedes(const smcr_arrival_t *arrival, const smcr_conn_t *con
            (int32_t)(next + span->has_fin - span->acked_seq) >= 0;
 }
 
-/* Whether smcr_evidence_tcp_precedes() is true, and the arriving message or data has been learned:
- * `clc_next_seq` of its sender is at its end or beyond. */
+/* Whether smcr_evidence_tcp_precedes() is true, and the capture has no gap up to the end of the
+ * arriving message: `clc_next_seq` of its sender is at this end or after it. */
 static inline bool
 smcr_evidence_tcp_is_whole(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -201,14 +203,15 @@ smcr_evidence_tcp_is_end(const smcr_conn_t *conn, unsigned role, uint32_t next)
     return !(conn->clc_complete & 1U << role) || next == conn->clc_next_seq[role] + 1;
 }
 
-/* Whether the bytes `span` of the role may be a part of a CLC message. Not a part: 1. bytes that
- * acknowledge an earlier part of the other role; 2. bytes right after complete CLC messages; 3.
- * bytes after a gap that is longer than a CLC message. If true, also stores the end of the bytes in
- * the connection. `ends_message`: the bytes end with a trailer, or are truncated by snaplen. */
+/* Whether the bytes `span` of the role may be a part of a CLC message. Three kinds of bytes are no
+ * part: 1. bytes whose segment acknowledges an earlier part of the other role; 2. bytes right after
+ * complete CLC messages; 3. bytes after a gap that is longer than a CLC message. If true, also
+ * keeps the end of the bytes in the connection. `ends_message`: the bytes end with a trailer, or
+ * are truncated by snaplen. */
 bool smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_span_t *span,
                                bool ends_message);
 
-/* Whether the SYN or SYN-ACK shows which TCP peer is the client. */
+/* Whether a captured SYN or SYN-ACK shows which TCP peer is the client. */
 static inline bool
 smcr_evidence_tcp_knows_client(const smcr_conn_t *conn)
 {
@@ -225,18 +228,18 @@ smcr_evidence_clc_knows_client(const smcr_conn_t *conn)
 /* What the sequence numbers prove about an arriving CLC message, or about the first bytes of the
  * application. All false: the sequence numbers are not known. */
 typedef struct {
-    bool is_next;      /* clc: the message is new, and the capture has all CLC bytes that its sender
-                          had sent or received before */
+    bool is_next;      /* the condition "clc" is proven: the message is new, and the capture has all
+                          CLC bytes that its sender had sent or received before */
     bool is_repeat;    /* the bytes are a retransmission of TCP */
-    bool is_overtaken; /* the sender had not yet received all CLC bytes of the other role that are
-                          earlier in the capture */
+    bool is_overtaken; /* the sender had not received all CLC bytes of the other role that the
+                          capture has before this message */
 } smcr_evidence_clc_t;
 
 /* What the sequence numbers of the arriving message prove. Called before
  * smcr_evidence_tcp_take(). */
 smcr_evidence_clc_t smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
-/* Whether Confirm has come, but the capture has no packet of the connection's link so far. */
+/* Whether the Confirm has come, but no RoCE packet of the connection's link is captured so far. */
 static inline bool
 smcr_evidence_lacks_roce(const smcr_conn_t *conn)
 {
@@ -245,8 +248,8 @@ smcr_evidence_lacks_roce(const smcr_conn_t *conn)
     return link && link->packet_count == 0;
 }
 
-/* Whether the peers use SMC-R, and the capture has no packet of the connection's link. A connection
- * that fell back to TCP has no RoCE packets. */
+/* Whether the peers have agreed on SMC-R, but no RoCE packet of the connection's link is captured.
+ * False for a connection that fell back to TCP, which has no RoCE packets. */
 static inline bool
 smcr_evidence_leaves_out_roce(const smcr_conn_t *conn)
 {
@@ -290,29 +293,29 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
     return receiver->last_cdc_received.qp ? &receiver->last_cdc_received : &receiver->valid_from;
 }
 
-/* Number of PSNs after the close of a side that may still belong to the connection: Linux sends
- * waiting data after the closing message (smc_tx_pending()). */
+/* Number of PSNs after the closing message of a side in which packets of the connection may still
+ * come: Linux sends waiting data after the closing message (smc_tx_pending()). */
 #define SMCR_EVIDENCE_AFTER_CLOSE 64
 
 /* Whether it is certain that the capture misses none of the CDC messages that `side` has received
  * for this connection so far. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
-/* Whether it is known if `side` has closed the connection. true: the close is captured, or no CDC
- * message from the side can be missing. If the token of the other side is not known, the side's
- * messages may be listed as another connection; then true only if the group's links miss no packet,
- * and no such connection has ended. */
+/* Whether it is known if `side` has closed the connection. True in two cases: 1. the close is
+ * captured; 2. no CDC message from the side can be missing. If the token of the other side is not
+ * known, the side's messages may be listed as another connection object. Then also true if the
+ * links of the group miss no packet, and no such object has ended. */
 bool smcr_evidence_has_end(const smcr_conn_t *conn, int side);
 
-/* Whether a side of the link has stopped answering, and has sent nothing afterwards. `link`: NULL
- * gives false. */
+/* Whether a side of the link has stopped answering (third retransmission without an answer), and
+ * has sent no packet since then. `link`: NULL gives false. */
 bool smcr_evidence_is_silent(const smcr_link_t *link);
 
-/* Whether no packet of the reader was missing, or lost after the capture point, at the time of
- * `frame` (of a retransmission: since its first transmission). Then the writer knew as much about
- * the reader as the capture shows. A gap that ended before does not matter. True if link or sender
- * is not known. `record`: record of a CDC message or RDMA WRITE of the writer, in `frame`. The
- * result may change with later packets. */
+/* Whether the writer knew as much about the reader as the capture shows, in `frame`: no packet of
+ * the reader was missing at that time, or lost downstream of the capture point. A gap that had
+ * ended before does not matter. `record`: record of a CDC message or RDMA WRITE of the writer, in
+ * `frame`; for a retransmission, the time since the first transmission counts. True if link or
+ * sender of the record is not known. Later packets may change the result. */
 bool smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame);
 
 /* A cursor of a CDC message, compared with the earlier cursors and the WRITEs of the connection. */
@@ -334,11 +337,11 @@ typedef struct {
  * captured CDC message of this connection before this one. */
 typedef struct {
     bool follows; /* the sequence number proves that no CDC message is missing after the sender's
-                     last message; the cursors of the last message are possible */
+                     last message, and the cursors of the last message are possible */
     bool same;    /* the consumer cursor is equal to that in the sender's last message */
-    uint32_t since; /* frame of the first packet after a gap: WRITEs before this frame may be
-                       announced by a missing message, or be retransmitted after the sender's move
-                       to another link; 0: no such WRITEs */
+    uint32_t since; /* first frame after the last gap: a missing message may have announced WRITEs
+                       before this frame, or they may be sent again after the sender's move to
+                       another link; 0: there is no gap */
     uint32_t left;  /* frame in which the sender has moved to another link after its last message;
                        0: it has not moved */
     bool current; /* no CDC message from the receiver to the sender is missing */
@@ -371,8 +374,8 @@ smcr_evidence_cursors_t smcr_evidence_of_cursors(const smcr_arrival_t *arrival,
 bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                              uint64_t skipped, uint64_t unseen);
 
-/* Whether the alert token in the CDC message names a newer connection, whose CLC messages are
- * missing. There are two cases:
+/* Whether `conn` is over, so that the alert token in the arriving CDC message names a newer
+ * connection, whose CLC messages are missing. There are two cases:
  *
  * - The sender had closed `conn`, and the message is no closing message. Packets are missing after
  *   the sender's last message, or the sequence number is not the next one.
@@ -384,9 +387,9 @@ bool smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *c
 bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                            const smcr_cdc_t *cdc);
 
-/* Whether a WRITE into the element of `conn` can belong to no other connection. `psn`: PSN of the
- * WRITE in the flow to `qp`. `offset`: offset of the WRITE in the RMB, bytes. At the point
- * `last_confirmed_use` the element certainly belonged to `conn`.
+/* Whether a WRITE into the element of `conn` certainly belongs to `conn` and to no later
+ * connection. `psn`: PSN of the WRITE in the flow to `qp`. `offset`: offset of the WRITE in the
+ * RMB, bytes. At the point `last_confirmed_use` the element certainly belonged to `conn`.
  *
  * - No packet is missing after this point: the element still belongs to `conn`.
  * - One or two packets are missing: the element belongs to `conn` if the WRITE continues its
@@ -398,7 +401,7 @@ bool smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t
 
 /* ---- one packet ---- */
 
-/* message: whether the receiver took in the arriving packet when it came. */
+/* message: whether the receiver took in the arriving packet when the packet came. */
 smcr_doubt_t smcr_doubt_message(const smcr_arrival_t *arrival);
 
 /* Whether the packet is the next one of its flow: new, in order, and not after a gap. A
@@ -411,17 +414,20 @@ bool smcr_doubt_is_new(const smcr_arrival_t *arrival);
 
 /* ---- flows ---- */
 
-/* since: message, and whether no request is missing after the point in the flow of the point. */
+/* since: the condition "message", and whether no request is missing after the point, in the flow of
+ * the point. */
 smcr_doubt_t smcr_doubt_since(const smcr_arrival_t *arrival, const smcr_point_t *point);
 
-/* since: message, and whether no request is missing from the first PSN of the packet's flow on. */
+/* since: the condition "message", and whether no request of the packet's flow is missing, from its
+ * first PSN on. */
 smcr_doubt_t smcr_doubt_before(const smcr_arrival_t *arrival);
 
-/* link: message, and whether no request of either side of the link is missing. */
+/* link: the condition "message", and whether no request of either side of the link is missing. */
 smcr_doubt_t smcr_doubt_link(const smcr_arrival_t *arrival, smcr_link_t *link);
 
-/* group: link for each link of the group, and whether the first contact of the group is captured. A
- * link without packets gives SMCR_DOUBT_ABSENT. Rejected links do not count. */
+/* group: the condition "link" for each link of the group, and whether the first contact of the
+ * group is captured. A link without packets gives SMCR_DOUBT_ABSENT. Rejected links do not
+ * count. */
 smcr_doubt_t smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr);
 
 /* ---- messages that a host has seen ---- */
@@ -442,8 +448,8 @@ smcr_doubt_t smcr_doubt_seen_new(const smcr_arrival_t *arrival,
 
 /* ---- connections ---- */
 
-/* conn: group, and whether Accept and Confirm of the connection are captured, which name both
- * tokens. */
+/* conn: the condition "group", and whether Accept and Confirm of the connection, which have both
+ * tokens, are captured. */
 smcr_doubt_t smcr_doubt_conn(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the connection is certainly open for `side`: Accept and Confirm are captured, and neither
@@ -457,13 +463,14 @@ smcr_doubt_t smcr_doubt_place(const smcr_arrival_t *arrival);
 
 /* ---- messages that may come later ---- */
 
-/* later: group, and a claim that `sender` has not sent a certain message before the arriving
- * packet. `sender`: side of the group. `claim`: its `has_come`, and the members that `has_come`
- * reads. Only a second pass knows the result. The claim holds under two conditions:
+/* later: the condition "group", and the claim that the side `sender` has not sent a certain message
+ * before the arriving packet. `claim`: its `has_come` and the members that `has_come` reads are
+ * set, and perhaps `deadline`. Only a second pass knows the result. The claim holds under two
+ * conditions:
  *
- * - Each flow from the sender continues, and no packet is missing right after its last packet of
- *   now. If `claim` has a `deadline`: no packet of the flow is missing at all, and the capture
- *   continues after the deadline.
+ * - Each flow from the sender continues, and no packet is missing right after the packet that is
+ *   its last one now. If `claim` has a `deadline`: no later packet of the flow is missing at all,
+ *   and the capture continues after the deadline.
  * - `has_come` returns false. */
 smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, int sender,
                               smcr_doubt_proof_t claim);
@@ -489,27 +496,28 @@ smcr_doubt_t smcr_doubt_later_of_both(const smcr_arrival_t *arrival, smcr_lgr_t 
 smcr_doubt_t smcr_doubt_later_adding(const smcr_arrival_t *arrival, smcr_lgr_t *lgr,
                                      const smcr_link_t *added, smcr_doubt_proof_t claim);
 
-/* later: link, and a claim that `sender` has not sent a certain message on this link before the
- * arriving packet. `sender`: side of the link. `claim`: as for smcr_doubt_later(). The claim holds
- * if the sender's flow continues without a gap, and `has_come` returns false. */
+/* later: the condition "link", and the claim that `sender` has not sent a certain message on this
+ * link before the arriving packet. `sender`: side of the link. `claim`: as for smcr_doubt_later().
+ * The claim holds if the sender's flow continues without a gap, and `has_come` returns false. */
 smcr_doubt_t smcr_doubt_later_on(const smcr_arrival_t *arrival, smcr_link_t *link, int sender,
                                  smcr_doubt_proof_t claim);
 
-/* later: conn, and a claim that `sender` has not sent a response before the deadline of the claim.
- * `sender`: side of the connection. If a packet of the group is missing, it may be the response:
- * then the result is SMCR_DOUBT_UNSEEN without a claim. */
+/* later: the condition "conn", and the claim that `sender` has not sent a response before the
+ * deadline of the claim. `sender`: side of the connection. If a packet of the group is missing, it
+ * may be the response: then the result is SMCR_DOUBT_UNSEEN without a claim. */
 smcr_doubt_t smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int sender,
                                smcr_doubt_proof_t claim);
 
-/* later: since, and a claim on the flow of the point. No packet is missing after the point, nor
- * right before the next request of this flow. `claim`: as for smcr_doubt_later(). */
+/* later: the condition "since", and a claim about the flow of the point. The claim holds only if no
+ * packet is missing right before the next request of this flow. `claim`: as for
+ * smcr_doubt_later(). */
 smcr_doubt_t smcr_doubt_next(const smcr_arrival_t *arrival, const smcr_point_t *point,
                              smcr_doubt_proof_t claim);
 
-/* later: smcr_doubt_next() for an event that the receiver of the packet should have caused with a
- * CDC message before the packet. The claim is refuted if the event comes within SMCR_TIME_DISORDER
- * after the packet: then the capture may have the two in the wrong order. `*when`: time of the
- * event, nanoseconds since the epoch; 0: not yet. */
+/* later: the claim that the receiver of the packet has not sent, before the packet, a CDC message
+ * that causes a certain event. The claim is refuted if the event comes within SMCR_TIME_DISORDER
+ * after the packet: then the capture may have the packet and the message in the wrong order.
+ * `*when`: time of the event, nanoseconds since the epoch; 0: not yet. */
 smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                               const uint64_t *when);
 
@@ -517,22 +525,23 @@ smcr_doubt_t smcr_doubt_other(const smcr_arrival_t *arrival, const smcr_conn_t *
  * which is read when the claim is checked; 0: not yet. Both are nanoseconds since the epoch. */
 smcr_doubt_proof_t smcr_doubt_not_by(const uint64_t *when, uint64_t by);
 
-/* until: message, and a claim that `has_come` stays false. The capture has to continue after the
- * deadline of the claim, if it has one. Gaps in flows do not matter. */
+/* until: the condition "message", and the claim that `has_come` stays false. If the claim has a
+ * deadline, the capture has to continue after it. Gaps in flows do not matter. */
 smcr_doubt_t smcr_doubt_until(const smcr_arrival_t *arrival, smcr_doubt_proof_t claim);
 
-/* Makes the claim that the receiver of the packet sends nothing any more: no packet of the receiver
- * comes, and the sender does not step back to a higher PSN, which would prove an
- * acknowledgement. */
+/* Makes the claim that the receiver of the packet sends nothing any more. Two events refute the
+ * claim: 1. a packet of the receiver comes; 2. the sender steps back to a PSN after this packet,
+ * which shows that it has got an acknowledgement of this packet. */
 const smcr_doubt_proof_t *smcr_doubt_heard(const smcr_arrival_t *arrival);
 
-/* later: group, and a claim that the RKey `rkey` was not announced by the side with the queue pair
- * `owner` for the link of `owner`. An announcement that comes later refutes the claim. */
+/* later: the condition "group", and the claim that the side of the queue pair `owner` has not
+ * announced the RKey `rkey` for the link of `owner`. An announcement that comes later refutes the
+ * claim. */
 smcr_doubt_t smcr_doubt_rkey(const smcr_arrival_t *arrival, const smcr_qp_t *owner, uint32_t rkey);
 
-/* later: group, and a claim that the connection still used the RMB of the side `owner` when the
- * arriving message was sent. The message breaks a rule then. The claim is refuted if the connection
- * may have ended before. `added`: as for smcr_doubt_later_adding(). */
+/* later: the condition "group", and the claim that the connection still used the RMB of the side
+ * `owner` when the arriving message was sent, so that the message breaks a rule. The claim is
+ * refuted if the connection may have ended before. `added`: as for smcr_doubt_later_adding(). */
 smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int owner,
                             const smcr_link_t *added);
 
@@ -540,7 +549,7 @@ smcr_doubt_t smcr_doubt_use(const smcr_arrival_t *arrival, const smcr_conn_t *co
  * flows continue without a gap, and `has_come` returns false. */
 bool smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *claim);
 
-/* Joins two conditions that both have to be proven. The result has the kind of `first` if `first`
- * is in doubt, otherwise the kind of `second`; and the claim of `first`, or, if NULL, of
- * `second`. */
+/* Joins two conditions that both have to be proven. The result has the kind of `first`, or the kind
+ * of `second` if `first` has no doubt; and the claim of `first`, or the claim of `second` if
+ * `first` has none. */
 smcr_doubt_t smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second);

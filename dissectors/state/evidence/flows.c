@@ -14,7 +14,8 @@ smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t 
 {
     if (!point->qp || point->qp != qp)
         return UINT64_MAX;
-    /* the point is before the first captured packet, and the first PSN is not known */
+    /* the point is before the first captured packet of the flow, and no message has announced the
+     * first PSN */
     if (!point->psn && !qp->traffic.flow.first_announced)
         return UINT64_MAX;
     return smcr_ranges_count(&qp->traffic.flow.gaps, point->psn + 1, psn) +

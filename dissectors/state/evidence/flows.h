@@ -8,14 +8,15 @@
 
 #include "evidence.h"
 
-/* Whether no request is missing after the point, which is in the flow of another link, and none is
- * missing in the flow to `qp`. So no packet is missing between the point and the newest packet of
- * `qp`. */
+/* Whether no packet is missing between `point`, which is in the flow of another link, and the
+ * newest packet to `qp`: no request is missing after the point in its own flow, and no request is
+ * missing in the flow to `qp`. */
 bool smcr_evidence_joins(const smcr_point_t *point, const smcr_qp_t *qp);
 
-/* Whether a request of the flow is missing between the frames `from` and `to`. A request that is
- * acknowledged but not captured counts, if it may be before `to`. So does a request that the
- * receiver waits for, if `to` is UINT32_MAX: the end of the capture. */
+/* Whether a request of the flow is missing between the frames `from` and `to`. `to` UINT32_MAX: up
+ * to the end of the capture. Two kinds of requests count as missing, too: 1. requests that are
+ * acknowledged but not captured, and that may be before `to`; 2. up to the end of the capture,
+ * requests for which the receiver waits. */
 bool smcr_evidence_flow_misses(const smcr_flow_t *flow, uint32_t from, uint32_t to);
 
 /* Whether a request of the flow was missing at some time between the frames `from` and `to`, even

@@ -8,14 +8,14 @@
 
 #include "state/model/store.h"
 
-/* A time in the capture: from one frame to another. */
+/* A part of the capture: from one frame to another. */
 typedef struct {
     uint32_t from; /* first frame */
     uint32_t to;   /* frame after the last one; UINT32_MAX: to the end of the capture */
 } period_t;
 
 /* Whether a packet to the queue pair may be missing in the period. A packet whose content is not
- * known, since it came late or is truncated, counts as missing. */
+ * known, since it came out of order or is truncated, counts as missing. */
 static bool
 may_miss(const smcr_qp_t *qp, period_t period)
 {
@@ -26,14 +26,14 @@ may_miss(const smcr_qp_t *qp, period_t period)
 }
 
 /* Whether packets may be missing before the first captured request of the flow: no message has
- * announced its first PSN. */
+ * announced the first PSN of the flow. */
 static bool
 may_have_begun_before(const smcr_flow_t *flow)
 {
     return flow->first && !flow->first_announced;
 }
 
-/* Whether the hosts have agreed on the link, and the capture has none of its packets. */
+/* Whether both queue pairs of the link are announced, and no packet of the link is captured. */
 static bool
 is_never_seen(const smcr_link_t *link)
 {
@@ -42,9 +42,9 @@ is_never_seen(const smcr_link_t *link)
     return link->state == SMCR_LINK_ANNOUNCED && has_qps && !link->packet_count;
 }
 
-/* Whether a packet to the side of the group may be missing in the period. `first`: a packet before
- * the first captured request of a flow counts, too. true also if no packet to the side is
- * captured. */
+/* Whether a packet to the side of the group may be missing in the period, on any link. `first`:
+ * packets before the first captured request of a flow count, too. True also if no packet to the
+ * side is captured. */
 static bool
 side_may_miss(const smcr_lgr_t *lgr, int side, period_t period, bool first)
 {
@@ -72,8 +72,9 @@ smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
                                             side_may_miss(lgr, 1, always, false));
 }
 
-/* Whether the response to CONFIRM LINK may be missing: the receiver of CONFIRM LINK has
- * acknowledged this request, and no later request of the receiver on the link is captured. */
+/* Whether the response to CONFIRM LINK may be missing. Two conditions: 1. the receiver of CONFIRM
+ * LINK has acknowledged it; 2. no later packet of the receiver with a message on this link is
+ * captured. */
 static bool
 may_be_confirmed(const smcr_link_t *link)
 {
@@ -84,9 +85,9 @@ may_be_confirmed(const smcr_link_t *link)
            MIN(flow->highest_frame, other->highest_frame) < link->confirm_frame;
 }
 
-/* Whether a DELETE LINK after `frame` may name this link, although its own link is not known to
- * belong to the same group. The link number decides. If the number of this link is not known, any
- * number may name this link. */
+/* Whether a DELETE LINK that the state could not assign to a link (`uncertain_deletions`) may mean
+ * this link: it came after `frame`, and has the number of this link. If the number of this link is
+ * not known, any number fits. */
 static bool
 may_be_deleted(const smcr_link_t *link, uint32_t frame)
 {
@@ -99,16 +100,16 @@ may_be_deleted(const smcr_link_t *link, uint32_t frame)
            smcr_evidence_may_lack_link(link->lgr);
 }
 
-/* Whether a message that ends the active link may be missing. `used`: last frame in which both
- * sides had used the link. */
+/* Whether a message that ends the active link may be missing. `used`: last frame up to which both
+ * sides have used the link. */
 static bool
 may_have_ended(const smcr_link_t *link, uint32_t used)
 {
     return link->possible_end_frame >= MAX(used, 1) || may_be_deleted(link, used);
 }
 
-/* Whether the link may be the first one of its group, and its group began before the capture. CLC
- * confirms the first link, and CLC came after the link's first packets then. */
+/* Whether the link may be the first one of a group that began before the capture. The messages that
+ * set up such a link are missing. */
 static bool
 may_be_first(const smcr_link_t *link)
 {
@@ -118,8 +119,8 @@ may_be_first(const smcr_link_t *link)
     return can_be_first && !lgr->first_contact_captured;
 }
 
-/* Whether a message to one of both sides of the link's group may be missing, from the frame `from`
- * to the link's last change of state. `first`: as for side_may_miss(). */
+/* Whether a message to either side of the link's group may be missing, from the frame `from` up to
+ * the link's last change of state. `first`: as for side_may_miss(). */
 static bool
 may_miss_change(const smcr_link_t *link, uint32_t from, bool first)
 {

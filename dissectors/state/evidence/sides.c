@@ -71,8 +71,9 @@ has_all_after(const smcr_point_t *point)
 }
 
 /* Whether the capture has all packets of the connection to `side` after the last CDC message to
- * that side. After a close only packets that come soon can be the connection's. If both sides have
- * closed, only data that a side has still to send are left: their WRITE shows that they exist. */
+ * that side. After the sender's close, only its next SMCR_EVIDENCE_AFTER_CLOSE packets can belong
+ * to the connection. If both sides have closed, and both closes are acknowledged, only queued data
+ * may follow, and no packet is missing unless a WRITE of such data has come (`wrote_after_end`). */
 static bool
 has_last_to(const smcr_conn_t *conn, int side)
 {
@@ -91,8 +92,8 @@ has_last_to(const smcr_conn_t *conn, int side)
     return has_all_after(last);
 }
 
-/* Whether the other side may have sent CDC messages to `side` on another link than that of the
- * message at `last`, and these messages are missing. */
+/* Whether CDC messages to `side` may be missing that the other side has sent on another link than
+ * that of `last`, the last CDC message to `side`. */
 static bool
 may_miss_on_other_links(const smcr_conn_t *conn, int side, const smcr_point_t *last)
 {
@@ -104,9 +105,10 @@ may_miss_on_other_links(const smcr_conn_t *conn, int side, const smcr_point_t *l
     return has_moved && smcr_evidence_links_missed(conn->lgr, side, last_frame, UINT32_MAX);
 }
 
-/* Whether the cursors of CDC messages to `side` say what the sender has written and read: they are
- * possible, no immediate data of unknown meaning replace them, no step of known ones is missing,
- * and the token names this connection alone. */
+/* Whether the cursors in CDC messages to `side` show what the sender has written and read. Four
+ * conditions: 1. the last cursors are possible; 2. no immediate data of unknown meaning are sent in
+ * place of CDC messages; 3. no step in immediate data is missing; 4. the token names this
+ * connection alone. */
 static bool
 has_usable_cursors(const smcr_conn_t *conn, int side)
 {
@@ -152,7 +154,8 @@ has_seamless_links(const smcr_lgr_t *lgr)
     return true;
 }
 
-/* Whether the group has a closed connection of which only the direction to the side is known. */
+/* Whether the group has a connection that its sender has closed, and of which only the direction to
+ * the side is known. */
 static bool
 has_ended_half(const smcr_lgr_t *lgr, int side)
 {
@@ -177,8 +180,8 @@ smcr_evidence_has_end(const smcr_conn_t *conn, int side)
     return !may_be_other && has_seamless_links(lgr);
 }
 
-/* Whether the requests to `side` of the link have got no answer since some time, and the side has
- * sent nothing since then. */
+/* Whether the side of the link has stopped answering requests, and has sent no packet since
+ * then. */
 static bool
 is_silent_side(const smcr_link_t *link, int side)
 {
@@ -201,7 +204,7 @@ smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
 
     if (!conn->side[0].has_token || !conn->side[1].has_token)
         return false;
-    /* after an impossible cursor it is not known what the side has read */
+    /* after a message with an impossible cursor it is not known how far the side has read */
     if (!reader->in.positions_known || smcr_conn_side_has_invalid_cursor(reader))
         return false;
     if (!smcr_evidence_is_current(conn, side))
@@ -209,9 +212,9 @@ smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
     return smcr_conn_has_closed(conn) || !link || smcr_evidence_knows_link(link);
 }
 
-/* Whether the PSN of the arriving message disproves that its sequence number belongs to the
- * connection. `step`: growth of the sequence number since the last message of the sender. `heard`:
- * point of that message. The number did not grow, or grew by more messages than packets. */
+/* Whether the arriving message cannot belong to the connection, by its sequence number: the number
+ * did not grow since the sender's last message, or grew by more than the PSN. `step`: growth of the
+ * sequence number since the sender's last message. `heard`: point of the sender's last message. */
 static bool
 has_foreign_number(const smcr_arrival_t *arrival, const smcr_point_t *heard, int16_t step)
 {
@@ -246,8 +249,9 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     return absent && !has_unique_token(conn) && has_foreign_number(arrival, heard, step);
 }
 
-/* Whether no request of the flow was missing between the frames `since` and `frame`, and no
- * captured packet of the flow was lost after the capture point in these frames. */
+/* Whether all requests of the flow reached their receiver between the frames `since` and `frame`,
+ * as far as the capture shows: none was missing, and no captured packet was lost downstream of the
+ * capture point. */
 static bool
 is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
 {
@@ -255,8 +259,8 @@ is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
            !smcr_ranges_count(&flow->lost_later, since, frame + 1);
 }
 
-/* Whether the record is a retransmission in `frame` that was lost itself after the capture
- * point. */
+/* Whether the packet of the record, in `frame`, is a retransmission that was itself lost downstream
+ * of the capture point. */
 static bool
 is_lost_retransmission(const smcr_record_t *record, uint32_t frame)
 {

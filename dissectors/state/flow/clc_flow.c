@@ -1,9 +1,9 @@
 /* What TCP and CLC messages change: the queue pairs of a link, the RMBs and tokens of a connection,
  * or the fallback of a connection to TCP (RFC 7609 3.5.1, 3.5.2, 3.6, A.1, A.2, C).
  *
- * A CLC message passes four steps. First, it is judged: may its sender send it, and which messages
- * before it are missing? Second, it is placed: an Accept or Confirm names the queue pair of its
- * sender. Third, it is taken in: the RMB, token and sizes of its sender, and the step of the
+ * A CLC message passes four steps. First, it is judged: may this side send it, and which messages
+ * before it are missing? Second, the link of an Accept or Confirm is found by the queue pair in the
+ * message. Third, the state takes in the RMB, token and sizes of the sender, and the step of the
  * handshake. Fourth, the user gets events. The checks of state/rules/ run in between.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
@@ -39,8 +39,8 @@ fall_back(smcr_conn_t *conn, smcr_fallback_kind_t kind, uint32_t frame)
     conn->fallback.roles_unknown = conn->roles_unknown;
 }
 
-/* Notes the fallback that a Decline causes. Only a Decline of version 2 has the operating system of
- * its sender. The first reason to fall back stays: a second Decline changes nothing. (A.2.5) */
+/* Notes the fallback that the Decline causes. A Decline after an earlier reason to fall back
+ * changes nothing. Only a Decline of version 2 has the operating system of its sender. (A.2.5) */
 static void
 fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *decline)
 {
@@ -62,10 +62,10 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
 
 /* ---- the RMB, element and token of a side ---- */
 
-/* Takes in the first PSN with which the queue pair sends. Nothing changes in two cases:
- * 1. the message is truncated by snaplen before this field;
- * 2. RoCE has times of another clock than TCP, and its first packets have come before the message:
- *    the next packet does not have the first PSN, and no packet is missing. */
+/* Takes in the first PSN with which the queue pair `qp` sends, from an Accept or Confirm. Nothing
+ * changes in two cases: 1. the PSN is truncated by snaplen; 2. RoCE and TCP have times of two
+ * clocks (`clocks_differ`), so the first RoCE packets may be earlier in the capture than the
+ * message, though no packet is missing. */
 static void
 take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
@@ -75,9 +75,9 @@ take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
         smcr_flow_announce(&smcr_qp_peer(qp)->traffic.flow, clc->u.accept.psn);
 }
 
-/* Whether another connection, `before`, certainly is open and has the RMB element or token that
- * `conn` gets now. Data and messages with this element or token may then belong to either
- * connection. `before`: NULL gives false. */
+/* Whether an RMB element or token is given to `conn` while the connection `before`, which has it so
+ * far, certainly is open. Data and messages with this element or token may then belong to either
+ * connection. `before`: NULL gives false. `side`: owner of the element or token. */
 static bool
 is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_conn_t *before,
                int side)
@@ -87,8 +87,8 @@ is_given_twice(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smc
 }
 
 /* Gives the RMB element of the side `owner` to the connection. If TCP and RoCE have times of two
- * clocks, the end of the element's last connection means nothing: data may be of either
- * connection. */
+ * clocks, it is not known whether the element's last connection had ended: data may belong to
+ * either connection. */
 static void
 give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
 {
@@ -102,9 +102,9 @@ give_element(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner)
     smcr_rmb_set_conn(arrival->state, side->rmb, side->rmb_index, conn);
 }
 
-/* Takes in the size of the RMB's elements, which is one size for all of them. If an earlier CLC
- * message gave another size, it is not known where elements begin, so no data in this RMB
- * certainly belongs to one connection. The first size stays. */
+/* Takes in the size of the elements of the side's RMB. All elements of an RMB have the same size.
+ * If an earlier CLC message gave another size, it is not known where elements begin, so each
+ * element counts as shared by several connections. The first size stays. */
 static void
 take_in_size(smcr_conn_side_t *side)
 {
@@ -121,9 +121,9 @@ take_in_size(smcr_conn_side_t *side)
     rmb->element_size = side->size = differs ? before : side->size;
 }
 
-/* Whether CDC messages with the token have come before CLC announces it, though the capture has the
- * first contact of the group, and no packet of the group is missing. `before`: the connection made
- * of these messages, or another one that had the token. */
+/* Whether CDC messages with a token have come before CLC announces the token, though the first
+ * contact of the group is captured, and no packet of the group is missing. `before`: connection
+ * that has the token so far. It must have been made from CDC messages alone. */
 static bool
 was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
 {
@@ -134,8 +134,8 @@ was_used_early(const smcr_arrival_t *arrival, const smcr_conn_t *before)
 }
 
 /* Gives the token to the connection: CDC messages to the side `owner` name the connection by
- * `token` from now on. With some hosts, the difference of both tokens is the same for all
- * connections (smcr_lgr_note_token_difference()). */
+ * `token` from now on. Also reports a token that another open connection has, and notes the
+ * difference of the connection's two tokens, which some hosts keep the same for all connections. */
 static void
 give_token(const smcr_arrival_t *arrival, smcr_conn_t *conn, int owner, uint32_t token)
 {
@@ -171,9 +171,9 @@ take_in_extension(smcr_lgr_t *lgr, const smcr_clc_t *clc)
     lgr->immediate_known |= clc->complete;
 }
 
-/* Takes in version and MTU. Both count in the first contact of a link group. In a later contact,
- * the MTU field has no meaning, but Linux copies the MTU of the link into it. So this MTU is used,
- * with a mark (`mtu_repeated`), if the first contact is not captured. (A.2.3) */
+/* Takes in version, MTU and credits from an Accept or Confirm of a first contact. In a later
+ * contact, the MTU field has no meaning, but Linux copies the MTU of the link into it. So this MTU
+ * is used, marked by `mtu_repeated`, if the first contact is not captured. (A.2.3) */
 static void
 take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept_t *accept)
 {
@@ -193,9 +193,9 @@ take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept
     }
 }
 
-/* The RMB element that the side offers, from 1. Index 0 names no element. If the capture has all
- * CLC messages of the group, it shows all elements in use, and element 1 is meant, since most RMBs
- * have one element only. */
+/* The number of the RMB element that the side offers. `index`: the number in the message. Numbers
+ * begin with 1, so 0 is wrong: element 1 is assumed then, as most RMBs have one element only, if
+ * all CLC messages of the group are captured. Otherwise 0 is returned: not known. */
 static uint8_t
 offered_element(const smcr_conn_t *conn, const smcr_lgr_t *lgr, uint8_t index)
 {
@@ -218,16 +218,18 @@ take_in_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp,
     give_element(arrival, conn, qp->side);
 }
 
-/* Whether a message of CLC shows that TCP and RoCE have times of two clocks. Both sides set up the
- * first link before the server accepts another connection of the group (RFC 7609, 3.5.1), and after
- * the Confirm of the first contact. So the order is impossible in two cases:
- * 1. a later contact has come, and the first link has not carried a packet so far;
- * 2. the Confirm of the first contact comes after more packets of the link than the setup of a link
- *    has: a capture that is a little out of order has fewer. */
+/* Whether the CLC message of this type shows that TCP and RoCE have times of two clocks. The first
+ * link of a group is set up after the Confirm of the first contact, and before the server accepts
+ * another connection of the group (RFC 7609, 3.5.1). So the order of the capture is impossible in
+ * two cases:
+ * 1. the message is of a later contact, and the first link has carried no packet so far;
+ * 2. the message is the Confirm of the first contact, and the link has already carried more packets
+ *    than its setup has. A capture that is only a little out of order has fewer. */
 static bool
 shows_two_clocks(const smcr_conn_t *conn, const smcr_link_t *link, uint8_t type)
 {
-    const uint32_t most = 16; /* packets of a setup: two LLC exchanges, and acknowledgements */
+    const uint32_t most = 16; /* highest number of packets with which a link is set up: two LLC
+                                 exchanges, and acknowledgements */
     bool is_idle = link->state == SMCR_LINK_ANNOUNCED && link->packet_count == 0;
 
     if (!conn->first_contact)
@@ -235,8 +237,9 @@ shows_two_clocks(const smcr_conn_t *conn, const smcr_link_t *link, uint8_t type)
     return type == SMCR_CLC_CONFIRM && link->packet_count > most;
 }
 
-/* Takes in what an Accept or Confirm says of its sender. A peer ID that changes within the group,
- * as a rule has found, is not believed. (A.2.3, A.2.4) */
+/* Takes in what an Accept or Confirm announces for its sender: link group, peer ID, RMB, token,
+ * sizes. A peer ID is ignored if check_peer() has found that it differs from the group's. (A.2.3,
+ * A.2.4) */
 static void
 take_in_side(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_t *clc)
 {
@@ -277,10 +280,10 @@ new_group(smcr_state_t *state, const smcr_ib_qp_key_t *key, int side)
     return &link->qp[side];
 }
 
-/* Whether the server has sent packets on the link of a first contact before its Accept. `qp`: the
- * queue pair with the number that the Accept names, as far as known before; NULL: none. The first
- * packet of its link has the initial PSN that the Accept announces, so that it is the same link: a
- * queue pair begins at a random PSN. */
+/* Whether packets of the link that the Accept announces have come before the Accept. `qp`: known
+ * queue pair with the number that the Accept names; NULL: none. The first packet that this queue
+ * pair sent must have the initial PSN in the Accept. Queue pairs begin at random PSNs, so it is the
+ * same link then. */
 static bool
 has_begun_before(smcr_qp_t *qp, const smcr_clc_t *clc)
 {
@@ -290,8 +293,8 @@ has_begun_before(smcr_qp_t *qp, const smcr_clc_t *clc)
     return flow->psn_history.used && (flow->first & SMCR_PSN_MASK) == clc->u.accept.psn;
 }
 
-/* The server's queue pair on the link that the Accept names. A first contact makes a new group and
- * link, unless a duplicate of the Accept has made them before. */
+/* The server's queue pair on the link that the Accept names. For a first contact, or an unknown
+ * queue pair, makes a new group and link, unless an earlier copy of the Accept has made them. */
 static smcr_qp_t *
 server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -317,9 +320,10 @@ server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc
     return qp;
 }
 
-/* The client's queue pair, if the Accept is missing: the client's end of a known link, or of a new
- * group. A known link must have the RMB that the Confirm names. If the link does not have this RMB,
- * its CONFIRM RKEY is missing, and the queue pair may be of a newer link. NULL: not known. */
+/* The client's queue pair that a Confirm names, if the Accept is missing: on a known link, or on a
+ * link of a new group. If the known link does not have the RMB in the Confirm, CONFIRM RKEY is
+ * missing, and the queue pair may belong to a newer link: then the result is NULL, not known.
+ * `key`: GID and number in the Confirm. */
 static smcr_qp_t *
 client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc_t *clc)
 {
@@ -332,7 +336,7 @@ client_qp_alone(smcr_state_t *state, const smcr_ib_qp_key_t *key, const smcr_clc
     return lacks_rmb ? NULL : qp;
 }
 
-/* Whether the group of the link `named` is known from the Accept of `conn` alone: the Accept is no
+/* Whether nothing but the Accept of `conn` shows the group of the link `named`: the Accept is no
  * first contact, the link has carried no packet, and the group has no other connection. */
 static bool
 is_known_from_accept_alone(const smcr_conn_t *conn, const smcr_link_t *named)
@@ -354,9 +358,10 @@ is_of_other_live_link(const smcr_qp_t *qp, const smcr_lgr_t *wrong)
     return qp->link->state == SMCR_LINK_ACTIVE && smcr_evidence_knows_link(qp->link);
 }
 
-/* Corrects the link of a connection whose Accept named a queue pair of no known link. The Confirm
- * names `qp`, the client's end of a link in use. The client confirms with the queue pair that it
- * uses, so the connection is on the link of `qp`. The group that the Accept has made is removed. */
+/* Corrects the link of a connection whose Accept has a wrong queue pair. `named`: link that was
+ * made for the Accept. `qp`: queue pair in the Confirm, which is the client's end of a link in use.
+ * The client confirms with the queue pair that it uses, so the connection is on the link of `qp`.
+ * The group that was made for the Accept is removed. */
 static void
 correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *named, smcr_qp_t *qp)
 {
@@ -371,10 +376,10 @@ correct_link(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_link_t *name
     take_in_side(arrival, conn, smcr_qp_peer(qp), &accept);
 }
 
-/* The client's queue pair on `link`, which the Accept has named. The result is the queue pair with
- * the key `key`, which the Confirm names, if the link's client end is on the same device or not
- * known. `qp`: the known queue pair with this key, or NULL. `qp` is returned instead if it is on
- * another link of the group. */
+/* The client's queue pair, after a Confirm. `link`: link that the Accept has named. `key`: GID and
+ * number that the Confirm names. `qp`: known queue pair with this key; NULL: none. If the client's
+ * queue pair of `link` is not known, it gets the key. Returns the client's queue pair of `link`, or
+ * `qp` if `qp` is on another link of the group. */
 static smcr_qp_t *
 client_qp_of_link(smcr_state_t *state, const smcr_conn_t *conn, smcr_link_t *link,
                   const smcr_ib_qp_key_t *key, smcr_qp_t *qp)
@@ -411,8 +416,9 @@ client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *cl
     return client_qp_of_link(state, conn, link, &key, qp);
 }
 
-/* Whether the message is, or may be, an Accept or Confirm that the capture has truncated before its
- * queue pair. A message that is truncated before its type may be one. */
+/* Whether the message is, or may be, an Accept or Confirm that is truncated by snaplen before the
+ * end of its RMB's address. A message that is truncated before its type may be an Accept or
+ * Confirm. */
 static bool
 is_cut_before_qp(const smcr_clc_t *clc)
 {
@@ -421,9 +427,9 @@ is_cut_before_qp(const smcr_clc_t *clc)
     return may_agree && !smcr_wire_clc_names_qp(clc) && !clc->malformed && !clc->smcd;
 }
 
-/* The queue pair of the sender of an Accept or Confirm. NULL: the message names none, or the queue
- * pair is not known. The message also proves the link group and its roles: the server sends the
- * Accept, the client the Confirm. */
+/* Finds the link and group of an Accept or Confirm, and sets the roles of the group: the server
+ * sends the Accept, the client the Confirm. Returns the queue pair of the sender. NULL: the message
+ * is no Accept or Confirm of SMC-R, or the queue pair is not known. */
 static smcr_qp_t *
 place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -452,7 +458,8 @@ place_agreement(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
 
 /* ---- the steps of the handshake, and the changes that a CLC message makes ---- */
 
-/* Takes in a Decline. It ends SMC for the connection: its tokens and RMB elements are free. */
+/* Takes in a Decline, which ends SMC for the connection: other connections may get its tokens and
+ * RMB elements. */
 static void
 take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -464,9 +471,9 @@ take_in_decline(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     smcr_conn_leave_smc(arrival->state, conn);
 }
 
-/* Whether the message is no new step of the handshake. Either its sender sends the last message
- * once more, or it is a Proposal that the capture has after its Accept. `waiting`: exchange of the
- * last message; NULL: none waits for an answer. */
+/* Whether a message of this type is no new step of the handshake. Either its sender sends the last
+ * message once more, or the message is a Proposal that the capture has after the Accept. `waiting`:
+ * exchange of the last message, which waits for its answer; NULL: none. */
 static bool
 adds_no_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
              bool from_server)
@@ -477,8 +484,9 @@ adds_no_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t ty
     return is_copy || (type == SMCR_CLC_PROPOSAL && conn->accept_frame);
 }
 
-/* Whether the message answers the step that waits for its answer. The Accept answers the Proposal,
- * the Confirm answers the Accept, and a Decline of the other side answers either. */
+/* Whether a message of this type answers the last message. The Accept answers the Proposal, the
+ * Confirm answers the Accept, and a Decline of the other side answers a Proposal or an Accept.
+ * `waiting`: exchange of the last message; NULL gives false. */
 static bool
 answers_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t type,
              bool from_server)
@@ -489,8 +497,9 @@ answers_step(const smcr_conn_t *conn, const smcr_exchange_t *waiting, uint8_t ty
     return waiting && conn->clc_step_by_server != from_server && (declines || type == next);
 }
 
-/* Ends the step that waits for its answer. A Decline may also answer a message that is not
- * captured. If this is possible, the response of the step will never be known. */
+/* Ends the exchange `waiting` of the last message with the arriving message. A Decline may also
+ * answer a message that is not captured. If this is possible, the response of the exchange is noted
+ * as unknowable. */
 static void
 end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *waiting,
          const smcr_rules_clc_t *message)
@@ -506,8 +515,8 @@ end_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_exchange_t *wait
     waiting->step = smcr_wire_clc_step(conn->clc_step_type, type);
 }
 
-/* Takes in a step of the CLC handshake: Proposal, Accept or Confirm. Each message but the first
- * answers the message of the other side before it. Each message but the last waits for its
+/* Takes in a step of the CLC handshake: Proposal, Accept or Confirm. Accept and Confirm answer the
+ * previous message of the other side. Proposal and Accept begin an exchange, which waits for its
  * answer. */
 static void
 take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
@@ -531,8 +540,8 @@ take_in_step(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_
 
 /* ---- the message ---- */
 
-/* The CLC type that the sender has to send next. A message of an unknown type counts as one of this
- * type. */
+/* The CLC type that the sender of the arriving message has to send next. A message of an unknown
+ * type counts as a message of this type. */
 static unsigned
 next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -542,8 +551,9 @@ next_clc_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
                                                                 : SMCR_CLC_PROPOSAL;
 }
 
-/* Whether it is the sender's turn in the handshake: the sender's next message (next_clc_type()) has
- * not come, and the message of the peer before that message has come. */
+/* Whether it is the sender's turn in the handshake. Two conditions: 1. the message that the sender
+ * has to send next (next_clc_type()) has not come; 2. the message of the peer that comes before it
+ * in the handshake has come. */
 static bool
 is_turn_of_sender(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -562,8 +572,8 @@ names_qp_of_peer(const smcr_arrival_t *arrival, const smcr_clc_t *clc)
     return other && smcr_evidence_knows_server(other->link->lgr);
 }
 
-/* Whether only the type of an Accept of the client, or of a Confirm of the server, is wrong. Then
- * it is the turn of the sender, which has to send the other type, and the message does not name a
+/* Whether an Accept of the client, or a Confirm of the server, is right except for its type. Two
+ * conditions: 1. it is the turn of the sender in the handshake; 2. the message does not name a
  * queue pair of the peer. */
 static bool
 has_only_wrong_type(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
@@ -583,8 +593,8 @@ has_wrong_sender(const smcr_conn_t *conn, uint8_t type, bool from_server)
            (type == SMCR_CLC_ACCEPT) != from_server;
 }
 
-/* Whether the address that the client has connected to is in no subnet and no prefix of the
- * Proposal. If NAT translates it, that is not the server's address. */
+/* Whether the server's address is outside of the subnet and all prefixes of the Proposal. False if
+ * NAT translates the addresses: then the captured address is not the server's. */
 static bool
 has_outside_server(const smcr_conn_t *conn, const smcr_clc_t *clc)
 {
@@ -592,8 +602,8 @@ has_outside_server(const smcr_conn_t *conn, const smcr_clc_t *clc)
            !smcr_conn_is_inside(conn, &clc->u.proposal);
 }
 
-/* Changes the connection, its link and its group by the CLC message. If TCP retransmits the
- * message, its type and its sequence numbers have been counted before. */
+/* Changes the connection, its link and its group by the CLC message. The type and the sequence
+ * numbers of a message that TCP retransmits are not counted again. */
 static void
 take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rules_clc_t *message)
 {
@@ -647,7 +657,8 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     take_in_message(arrival, conn, &message);
     if (message.qp)
         smcr_rules_check_clc(SMCR_RULES_LEARNED, arrival, conn, &message);
-    /* the direction is that of TCP, even if the roles of the link group differ */
+    /* the direction of the record is that of the TCP connection, even if the link group has other
+     * roles */
     arrival->record->direction = conn->roles_unknown ? SMCR_LGR_SIDE_UNKNOWN : from_server;
 }
 
@@ -675,7 +686,7 @@ smcr_state_translated(const smcr_state_t *state, void *conversation)
     if (!conn)
         return;
     conn->is_translated = true;
-    conn->server_outside_subnet = false; /* the address is not the server's */
+    conn->server_outside_subnet = false; /* the address that was compared is not the server's */
 }
 
 /* Notes which segments of the TCP handshake have come, and whether they have the option. */
@@ -694,9 +705,9 @@ may_use_smcr(const smcr_conn_t *conn)
     return conn->option_syn && !conn->fallback.kind;
 }
 
-/* The first SYN-ACK decides. If the SYN has the option and the SYN-ACK has not, the server refuses
- * SMC. If CLC messages come before a SYN or SYN-ACK, the segment belongs to an earlier TCP
- * connection, so its numbers are not used. */
+/* The first SYN-ACK decides. If the SYN has the option and the first SYN-ACK does not have it, the
+ * server refuses SMC. The sequence numbers of a SYN or SYN-ACK that comes after CLC messages are
+ * not used, since the segment belongs to another TCP connection. */
 void
 smcr_state_syn(smcr_state_t *state, smcr_conn_t *conn, const smcr_state_syn_t *syn)
 {
@@ -732,8 +743,8 @@ may_have_been_declined(const smcr_arrival_t *arrival, const smcr_conn_t *conn, b
     return conn->confirm_frame && arrival->span && !clc_is_whole && !has_cdc;
 }
 
-/* Whether the data is in the SYN (TCP Fast Open, RFC 7413). The client sends it before it knows
- * whether the server has the option, so it decides nothing. */
+/* Whether the data is in the SYN (TCP Fast Open, RFC 7413). The client sends such data before it
+ * knows whether the server supports SMC, so the data does not show a fallback. */
 static bool
 is_in_syn(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool from_server)
 {

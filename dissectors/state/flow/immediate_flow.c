@@ -4,14 +4,14 @@
  *
  * - The producer cursor advances by the bytes of the WRITE. So no WRITE goes over the end of the
  *   RMB element (smc_tx.c, smcr_tx_rdma_writes_rwwi()).
- * - The consumer cursor advances by the step. A step has few bits: the sender reports what is left
- *   with its next message.
- * - Flags count until the sender's next message, which brings its own or clears them.
+ * - The consumer cursor advances by the step. A step has few bits: if the sender has read more
+ *   bytes, its next message reports the rest.
+ * - Flags count until the sender's next message, which has new flags or none.
  * - A WRITE without data, to the begin of the element, carries a message only.
  *
- * A message has no sequence number, and its cursors are relative to those of the message before.
- * So a missing message makes the consumer cursor unknown for good. The producer cursor becomes
- * known again with the next data, whose address gives their place.
+ * A message has no sequence number, and its cursors are relative to those of the previous message.
+ * So after a missing message the consumer cursor stays unknown. The producer cursor becomes known
+ * with the next data, whose address gives the position.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -51,7 +51,8 @@ user_of(const smcr_write_t *write)
     return write->conn ? write->conn : write->likely_conn;
 }
 
-/* Whether the token of the immediate data is that of the connection's receiver. */
+/* Whether the immediate data name the connection: their token is the lowest byte of the alert token
+ * of its side `receiver`. */
 static bool
 names(const smcr_conn_t *conn, int receiver, const smcr_cdc_immediate_t *read)
 {
@@ -60,7 +61,8 @@ names(const smcr_conn_t *conn, int receiver, const smcr_cdc_immediate_t *read)
     return side->has_token && (uint8_t)side->token == read->token;
 }
 
-/* Whether the immediate data have the form of ANCK's, and a token as ANCK gives it. */
+/* Whether the immediate data can come from ANCK: their opcode is known, no reserved bit is set, and
+ * the token is not 0. */
 static bool
 has_form(const smcr_cdc_immediate_t *read)
 {
@@ -110,7 +112,7 @@ smcr_state_immediate_is_bare(const smcr_arrival_t *arrival)
 
 /* ---- which connection ---- */
 
-/* Whether the packet comes now: its content was not taken in before. */
+/* Whether the receiver takes the packet in now or later: its content was not taken in before. */
 static bool
 comes_now(const smcr_arrival_t *arrival)
 {
@@ -128,8 +130,9 @@ had_begun(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
            smcr_point_is_before(&conn->side[qp->side].valid_from, qp, arrival->psn);
 }
 
-/* The connection that the token names: `user`, or the connection of the group whose whole token is
- * so low. NULL: none, or two open connections have the token. */
+/* The connection that the token in the immediate data names: `user`, if its token has this lowest
+ * byte, or else the connection of the group whose whole alert token has this value. NULL: there is
+ * none, two open connections have the token, or the connection began after the packet was sent. */
 static smcr_conn_t *
 find_named(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_immediate_t *read)
 {
@@ -149,9 +152,10 @@ is_user(const smcr_conn_t *user, const smcr_conn_t *named)
     return !user || named == user;
 }
 
-/* Reports immediate data that are no message of a known connection. The data of the WRITE keep
- * their connection `user`, but a message of it is missing. `user`: NULL: not known. If its token is
- * not known, CLC is missing, and an unknown token is nobody's fault. */
+/* Reports immediate data that are no message of a known connection. `named`: connection that the
+ * token names; NULL: none. `user`: connection that the RKey and the address name; NULL: not known.
+ * A message of `user` counts as missing then. If no token of `user` is known, its CLC messages are
+ * missing, and nothing is reported. */
 static void
 report_useless(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_conn_t *named,
                const smcr_cdc_immediate_t *read)
@@ -169,17 +173,18 @@ report_useless(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_conn
         smcr_event_add(arrival, SMCR_EVENT_immediate_token, NULL);
 }
 
-/* Whether the sender has sent no message of the connection so far, as far as captured, and the
- * connection began before the capture. Then its cursors are not those of a new connection. */
+/* Whether the connection began before the capture, and no message of the side `sender` is captured
+ * so far. Then the cursors of this side do not begin at 0. */
 static bool
 began_unseen(const smcr_conn_t *conn, int sender)
 {
     return !conn->side[sender].last_cdc_frame && smcr_conn_began_before_capture(conn);
 }
 
-/* The connection whose message the immediate data are; NULL: none. The first data of a connection
- * that only a report names has none here: smcr_state_immediate_begin() takes it in. Marks a packet
- * whose immediate data name its connection, so that they are shown. */
+/* The connection to which the message in the immediate data belongs; NULL: none. If a connection is
+ * known only from a host's report, its first data gives NULL here: smcr_state_immediate_begin()
+ * takes in this message. Sets `names_conn` in the place of a packet whose immediate data name its
+ * connection, so that they are shown. */
 static smcr_conn_t *
 find_conn(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_immediate_t *read)
 {
@@ -198,7 +203,7 @@ find_conn(const smcr_arrival_t *arrival, smcr_conn_t *user, const smcr_cdc_immed
     return NULL;
 }
 
-/* The message of the packet, before its connection is known. */
+/* The message in the packet's immediate data, without its connection. */
 static smcr_state_immediate_t
 begin_message(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
@@ -272,8 +277,8 @@ ring_of(const smcr_conn_t *conn, int side)
     return (smcr_ring_t){reader->size, conn->lgr->base[side]};
 }
 
-/* Whether no packet of the flow is missing between the sender's last message and the WRITE. Packets
- * of the WRITE itself carry no other message. */
+/* Whether no packet of the flow is missing between the sender's last message and the first packet
+ * of the WRITE. Missing packets within the WRITE do not matter, since they carry no message. */
 static bool
 is_next(const smcr_arrival_t *arrival, const smcr_state_immediate_t *message)
 {
@@ -290,8 +295,8 @@ brings_placed_data(const smcr_place_t *place)
     return place && place->length && place->has_position;
 }
 
-/* Whether the step from the last producer cursor of side `sender` is known: the bytes of the
- * WRITE. */
+/* Whether the new producer cursor of the side `sender` can be computed from its last producer
+ * cursor: this cursor and the length of the WRITE are known. */
 static bool
 knows_step(const smcr_state_immediate_t *message, int sender)
 {
@@ -299,9 +304,9 @@ knows_step(const smcr_state_immediate_t *message, int sender)
            message->written != SMCR_RECORD_NOT_KNOWN;
 }
 
-/* Sets the producer cursor: the end of the WRITE. The place of its data gives it. If the place is
- * not known, the last cursor and the length of the WRITE give it, if no WRITE is missing since a
- * place was known. */
+/* Sets the producer cursor of `cdc` to the end of the WRITE. The place of the WRITE's data gives
+ * the cursor. If the place is not known, the cursor is the sender's last cursor plus the length of
+ * the WRITE, if no WRITE is missing since the last known place. Otherwise sets `lacks_prod`. */
 static void
 set_producer(smcr_cdc_t *cdc, const smcr_state_immediate_t *message, int receiver,
              const smcr_place_t *place)
@@ -320,7 +325,8 @@ set_producer(smcr_cdc_t *cdc, const smcr_state_immediate_t *message, int receive
                           : advance(&ring, cdc->prod, message->written);
 }
 
-/* Sets the consumer cursor: the step after the last one. */
+/* Sets the consumer cursor of `cdc` to the sender's last consumer cursor plus `step`. Sets
+ * `lacks_cons` if a step is missing. `ring`: ring of the sender's own element. */
 static void
 set_consumer(smcr_cdc_t *cdc, smcr_conn_side_t *sender, const smcr_ring_t *ring, uint32_t step)
 {
@@ -342,7 +348,8 @@ smcr_state_immediate_take_in(const smcr_arrival_t *arrival, const smcr_state_imm
         .length = SMCR_LLC_LENGTH,
         .seq = (uint16_t)(sender->cdc_seq_expected + 1),
         .token = conn->side[receiver].token,
-        .flags = read.flags & (uint8_t)~SMCR_CDC_FLAG_FAILOVER, /* ANCK never sends it so */
+        .flags = read.flags & (uint8_t)~SMCR_CDC_FLAG_FAILOVER, /* ANCK never sends this flag in
+                                                                   immediate data */
         .state = read.state,
         .complete = true,
         .is_immediate = true,
@@ -361,15 +368,17 @@ smcr_state_immediate_take_in(const smcr_arrival_t *arrival, const smcr_state_imm
 
 /* ---- a connection that only a report of its host names ---- */
 
-/* Where the data of a connection go on: up to where its sender had written. */
+/* The state of one direction of a connection when a host reported it: where the next data
+ * begins. */
 typedef struct {
     smcr_ring_t ring;   /* the receiver's element */
     smcr_cursor_t prod; /* producer cursor of the sender */
     smcr_cursor_t cons; /* consumer cursor of the sender, as last known */
 } goes_on_t;
 
-/* Whether the socket may be that of the receiver of the packet: its host has reported it over
- * netlink, before the packet, with the peer that sends the packet. It has no connection so far. */
+/* Whether the socket may be the receiving end of the packet. Three conditions: 1. its host has
+ * reported it over netlink, before the packet; 2. the reported peer sends the packet; 3. the socket
+ * has no connection so far. */
 static bool
 may_receive(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
 {
@@ -381,8 +390,9 @@ may_receive(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
            smcr_gid_is_same(told->gid[SMCR_TOLD_PEER], sender);
 }
 
-/* Finds where the data of the token's connection go on, by the report of the receiver's host. If
- * the other host's report has already named the connection, it has the cursors. */
+/* Finds where the next data of the connection with this token begins. If a connection with the
+ * token is known from the other host's report, its stream gives the cursors. Otherwise the report
+ * of the receiver's host does. Returns false if neither is usable; `*told` means nothing then. */
 static bool
 find_told(const smcr_arrival_t *arrival, uint8_t token, goes_on_t *told)
 {
@@ -402,8 +412,9 @@ find_told(const smcr_arrival_t *arrival, uint8_t token, goes_on_t *told)
     return true;
 }
 
-/* Whether the WRITE can begin where the data of the connection go on: the RMB, which begins there
- * minus the cursor, begins at a page, and the WRITE does not go over its end. */
+/* Whether the WRITE can begin at the reported producer cursor. Two conditions: 1. the address of
+ * the WRITE minus the cursor, which would be the begin of the RMB, is the address of a page; 2. the
+ * WRITE does not go over the end of the element. */
 static bool
 goes_on_there(const smcr_write_t *write, const goes_on_t *told)
 {
@@ -422,7 +433,8 @@ may_agree(const smcr_lgr_t *lgr)
     return lgr->immediate_agreed || (is_open && !lgr->has_plain_messages);
 }
 
-/* Whether the packet ends a WRITE to an unknown RMB that may be the first one of a connection. */
+/* Whether the packet ends a WRITE with immediate data to an unknown RMB, and its receiver takes it
+ * in: the WRITE may be the first captured one of a connection. */
 static bool
 may_begin(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
@@ -432,11 +444,11 @@ may_begin(const smcr_arrival_t *arrival, const smcr_write_t *write)
            arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
 }
 
-/* A report has the token and the cursors of a socket. The first WRITE after it that names the token
- * goes on at the reported producer cursor, unless the capture lacks WRITEs, or has the report too
- * early or too late. Then the address gives another begin of the RMB than that of a page, except by
- * chance, and the WRITE is not believed: no connection is better than a wrong one. The sender may
- * have reported that it has read more since, so its consumer cursor is not known. */
+/* A report has the token and the cursors of a socket. The first WRITE after the report that names
+ * the token begins at the reported producer cursor. This is not so if WRITEs are missing, or if the
+ * report was made at another time. Then the begin of the RMB, as computed from the address, is not
+ * the address of a page, except by chance, and no connection is made. The consumer cursor is not
+ * known, since the sender may have read more data since the report. */
 void
 smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
@@ -473,7 +485,8 @@ smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *wr
     smcr_place_rare_t *rare = smcr_place_make_rare(arrival->state, arrival->record->write_location);
     rare->names_conn = true;
     if (arrival->record->write_location->has_position)
-        rare->buffered_payload = NULL; /* no later packet has to pass its bytes to dissectors */
+        rare->buffered_payload = NULL; /* its bytes are shown with this packet, so they are not held
+                                          for a later one */
     smcr_state_cdc_take_in(arrival, conn, &cdc);
 }
 
@@ -530,7 +543,8 @@ smcr_state_immediate_cdc(const smcr_record_t *record, const smcr_ib_headers_t *r
         .is_immediate = true,
         .lacks_prod = !view || !view->has_announced,
     };
-    if (!cdc->lacks_prod) /* the position tells the cursors of a stream apart, as the cursor does */
+    if (!cdc->lacks_prod) /* made from the position, which distinguishes two cursors of the stream
+                             as the cursor itself would */
         cdc->prod = (smcr_cursor_t){(uint16_t)(view->announced >> 32), (uint32_t)view->announced};
     return true;
 }

@@ -16,8 +16,8 @@
 
 /* ---- keys ----
  *
- * A response echoes a part of its request. The two are paired by this part, of which each function
- * key_*() makes one number. llc.def says which function a type of message has. */
+ * A response echoes a part of its request, and is paired with the request by this part. A function
+ * key_*() makes one number of this part. llc.def has the function for each type of message. */
 
 /* The key of types whose response echoes nothing of the request: always 0. A host sends the next
  * request of such a type only after the response. */
@@ -132,7 +132,7 @@ report_type(const smcr_exchange_message_t *message)
                        single_device_text(lgr));
 }
 
-/* Activates the link: the response to CONFIRM LINK has come. */
+/* Activates the link, since the response to CONFIRM LINK has come. */
 static void
 activate_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -154,14 +154,12 @@ is_being_confirmed(const smcr_link_t *link)
     return link->state == SMCR_LINK_ANNOUNCED && link->confirm_frame;
 }
 
-/* Deletes the link, as the server's DELETE LINK demands. When its last link is deleted, the group
- * ends.
+/* Deletes the link, since the server's DELETE LINK names it. With the last link, the group ends.
  *
- * The event is added only for a link that was up: the link was active, or it was announced and its
- * CONFIRM LINK request is captured, so that only the response may be missing. If packets of the
- * group are missing, an announced link may have been rejected before, another link may be alive, or
- * a connection may have ended. Then the deletion of an announced link is not reported, and the end
- * of the group is not reported. */
+ * The deletion is reported in two cases: 1. the link was active; 2. it was announced, its CONFIRM
+ * LINK request is captured, and no packet of the group is missing. If packets of the group are
+ * missing, an announced link may have been rejected before, another link may be alive, or a
+ * connection may have ended. Then the end of the group is not reported either. */
 static void
 delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -180,10 +178,9 @@ delete_link(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* Takes in the queue pair that CONFIRM LINK names: the queue pair of the sender. If CLC or ADD LINK
- * has announced another queue pair or another device for this end of the link, reports that. An
- * announced number below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts
- * nothing. (A.3.1) */
+/* Takes in the queue pair in CONFIRM LINK, which is the queue pair of its sender. Reports if CLC or
+ * ADD LINK has announced another queue pair or another device for the sender. An announced number
+ * below SMCR_WIRE_QPN_MIN cannot be that of a queue pair, so it contradicts nothing. (A.3.1) */
 static void
 take_in_confirmed_qp(const smcr_exchange_message_t *message)
 {
@@ -218,8 +215,8 @@ take_in_base(const smcr_exchange_message_t *message)
     message->arrival->state->base_uncertain |= eyecatcher;
 }
 
-/* Takes in CONFIRM LINK, which has the number of the link. The server sends the request, and the
- * client's response activates the link. (3.5.1, A.3.1) */
+/* Takes in CONFIRM LINK: the queue pair, the number of the link, and the roles. The server sends
+ * the request, and the client's response activates the link. (3.5.1, A.3.1) */
 static void
 take_in_confirm_link(const smcr_exchange_message_t *message)
 {
@@ -247,8 +244,9 @@ report_unknown_rkeys(const smcr_exchange_message_t *message, unsigned unknown)
                        "RKeys of no known RMB of the sender on this link: %u", unknown);
 }
 
-/* Takes in RTokens on `link`, which is being added, of RMBs of the sender. Each RToken comes with
- * the RKey of its RMB on the link that carries the message. (3.5.5.2.3, A.3.3) */
+/* Takes in the RTokens of the sender's RMBs on `link`, a link that is being added. In the message,
+ * each RToken has a reference to its RMB: the RKey of the RMB on the link that carries the message.
+ * (3.5.5.2.3, A.3.3) */
 static void
 take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -268,9 +266,9 @@ take_in_new_rtokens(const smcr_exchange_message_t *message, smcr_link_t *link)
     report_unknown_rkeys(message, unknown);
 }
 
-/* The link that is being added with this number; NULL: none is known. If ADD LINK has offered a
- * number in use, the new link has no number yet (announce_link()): then the newest link of the
- * group is meant. */
+/* The link with this number that is being added, or an older link with this number; NULL: none. If
+ * ADD LINK has offered a number that is in use, the new link has no number yet (announce_link()):
+ * then the newest link of the group is returned. */
 static smcr_link_t *
 link_to_add(const smcr_lgr_t *lgr, uint8_t number)
 {
@@ -280,13 +278,13 @@ link_to_add(const smcr_lgr_t *lgr, uint8_t number)
     return has_other ? last : smcr_lgr_link(lgr, number);
 }
 
-/* Whether ADD LINK of `side` is about `link`, which has the link number of the message. There are
- * two cases:
+/* Whether the ADD LINK message `add` of `side` is about `link`, a known link with the number in the
+ * message. There are two cases:
  *
  * - The link is announced and not confirmed yet.
- * - The link is active with the queue pair that the message names: the message is captured late. If
- *   the first PSN of the message is far from the PSNs of this link (smcr_flow_begins_anew()), the
- *   message is about another queue pair with the same number.
+ * - The link is active, and has the queue pair that the message names: the capture has the message
+ *   after packets of the link. But if the first PSN in the message is far from the PSNs of this
+ *   link (smcr_flow_begins_anew()), the message is about another queue pair with the same number.
  *
  * `link`: NULL gives false. */
 static bool
@@ -299,11 +297,14 @@ is_of_link(const smcr_llc_add_link_t *add, int side, smcr_link_t *link)
            !smcr_flow_begins_anew(&smcr_qp_peer(qp)->traffic.flow, add->psn);
 }
 
-/* The link that ADD LINK is about: `link` if it is `announced`, else a new one. If the sender names
- * another queue pair than before, the announced link was not set up, and the sender tries once more
- * with a new link. If the offered number is in use, the new link has no number until its CONFIRM
- * LINK. If `link` has the number of the new link, it has probably ended in a message that is not
- * captured. */
+/* Returns the link that ADD LINK is about: `link` if the message is about it (`announced`),
+ * otherwise a new link. There are three special cases:
+ *
+ * 1. The sender names another queue pair for `link` than before: `link` was not set up and counts
+ *    as rejected, and a new link is made.
+ * 2. The offered number is in use: the new link has no number until its CONFIRM LINK.
+ * 3. Otherwise, if `link` has the number of the new link, `link` has probably been deleted in a
+ *    message that is not captured: its state is uncertain. */
 static smcr_link_t *
 announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t *add,
               smcr_link_t *link, bool announced)
@@ -328,9 +329,9 @@ announce_link(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
     return link;
 }
 
-/* Takes in the queue pair that ADD LINK announces for its sender's end of the new link: MTU, first
- * PSN, and in version 2 the RTokens. If the message names the queue pair that carries the message,
- * this queue pair keeps its link. */
+/* Takes in what ADD LINK announces for its sender's end of the new link: queue pair, MTU, first
+ * PSN, and in version 2 the RTokens. If the message wrongly names the queue pair by which it is
+ * sent, this queue pair keeps its link. */
 static void
 take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
                const smcr_llc_add_link_t *add)
@@ -346,9 +347,9 @@ take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
     take_in_new_rtokens(message, link);
 }
 
-/* Takes in that the client rejects the link of an ADD LINK request. The state is uncertain in two
- * cases, since another message may have deleted the link before: the client has given its queue
- * pair before, so it takes back its consent, or the request is not captured. */
+/* Takes in that the client rejects the link of an ADD LINK request. The state of the link is then
+ * uncertain in two cases: 1. the request is not captured; 2. the client has accepted the link
+ * before. */
 static void
 reject_link(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -389,7 +390,8 @@ take_in_add_link(const smcr_exchange_message_t *message)
         return;
     if (!rejected)
         smcr_lgr_set_server(message->lgr, server);
-    if (message->lgr->server == !server) /* only servers offer links */
+    if (message->lgr->server == !server) /* the sender is the client, and only servers offer
+                                            links */
         return;
     take_in_offer(message, add);
 }
@@ -406,9 +408,9 @@ take_in_add_link_cont(const smcr_exchange_message_t *message)
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
 }
 
-/* Ends the group, as the server's DELETE LINK for all links says. Open requests need no response
- * after this. The reason of the message counts for links that certainly are alive: another link may
- * have been deleted before, for another reason. (3.5.4) */
+/* Ends the group, since the server has sent DELETE LINK for all links. Open requests need no
+ * response after this message. Only a link that certainly was alive gets the reason in the message:
+ * any other link may have been deleted before, for another reason. (3.5.4) */
 static void
 end_group(const smcr_exchange_message_t *message)
 {
@@ -434,11 +436,11 @@ end_group(const smcr_exchange_message_t *message)
         smcr_cost_report_group_end(message->arrival, message->lgr);
 }
 
-/* Notes that the end of the named links is uncertain: a client has asked for the end, or a response
- * shows that the server has sent a request. Only the server's request proves the end, and this
- * request may be missing. A link whose number is not known may be meant, too. `lacks_link`: the
- * group has no link with the number. Then the link may be in another group that began before the
- * capture, since the two may be one group. */
+/* Notes that it is uncertain whether the links that DELETE LINK names have ended. Only the server's
+ * request ends links, and this request may be missing: the message is a client's request, or a
+ * response. A link whose number is not known may be meant, too. `lacks_link`: the group has no link
+ * with the number in the message. Then the link may be listed in another group that began before
+ * the capture, since the two objects may be one group. */
 static void
 doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
 {
@@ -457,8 +459,9 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
     }
 }
 
-/* Whether it stays uncertain after DELETE LINK if the named links have ended. A request of the
- * server for a known link makes the end certain. So does a response whose request is captured. */
+/* Whether the message leaves it open if the links that it names have ended. The end is certain in
+ * two cases: 1. the message is a request of the server for a known link; 2. it is a response whose
+ * request is captured. */
 static bool
 leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
@@ -467,9 +470,9 @@ leaves_links_open(const smcr_exchange_message_t *message, const smcr_link_t *lin
     return !message->by_server || !link;
 }
 
-/* Whether DELETE LINK announces the end of links, or asks for the end. Every request does so. A
- * response of the server does so, too, since this response follows a client's request. If the
- * reason is that the sender does not know the link or group, the message ends nothing. (A.3.4) */
+/* Whether DELETE LINK ends links, or asks for their end. Every request does. A response of the
+ * server does, too, since it answers a client's request. Exception: with the reason that the sender
+ * does not know the link or group, the message ends nothing. (A.3.4) */
 static bool
 ends_links(const smcr_exchange_message_t *message)
 {
@@ -482,7 +485,8 @@ ends_links(const smcr_exchange_message_t *message)
     return !message->response || (message->by_server && message->lgr->first_contact_captured);
 }
 
-/* Who asks for the end of links, as far as the roles are known: the beginning of a sentence. */
+/* The beginning of an event's sentence: who asks for the end of links, as far as the roles are
+ * known. */
 static const char *
 asks_to_delete(bool by_client)
 {
@@ -501,8 +505,8 @@ take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
                        asks_to_delete(by_client));
 }
 
-/* Takes in the reason of DELETE LINK. A lost link is reported when a side names this reason
- * first. */
+/* Takes in the reason of DELETE LINK. The first DELETE LINK for the link with the reason "lost
+ * path" is reported. */
 static void
 take_in_delete_reason(const smcr_exchange_message_t *message, smcr_link_t *link)
 {
@@ -597,11 +601,11 @@ may_have_used(const smcr_conn_t *conn, const void *data)
     return has_traffic(conn) || smcr_evidence_absent(announced, arrival->qp, arrival->psn) != 0;
 }
 
-/* The RMB that CONFIRM RKEY announces. An owner confirms an RMB before CLC names it. So if a
- * connection has used the RMB of this RKey, that RMB is over, and the message announces a new one,
- * even with the same key and address. If no connection has used the RMB, the capture may have CLC
- * before CONFIRM RKEY, and the result is the known RMB. `entry`: entry of the RKey so far; NULL:
- * none. */
+/* The RMB that CONFIRM RKEY announces. An owner sends CONFIRM RKEY before CLC names the RMB. So if
+ * a connection has already used the RMB of this RKey, the owner has withdrawn it, and the message
+ * announces a new RMB, even with the same RKey and address. If no connection has used the RMB, the
+ * capture may only have CLC before CONFIRM RKEY, and the result is the known RMB. `entry`: RToken
+ * that the RKey names so far; NULL: none. */
 static smcr_rmb_t *
 confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
               const smcr_rmb_rtoken_t *entry)
@@ -615,8 +619,8 @@ confirmed_rmb(const smcr_exchange_message_t *message, smcr_qp_t *owner,
                 : smcr_rmb_announce(state, owner, confirm->rkey, confirm->va);
 }
 
-/* Notes the RMB of the owner's last CONFIRM RKEY. CONFIRM RKEY CONTINUATION adds keys to this
- * RMB. */
+/* Notes that `rmb` is the RMB of the last CONFIRM RKEY of `side`, its owner. A CONFIRM RKEY
+ * CONTINUATION has further RTokens of this RMB. */
 static void
 note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb)
 {
@@ -641,9 +645,9 @@ is_certainly_open(const smcr_conn_t *conn, const void *data)
            !smcr_doubt_conn(message->arrival, conn).kind;
 }
 
-/* Notes that a side announces an RMB after CLC has named it for a connection which is open. If both
- * sides do so, nobody has broken a rule: TCP and RoCE have times of two clocks. `rmb`: NULL: the
- * RKey names no RMB so far. */
+/* Notes that a side announces an RMB only after CLC has named it for a connection that is open. If
+ * both sides do so, it is not a breach: TCP and RoCE have times of two clocks. `rmb`: RMB that the
+ * RKey of the message names so far; NULL: none. */
 static void
 note_confirmed_late(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {
@@ -655,9 +659,9 @@ note_confirmed_late(const smcr_exchange_message_t *message, const smcr_rmb_t *rm
     lgr->clocks_differ |= lgr->confirmed_late[0] && lgr->confirmed_late[1];
 }
 
-/* Takes in CONFIRM RKEY: the owner announces an RMB with its keys on all links, and the peer
- * agrees. The response echoes the request, so it announces the RMB if the request is not captured.
- * (3.5.5.2.1, A.3.5) */
+/* Takes in CONFIRM RKEY: the owner announces an RMB with its RTokens on all links, and the peer
+ * agrees. A response echoes its request. So if the request is not captured, the RMB is taken from
+ * the response. (3.5.5.2.1, A.3.5) */
 static void
 take_in_confirm_rkey(const smcr_exchange_message_t *message)
 {
@@ -711,9 +715,10 @@ is_refused(const smcr_exchange_message_t *message, unsigned index)
             llc->u.delete_rkey.error_mask & SMCR_LLC_ERROR_MASK_FIRST >> index);
 }
 
-/* Withdraws the RMBs, since the peer of their owner has agreed, except RMBs that the peer refuses
- * to withdraw. An RMB that was announced once more after the request stays. If the request is not
- * captured, its time is not known, so every named RMB is withdrawn. */
+/* Withdraws the RMBs `named`, since the peer of their owner has agreed. Not withdrawn are RMBs that
+ * the peer refuses to withdraw, and RMBs that were announced once more after the request. If the
+ * request is not captured, its time is not known, and every RMB that the response does not refuse
+ * is withdrawn. */
 static void
 withdraw_rmbs(const smcr_exchange_message_t *message, const smcr_lgr_withdrawal_t *named)
 {
@@ -762,15 +767,15 @@ take_in_confirm_rkey_cont(const smcr_exchange_message_t *message)
 
 /* ---- all messages ---- */
 
-/* Takes in a message of a type that changes no link and no RMB: does nothing. Request and response
- * of such a type are paired nevertheless. */
+/* The handler of message types that change no link and no RMB. Request and response of such a type
+ * are paired nevertheless. */
 static void
 take_in_nothing(G_GNUC_UNUSED const smcr_exchange_message_t *message)
 {
 }
 
-/* By type of message: the function that takes in the message, and the function that makes its key.
- * NULL: the type is not known. */
+/* By type byte of the message: the function that takes in the message, and the function that makes
+ * the key of the message. NULL: the type is not known. */
 static const struct {
     void (*take_in)(const smcr_exchange_message_t *message);
     uint32_t (*key)(const smcr_llc_t *llc);
@@ -786,7 +791,8 @@ smcr_state_llc_is_known(uint8_t type)
     return kinds[type].take_in != NULL;
 }
 
-/* If a response names another link than its request, it is about the link of the request. */
+/* If a response names another link than its request, the response counts for the link of the
+ * request. */
 bool
 smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
 {

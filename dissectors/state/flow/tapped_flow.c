@@ -1,16 +1,19 @@
-/* Places copies of data and of CDC messages on the link that stands for a tapped connection.
+/* Gives the data and the CDC messages that a tap has copied a place on a link, which is made up for
+ * the tapped connection.
  *
- * Data has no offset. It follows the data before it, from the producer cursor of the sender's last
- * message on; the next message tells whether data is missing.
+ * The tap does not report an offset of data. The data follows the previous data of the sender, from
+ * the producer cursor of the sender's last message on. The producer cursor of the next message
+ * shows whether data is missing.
  *
  * If CLC has not announced the size of the receiver's RMB element, the round of a cursor has no
  * known length. Then cursors are replaced by positions that count from the first captured byte. A
- * consumer cursor is a copy of a producer cursor that the peer has sent, so it is looked up among
- * the last ones.
+ * consumer cursor is equal to a producer cursor that the peer has sent, so it is looked up among
+ * the peer's last producer cursors.
  *
- * Three kinds of packets are copies: 1. the tap of the other host is in the file, too, as another
- * interface; 2. both ends are on one host, whose tap shows each packet when it is sent and when it
- * is received; 3. the RoCE packets of the link are captured.
+ * The state does not learn packets that another packet of the capture shows, too. There are three
+ * cases: 1. the file also has the tap of the other host, as another interface; 2. both ends are on
+ * one host, whose tap shows each packet twice, when it is sent and when it is received; 3. the RoCE
+ * packets of the connection are captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -23,11 +26,14 @@
 #define FIRST_QPN 0x1000000U /* the numbers of queue pairs on the wire are lower: 24 bits */
 #define FIRST_PSN 1
 #define RMB_ADDRESS UINT64_C(0x100000000)
-#define CURSORS 64u                /* number of producer cursors that are kept */
-#define AWAITED_MAX (4u << 20)     /* number of bytes that are kept to recognise copies */
-#define POSITIONS_MAX (256u << 20) /* a longer stream of an element of unknown size is begun anew */
+#define CURSORS 64u                /* number of producer cursors that are kept, and of messages
+                                      whose copy has not come */
+#define AWAITED_MAX (4u << 20)     /* maximum number of bytes that are kept to recognise copies */
+#define POSITIONS_MAX (256u << 20) /* maximum position in a stream whose element has an unknown
+                                      size: after it, the connection counts as ended, and a new one
+                                      begins */
 
-/* A CDC message, as far as a copy of it has to be the same. */
+/* The members of a CDC message by which a copy of the message is recognised. */
 typedef struct {
     smcr_cursor_t prod, cons;
     uint16_t seq;
@@ -42,9 +48,9 @@ typedef struct {
     message_t last;         /* last message, as on the wire */
     uint32_t unannounced;   /* bytes of data since that message */
     uint64_t end;           /* position after the last byte of data */
-    smcr_psn_t psn;         /* PSN of the last packet to the receiver of this direction */
-    uint16_t seq;           /* sequence number that the last message had for the state */
-    smcr_cursor_t cons;     /* consumer cursor that the last message had for the state */
+    smcr_psn_t psn;         /* made-up PSN of the last packet in this direction */
+    uint16_t seq;           /* sequence number with which the state has learned the last message */
+    smcr_cursor_t cons;     /* consumer cursor with which the state has learned the last message */
     struct {
         smcr_cursor_t wire; /* producer cursor of a message, as on the wire */
         uint32_t position;  /* position of the cursor */
@@ -57,9 +63,9 @@ typedef struct {
 
 /* What is kept of a tapped connection. */
 struct smcr_tapped {
-    smcr_link_t *link;        /* the link that stands for what is not captured; NULL: the RoCE
-                                 packets of the connection are captured */
-    bool shows_twice;         /* both ends are on one host */
+    smcr_link_t *link;        /* made-up link of the connection; NULL: the RoCE packets of the
+                                 connection are captured, so the state learns those */
+    bool shows_twice;         /* both ends are on one host, so the tap shows each packet twice */
     direction_t direction[2]; /* by role of the sender */
 };
 
@@ -132,7 +138,8 @@ begin_side(smcr_state_t *state, smcr_conn_t *conn, smcr_qp_t *qp, uint32_t size)
         smcr_stream_start_late(&side->in, 0, 0, 0);
 }
 
-/* Makes what is kept of the connection. */
+/* Makes the object for the tapped connection, and the made-up link, unless RoCE packets of the
+ * connection are captured. */
 static struct smcr_tapped *
 begin_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
 {
@@ -142,7 +149,8 @@ begin_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
     uint32_t size[2] = {announced_size(conn, 0), announced_size(conn, 1)};
 
     if (!size[0] || !size[1])
-        size[0] = size[1] = 0; /* cursors of both directions are positions, or those of none */
+        size[0] = size[1] = 0; /* if one size is not known, the cursors of both directions are
+                                  replaced by positions */
     conn->tapped = tapped;
     tapped->shows_twice = smcr_gid_is_same(packet->source, packet->destination);
     if (has_roce(conn))
@@ -157,8 +165,9 @@ begin_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
     return tapped;
 }
 
-/* Returns what is kept of the packet's connection; NULL: the packet is a copy of one at another
- * interface, or its RoCE packet is captured. */
+/* Returns the object for the packet's connection, which the first packet makes. NULL: the state
+ * does not learn the packet, since it comes from another interface than the first packet of its
+ * direction, or since the RoCE packets of the connection are captured. */
 static struct smcr_tapped *
 find_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
 {
@@ -173,14 +182,15 @@ find_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
     return tapped->link && direction->interface == packet->interface ? tapped : NULL;
 }
 
-/* Whether a duplicate of a message of this direction has to come. */
+/* Whether the copy of a message of this direction has still to come. */
 static bool
 awaits_message(const direction_t *direction)
 {
     return direction->awaited_messages && wmem_array_get_count(direction->awaited_messages);
 }
 
-/* Whether the positions of this direction, which has no element of known size, are too high. */
+/* Whether the positions of the direction from `sender` have become too high. Only if the size of
+ * the receiver's element is not known: then positions do not wrap. */
 static bool
 is_full(const smcr_conn_t *conn, unsigned sender)
 {
@@ -203,14 +213,14 @@ smcr_state_tapped_has_ended(const smcr_conn_t *conn, unsigned sender, uint32_t i
     return have_closed || is_full(conn, 0) || is_full(conn, 1);
 }
 
-/* The ring in which the receiver of the direction has the data. */
+/* The ring of the RMB element into which `sender` writes. */
 static const smcr_ring_t *
 ring_of(const smcr_conn_t *conn, unsigned sender)
 {
     return &conn->side[!sender].in.ring;
 }
 
-/* Fills in the place of a part on the link. */
+/* Fills in queue pair and PSN of the next part from `sender`. */
 static void
 begin_part(struct smcr_tapped *tapped, unsigned sender, smcr_tapped_part_t *part)
 {
@@ -222,8 +232,9 @@ begin_part(struct smcr_tapped *tapped, unsigned sender, smcr_tapped_part_t *part
 
 /* ---- copies, if both ends are on one host ---- */
 
-/* Appends data to that of which the copy has not come. Bytes that are not captured are zeros. If
- * there is too much of it, no data counts as a copy any more. */
+/* Appends the data to the bytes whose copy has still to come (`awaited_bytes`). Bytes that are not
+ * captured are zeros. If there are too many bytes, all of them are forgotten, so their copies are
+ * not recognised. */
 static void
 await_copy(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
 {
@@ -242,7 +253,8 @@ await_copy(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
         wmem_array_append(awaited, &missing, 1);
 }
 
-/* Whether the data is the copy that has to come next. If so, it is not awaited any more. */
+/* Whether the data is a copy: it is equal to the first bytes of `awaited_bytes`. If so, these bytes
+ * are removed from `awaited_bytes`. */
 static bool
 is_awaited(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
 {
@@ -272,8 +284,9 @@ messages_are_same(const message_t *one, const message_t *other)
            one->state == other->state;
 }
 
-/* Whether the message is a copy of one of which the copy has not come. If so, neither this one nor
- * those before it are awaited any more. Otherwise its copy is awaited. */
+/* Whether the message is a copy: an equal message is in `awaited_messages`. If so, this message and
+ * all earlier ones are removed from the list. Otherwise the message is appended, so that its copy
+ * is recognised; if the list is full, it is emptied instead. */
 static bool
 is_awaited_message(smcr_state_t *state, direction_t *direction, const message_t *message)
 {
@@ -349,8 +362,9 @@ announced_bytes(const direction_t *direction, const smcr_ring_t *ring, smcr_curs
                     : direction->unannounced;
 }
 
-/* The sequence number that the message has for the state. Messages of SMC-D have no number, nor do
- * those that the tap has made of WRITEs with immediate data: theirs is always 0. */
+/* The sequence number with which the state learns the message. `on_wire`: number in the message.
+ * Messages of SMC-D have no number, nor have messages that the tap has made of WRITEs with
+ * immediate data: there the number in the message is always 0, and the state counts. */
 static uint16_t
 sequence_number(const direction_t *direction, uint16_t on_wire)
 {
@@ -361,8 +375,8 @@ sequence_number(const direction_t *direction, uint16_t on_wire)
     return (uint16_t)(direction->seq + (is_numbered ? on_wire - direction->last.seq : 1));
 }
 
-/* Replaces the cursors of a message by positions. `reader`: the direction whose data the sender of
- * the message reads. */
+/* Replaces the cursors of the message `cdc` by positions. `direction`: direction of the message.
+ * `reader`: the opposite direction, whose data the sender of the message reads. */
 static void
 replace_cursors(direction_t *direction, const direction_t *reader, smcr_cdc_t *cdc)
 {
@@ -377,7 +391,8 @@ replace_cursors(direction_t *direction, const direction_t *reader, smcr_cdc_t *c
     cdc->cons = direction->cons;
 }
 
-/* Notes the message, and sets the numbers that it has for the state. */
+/* Notes the message as the last one of its direction. Sets in `cdc` the sequence number and the
+ * cursors with which the state learns the message. */
 static void
 take_in_message(struct smcr_tapped *tapped, const smcr_tapped_packet_t *packet,
                 const message_t *message, smcr_cdc_t *cdc)

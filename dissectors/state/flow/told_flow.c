@@ -1,15 +1,15 @@
 /* What hosts report of their sockets over netlink. A report names a connection that began before
  * the capture: it gives the connection its addresses and ports.
  *
- * A report passes three steps. First, the report is judged: do the ends, the roles and the cursors
- * of the socket agree with the connection that has its token? Second, its connection is found, and
- * the connection that is the other direction of this one. Third, the report is taken in: addresses,
- * roles, sizes, positions.
+ * A report passes three steps. First, the report is judged: do the addresses, ports, roles and
+ * cursors of the socket agree with the connection that has its token? Second, its connection is
+ * found. If two connection objects are the two directions of one connection, both are found. Third,
+ * the state takes in addresses, roles, sizes and positions from the report.
  *
- * A socket gets a connection by proof only. A host reports the token of its own end, which CDC
- * messages to this host carry. The other host reports the token of the other end. Without a token,
- * a direction belongs to the socket if its last producer cursor is exactly the one that the host
- * reports. No other socket and no other direction may have this cursor.
+ * A socket gets a connection only if one of two facts proves it. 1. The token: a host reports the
+ * token of its own end, which CDC messages to this host carry. 2. The producer cursor: the last
+ * producer cursor of a direction from the host is exactly the reported one, and no other socket and
+ * no other direction has this cursor.
  *
  * A report from a file of smcss has no time (`is_from_file`), so its cursors prove nothing.
  *
@@ -44,8 +44,8 @@ told_stream(const smcr_told_socket_t *told, bool to_host)
 /* Whether the report may be older than the last message of `sender`. Netlink and RoCE may be
  * captured at different places, so a message less than SMCR_TIME_DISORDER before the report may be
  * missing in the report. The report has to include earlier messages. The sender's marks
- * (`mark_prod`) are the producer cursors of two such earlier messages. The reported producer
- * cursor, `told`, must not be before either mark. */
+ * (`mark_prod`) are the producer cursors of two earlier messages. `told`, the reported producer
+ * cursor, must not be before a mark that came SMCR_TIME_DISORDER before the report. */
 static bool
 may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t told,
              const smcr_conn_side_t *sender)
@@ -63,10 +63,10 @@ may_be_older(const smcr_socket_t *socket, const smcr_ring_t *ring, smcr_cursor_t
  *
  * - The message is ahead of the report, by one round at most. They agree if the report may be older
  *   than the message.
- * - Both have the same cursor. They agree.
- * - The report is ahead. They agree only if the caller waits for the next message (`waits`). The
- *   message with the reported cursor may come later in the capture, since dumpcap does not sort
- *   packets of several interfaces, or it is missing. */
+ * - The message has the reported cursor. They agree.
+ * - The report is ahead. They agree only if `waits` is true: the caller lets the next message
+ *   decide. The message with the reported cursor may be missing, or may come later in the capture,
+ *   since dumpcap does not sort packets of several interfaces. */
 static bool
 cursor_agrees(const smcr_socket_t *socket, const told_stream_t *stream,
               const smcr_conn_side_t *sender, bool waits)
@@ -81,9 +81,10 @@ cursor_agrees(const smcr_socket_t *socket, const told_stream_t *stream,
     return waits && sender->last_cdc_time < socket->time + SMCR_TIME_DISORDER;
 }
 
-/* Whether both cursors of the last message of `writer` can be of one moment. The offsets have to be
- * in the elements. Compared with the report, either both cursors are ahead or equal, or both are
- * before or equal. `to_host`: `writer` is the peer of the reporting host. */
+/* Whether both cursors of the last message of `writer` fit the report. Two conditions: 1. the
+ * offsets lie in the elements; 2. either no cursor is before its reported value, or no cursor is
+ * after it. `to_host`: `writer` is the peer of the reporting host; false: `writer` is the reporting
+ * host. */
 static bool
 cursors_fit(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool to_host)
 {
@@ -95,9 +96,9 @@ cursors_fit(const smcr_told_socket_t *told, const smcr_conn_side_t *writer, bool
                                      smcr_ring_distance(&reverse, back.cons, writer->cons));
 }
 
-/* Whether the last message of the side `from` agrees with the report. A side that has sent no
- * message agrees. If messages of the side after the last captured one are missing, the side agrees,
- * too: the missing messages may explain the difference. */
+/* Whether the last CDC message of the side `from` agrees with the report of `socket`. Also true if
+ * the side has sent no message, or if packets after its last captured message are missing, which
+ * may explain a difference. `to_host`, `waits`: as for cursors_fit() and cursor_agrees(). */
 static bool
 last_message_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int from, bool to_host,
                     bool waits)
@@ -136,8 +137,8 @@ has_end(const smcr_conn_t *conn, unsigned role, const uint8_t *address, uint16_t
                                                SMCR_GID_IPV4_LENGTH) == 0;
 }
 
-/* Whether the reported role, client or server, can be that of `side`. A role that only a file of
- * smcss gives does not contradict a report over netlink. */
+/* Whether the reported role, client or server, can be that of `side`. A role that the group has
+ * only from a file of smcss does not contradict a report over netlink. */
 static bool
 has_role(const smcr_lgr_t *lgr, const smcr_told_socket_t *told, int side)
 {
@@ -184,9 +185,10 @@ can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
     return unread >= 0 && unread <= size;
 }
 
-/* Whether two directions can be one connection. `one` is a direction to `side`, and `other` a
- * direction from `side`. Neither may have a token in its opposite direction, and each reader's
- * cursor must fit its writer's cursor. */
+/* Whether two connection objects, of which only one direction is known, can be the two directions
+ * of one connection. `one`: has the direction to `side`. `other`: has the direction from `side`.
+ * Neither object may know the token of the opposite direction, and each reader's consumer cursor
+ * must fit the writer's producer cursor. */
 static bool
 are_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
                    const smcr_told_socket_t *told)
@@ -201,13 +203,14 @@ are_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
 
 /* ---- place: which connection ---- */
 
-/* A search for the connection of the socket on one queue pair of its host; NULL: there is none. */
+/* A function that searches for the connection of the socket `told` on the queue pair `qp` of its
+ * host. Returns NULL if there is none. */
 typedef smcr_conn_t *find_t(const smcr_state_t *state, const smcr_qp_t *qp,
                             const smcr_told_socket_t *told);
 
-/* The only connection that `find` finds for the socket, on the queue pairs of the socket's host
- * whose links join the two reported GIDs. `*side` gets the side of the socket's host. NULL: there
- * is none, or there are several. */
+/* Calls `find` for each queue pair of the socket's host whose link is between the two reported
+ * GIDs. Returns the only connection that is found; NULL: there is none, or there are several.
+ * `*side` gets the side of the socket's host. */
 static smcr_conn_t *
 find_only_conn(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, find_t *find,
                int *side)
@@ -259,11 +262,12 @@ earliest_cons(const smcr_conn_side_t *writer, uint32_t base)
 }
 
 /* Starts the stream that `side` receives, with the reported size and cursors, unless CLC has
- * announced the size. A captured message is newer than the report, so its cursor takes precedence.
+ * announced the size. If a CDC message of the connection is captured, its cursor counts and not the
+ * reported one.
  *
- * The cursors of a file are of an unknown time. The stream then starts with the first captured
- * message, and the lowest possible consumer cursor. `is_own`: `side` is the side of the reporting
- * host. */
+ * The cursors in a file are of an unknown time. So with a file the stream starts only when a
+ * message of the writer is captured, and with the lowest possible consumer cursor. `is_own`: `side`
+ * is the side of the reporting host. */
 static void
 take_in_stream(smcr_conn_t *conn, int side, const smcr_told_socket_t *told, bool is_own)
 {
@@ -323,8 +327,9 @@ take_in_link(smcr_state_t *state, smcr_qp_t *qp)
     take_in_version(lgr, told->lgr);
 }
 
-/* Sets which side is the server. If a file of smcss is the only source, notes the line of the file,
- * since another report may contradict it. */
+/* Sets the server's side of the group by the report of `socket`. If a line of a smcss file is the
+ * only source of the role, notes this socket in `role_source_file`, since another report may
+ * contradict it. */
 static void
 take_in_role(smcr_socket_t *socket, smcr_lgr_t *lgr, int side)
 {
@@ -355,10 +360,10 @@ take_in_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t
 
 /* ---- the other direction ---- */
 
-/* Whether the direction `half`, which goes from `side`, may still wait for its socket. It is open
- * and began before the capture, and the token of the opposite direction is not known. The capture
- * must have all its messages: otherwise its producer cursor may be higher than in the last captured
- * message. */
+/* Whether a reported socket may still be found for `half`, a connection of which only the direction
+ * from `side` is known. Three conditions: 1. the token of the opposite direction is not known; 2.
+ * the connection is open and began before the capture; 3. no CDC message of `side` can be missing,
+ * so its last producer cursor is known. */
 static bool
 is_open_half(const smcr_conn_t *half, int side)
 {
@@ -367,8 +372,9 @@ is_open_half(const smcr_conn_t *half, int side)
     return !smcr_conn_has_closed(half) && smcr_conn_began_before_capture(half);
 }
 
-/* The only direction from the host, in its link group, whose last producer cursor is the reported
- * one. */
+/* For find_only_conn(): the only connection in the link group of `qp` of which only the direction
+ * from the host is known, and whose last producer cursor is the reported one. NULL: there is none,
+ * or there are several. */
 static smcr_conn_t *
 find_half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told_socket_t *told)
 {
@@ -386,9 +392,9 @@ find_half_at(const smcr_state_t *state _U_, const smcr_qp_t *qp, const smcr_told
     return found;
 }
 
-/* The only direction from the host, in all link groups between the two hosts, whose last producer
- * cursor is the reported one (find_half_at()). No other socket of the dump may report this cursor.
- * NULL: there is none, or there are several. */
+/* The only connection, in all link groups between the two reported GIDs, that find_half_at() finds
+ * for the socket. No other socket of the dump may report the same producer cursor. NULL: there is
+ * none, or there are several. `*side` gets the side of the socket's host. */
 static smcr_conn_t *
 other_half(const smcr_arrival_t *arrival, const smcr_socket_t *socket, int *side)
 {
@@ -407,10 +413,10 @@ has_believed_mirror(const smcr_socket_t *socket)
     return socket->mirror && !socket->mirror->is_contradicted;
 }
 
-/* Joins the connection with its other direction, by the report of the other host (the mirror). That
- * report has the token of the other direction. If no known direction has this token, the connection
- * gets the token, unless one of the two reports is from a file: then the token alone is no proof.
- * `side`: side of the socket's host. Returns the connection of both directions. */
+/* Joins the connection with its other direction, by the report of the other host (the socket's
+ * mirror), which has the token of the other direction. If no connection has this token, `conn` gets
+ * it, unless one of the two reports is from a file: then the token alone is no proof. `side`: side
+ * of the socket's host. Returns the connection of both directions. */
 static smcr_conn_t *
 join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -425,8 +431,8 @@ join_mirror(smcr_state_t *state, const smcr_socket_t *socket, smcr_conn_t *conn,
     return conn;
 }
 
-/* Names the connection by the socket: takes in the other host's report of the connection, if there
- * is one, and then the report of the socket. `side`: side of the socket's host. */
+/* Gives the connection the addresses and ports of the socket: first joins it with its other
+ * direction (join_mirror()), and then takes in the report. `side`: side of the socket's host. */
 static void
 name_conn(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -441,8 +447,8 @@ static const char told_cursors[] = "Cursors are not those of the connection with
 static const char told_others[] = "Ends, role or sizes are not those of the connection";
 static const char told_twice[] = "Another socket has this token";
 
-/* Notes that the capture contradicts the report: the report names no connection from now on.
- * `text`: the reason. */
+/* Notes that the capture contradicts the report of `socket`, which is not used for any connection
+ * from now on, and adds an event. `text`: the reason, for the event. */
 static void
 report_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
@@ -451,8 +457,9 @@ report_doubt(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *t
                    socket->reported.is_from_file ? "The smcss file is ignored. " : "", text);
 }
 
-/* Whether the connection has its name from the report of the socket, or from the report of the
- * other host. Lines of a file are not compared with each other. */
+/* Whether the connection has its addresses and ports from the report of `socket`, or from the
+ * report of the other host (the mirror). A line of a file does not count for the mirror's
+ * connection. */
 static bool
 is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
 {
@@ -460,9 +467,10 @@ is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
            (!socket->reported.is_from_file && conn->socket == socket->mirror);
 }
 
-/* Stops believing the report: it is of another time, or of another host. The connection loses its
- * name, its positions and its sizes. If this line of a file was the only source of the group's
- * roles, the roles are unknown until another report gives them. */
+/* Stops using the report of `socket`: it is of another time, or of another host. The connection
+ * loses its addresses, ports, positions and sizes, if it has them from this report. If a line of a
+ * file was the only source of the group's roles, the roles are unknown from now on. `text`: the
+ * reason, for the event. */
 static void
 disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {
@@ -486,11 +494,10 @@ disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *tex
 
 /* Keeps the report of a socket. If an earlier socket has the same token, there are three cases:
  *
- * - Both reports are in one dump: it is not known which socket has the token, so neither report is
- *   believed.
- * - One report is from a file: the file is of another time, so the report from the file is not
- *   believed.
- * - Otherwise the token has moved to the new socket. */
+ * - Both sockets are in one dump: it is not known which socket has the token, so neither report is
+ *   used.
+ * - One report is from a file: the file is of another time, so its report is not used.
+ * - Otherwise the host has given the token to the new socket. */
 static smcr_socket_t *
 keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint64_t dump)
 {
@@ -507,8 +514,8 @@ keep_socket(const smcr_arrival_t *arrival, const smcr_told_socket_t *told, uint6
 }
 
 /* Compares the cursors of a socket and of a connection that have equal addresses, ports and roles.
- * If the cursors agree, the connection gets the name of the socket. If the cursors contradict each
- * other, the report is not believed. Otherwise the next message decides. */
+ * If the cursors agree, the connection gets the name of the socket. If no later message can make
+ * them agree, the report is not used. Otherwise nothing happens, and the next message decides. */
 static void
 judge_cursors(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int side)
 {
@@ -525,10 +532,10 @@ is_named_and_open(const smcr_conn_t *conn)
     return conn->socket && !smcr_conn_has_closed(conn);
 }
 
-/* Takes in a report of a socket that uses SMC-R, so that it has a token. If ends, role or sizes
- * contradict the connection with this token, the report is not believed. If the cursors agree
- * nevertheless, the report that has named this connection before may be the wrong one, so neither
- * is believed. */
+/* Takes in a report of a socket that uses SMC-R, and so has a token. If addresses, ports, role or
+ * sizes contradict the connection with this token, the report is not used. If the cursors agree
+ * nevertheless, the earlier report that has named this connection may be the wrong one, so that
+ * report is not used either. */
 static void
 take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
@@ -565,8 +572,8 @@ take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
     smcr_socket_set_conn(state, socket, conn);
 }
 
-/* If a socket of the host listens on the own port of this socket, which has fallen back to TCP, the
- * host is the server. */
+/* Sets the roles of a connection that has fallen back to TCP: if another socket of the host listens
+ * on the same port, the host is the server. */
 static void
 take_in_server(smcr_state_t *state, smcr_socket_t *socket)
 {
@@ -595,10 +602,10 @@ mark_whole_dump(const smcr_arrival_t *arrival, uint64_t dump)
     }
 }
 
-/* Finds the only direction whose last producer cursor is equal to the cursor that the socket
- * reports. If the socket has a connection, the direction is joined with it. If not, the direction
- * gets the socket's token and name. If another direction has this token, the next message
- * decides. */
+/* Finds the only connection of which only the direction from the host is known, and whose last
+ * producer cursor is the reported one (other_half()). If the socket has a connection, the two are
+ * joined. If not, the found connection gets the socket's token and name, unless another connection
+ * has this token. */
 static void
 name_half(const smcr_arrival_t *arrival, smcr_socket_t *socket)
 {
@@ -677,10 +684,10 @@ smcr_state_report(const smcr_arrival_t *arrival, const smcr_told_t *told)
 
 /* ---- messages after a report ---- */
 
-/* Whether the message can be one of the next messages to the host of the socket: it announces at
- * most one round more than the host has received. If its producer cursor is before the reported
- * one, though the message was captured after the report, the report is wrong and is not
- * believed. */
+/* Whether the message can follow the report of `socket`, whose host receives the message: its
+ * producer cursor is at most one round of the element after the reported one. If the cursor is
+ * before the reported one, though the message came after the report, the report is wrong and is not
+ * used any more. */
 static bool
 may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_t *cdc)
 {
@@ -695,11 +702,10 @@ may_follow(const smcr_arrival_t *arrival, smcr_socket_t *socket, const smcr_cdc_
            has_role(qp->link->lgr, told, qp->side);
 }
 
-/* Whether the message is the next one that the host of the socket sends on the socket's connection.
- * The message then announces the bytes that the host had written at the time of the report, plus
- * the bytes of the RDMA WRITEs right before the message whose connection is not known. Example: at
- * the time of the report the host had written up to 1000; then a WRITE of 200 bytes and a CDC
- * message with the cursor 1200 follow. */
+/* Whether the message is the next one that the host of the socket sends on the socket's connection:
+ * its producer cursor `prod` is the reported one plus the bytes of the RDMA WRITEs right before the
+ * message, whose connection is not known. Example: at the time of the report the host had written
+ * up to 1000; then a WRITE of 200 bytes and a CDC message with the cursor 1200 follow. */
 static bool
 is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, smcr_cursor_t prod)
 {
@@ -717,8 +723,9 @@ is_next_message_of(const smcr_arrival_t *arrival, const smcr_socket_t *socket, s
     return unexplained == 0;
 }
 
-/* Whether the socket may be the sender of a message from the host with this GID. Its report is not
- * contradicted, its dump is complete, and the other host has not reported its end. */
+/* Whether the socket may have sent a message from the host with this GID. Three conditions: 1. its
+ * report is not contradicted; 2. its dump is complete; 3. the other host has not reported the other
+ * end. */
 static bool
 is_candidate(const smcr_socket_t *socket, const uint8_t *gid)
 {
@@ -747,9 +754,9 @@ socket_of_sender(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return found;
 }
 
-/* Whether the message can belong to the socket of its sender. If the socket has a connection, it
- * must be in this group, and the token of this direction must not be known yet. If not, the
- * reported role must fit. `side`: side of the sender. */
+/* Whether a message to `qp` can belong to `socket`, whose host is the sender. If the socket has a
+ * connection, the connection must be in the group of `qp`, and must not have a token for the side
+ * of `qp` yet. Otherwise the reported role must fit. `side`: side of the sender. */
 static bool
 may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
 {
@@ -761,9 +768,10 @@ may_send_for(const smcr_socket_t *socket, const smcr_qp_t *qp, int side)
     return is_like(&socket->reported, &none, side);
 }
 
-/* A socket with the token of the message is the socket of the receiver. If this socket has a
- * connection already, both the connection and the socket have ended. If no socket has the token,
- * the message may belong to a socket of the sender. */
+/* A socket of the receiver's host with the token of the message is the receiving end. If this
+ * socket has a connection already, the socket has ended, and the token names a newer one, so the
+ * result is NULL. If no socket has the token, the message may belong to a socket of the sender's
+ * host. */
 smcr_socket_t *
 smcr_state_report_socket(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, int *side)
 {
@@ -828,8 +836,9 @@ smcr_state_report_fallback(smcr_conn_t *conn, smcr_conn_t *known)
     conn->merged_into = known;
 }
 
-/* Whether the host that receives the message has written this line of a file of smcss. If the
- * connection has a name, the roles of the group decide; otherwise the GID of the host decides. */
+/* Whether the line `told` of a smcss file is from the host that receives the message, at `qp`. If
+ * the connection has a name and the roles are known, the role in the line decides; otherwise the
+ * GID in the line decides. */
 static bool
 is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, const smcr_qp_t *qp)
 {
@@ -838,10 +847,10 @@ is_line_of_receiver(const smcr_told_socket_t *told, const smcr_conn_t *conn, con
     return (conn->lgr->server == qp->side) == told->is_server;
 }
 
-/* Stops believing a line of a file that contradicts the connection. If another line is the only
- * source of the group's roles, and the two lines contradict each other, it is not known which line
- * is right, so neither is believed. `host`: side of the line's host. `is_other`: the line has named
- * another connection before, so it stays believed for that one. */
+/* Stops using `socket`, a line of a smcss file that contradicts the connection. If another line is
+ * the only source of the group's roles, and the two lines contradict each other, it is not known
+ * which line is right, so that line is not used either. `host`: side of the line's host.
+ * `is_other`: `socket` has named another connection before, so it stays in use. */
 static void
 disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn, int host,
                 bool is_other)
@@ -854,8 +863,9 @@ disbelieve_line(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_
         disbelieve(arrival, socket, told_others);
 }
 
-/* Whether the line of the other end agrees: it has named no connection, this connection, or the
- * other direction of this connection. */
+/* Whether the mirror of `socket` allows that `socket` belongs to `conn`: the mirror has no
+ * connection, has `conn`, or has the other direction of `conn`. `host`: side of the host of
+ * `socket`. */
 static bool
 mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
 {
@@ -864,11 +874,11 @@ mirror_agrees(const smcr_socket_t *socket, const smcr_conn_t *conn, int host)
     return !mirror || mirror == conn || are_two_directions(conn, mirror, host, &socket->reported);
 }
 
-/* Compares a connection with the line of a file of smcss that has the token of the connection,
- * after a CDC message. A file has no time, so its cursors do not prove the connection. The token
- * proves the connection if no other connection has this token and nothing contradicts the line. If
- * the line of the other end has named the other direction, this direction gets its name when both
- * are joined. */
+/* Called after a CDC message of the connection. Compares the connection with `socket`, a line of a
+ * smcss file that has the token of the connection. A file has no time, so its cursors do not prove
+ * the connection. The token proves the connection under two conditions: 1. no other connection has
+ * this token; 2. nothing contradicts the line or its mirror. Then the connection gets the name of
+ * the socket. */
 static void
 compare_with_file(const smcr_arrival_t *arrival, smcr_socket_t *socket, smcr_conn_t *conn)
 {
