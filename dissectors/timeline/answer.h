@@ -7,16 +7,17 @@
 
 #include "directions.h"
 
-/* Adds the time from `since` to `until` to the wait of the writer `asker` for an answer: the answer
- * may be among the peer's packets of this time, which are missing or retransmitted. If `asker`
- * sends a WRITE in this time, the wait begins with this WRITE. */
+/* Adds the time from `since` to `until` as a wait of the writer `asker` for an answer. Packets of
+ * the peer are missing or retransmitted in this time, and the answer may be among them. If the last
+ * WRITE of `asker` is in this time, the wait begins with this WRITE. Nothing is added if `asker`
+ * has written nothing. */
 void smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, smcr_when_t since,
                                   smcr_when_t until);
 
-/* Handles the peer's last answer to the writer `side`, at the writer's next packet. The time of the
- * answer counts, if no packet of the writer is missing since its request. Otherwise a missing
- * packet may be a later request, to which the peer's WRITE is the answer. If a gap has shown since
- * the answer, the end of the gap decides (smcr_timeline_settle_gap()). */
+/* Called at the writer's next packet after an answer of its peer (`pending_answer`): counts the
+ * time of the answer, unless packets of the writer `side` may be missing since its request. A
+ * missing packet may be a later request, which the peer's WRITE answers. If a gap was noticed after
+ * the answer, nothing happens: the end of the gap decides (smcr_timeline_settle_gap()). */
 void smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side);
 
 /* The acknowledgement of the request of the writer `asker` that its peer has not answered so far;

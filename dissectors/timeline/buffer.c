@@ -1,4 +1,5 @@
-/* Finds out when data lay unread in a receive buffer, and when its writer waited for space.
+/* Finds out when data lay unread in a receive buffer, and when the writer waited for space in the
+ * buffer.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -192,8 +193,8 @@ end_wait_of_missing_update(const smcr_timeline_step_t *step, int side,
 
 /* Handles data of the writer `side` that found no space in the buffer, at the reader's next
  * message. If packets of the reader are missing since then, the update that freed the space is
- * among them. Otherwise the capture is out of order there: the update came before the data. So it
- * is not known when the wait for space ended. */
+ * among them. Otherwise the capture is out of order: in truth the update came before the data. Then
+ * it is not known when the wait for space ended. */
 static void
 doubt_wait_out_of_order(const smcr_timeline_step_t *step, int side)
 {

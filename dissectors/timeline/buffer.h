@@ -1,4 +1,5 @@
-/* The receive buffer of a direction: unread data in it, and the writer's waits for space.
+/* The receive buffer of a direction: unread data in the buffer, and the writer's waits for space in
+ * it.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,8 +8,8 @@
 
 #include "directions.h"
 
-/* Notes whether the reader may have reported more bytes as read than is known. This holds from the
- * event `when` on. */
+/* Notes, from the event `when` on, whether the reader of the data of the writer `side` may have
+ * reported more bytes as read than is known (`is_doubtful`). */
 void smcr_timeline_doubt_reading(const smcr_timeline_step_t *step, int side, bool is_doubtful,
                                  smcr_when_t when);
 
@@ -18,9 +19,9 @@ void smcr_timeline_doubt_reading(const smcr_timeline_step_t *step, int side, boo
 void smcr_timeline_take_announcement(const smcr_timeline_step_t *step, int side,
                                      const smcr_record_cdc_t *view, smcr_when_t acked);
 
-/* The event that ends the wait. This is the earlier one of two events: 1. the writer sends data; 2.
- * the writer's host has acknowledged the message that frees space. Frame 0: neither event came
- * before `frame`. */
+/* The event that ends the wait of a writer: the earlier one of two events. 1. The writer sends
+ * data, in `frame` or earlier. 2. The writer's host acknowledges the message that frees space,
+ * before `frame`. Frame 0: neither event has come. */
 smcr_when_t smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame);
 
 /* Ends the current wait of the writer `side` for space at `end`. */

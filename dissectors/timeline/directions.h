@@ -1,5 +1,5 @@
-/* What the timeline keeps of the two directions of a connection: what is known of each writer, and
- * what lasts.
+/* What the timeline keeps of the two directions of a connection: the intervals of each writer, and
+ * the states that have not ended.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -58,11 +58,12 @@ typedef struct {
                                            begins */
     const smcr_link_t *link;            /* link that carried the CDC message of `begun` */
     const smcr_ack_t *const *filled;   /* points to the acknowledgement of the CDC message of
-                                          `begun`; *filled is NULL as long as there is none */
+                                          `begun`; *filled is NULL as long as no acknowledgement has
+                                          come */
     smcr_when_t freed;                  /* the reader's first update since the wait began, which
                                            frees space; frame 0: none */
-    bool may_have_ended;                /* packets of the writer are missing after `freed`, with
-                                           which it may have continued */
+    bool may_have_ended;                /* packets of the writer are missing after `freed`: with one
+                                           of them the writer may have continued */
     uint64_t consumed; /* position up to which the reader had reported data as read at the begin of
                           the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
@@ -72,7 +73,7 @@ typedef struct {
     uint64_t acked;    /* position up to which the reader's host has acknowledged the announced
                           data; set with `is_known` */
     uint64_t consumed; /* position up to which the reader has reported data as read */
-    uint32_t size;     /* size of the receive buffer, bytes; set with `is_known` */
+    uint32_t size;     /* number of data bytes that the receive buffer holds; set with `is_known` */
     bool is_known;     /* `acked` and `size` are known */
     bool is_doubtful;  /* the reader may have reported more data as read than `consumed` */
     bool knows_wait;   /* the reader's host has acknowledged the message with which the writer's
@@ -88,8 +89,8 @@ typedef struct {
     smcr_when_t since; /* last packet of the writer before the gap; frame 0: there is no gap */
     smcr_when_t until; /* first packet of the writer after the gap that came in order; frame 0: none
                           so far */
-    smcr_when_t sent; /* event before which all missing packets were sent: an acknowledgement that
-                         covers them, or the packet that shows the gap */
+    smcr_when_t sent; /* event before which all missing packets were sent: an acknowledgement of the
+                         missing packets, or the packet that shows the gap */
     bool has_unknown_message; /* a CDC message with unknown content came after the gap, so no later
                                  message can show that nothing is missing */
 } smcr_timeline_gap_t;
@@ -122,15 +123,16 @@ typedef struct {
     smcr_when_t last_acked;   /* last acknowledgement of packets of the writer; frame 0: none */
     const smcr_link_t *last_acked_link; /* link of the packets that `last_acked` acknowledges */
     smcr_when_t acks_missing; /* packet after which acknowledgements of the writer's packets may be
-                                 missing; frame 0: none may be missing, or one has come in the
-                                 meantime */
-    smcr_when_t acks_heard; /* packet of the peer from which on none is missing any more; set with
+                                 missing; frame 0: none are missing, or an acknowledgement has come
+                                 since then */
+    smcr_when_t acks_heard; /* packet from which on no acknowledgement is missing any more; set with
                                `acks_missing` */
     /* Retransmissions of the writer's packets since `last_acked`: from the earliest first
      * transmission to the last retransmission. Left out are retransmissions that were certainly
      * needed. End frame 0: none. */
     smcr_interval_t retransmitted;
-    smcr_interval_t retransmitted_unheard; /* the same, since `last_seen` of the peer */
+    smcr_interval_t retransmitted_unheard; /* like `retransmitted`, but only retransmissions since
+                                              the peer's last captured packet */
     uint32_t retransmitted_psn; /* PSN of the writer's last retransmission, 24 bits; set with
                                    `retransmitted` */
     /* points to the acknowledgement of the last packet that may end a request of the writer's
@@ -140,12 +142,13 @@ typedef struct {
                                   this is known */
     smcr_when_t gap_noticed;  /* last packet of the connection before which packets of the writer
                                  are missing; frame 0: none */
-    smcr_interval_t missing;  /* time in which the packets were sent that are missing before
-                                 `gap_noticed` */
+    smcr_interval_t missing;  /* time in which those packets were sent that are missing before the
+                                 packet `gap_noticed` */
     smcr_timeline_gap_t gap;  /* current gap of the writer */
     uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
-    bool has_hole;            /* since the last CDC message whose meaning is known, a WRITE has left
-                                 out bytes before its own: another WRITE may be missing */
+    bool has_hole;            /* since the last CDC message whose meaning is known, a WRITE has
+                                 skipped bytes of the stream, or its position is not known: another
+                                 WRITE may be missing */
     uint64_t written;         /* position after all data that the writer has written so far */
     uint64_t written_on_left; /* `written`, when the connection last moved to another link */
     smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
@@ -168,7 +171,7 @@ typedef struct {
                                          the writer */
     smcr_when_t begun;    /* first packet of the connection; frame 0: there has been none */
     smcr_when_t latest;   /* packet with the latest time */
-    const smcr_link_t *link[2]; /* link of the connection's last packet; both members of the array
+    const smcr_link_t *link[2]; /* link of the connection's last packet; both entries of the array
                                    are equal */
     uint32_t gaps[2];     /* by sender: `gap_count` of the last packet (smcr_timeline_packet_t) */
     bool is_late;         /* the connection began before the capture */

@@ -1,5 +1,5 @@
-/* Divides the time of a direction: adds what has not ended yet to a copy of its intervals, and
- * applies the reasons to doubt them.
+/* Divides the time of a direction: makes a copy of its intervals, adds the intervals that have not
+ * ended yet to the copy, and takes into account which packets may be missing.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -10,10 +10,9 @@
 #include "retransmission.h"
 #include "transfer.h"
 
-/* The event up to which the open wait of the writer `side` for space is certain. If there is a
- * doubt, an update of the reader may be missing after the reader's last packet. Then the wait is
- * certain up to the reader's last packet. Otherwise the wait is certain up to the end of the
- * divided time. */
+/* The event up to which the open wait of the writer `side` for space is certain: the end of the
+ * divided time. If there is a doubt (`missing.doubt`), an update may be missing after the reader's
+ * last packet, so the wait is certain only up to this packet. */
 static smcr_when_t
 end_of_certain_wait(const smcr_timeline_t *timeline, int side,
                     const smcr_timeline_question_t *question)
@@ -23,8 +22,8 @@ end_of_certain_wait(const smcr_timeline_t *timeline, int side,
     return question->missing.doubt && last.time < end.time ? last : end;
 }
 
-/* Adds to the writer `side` what is missing of `sender` at the end of the divided time. The other
- * arguments are those of add_open_gaps(). */
+/* Adds to the intervals of the writer `side` the times in which packets of `sender` may be missing
+ * at the end of the divided time. `step`, `question`: as for add_open_gaps(). */
 static void
 add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
              const smcr_timeline_question_t *question)
@@ -126,7 +125,7 @@ keep_what_is_proven(uint64_t *share, smcr_timeline_doubt_t doubt)
     }
 }
 
-/* If there is a doubt, forgets the longest stretches that are not proven. */
+/* If there is a doubt, sets the longest stretches that are not proven to none. */
 static void
 keep_proven_stretches(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
 {
@@ -174,8 +173,9 @@ misses_first(const smcr_timeline_writer_t *writer, bool misses_last)
     return writer->misses_first || (misses_last && !writer->last_known.frame);
 }
 
-/* Charges idle time before the first packet to SMCR_INTERVAL_IS_UNKNOWN, since the first data are
- * missing. `time`: length of the time before the first packet, nanoseconds. */
+/* Charges idle time before the first packet to SMCR_INTERVAL_IS_UNKNOWN. Called if the first data
+ * of the writer are missing, which may have been sent in this time. `time`: length of the time
+ * before the first packet, nanoseconds. */
 static void
 doubt_beginning(uint64_t *share, uint64_t time)
 {
@@ -277,7 +277,9 @@ typedef struct {
     bool misses_first; /* the first data of the writer are not captured */
 } adapter_t;
 
-/* Does for a piece what charge_reported() does for the whole time. */
+/* Charges the part of the piece in which the buffer was full of unread data to the reader's
+ * program: charge_reported(), for one piece. `full`: time in which the buffer was full, before the
+ * first packet. */
 static void
 charge_reported_in(smcr_interval_piece_t *piece, smcr_interval_t full)
 {
@@ -292,8 +294,8 @@ charge_reported_in(smcr_interval_piece_t *piece, smcr_interval_t full)
     piece->share[SMCR_INTERVAL_IS_FULL_READER] += time;
 }
 
-/* Passes on a piece, after the doubts of smcr_timeline_divide() are applied to it. `data`: an
- * adapter_t. */
+/* Callback for a piece: changes the shares of the piece as smcr_timeline_divide() changes those of
+ * the whole time, and passes the piece on. `data`: an adapter_t. */
 static void
 adapt_piece(void *data, const smcr_interval_piece_t *piece)
 {

@@ -10,7 +10,8 @@
 /* How the time of one direction is divided, up to the last packet so far. */
 typedef struct {
     smcr_interval_division_t division; /* time of each part, and the longest stretches */
-    smcr_interval_t longest_answer; /* `longest_answer` of smcr_timeline_writer_t */
+    smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer
+                                       (`longest_answer` of smcr_timeline_writer_t) */
 } smcr_timeline_direction_t;
 
 /* Reasons to doubt the whole division of a connection's time. */
@@ -26,9 +27,8 @@ typedef enum {
 /* What may be missing of a connection in the capture. All zeros: nothing. */
 typedef struct {
     smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
-    bool last[2];  /* packets of the sender after its last captured packet may be missing, by
-                      sender */
-    bool acks[2];  /* the last acknowledgements of the sender may be missing, by sender */
+    bool last[2];  /* by sender: packets after its last captured packet may be missing */
+    bool acks[2];  /* by sender: its last acknowledgements may be missing */
 } smcr_timeline_missing_t;
 
 /* The question that smcr_timeline_divide() answers for one direction. */
@@ -64,8 +64,9 @@ typedef struct {
     void *data;                /* first argument of `take` */
 } smcr_timeline_pieces_t;
 
-/* Passes on the pieces of time of the direction that `side` writes: their sum is what
- * smcr_timeline_divide() returns for the same question. Does not change the timeline. */
+/* Calls `pieces->take` with each piece of time of the direction that `side` writes. The sum of the
+ * pieces is the division that smcr_timeline_divide() returns for the same question. Does not change
+ * the timeline. */
 void smcr_timeline_each_piece(const smcr_timeline_t *timeline, int side,
                               const smcr_timeline_question_t *question,
                               const smcr_timeline_pieces_t *pieces);

@@ -21,10 +21,10 @@ smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_know
     }
 }
 
-/* The time in which the packets of `side` were sent that are missing before the packet of `step`.
- * It begins with the last packet of `side` before the gap, on whatever connection of the link. If
+/* The time in which those packets of `side` were sent that are missing before the packet of `step`.
+ * The time begins with the last packet of `side` before the gap, of any connection on the link. If
  * several gaps have come since the last packet of this connection, or the gap is on another link,
- * it begins with the last packet of this connection, and ends with the packet of `step`. */
+ * the time begins with the last packet of this connection, and ends with the packet of `step`. */
 static smcr_interval_t
 find_missing(const smcr_timeline_step_t *step, int side)
 {
@@ -45,8 +45,8 @@ find_missing(const smcr_timeline_step_t *step, int side)
     return gap;
 }
 
-/* Notes that packets of `side` are missing before this packet. The missing packets may belong to
- * another connection on the same link. The next CDC message of `side` shows whether they do
+/* Notes that packets of `side` are missing before the packet of `step`. They may belong to this
+ * connection, or to another one on the same link: the next CDC message of `side` decides
  * (smcr_timeline_settle_gap()). */
 static void
 take_gap(const smcr_timeline_step_t *step, int side)
@@ -78,7 +78,7 @@ smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, sm
     smcr_timeline_prolong_answer(step, side, gap->since, writer->gap_noticed);
 }
 
-/* Whether the writer waits for space, or has waited for it after the event `since`. */
+/* Whether the writer waits for space, or has ended a wait for space after the event `since`. */
 static bool
 has_waited(const smcr_timeline_writer_t *writer, smcr_when_t since)
 {
@@ -93,12 +93,13 @@ has_writes(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
     return !writer->has_hole && view->announced <= writer->written;
 }
 
-/* Whether only CDC messages of the writer `side` are missing in its gap, and none of them can have
- * begun or ended a wait for space. `view`: what the message of `step` means; NULL: not known.
+/* Whether only CDC messages of the writer `side` can be missing in its gap, and no missing message
+ * can have begun or ended a wait for space. `view`: what the message of `step` means; NULL: not
+ * known.
  *
  * The message announces all data so far. No WRITE is missing if the captured WRITEs have all bytes
  * before this position. A writer whose data fill at most half of the buffer does not wait. If the
- * peer does not wait, a missing message cannot have freed the space that it waits for. */
+ * peer does not wait for space, a missing message cannot have ended a wait of the peer. */
 static bool
 misses_only_messages(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
@@ -113,8 +114,8 @@ misses_only_messages(const smcr_timeline_step_t *step, int side, const smcr_reco
            view->announced <= writer->unread.consumed + view->size / 2;
 }
 
-/* Adds the time of a gap of `side` in which only CDC messages are missing: from then on it is known
- * what both writers do. */
+/* Adds the time of a gap of `side` in which only CDC messages are missing. It ends when the last
+ * missing packet was sent: after that it is known what both writers do. */
 static void
 add_missing_messages(const smcr_timeline_step_t *step, int side)
 {
@@ -124,7 +125,7 @@ add_missing_messages(const smcr_timeline_step_t *step, int side)
     smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, gap->sent);
 }
 
-/* Adds the time of a gap of `side` in which WRITEs may be missing, to both directions. */
+/* Adds the time of a gap of `side`, in which WRITEs may be missing, to both directions. */
 static void
 add_missing_data(const smcr_timeline_step_t *step, int side)
 {
@@ -132,9 +133,10 @@ add_missing_data(const smcr_timeline_step_t *step, int side)
     smcr_timeline_add_gap(step, side, !side, step->packet->when);
 }
 
-/* Notes that the writer wrote data in its gap, as the message of `view` announces. From then on the
- * writer may wait for an answer. When it wrote is not known, so no answer is measured. A captured
- * WRITE after the begin of the gap stays the last one. */
+/* Notes a WRITE that is missing in the writer's gap, if the message announces bytes that no
+ * captured WRITE has. `view`: what the message means; NULL: not known. From the begin of the gap on
+ * the writer may wait for an answer. The time of the WRITE is not known, so no answer is measured.
+ * A captured WRITE after the begin of the gap stays the last WRITE. */
 static void
 note_missing_write(smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
 {

@@ -1,5 +1,5 @@
-/* Gaps: packets of a writer that are missing, until its next message shows whether they belonged to
- * the connection.
+/* Gaps: missing packets of a writer. Its next CDC message shows whether they belonged to the
+ * connection.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -8,14 +8,15 @@
 
 #include "directions.h"
 
-/* Notes, from this packet on, whether it is known what the writer `side` does. */
+/* Notes whether it is known what the writer `side` does, from the packet of `step` on. `is_known`
+ * true ends the time in which this was not known. */
 void smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_known);
 
-/* Adds to the intervals of the writer `side` the time that a gap of `sender` makes unknown. The
- * missing packets of the gap may belong to this connection. If `sender` is the writer itself, it is
- * not known what the writer did. If `sender` is its peer, a missing packet may have freed space for
- * the writer, or may have been an answer. `end`: end of the gap, used if no packet of the sender
- * has come in order since the gap. */
+/* Adds to the intervals of the writer `side` the time that the current gap of `sender` makes
+ * unknown, since the missing packets may belong to this connection. If `sender` is the writer
+ * itself, it is not known what the writer did in this time. If `sender` is its peer, a missing
+ * packet may have freed space for the writer, or may have been an answer. `end`: end of the gap,
+ * used if no packet of the sender has come in order since the gap. */
 void smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, smcr_when_t end);
 
 /* Ends the current gap of the writer `side` at the writer's next CDC message in order, which shows
@@ -29,8 +30,8 @@ void smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int sid
 void smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side,
                               const smcr_record_cdc_t *view);
 
-/* Handles a packet of the writer `side` that came in order: from now on it is known what the writer
- * does. */
+/* Handles a packet of the writer `side` that came in order: from this packet on it is known what
+ * the writer does. */
 void smcr_timeline_take_order(const smcr_timeline_step_t *step, int side);
 
 /* Looks for sequence gaps before this packet, of both senders. Each link has a count of its gaps.

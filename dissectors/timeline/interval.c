@@ -88,8 +88,9 @@ smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_in
 
 /* ---- unions ---- */
 
-/* Removes the older half of the list, and adds its length to `settled`. A later interval hardly
- * ever begins before the end of the removed half. */
+/* Removes the older half of the list, and adds the length of the removed intervals to `settled`. Of
+ * a later interval, the time before the end of this half is not counted; intervals are seldom that
+ * late. */
 static void
 settle_older_half(smcr_interval_union_t *all)
 {
@@ -142,7 +143,7 @@ typedef struct {
     smcr_interval_part_t part; /* part to which the moment is charged */
 } moment_case_t;
 
-/* The bit of a kind of interval. */
+/* The bit of a kind of interval, which a moment_case_t tests. */
 
 #define BIT(kind) (1U << SMCR_INTERVAL_##kind)
 
@@ -151,9 +152,9 @@ typedef struct {
  * PEER_NOT_CAPTURED if the writer does not depend on its peer at the moment. The writer and the
  * reader are those of smcr_interval_kind_t. */
 static const moment_case_t moment_cases[] = {
-    /* The reader has freed space for the writer, and packets of the writer are missing: with one of
-     * them the writer may have continued, or acknowledged the reader's update. Or the capture is
-     * out of order: the update came before. */
+    /* The reader has freed space for the writer, and packets of the writer are missing: with a
+     * missing packet the writer may have continued, or acknowledged the reader's update. Or the
+     * capture is out of order, and the update came before the data. */
     {BIT(FULL) | BIT(UNREAD) | BIT(FREED) | BIT(NOT_CAPTURED), 0, SMCR_INTERVAL_IS_UNKNOWN},
     /* The writer waits for space, and acknowledged data lie unread at the reader. The cause is the
      * reader's program, which does not read the data. It does not matter what the fabric does at
@@ -337,8 +338,9 @@ join_piece(smcr_interval_piece_t *piece, const smcr_interval_piece_t *next)
         piece->share[part] += next->share[part];
 }
 
-/* Callback of for_each_piece(): adds the piece to the settled pieces in `data`. If the piece has
- * the same parts as the last settled piece, the two pieces are joined. */
+/* Callback of for_each_piece(): adds the piece to the settled pieces in `data`, a
+ * smcr_interval_settled_t. If the piece has the same parts as the last settled piece, the two
+ * pieces are joined. */
 static void
 gather_piece(void *data, const smcr_interval_piece_t *piece)
 {
@@ -356,9 +358,9 @@ gather_piece(void *data, const smcr_interval_piece_t *piece)
     all->pieces[all->length++] = *piece;
 }
 
-/* Length of the piece, if the piece is a wait, nanoseconds; 0: it is no wait. If the piece is
- * joined with others, the begin and end of this wait are lost. Not waits are: idle time, waits for
- * an answer, transfers, and a piece of several parts, whose waits are already lost. */
+/* Length of the piece, nanoseconds, if its begin and end are worth keeping: the whole piece is
+ * charged to one of the parts from SMCR_INTERVAL_IS_FULL_PATH on, for example a wait for space. 0
+ * for any other piece: idle time, a wait for an answer, a transfer, or a piece of several parts. */
 static uint64_t
 wait_length(const smcr_interval_piece_t *piece)
 {

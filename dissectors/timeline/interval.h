@@ -27,16 +27,17 @@ typedef enum {
      * writer blocked. End: the acknowledgement of the reader's update, or the packet with which the
      * writer sends new data. */
     SMCR_INTERVAL_FULL,
-    /* The reader has freed space during a wait of the kind SMCR_INTERVAL_FULL, and then packets of
-     * the writer are missing. Begin: the reader's first update since the wait began. End: the end
-     * of the wait. Or the capture is out of order: the writer's data came before the update that
-     * freed their space. Begin: the begin of the wait. End: the reader's message. */
+    /* The writer may not wait for space any more. There are two cases: 1. The reader has freed
+     * space during a wait of the kind SMCR_INTERVAL_FULL, and then packets of the writer are
+     * missing. Begin: the reader's first update since the wait began. End: the end of the wait. 2.
+     * The capture is out of order: the writer's data came before the update that freed their space.
+     * Begin: the begin of the wait, or the data. End: the reader's next message. */
     SMCR_INTERVAL_FREED,
     /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
      * program has not read them. */
     SMCR_INTERVAL_UNREAD,
-    /* It is not known up to which position the reader has read: a message of the reader came after
-     * missing packets. */
+    /* It is not known up to which position the reader has read: the meaning of a message of the
+     * reader is not known, since it came after missing packets. */
     SMCR_INTERVAL_MAYBE_UNREAD,
     SMCR_INTERVAL_RETRANSMISSION, /* a packet of the writer is retransmitted: from its first
                                      transmission to its last retransmission */
@@ -156,7 +157,8 @@ void smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope,
 void smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
                              smcr_interval_t interval);
 
-/* Adds all intervals of the union `from` to the union `all`. */
+/* Adds all intervals of the union `from` to the union `all`. The settled parts of both count fully,
+ * even if they overlap. */
 void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                               const smcr_interval_union_t *from);
 

@@ -6,9 +6,9 @@
 #include "retransmission.h"
 #include "answer.h"
 
-/* An acknowledgement does not take longer than this time, nanoseconds: a writer that has waited
- * longer, and then retransmits, has got none. Half of the timeout, since the timer may run from
- * an earlier packet. */
+/* Time within which an acknowledgement certainly comes, nanoseconds: a writer that retransmits
+ * after a longer wait has got none. It is half of the timeout, since the writer's timer may have
+ * started with an earlier packet. */
 #define LONG_WAIT (SMCR_TIMELINE_RETRANSMISSION_TIMEOUT / 2)
 
 void
@@ -38,8 +38,8 @@ smcr_timeline_shows_needless_retransmission(const smcr_timeline_writer_t *writer
            smcr_psn_distance(writer->retransmitted_psn, sent->psn) > 0;
 }
 
-/* Whether the packet of `record` fills a gap of the writer that has shown before. The packet counts
- * as a retransmission then, since the sender has stepped back. */
+/* Whether the packet of `record` fills a sequence gap that the timeline has noticed before, and its
+ * sender has stepped back. Such a packet counts as a retransmission. */
 static bool
 fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *record)
 {
@@ -48,12 +48,12 @@ fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *rec
     return fills_gap && writer->gap_noticed.frame && !smcr_record_is_out_of_order(record);
 }
 
-/* The first transmission of the retransmitted packet of `record`. Frame 0: the packet is no
- * retransmission, or it was acknowledged before, so that nobody waits for it.
+/* Frame and time of the first transmission of the packet of `record`. Frame 0: the packet is no
+ * retransmission, or it was acknowledged before, so no side waits for it.
  *
  * A packet out of order counts as a retransmission only if its sender has stepped back. Otherwise
  * the network has only changed the order of packets. If the first transmission of such a packet is
- * missing, the packet after the gap (`gap_noticed`) stands for it. */
+ * missing, the time of the packet after the gap (`gap_noticed`) is returned. */
 static smcr_when_t
 find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_t *record)
 {
@@ -71,8 +71,9 @@ find_first_transmission(const smcr_timeline_writer_t *writer, const smcr_record_
     return record->was_acked ? (smcr_when_t){0, 0} : writer->last_acked;
 }
 
-/* Adds the time in which the first transmission of the packet of `step` is missing: the packet may
- * have been retransmitted since the last captured packet of its writer. */
+/* Adds the time that a missing first transmission makes unknown. The packet of `step` is a
+ * retransmission whose first transmission is missing: it may have been sent at any time since the
+ * last captured packet of its sender. */
 static void
 take_missing_first(const smcr_timeline_step_t *step)
 {
@@ -97,7 +98,7 @@ was_needed(const smcr_timeline_step_t *step, smcr_when_t first)
     return (back && back->nak.frame > first.frame) || smcr_interval_length(waited) > LONG_WAIT;
 }
 
-/* Adds the retransmission from `first` to `when` to the time of the last retransmissions. */
+/* Extends the interval `*retransmitted` by the retransmission from `first` to `when`. */
 static void
 prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_when_t when)
 {
@@ -109,9 +110,10 @@ prolong_retransmissions(smcr_interval_t *retransmitted, smcr_when_t first, smcr_
 /* Notes how certain the retransmission with the packet of `step` is. `first`: first transmission of
  * the packet.
  *
- * A missing acknowledgement may have covered the packet before: then nobody waited for the
- * retransmission. It may be in a gap that has already come, if the first transmission came before
- * the end of the gap. Or it may be in a gap that shows later (`retransmitted_unheard`). */
+ * An acknowledgement that is missing may have covered the packet before: then no side waited for
+ * the retransmission. It may be missing in a gap that has already come, if the first transmission
+ * came before the end of this gap. Or it may be missing in a gap that shows later
+ * (`retransmitted_unheard`). */
 static void
 note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
 {

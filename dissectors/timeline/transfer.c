@@ -82,8 +82,9 @@ smcr_timeline_add_transfer_without_ack(const smcr_timeline_step_t *step, int sid
     smcr_timeline_add_transfer(step, side, sent, end, false);
 }
 
-/* Takes the sample of the packet's wait for its acknowledgement, at `when`, if this acknowledgement
- * is the first one that covers the packet. */
+/* Takes the sample SMCR_TIMELINE_ACK: the time from the packet `sent` to its acknowledgement at
+ * `when`. Only if this acknowledgement is the first one that covers the packet, and the packet ends
+ * a request and was not retransmitted. */
 static void
 measure_ack(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent_t *sent,
             smcr_when_t when)
@@ -95,9 +96,10 @@ measure_ack(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_ACK, when.time - sent->when.time);
 }
 
-/* Whether the acknowledgement of the packet `acked` shows that the data of the packet `sent` have
- * arrived, on whatever link: the connection has moved to another link after `sent`, and the writer
- * has first written the data once more there, if they were not acknowledged (RFC 7609, 4.6.1). */
+/* Whether the packet `sent` is on a link that the connection had left before the packet `acked` was
+ * sent. Then the acknowledgement of `acked` also shows that the data of `sent` have arrived: after
+ * a move the writer first writes data once more that was not acknowledged on the old link (RFC
+ * 7609, 4.6.1). */
 static bool
 was_left_on_old_link(const smcr_timeline_sent_t *sent, const smcr_timeline_sent_t *acked)
 {
@@ -115,7 +117,8 @@ is_covered(const smcr_timeline_sent_t *sent, const smcr_link_t *link, const smcr
     return sent->link == link && smcr_psn_distance(sent->psn, ack->psn) >= 0;
 }
 
-/* Takes in the acknowledgement `ack` of the packet `sent` of the writer `side`, which it covers. */
+/* Takes in that the acknowledgement `ack` covers the packet `sent` of the writer `side`: adds its
+ * intervals and samples. */
 static void
 take_covered(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent_t *sent,
              const smcr_ack_t *ack)
@@ -162,8 +165,9 @@ smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_ti
     writer->last_acked_link = acked.link;
 }
 
-/* Forgets the oldest packet in flight of `sender`. Its acknowledgement is probably missing, and so
- * may be those of retransmitted packets. */
+/* Forgets the oldest packet in flight of `sender`. Its acknowledgement is probably missing. Then
+ * acknowledgements of retransmitted packets may be missing, too, so the retransmissions are in
+ * doubt. */
 static void
 forget_oldest(const smcr_timeline_step_t *step, int sender)
 {

@@ -41,14 +41,15 @@ void smcr_timeline_add_transfer(const smcr_timeline_step_t *step, int side,
                                 bool names_packet);
 
 /* Adds the intervals in which the packet `sent` was under way, if no acknowledgement covers it. The
- * data have arrived at `end`, or earlier, if the peer has reported them as read. If the writer had
- * to write them once more, they were under way up to `end`. Otherwise the packet's own
- * acknowledgement may be missing, and only the time up to `last_acked` is certain. */
+ * data of the packet had arrived at `end`, or when the peer reported them as read, if that is
+ * earlier. If the writer had to write them once more, they were under way up to `end`. Otherwise
+ * the packet's own acknowledgement may be missing, and only the time up to `last_acked` is
+ * certain. */
 void smcr_timeline_add_transfer_without_ack(const smcr_timeline_step_t *step, int side,
                                             const smcr_timeline_sent_t *sent, smcr_when_t end);
 
-/* Takes in the acknowledgement of the packet `acked`. The acknowledgement also covers all packets
- * of the writer `side` that were sent earlier on the same link. */
+/* Takes in the acknowledgement of the packet `acked`, which the writer `side` has sent. The
+ * acknowledgement also covers all packets that the writer sent earlier on the same link. */
 void smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side,
                             const smcr_timeline_sent_t acked);
 

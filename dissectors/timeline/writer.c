@@ -43,8 +43,8 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 
 /* ---- packets ---- */
 
-/* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: their
- * place in the stream. `sent`: what is kept of the packet. */
+/* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: place
+ * of the data in the stream. `sent`: what is kept of the packet. */
 static void
 note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
              const smcr_timeline_sent_t *sent)
@@ -64,8 +64,9 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
         smcr_timeline_note_rewritten(writer, record->link, range.position);
 }
 
-/* Takes in the data of a WRITE packet. `sent`: the packet, to be kept in flight if it begins or
- * ends a request. `is_in_order`: no packet is missing before it. */
+/* Takes in the data of a WRITE packet. `sent`: what is kept of the packet, which is kept in flight
+ * if it begins or ends a request, or if no other packet is in flight. `is_in_order`: no packet is
+ * missing before the packet. */
 static void
 take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool is_in_order)
 {
@@ -85,7 +86,7 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
         smcr_timeline_send(step, sent);
 }
 
-/* Takes in a WRITE packet. `sent`: its packet. */
+/* Takes in a WRITE packet. `sent`: what is kept of the packet. */
 static void
 take_write(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
 {
@@ -118,9 +119,9 @@ take_unknown_message(const smcr_timeline_step_t *step, int side, bool validates)
         smcr_timeline_doubt_reading(step, !side, true, step->packet->when);
 }
 
-/* Adds the time in which a missing WRITE was written, whose bytes the message of `step` announces:
- * in the gap that has shown since the last packet of the writer; without such a gap, at any time
- * since this packet. */
+/* Adds the time in which a missing WRITE was sent, whose bytes the message of `step` announces. The
+ * time begins with the gap that was noticed after the writer's last packet. If no such gap was
+ * noticed, it begins with the writer's last packet. */
 static void
 add_unseen_write(const smcr_timeline_step_t *step, int side)
 {
@@ -153,18 +154,19 @@ take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record
     smcr_timeline_take_reading(step, !side, view);
 }
 
-/* Whether the data that the message announces may have been announced before. Either it is not
- * known how many bytes the message announces. Or all of them were written on a link that the
- * connection has left. A message on that link may have announced them: if it was the last one
- * there, nothing shows that it is missing. `view`: what the message means. */
+/* Whether a missing message may have announced before the data that the message announces. There
+ * are two cases: 1. it is not known how many bytes the message announces; 2. all its data was
+ * written on a link that the connection has left, and the last message on that link, which nothing
+ * shows to be missing, may have announced it. `view`: what the message means. */
 static bool
 may_repeat_announcement(const smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
 {
     return !view->has_announced_bytes || view->announced <= writer->written_on_left;
 }
 
-/* Takes in that the packet `sent` of `step` carries a CDC message. `is_known`: it is known what the
- * message means, or that it means nothing for this connection. */
+/* Notes whether it is known what the writer does, from the CDC message of `step` on. `sent`: what
+ * is kept of the packet. `is_known`: it is known what the message means, or that it announces and
+ * reads nothing. */
 static void
 take_message_order(const smcr_timeline_step_t *step, const smcr_timeline_sent_t *sent,
                    bool is_known)
@@ -182,7 +184,7 @@ take_message_order(const smcr_timeline_step_t *step, const smcr_timeline_sent_t 
     writer->unannounced = 0;
 }
 
-/* Adds to the packet `sent` of a CDC message what is known of the message, `view`. */
+/* Fills in the members of `sent` that depend on what the CDC message means (`view`). */
 static void
 add_view(const smcr_timeline_writer_t *writer, smcr_timeline_sent_t *sent,
          const smcr_record_cdc_t *view)
@@ -194,7 +196,8 @@ add_view(const smcr_timeline_writer_t *writer, smcr_timeline_sent_t *sent,
     sent->may_be_no_data = sent->is_data && may_repeat_announcement(writer, view);
 }
 
-/* Takes in a CDC message. `sent`: its packet, to be kept in flight. */
+/* Takes in the CDC message of `step`. `sent`: what is kept of its packet, which is in flight from
+ * now on. */
 static void
 take_cdc(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
 {
@@ -235,8 +238,8 @@ begin_timeline(const smcr_timeline_step_t *step)
     }
 }
 
-/* Moves the time `*until` back to `since`, if something has lasted since then that later events may
- * change. Frame 0 in `since`: nothing lasts. */
+/* Moves the time `*until` back to `since`, if `since` is earlier. `since`: begin of a state that
+ * later events may change; frame 0: there is no such state. */
 static void
 keep_open(smcr_when_t *until, smcr_when_t since)
 {
@@ -244,7 +247,7 @@ keep_open(smcr_when_t *until, smcr_when_t since)
         *until = since;
 }
 
-/* Does the same for all that lasts of either sender, and concerns both directions. */
+/* Calls keep_open() for each state of `sender` that concerns the intervals of both directions. */
 static void
 keep_sender_open(smcr_when_t *until, const smcr_timeline_writer_t *sender)
 {
@@ -257,8 +260,8 @@ keep_sender_open(smcr_when_t *until, const smcr_timeline_writer_t *sender)
 }
 
 /* Settles the intervals of the writer `side` for the time that later events cannot change any more.
- * This time ends at the earliest begin of a packet in flight, a wait, a gap, or another state that
- * lasts. */
+ * This time ends with the earliest begin of a state that has not ended: a packet in flight, a wait,
+ * a gap and so on. */
 static void
 settle_intervals(const smcr_timeline_step_t *step, int side)
 {
@@ -281,9 +284,9 @@ settle_intervals(const smcr_timeline_step_t *step, int side)
     smcr_intervals_settle(&writer->intervals, step->scope, until);
 }
 
-/* Whether the receiver discards the packet, or has taken in an earlier packet with its PSN: nothing
- * new is under way then. A request that comes after its acknowledgement only since the capture is
- * out of order is the first packet with its PSN, and counts. */
+/* Whether the packet brings nothing new to its receiver: it is a duplicate, the receiver discards
+ * it, or the receiver has taken in an earlier packet with its PSN. False for a first packet with
+ * its PSN that comes after its acknowledgement, because the capture is out of order. */
 static bool
 is_known_to_receiver(const smcr_record_t *record)
 {

@@ -388,8 +388,8 @@ bool smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *con
                            const smcr_cdc_t *cdc);
 
 /* Whether a WRITE into the element of `conn` certainly belongs to `conn` and to no later
- * connection. `psn`: PSN of the WRITE in the flow to `qp`. `offset`: offset of the WRITE in the
- * RMB, bytes. At the point `last_confirmed_use` the element certainly belonged to `conn`.
+ * connection. `psn`: PSN of the WRITE in the flow to `qp`. `offset`: offset of the WRITE in the RMB
+ * element, bytes. At the point `last_confirmed_use` the element certainly belonged to `conn`.
  *
  * - No packet is missing after this point: the element still belongs to `conn`.
  * - One or two packets are missing: the element belongs to `conn` if the WRITE continues its

@@ -87,7 +87,7 @@ may_be_confirmed(const smcr_link_t *link)
 
 /* Whether a DELETE LINK that the state could not assign to a link (`uncertain_deletions`) may mean
  * this link: it came after `frame`, and has the number of this link. If the number of this link is
- * not known, any number fits. */
+ * not known, any number fits. Only if the group may have a link that is not known as its link. */
 static bool
 may_be_deleted(const smcr_link_t *link, uint32_t frame)
 {

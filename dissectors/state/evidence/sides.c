@@ -71,9 +71,13 @@ has_all_after(const smcr_point_t *point)
 }
 
 /* Whether the capture has all packets of the connection to `side` after the last CDC message to
- * that side. After the sender's close, only its next SMCR_EVIDENCE_AFTER_CLOSE packets can belong
- * to the connection. If both sides have closed, and both closes are acknowledged, only queued data
- * may follow, and no packet is missing unless a WRITE of such data has come (`wrote_after_end`). */
+ * that side. There are three cases:
+ *
+ * 1. Both sides have closed, and both closes are acknowledged: no packet up to the later
+ *    acknowledgement is missing (end_frame()). Not if a WRITE shows that queued data follows the
+ *    close (`wrote_after_end`).
+ * 2. The sender has closed: none of its next SMCR_EVIDENCE_AFTER_CLOSE packets is missing.
+ * 3. Otherwise: no later packet of the flow is missing. */
 static bool
 has_last_to(const smcr_conn_t *conn, int side)
 {

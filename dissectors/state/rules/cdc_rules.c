@@ -81,8 +81,8 @@ SMCR_RULES_CDC(check_step)
 /* A cursor of a message, with the cursor of the same kind in the sender's previous message. */
 typedef struct {
     const char *name;                   /* "producer" or "consumer" */
-    const smcr_evidence_cursor_t *held; /* comparison of the cursor with the earlier state of its
-                                           stream */
+    const smcr_evidence_cursor_t *held; /* result of the comparison of the cursor with earlier
+                                           cursors and WRITEs */
     int owner;                          /* side whose RMB element the cursor points into */
     smcr_cursor_t before, now;
 } moved_cursor_t;
@@ -183,8 +183,8 @@ has_never_moved(const smcr_conn_t *conn)
 
 /* Whether the capture has all RDMA WRITEs of the connection before the message, so that announced
  * bytes without a captured WRITE were never written. If TCP and RoCE were captured at two places,
- * WRITEs before the sender's first CDC message (`is_first`) may stand before the CLC messages in
- * the capture. Nobody knows that such WRITEs belong to the connection. */
+ * the capture may have WRITEs before the sender's first CDC message (`is_first`) even before the
+ * CLC messages. The state does not know that such WRITEs belong to the connection. */
 static bool
 has_all_writes(const smcr_arrival_t *arrival, const smcr_conn_t *conn, bool is_first)
 {

@@ -13,9 +13,9 @@
 
 /* ---- CDC messages at the end ---- */
 
-/* Whether the reader's consumer cursor shows which bytes it has read. False in two cases: 1. urgent
- * data came, which a program may read before earlier data; 2. another open connection uses the same
- * RMB element (`element_shared`). */
+/* Whether the reader's consumer cursor shows which bytes the reader has read. False in three cases:
+ * 1. urgent data came, which a program may read before earlier data; 2. another open connection
+ * uses the same RMB element (`element_shared`); 3. the positions of the stream are not known. */
 static bool
 reads_in_order(const smcr_conn_side_t *reader)
 {
@@ -194,9 +194,10 @@ check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         "Linux does when a program ends early (smc_close_active())", conn->index, done);
 }
 
-/* If one side closes, and the other side has unsent data, the other side aborts (R-4.8.1-6). It
- * breaks the rule if it writes the data instead. It has seen the close if the closing message was
- * acknowledged a round trip before the WRITE. Linux breaks this rule: it writes the data. */
+/* If one side closes, and the other side has unsent data, the other side aborts (R-4.8.1-6). The
+ * other side breaks the rule if it writes the data instead. It has certainly seen the close if the
+ * closing message was acknowledged a round trip before the WRITE. Linux breaks this rule: it writes
+ * the data. */
 static void
 check_after_close_of_reader(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
@@ -397,8 +398,8 @@ check_link_of_writer(const smcr_arrival_t *arrival, smcr_conn_t *conn)
 }
 
 /* The rules for moves between links (check_link_of_writer()), for an RDMA WRITE to an RMB element
- * of the connection. A WRITE is judged if two conditions hold: 1. it is not certain that the
- * element belongs to the connection (`is_certain_owner`); 2. the writer has not ended the
+ * of the connection. A WRITE is judged if two conditions hold: 1. `is_certain_owner` is false:
+ * otherwise the connection already uses the link of the WRITE; 2. the writer has not ended the
  * connection. */
 SMCR_RULES_WRITE(check_link)
 {

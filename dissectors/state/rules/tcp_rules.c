@@ -1,9 +1,9 @@
 /* Rules for the order of CLC messages and of the application's bytes on TCP, and for the point
  * after which there is no way back to TCP (RFC 7609 3.2, C).
  *
- * The acknowledgement number of a segment shows which bytes its sender had received. So an answer
- * that is missing in the capture does not mislead these rules: its receiver acknowledges bytes that
- * are not captured.
+ * The acknowledgement number of a segment shows which bytes its sender had received. So these rules
+ * notice an answer that is missing in the capture: its receiver acknowledges bytes that are not
+ * captured.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -174,8 +174,9 @@ check_unanswered_decline(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 }
 
 /* Returns the reason to doubt that the sender of the Decline had seen an LLC message before it
- * declined. The LLC message is on RoCE and the Decline on TCP, so their order is certain only if
- * both were captured at the same point of the network. */
+ * declined. `sent_message`: time and acknowledgement of the LLC message. The LLC message is on RoCE
+ * and the Decline on TCP, so their order is certain only if both were captured at the same point of
+ * the network. */
 static smcr_doubt_t
 doubt_seen_before(const smcr_arrival_t *arrival, const smcr_link_sent_message_t *sent_message)
 {

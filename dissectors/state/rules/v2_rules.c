@@ -207,7 +207,8 @@ is_complete_v2(const smcr_clc_t *clc)
 
 /* The server chooses one of the EIDs that the Proposal offers (R-V2ACC-5). The terms of the Accept
  * do not exceed those of the Proposal (check_terms()). An Accept breaks the rule if it has another
- * EID or higher terms. If the Accept breaks the rule, its Confirm is not compared with it. */
+ * EID or higher terms. If an Accept breaks the rule, the Confirm is not compared with this
+ * Accept. */
 SMCR_RULES_CLC(check_offered)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;

@@ -135,9 +135,9 @@ SMCR_RULES_WRITE(check_size)
         smcr_event_add(arrival, SMCR_EVENT_write_outside, NULL);
 }
 
-/* True if the report of check_hole() has to be withdrawn later. Nobody has announced the bytes of
- * the WRITE on this connection, so another connection may use the element. `bound`: position up to
- * which the bytes have to be announced. */
+/* True if the report of check_hole() has to be withdrawn later. No CDC message of this connection
+ * has announced the bytes of the WRITE, so the WRITE may belong to another connection. `bound`:
+ * position up to which the bytes have to be announced. */
 SMCR_DOUBT_CLAIM(is_unannounced, const smcr_stream_t *in, in->announced < claim->bound)
 
 /* Reports that the RDMA WRITE overwrites data that the reader has not reported as read (R-2.1-6).

@@ -9,8 +9,8 @@
 
 #define WAIT 2      /* seconds that Linux waits for most responses (smc_llc.h) */
 #define LONG_WAIT 5 /* seconds that Linux waits for CONFIRM LINK of any link but the first */
-/* Time for which every host waits for a response, after the peer's adapter has acknowledged the
- * request. */
+/* Time after a request for which every host waits for the response, if the peer's adapter has
+ * acknowledged the request. */
 #define GIVEN_UP (500 * SMCR_TIME_MILLISECOND)
 /* Time after which the software of a host has certainly seen a message: it counts from the
  * acknowledgement of the message by the host's adapter. */
@@ -37,9 +37,10 @@ changes_group(const smcr_lgr_t *lgr, uint8_t type, int side)
            (smcr_exchange_changes_links(type) && side == lgr->server);
 }
 
-/* Whether `side` certainly knows that the exchange is open. The request must be acknowledged. In
- * addition, the side has sent the request itself, or its adapter has acknowledged the request more
- * than SEEN ago. False after GIVEN_UP, since the requester may have given up the exchange. */
+/* Whether `side` certainly knows that the exchange is open. The request must be acknowledged, and
+ * `side` must be the requester, or its adapter must have acknowledged the request more than SEEN
+ * ago. False if the request is older than GIVEN_UP, since the requester may have given up the
+ * exchange. */
 static bool
 knows_exchange(const smcr_arrival_t *arrival, const smcr_exchange_request_t *open, int side)
 {
@@ -126,8 +127,8 @@ check_open_exchange(const smcr_exchange_message_t *message, smcr_exchange_reques
 /* One exchange at a time changes the link group (R-3.5.5.3-1). ADD LINK is open until the link is
  * confirmed or rejected. DELETE LINK, CONFIRM RKEY and DELETE RKEY are open until their responses.
  * A request breaks the rule if its sender knows of another open exchange. Three exceptions: 1. the
- * other exchange may have been given up; 2. the sender may not have seen the other request yet; 3.
- * the request is a DELETE LINK for a link that fails.
+ * requester may have given up the other exchange; 2. the sender may not have seen the other request
+ * yet; 3. the request is a DELETE LINK that ends the other exchange (ends_exchange()).
  *
  * Example: the server sends ADD LINK, and the client's adapter acknowledges it. 200 ms later,
  * before its response, the client sends CONFIRM RKEY. */
@@ -202,7 +203,7 @@ CHECK(note_adding)
  * after the response in the capture. */
 SMCR_DOUBT_CLAIM(request_has_come, const bool *came, *came)
 
-/* Whether the sender's peer has an open request of the type that this response answers. The
+/* Whether the peer of the response's sender has an open request of the response's type. The
  * response may then belong to that request. */
 static bool
 waits_for_any(const smcr_exchange_message_t *message)
@@ -247,8 +248,8 @@ CHECK(check_unasked)
                                   "No request precedes this response");
 }
 
-/* Whether the request came a short time ago over a link that is still in use. The response then has
- * to use the same link. */
+/* Whether the request came less than GIVEN_UP ago over a link that is still in use. The response
+ * then has to use the same link. */
 static bool
 is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
@@ -396,7 +397,8 @@ proves_failure(const smcr_exchange_message_t *message)
     }
 }
 
-/* Remembers a side's oldest request over the link that has no response so far. */
+/* Remembers the request, if it is the side's oldest request over the link that has no response so
+ * far. */
 CHECK(note_wait)
 {
     const smcr_exchange_request_t *waits =
@@ -431,8 +433,8 @@ smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
     smcr_rules_link(arrival, link)->unanswered[side] = NULL;
 }
 
-/* Whether the client's adapter has acknowledged the server's CONFIRM LINK, and no response has come
- * for GIVEN_UP since then. */
+/* Whether `request` is a CONFIRM LINK of the server that the client's adapter has acknowledged, and
+ * no response has come within GIVEN_UP after it. */
 static bool
 has_waited_in_vain(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {

@@ -23,8 +23,9 @@ share_device(const smcr_link_t *one, const smcr_link_t *other, int side)
            (a->has_mac && b->has_mac && memcmp(a->mac, b->mac, SMCR_WIRE_MAC_LENGTH) == 0);
 }
 
-/* Whether the link was active at the time `until` (nanoseconds since the epoch), and no message had
- * begun to delete it by then. */
+/* Whether the link was confirmed by the time `until` (nanoseconds since the epoch), and in use at
+ * this time. False if both queue pairs are not known, or if a side has reported the link as
+ * lost. */
 static bool
 was_active_at(const smcr_link_t *link, uint64_t until)
 {
@@ -88,15 +89,16 @@ count_asymmetric(const smcr_lgr_t *lgr, uint64_t until)
     return MIN(count_distinct(lgr, until, false, false), LINKS_KNOWN) - devices;
 }
 
-/* True if a report that depends on doubt_excess() has to be withdrawn at the deadline: the group
- * has fewer than `key` links of this kind. */
+/* True if a report that depends on doubt_excess() has to be withdrawn: at the deadline the group
+ * has fewer than `key` symmetric (asymmetric) links. */
 SMCR_DOUBT_CLAIM(has_fewer_symmetric, const smcr_lgr_t *lgr,
                  count_symmetric(lgr, claim->deadline) < claim->key)
 SMCR_DOUBT_CLAIM(has_fewer_asymmetric, const smcr_lgr_t *lgr,
                  count_asymmetric(lgr, claim->deadline) < claim->key)
 
-/* The doubt whether the group still has `limit` or more links of a kind when CHANGED_IN has passed.
- * `has_fewer`: whether it then has fewer. */
+/* The doubt whether the group still has at least `limit` links of a kind, symmetric or asymmetric,
+ * when CHANGED_IN has passed. `has_fewer`: function that returns whether the group has fewer links
+ * of this kind at that time. */
 static smcr_doubt_t
 doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_proof_t *claim),
              unsigned limit)
@@ -153,8 +155,9 @@ smcr_rules_check_link_limits(const smcr_arrival_t *arrival)
 }
 
 /* A client asks for no symmetric link if the group has the maximum (R-2.2.2-5). An ADD LINK of the
- * client breaks the rule if the group has as many symmetric links as its maximum. `wish` may name a
- * device of the client that a link already uses: the new link would then be asymmetric. */
+ * client breaks the rule if the group has as many symmetric links as its maximum. Not judged is an
+ * ADD LINK for a device of the client that a link already uses: the new link would be
+ * asymmetric. */
 void
 smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish)
 {

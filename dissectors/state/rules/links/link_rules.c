@@ -86,7 +86,7 @@ SMCR_RULES_CLC(check_qp)
 
 /* ---- CONFIRM LINK ---- */
 
-/* Calls the static check_vlan() for CONFIRM LINK. */
+/* The rule of the static function check_vlan(), for CONFIRM LINK. */
 SMCR_RULES_LLC(check_vlan)
 {
     check_vlan(arrival, message->from);
@@ -101,8 +101,8 @@ SMCR_RULES_LLC(check_mac)
                            "The MAC address in the message is not the announced one of this end");
 }
 
-/* Whether the message does not come after its own answer in the capture. False if the message is
- * the first CONFIRM LINK request of its link, and the capture has its response before it. */
+/* Whether the CONFIRM LINK message is in the right order in the capture. False if it is the first
+ * request of its link, and the capture has the response before it. */
 static bool
 is_in_order(const smcr_exchange_message_t *message)
 {
@@ -271,7 +271,7 @@ SMCR_RULES_LLC(check_eyecatchers)
             : "The client has eyecatchers, the server has none");
 }
 
-/* Remembers when the link was confirmed, and checks the limits of links. */
+/* Remembers when the link was confirmed, and checks the limits for the number of links. */
 SMCR_RULES_LLC(note_confirmed)
 {
     smcr_rules_link_t *memory = smcr_rules_link(arrival, message->link);
@@ -365,8 +365,8 @@ check_new_qp(const smcr_exchange_message_t *message)
                            "The queue pair 0x%06x has sent this message", add->qpn);
 }
 
-/* The rules of ADD LINK messages. There are three kinds: the server's offer, the client's response,
- * and the client's wish for a link, which names no queue pair. */
+/* The rules of ADD LINK messages. There are three kinds: the server's request, which offers a link;
+ * the client's response; and the client's request for a link, which names no queue pair. */
 SMCR_RULES_LLC(check_add_link)
 {
     const smcr_llc_add_link_t *add = &message->llc->u.add_link;
@@ -385,8 +385,8 @@ SMCR_RULES_LLC(check_add_link)
     }
 }
 
-/* The reason to doubt that all deletions of links of the group are captured. Links without packets
- * are ignored: nothing shows whether messages on such links are missing. */
+/* The reason to doubt that all messages which have deleted links of the group are captured. Links
+ * without packets are ignored: nothing shows whether messages on such links are missing. */
 static smcr_doubt_t
 doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {

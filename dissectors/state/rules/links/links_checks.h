@@ -16,7 +16,7 @@
 
 /* ---- memory ---- */
 
-/* Faults of a link that its receiver must refuse, found in ADD LINK or CONFIRM LINK. */
+/* Faults in ADD LINK or CONFIRM LINK for which the receiver of the message must refuse the link. */
 typedef enum {
     SMCR_RULES_FAULT_PARALLEL = 1, /* the link joins the same two devices as another link */
     SMCR_RULES_FAULT_MISMATCH = 2, /* CONFIRM LINK differs from what was announced for the link */
@@ -35,8 +35,8 @@ typedef struct smcr_rules_links_link {
                                 the epoch; 0: none so far */
     uint64_t delete_asked_time; /* time at which the client asked to delete the link, nanoseconds
                                    since the epoch; 0: it has not */
-    /* The message after which no side uses the link: the response to DELETE LINK, DELETE LINK for
-     * all links, or a response that rejects the link. Zeros: no such message has come. */
+    /* The message after which no side may use the link: the response to DELETE LINK, DELETE LINK
+     * for all links, or a response that rejects the link. Zeros: no such message has come. */
     smcr_link_sent_message_t end_of_use;
     /* First request over the link that needs a response and has none, by requester; NULL: none. */
     const smcr_exchange_request_t *unanswered[2];
@@ -45,8 +45,8 @@ typedef struct smcr_rules_links_link {
                               none */
     bool has_rtokens;      /* CONFIRM RKEY has announced an RMB for the link, so the link is in
                               use */
-    bool was_active;       /* the link was active when the server deleted it; false before its
-                              deletion */
+    bool was_active;       /* the link was active when the server deleted it; false as long as the
+                              link is not deleted */
 } smcr_rules_link_t;
 
 /* The progress of a list of RTokens that a side announces in several LLC messages. */
@@ -54,8 +54,8 @@ typedef struct {
     /* point of the last message that has a part of the list, in the flow to its receiver; no queue
      * pair: no such message has come */
     smcr_point_t last_message;
-    uint8_t rtokens_left; /* number of RTokens in the list's last message and in those that follow,
-                             as the last message reports */
+    uint8_t rtokens_left; /* number of RTokens in the list's last message and in the messages after
+                             it, as the last message reports */
     bool is_continuation; /* the list's last message is a continuation */
 } smcr_rules_countdown_t;
 
@@ -89,13 +89,14 @@ typedef struct smcr_rules_links_lgr {
                                  never announced; set with `has_unknown_rkey` */
     bool has_unknown_rkey[2]; /* the side's last DELETE RKEY request has an RKey that was never
                                  announced */
-    uint8_t max_links[2];   /* maximum of links in CONFIRM LINK of each side; 0: not known */
+    uint8_t max_links[2];   /* by side: maximum number of links in the group, as the side's CONFIRM
+                               LINK has it; 0: not known */
     uint8_t order[2];       /* byte order of lengths in LLC messages of the side, enum
                                smcr_rules_order; 0: not known */
     uint16_t vlan;          /* VLAN of the first CLC message with a tag; 0: no CLC message has a
                                tag */
     bool has_data;          /* a link of the group has carried an RDMA WRITE */
-    bool rmb_is_new;        /* the RMB is new that the CLC message which is being learned names */
+    bool rmb_is_new;        /* the CLC message that is being learned names a new RMB */
 } smcr_rules_links_t;
 
 /* What the rules remember of an exchange, if it may have overlapped another exchange. */
@@ -127,7 +128,8 @@ unsigned smcr_rules_max_links(const smcr_lgr_t *lgr);
  * confirmed the link of the packet. */
 void smcr_rules_check_link_limits(const smcr_arrival_t *arrival);
 
-/* Checks the maximum of links when the client asks for a link by the ADD LINK message `wish`. */
+/* Checks the maximum number of links in the group when the client asks for a link by an ADD LINK
+ * message. `wish`: content of this message. */
 void smcr_rules_check_link_wish(const smcr_arrival_t *arrival, const smcr_llc_add_link_t *wish);
 
 /* Checks whether the sender of an RDMA WRITE or CDC message still waits for a response after the
@@ -136,8 +138,10 @@ void smcr_rules_check_overdue_response(const smcr_arrival_t *arrival);
 
 /* ---- RMBs in use (RFC 7609 2.1, 3.5.2, 3.5.3, A.2.3) ---- */
 
-/* Finds a connection that is certainly open and has an element of the RMB; NULL: there is none. A
- * CDC message of the RMB's owner on the connection proves that it is open (smcr_doubt_use()). */
+/* Finds a connection that has an element of the RMB, and is open as far as the capture shows
+ * (smcr_doubt_conn_is_open()); NULL: there is none, or the RMB is not alive. A rule that reports a
+ * breach also needs proof: a CDC message of the RMB's owner on the connection
+ * (smcr_doubt_use()). */
 const smcr_conn_t *smcr_rules_find_rmb_user(const smcr_rmb_t *rmb);
 
 /* Checks whether the message of `arrival` gives an RKey to another RMB, though the RKey is in use.

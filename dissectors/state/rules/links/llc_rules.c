@@ -260,8 +260,8 @@ SMCR_RULES_LLC(check_all_links)
 
 /* ---- lists of RTokens in several messages ---- */
 
-/* The state of a sender's list of RTokens after this message. `left`: number of RTokens left, as
- * the message reports; `continues`: the message is a continuation. */
+/* The state of a sender's list of RTokens after this message. `left`: number of RTokens that are
+ * left, as the message reports. `continues`: the message is a continuation. */
 static smcr_rules_countdown_t
 countdown_at(const smcr_exchange_message_t *message, unsigned left, bool continues)
 {
@@ -313,8 +313,8 @@ SMCR_RULES_LLC(note_deleting)
         change_of(message)->delete_time = arrival->when.time;
 }
 
-/* Reports that a side has announced more RTokens for the new link than its messages have had room
- * for. */
+/* Reports that `side` has not sent all its RTokens for the new link: in its last ADD LINK
+ * CONTINUATION, more RTokens are left than one message has room for. */
 static void
 check_told_by(const smcr_exchange_message_t *message, int side)
 {

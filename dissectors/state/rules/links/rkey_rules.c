@@ -80,15 +80,16 @@ check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
     }
 }
 
-/* The rules of check_other_links(), for CONFIRM RKEY CONTINUATION. */
+/* The rule of check_other_links(), for CONFIRM RKEY CONTINUATION. */
 SMCR_RULES_LLC(check_further_rtokens)
 {
     check_other_links(message, smcr_evidence_continued(arrival, message->lgr));
 }
 
 /* The RKey of CONFIRM RKEY must not be in use (R-A.3.5-8). A message breaks the rule if its RKey
- * names an RMB that an open connection uses. With the same address the message only announces this
- * RMB once more, which is harmless. A refused RMB may be announced once more. */
+ * names an RMB that an open connection uses. If the message has the same address, it only announces
+ * this RMB once more, which is a harmless breach. An RMB that the peer has refused may be announced
+ * once more. */
 SMCR_RULES_LLC(check_rkey)
 {
     const smcr_llc_confirm_rkey_t *confirm = &message->llc->u.confirm_rkey;

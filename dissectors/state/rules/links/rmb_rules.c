@@ -6,13 +6,13 @@
 
 #include "links_checks.h"
 
-#define LATE (1000 * SMCR_TIME_MILLISECOND) /* maximum delay of RoCE packets against TCP packets in
-                                               a capture */
+#define LATE (1000 * SMCR_TIME_MILLISECOND) /* maximum time by which RoCE packets may be later in a
+                                               capture than TCP packets that were sent at the same
+                                               time */
 
 /* ---- RMBs in use ---- */
 
-/* Whether the connection is certainly open: a CDC message of the owner of the RMB `data` on the
- * connection has proven this. */
+/* Whether the connection is open for the owner of the RMB `data`, as far as the capture shows. */
 static bool
 is_open(const smcr_conn_t *conn, const void *data)
 {
@@ -199,8 +199,8 @@ SMCR_RULES_CLC(check_named_rmb)
         check_agreed_before(arrival, rmb);
 }
 
-/* The kinds of CLC messages, one bit each. A row of check_rows.def combines them: its check is
- * called for these kinds of messages. */
+/* The kinds of CLC messages, one bit each. The column `types` of check_rows.def combines these
+ * bits: the check of the row is called for these kinds of messages. */
 enum {
     WRONG_SENDER = 1,
     PROPOSAL = 1 << SMCR_CLC_PROPOSAL,
@@ -212,8 +212,8 @@ enum {
     ANY = PROPOSAL | AGREE | DECLINE | OTHER,
 };
 
-/* Calls the rows of check_rows.def that fit the message. For this, the kind of the message is one
- * bit for each property that a row may select. */
+/* Calls the checks of the rows of check_rows.def whose step is `when`, and whose `types` have a bit
+ * of the message. A message has up to two bits: WRONG_SENDER, and the bit of its type. */
 void
 smcr_rules_check_clc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                      const smcr_rules_clc_t *message)

@@ -8,13 +8,14 @@
 
 #include "links_checks.h"
 
-#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* how long Linux waits for a response in a first contact
-                                              (smc_llc.h) */
+#define LINUX_WAITS (2 * SMCR_TIME_SECOND) /* time for which Linux waits for an LLC message in a
+                                              first contact (smc_llc.h) */
 #define CLEAN_UP SMCR_TIME_SECOND          /* time within which every host has ended a link group */
 
-/* Makes the claim that an event has not happened before this frame. `*time`: time of the event,
- * nanoseconds since the epoch; 0: the event has not happened. The claim adds SMCR_TIME_DISORDER,
- * since frames of nearly the same time may be in the wrong order in the capture. */
+/* Makes the claim that an event has not happened before the arriving packet. `*time`: time of the
+ * event, nanoseconds since the epoch; 0: the event has not happened. An event up to
+ * SMCR_TIME_DISORDER after the packet refutes the claim, too, since frames of nearly the same time
+ * may be in the wrong order in the capture. */
 static smcr_doubt_proof_t
 claim_not_by_now(const smcr_arrival_t *arrival, const uint64_t *time)
 {
@@ -24,8 +25,8 @@ claim_not_by_now(const smcr_arrival_t *arrival, const uint64_t *time)
 /* ---- deleted and rejected links ---- */
 
 /* The reason to doubt that the sender of the packet knows that the link is no longer used. The
- * sender knows if it has sent the message that ended the use (smcr_rules_link_t.end_of_use), or has
- * seen such a message of the peer. */
+ * sender certainly knows when the message that ended the use (smcr_rules_link_t.end_of_use) was
+ * acknowledged long enough before (smcr_doubt_seen()). */
 static smcr_doubt_t
 doubt_gone(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
@@ -466,10 +467,11 @@ is_deleted_by_server(const smcr_link_t *link)
 /* A client cannot refuse to delete a link (R-3.5.5.1.3-1). The client responds "unknown link" only
  * if it does not know the link (R-C.7-12). The response to DELETE LINK breaks the rule in two
  * cases:
- * 1. the response has the reason "unknown link" for a link in use; 2. the response agrees to delete
- *    a number that no link of the group ever had. A Linux client forgets a link at once when the
- *    client has asked to delete the link, or has lost the link: then the reason "unknown link" is
- *    right. */
+ *
+ * 1. It has the reason "unknown link" for a link that was in use. A Linux client forgets a link at
+ *    once when it has asked to delete the link, or has lost the link: then the reason is right
+ *    (is_deleted_by_server()).
+ * 2. It agrees to delete a number that no link of the group ever had. */
 SMCR_RULES_LLC(check_consent)
 {
     const smcr_llc_delete_link_t *consent = &message->llc->u.delete_link;
@@ -516,9 +518,9 @@ note_deletion(const smcr_exchange_message_t *message, smcr_link_t *link)
         smcr_rules_link(message->arrival, link)->was_active = link->state == SMCR_LINK_ACTIVE;
 }
 
-/* Remembers that the server deletes one link, or all links of the group. If DELETE LINK is for one
- * link, both sides may use the link until the response. If DELETE LINK is for all links, their use
- * ends at once, since no response follows (3.5.5.1.3). */
+/* Remembers that the server deletes one link, or all links of the group. A link that DELETE LINK
+ * names alone may be used until the response. With DELETE LINK for all links their use ends at
+ * once, since no response follows (3.5.5.1.3). */
 SMCR_RULES_LLC(note_deleted)
 {
     const smcr_lgr_t *lgr = message->lgr;
