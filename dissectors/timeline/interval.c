@@ -176,7 +176,8 @@ static const moment_case_t moment_cases[] = {
      * the writer, so missing packets of the writer do not matter. If only a packet of the peer is
      * retransmitted, it is not known what the missing packets of the writer did. */
     {BIT(PEER_RETRANSMISSION) | BIT(NOT_CAPTURED), BIT(RETRANSMISSION), SMCR_INTERVAL_IS_UNKNOWN},
-    /* An acknowledgement may be missing: then nobody waited for the retransmission. */
+    /* An acknowledgement of the retransmitted packet may be missing: then no side waited for the
+     * retransmission. */
     {BIT(RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
      SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
@@ -261,13 +262,14 @@ for_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span, smcr_int
 /* ---- counting ---- */
 
 /* The sums of all pieces so far. Also the current stretches, each of which the next piece may
- * prolong. A stretch is several successive pieces of the same kind. An end frame of 0 means that
- * the last piece does not belong to the stretch. */
+ * prolong. A stretch is a run of successive pieces that are charged to the same parts. An end frame
+ * of 0 means that the last piece belongs to no such stretch. */
 typedef struct {
     smcr_interval_division_t division; /* the sums, and the longest stretches so far */
-    smcr_interval_t reader;         /* current stretch of the kind of `longest_reader` */
-    smcr_interval_t full;           /* current stretch of the kind of `longest_full` */
-    smcr_interval_t retransmission; /* current stretch of the kind of `longest_retransmission` */
+    smcr_interval_t reader;         /* current stretch that may become `longest_reader` of the
+                                       division */
+    smcr_interval_t full;           /* current stretch that may become `longest_full` */
+    smcr_interval_t retransmission; /* current stretch that may become `longest_retransmission` */
 } tally_t;
 
 /* Adds the piece to the current stretch, if the whole piece is charged to the parts of the stretch.

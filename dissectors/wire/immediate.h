@@ -1,7 +1,7 @@
-/* Immediate data of RDMA WRITEs that stand for CDC messages, as ANCK, the kernel of Alibaba, sends
- * them (net/smc/smc_wr.h of ANCK, union smc_wr_imm_msg, as hosts with little-endian bit-fields lay
- * it out). From the highest bit on: 8 bits of the receiver's alert token, 3 bits of the opcode, and
- * 21 bits whose parts depend on the opcode.
+/* Immediate data of RDMA WRITEs in place of CDC messages, as ANCK, the kernel of Alibaba, sends
+ * them (net/smc/smc_wr.h of ANCK, union smc_wr_imm_msg, with the bit-fields in the order of
+ * little-endian hosts). From the highest bit on: 8 bits of the receiver's alert token, 3 bits of
+ * the opcode, and 21 bits whose parts depend on the opcode.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

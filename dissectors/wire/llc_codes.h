@@ -13,8 +13,8 @@
 /* Bits of the type, the first byte of a message */
 #define SMCR_LLC_TYPE_V2 0x20        /* version 2 (types 0x2x): the length field has 16 bits, and
                                         there are no continuation messages */
-#define SMCR_LLC_CLASS 0xc0          /* bits that say what a receiver does with a message whose type
-                                        it does not know (A.3) */
+#define SMCR_LLC_CLASS 0xc0          /* bits that define what a receiver does with a message whose
+                                        type it does not know (A.3) */
 #define SMCR_LLC_CLASS_OPTIONAL 0x80 /* value of SMCR_LLC_CLASS: a receiver that does not know the
                                         type discards the message silently */
 #define SMCR_LLC_CLASS_CDC 0xc0      /* value of SMCR_LLC_CLASS: the message is a CDC message */

@@ -288,7 +288,7 @@ typedef struct {
     uint32_t psn;          /* initial PSN of the sender, 24 bits */
     uint8_t reject_reason; /* reason of a rejection. Version 1: low nibble of the message's byte 2.
                               Version 2: low nibble of the message's flags; Linux sends 0. */
-    uint16_t rkey_count;   /* version 2: number of RTokens, as a field of the message says */
+    uint16_t rkey_count;   /* version 2: number of RTokens, according to a field of the message */
 } smcr_llc_add_link_t;
 
 /* ADD LINK CONTINUATION (A.3.3). */
@@ -315,7 +315,7 @@ typedef struct {
 
 /* DELETE RKEY (A.3.7). */
 typedef struct {
-    uint8_t count;  /* number of RKeys, as a field of the message says */
+    uint8_t count;  /* number of RKeys, according to a field of the message */
     uint8_t error_mask; /* version 1: bit mask of the RKeys with errors, the first RKey in the
                            highest bit; version 2: number of the RKeys with errors */
 } smcr_llc_delete_rkey_t;
@@ -339,7 +339,8 @@ typedef struct {
         smcr_llc_add_link_cont_t add_link_cont;
         smcr_llc_delete_link_t delete_link;
         struct {
-            uint8_t gid_count; /* number of the client's GIDs, as a field of the message says */
+            uint8_t gid_count; /* number of the client's GIDs, according to a field of the
+                                  message */
         } req_add_link;
         smcr_llc_confirm_rkey_t confirm_rkey;
         smcr_llc_delete_rkey_t delete_rkey;

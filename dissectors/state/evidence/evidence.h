@@ -264,7 +264,8 @@ bool smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t 
 /* ---- links, and the two sides of a connection ---- */
 
 /* Whether the group may have a link that the plugin does not know as a link of this group. This is
- * so if both ADD LINK and its response may be missing. */
+ * so if the first contact of the group is not captured, or if both ADD LINK and its response may be
+ * missing. */
 bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
 
 /* Whether the state of the link is certain. false: a message that confirms, rejects or deletes the
@@ -476,8 +477,8 @@ smcr_doubt_t smcr_doubt_later(const smcr_arrival_t *arrival, smcr_lgr_t *lgr, in
                               smcr_doubt_proof_t claim);
 
 /* Defines the function `name` for the member `has_come` of a claim. `about_`: declaration of a
- * variable that gets the member `about`. `says`: expression with this variable that the function
- * returns. */
+ * variable, which gets the member `about` of the claim. `says`: expression with this variable; the
+ * function returns its value. */
 #define SMCR_DOUBT_CLAIM(name, about_, says) \
     static bool name(const smcr_doubt_proof_t *claim) \
     { \

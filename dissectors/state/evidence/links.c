@@ -33,7 +33,8 @@ may_have_begun_before(const smcr_flow_t *flow)
     return flow->first && !flow->first_announced;
 }
 
-/* Whether both queue pairs of the link are announced, and no packet of the link is captured. */
+/* Whether the link has been announced, with both queue pairs, and nothing has happened to it since
+ * then in the capture: no packet of the link, no rejection and no deletion is captured. */
 static bool
 is_never_seen(const smcr_link_t *link)
 {

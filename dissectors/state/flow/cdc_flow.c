@@ -1,8 +1,8 @@
 /* What CDC messages change: the connection that a message names, its cursors, its requests for an
  * answer, and its end (RFC 7609 4.5 to 4.8, A.4).
  *
- * A message passes four steps. First, its connection is found by its alert token; the sequence
- * number and cursors say whether the token still has this meaning. Second, the connection is placed
+ * A message passes four steps. First, its connection is found by its alert token; sequence number
+ * and cursors show whether the token still names this connection. Second, the connection is placed
  * on the link that carries the message. Third, the message is taken in: its cursors, flags and
  * state. Fourth, the user gets events. The checks of state/rules/ run in between.
  *
@@ -73,8 +73,9 @@ differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receive
     return cdc->token - half->side[!receiver].token == announced;
 }
 
-/* Finds the other direction of a connection whose CLC messages are not captured. NULL: no direction
- * fits for sure. `conn`: connection of the message's direction; NULL: the direction is new.
+/* Finds the other direction of a connection whose CLC messages are not captured. NULL: for no
+ * direction this is certain. `conn`: connection of the message's direction; NULL: the direction is
+ * new.
  *
  * Each direction has an alert token of its own, and no field of CDC says which two tokens belong
  * together. But the consumer cursor of a sender is a copy of the producer cursor in the other
@@ -277,7 +278,8 @@ names_guessed_rmb(const smcr_write_t *write, const smcr_conn_side_t *reader)
  * 900. The WRITE begins at offset 800 = 0x320, so the RMB begins at 0x7f0000040000.
  *
  * An RMB begins at a page. If the result is not the address of a page, the WRITE was of another
- * connection. The first WRITE gives a guess, and the next one confirms or refutes the guess. */
+ * connection. The address that the first WRITE gives is only inferred (`address_guessed`); the next
+ * WRITE to the RMB confirms or refutes it. */
 void
 smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

@@ -64,7 +64,7 @@ typedef struct {
     unsigned count;      /* number of requests that match; written by find_open_request() */
 } wanted_request_t;
 
-/* Whether the request is one that the search looks for. */
+/* Whether the request matches `wanted` in type, requester, key, link and time. */
 static bool
 is_wanted(const smcr_exchange_request_t *request, const wanted_request_t *wanted)
 {
@@ -430,7 +430,7 @@ is_link_wish(const smcr_exchange_message_t *message)
 
 /* Whether a correct peer may send no response to the request. There are two cases (3.5.4, 3.5.5.3):
  *
- * - A server's DELETE LINK for all links: the group is gone after it.
+ * - A server's DELETE LINK for all links: the group has ended with this message.
  * - A client's request for a link: the server does not have to add a link. */
 static bool
 needs_no_response(const smcr_exchange_message_t *message)

@@ -201,8 +201,8 @@ take_in_confirmed_qp(const smcr_exchange_message_t *message)
                        "The queue pair in the message is not that of the link at this end");
 }
 
-/* Takes in where data begins in the sender's RMB elements: the flags of CONFIRM LINK say whether an
- * eyecatcher of four bytes precedes the data. */
+/* Learns where data begins in the sender's RMB elements: the flags of CONFIRM LINK report whether
+ * an eyecatcher of four bytes precedes the data. */
 static void
 take_in_base(const smcr_exchange_message_t *message)
 {
@@ -377,8 +377,8 @@ take_in_offer(const smcr_exchange_message_t *message, const smcr_llc_add_link_t 
 }
 
 /* Takes in ADD LINK. The server offers a link with a request, and the client agrees or rejects with
- * the response. A client's request has queue pair number 0: it is a wish for a link, and announces
- * no queue pair. (3.5.5.1.1, A.3.2) */
+ * the response. A client's request has queue pair number 0: it only asks the server for a link, and
+ * announces no queue pair. (3.5.5.1.1, A.3.2) */
 static void
 take_in_add_link(const smcr_exchange_message_t *message)
 {

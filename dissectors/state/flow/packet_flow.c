@@ -165,7 +165,7 @@ typedef struct {
     const smcr_cdc_t *cdc;         /* the CDC message; NULL: none */
     smcr_place_t *place;           /* place of the WRITE packet's bytes; NULL: no WRITE */
     const smcr_ib_headers_t *roce; /* headers of the WRITE packet; NULL: no WRITE */
-    smcr_conn_t *conn;             /* connection of `cdc` or `place`; NULL: not known for sure */
+    smcr_conn_t *conn;             /* connection of `cdc` or `place`; NULL: not certain */
     bool requested;                /* `llc` is a response, and the capture has its request */
     smcr_state_immediate_t message; /* message in the immediate data of the WRITE packet */
 } content_t;
@@ -610,8 +610,8 @@ find_request(const smcr_arrival_t *arrival)
 /* Whether the WRITE packet shows that the hosts of the group announce data by WRITEs with immediate
  * data, and not by CDC messages. Hosts of another vendor than Linux may do so.
  *
- * The operation code of a packet may be wrong, so the code alone proves nothing. The packet is
- * believed in three cases:
+ * The operation code of a packet may be wrong, so the code alone proves nothing. The packet counts
+ * in three cases:
  *
  * - The connection of the packet is not known, so its position cannot be checked.
  * - The position of the packet is known, and the receiver takes the packet in.
@@ -1109,10 +1109,10 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
-/* Whether the hosts have agreed on immediate data in place of CDC messages, so that the receiver
- * discards the arriving CDC message (ANCK's smc_cdc.c, smc_cdc_rx_handler()), which changes
- * nothing. A failover validation is the only CDC message that ANCK sends then. If CLC does not show
- * the agreement, but only WRITEs have shown it, the message refutes it, and counts. */
+/* Whether the arriving CDC message changes nothing, since the hosts have agreed on immediate data
+ * in place of CDC messages: its receiver discards it (ANCK's smc_cdc.c, smc_cdc_rx_handler()).
+ * False for a failover validation, the only CDC message that ANCK sends then. Also false if only
+ * WRITEs, and not CLC, have shown the agreement: then the message refutes the agreement. */
 static bool
 is_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

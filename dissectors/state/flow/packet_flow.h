@@ -51,8 +51,8 @@ void smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc);
  * - `by_reset`: a RST has ended TCP.
  * - `by_sender`: the sender of the message has closed its direction of TCP, so `cdc` should report
  *   the end of SMC.
- * - `by_reader`: the receiver of the message has closed its direction of TCP, so its last CDC
- *   message has reported the end of SMC. */
+ * - `by_reader`: the receiver of the message has closed its direction of TCP, so it has sent its
+ *   last CDC message before. */
 void smcr_state_check_tcp_end(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc, bool by_reset,
                               bool by_sender, bool by_reader);
 

@@ -21,7 +21,7 @@
 /* A request: one RDMA WRITE of one or several packets. */
 struct smcr_write {
     smcr_psn_t first_psn;    /* PSN of the request's first packet, without wrap */
-    uint32_t packets;        /* number of packets of the request; 1: the packet is an ONLY */
+    uint32_t packets;        /* number of packets of the request; 1: its only packet is an ONLY */
     uint32_t packet_length;  /* payload of each packet but the last one, bytes */
     uint32_t length;         /* length of the whole request, bytes */
     uint64_t remote_address; /* virtual address to which the first packet writes */

@@ -437,8 +437,8 @@ move_lgr(smcr_state_t *state, smcr_lgr_t *lgr, const moved_t *moved)
     lgr->newest_link = NULL;
 }
 
-/* Whether the link of `qp` is half-known: it began before the capture, and only `qp` is known of
- * the link and its group. */
+/* Whether nothing but `qp` is known of its link and its link group: the link began before the
+ * capture, its other queue pair is not known, and the group has no other link. */
 static bool
 is_half_known(const smcr_qp_t *qp)
 {

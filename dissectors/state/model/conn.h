@@ -447,7 +447,6 @@ smcr_conn_t *smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_co
 
 /* Joins two link objects if a message or an acknowledgement shows that they are one link. `link`: a
  * link with an unknown queue pair. `key`: the unknown queue pair of `link`, which the packet names.
- * If a half-known link has the queue pair `key`, the two links are joined, and their groups are,
- * too. A link is half-known if it began before the capture, and only one queue pair is known of the
- * link and its group. */
+ * If another link that began before the capture has the queue pair `key`, and nothing else is known
+ * of this other link and its group, the two links are joined, and so are their groups. */
 void smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key);

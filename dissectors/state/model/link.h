@@ -98,9 +98,10 @@ typedef struct {
                                `writes` */
     smcr_psn_t next_write_psn; /* next PSN after the highest PSN of all WRITE requests so far; 0:
                                   none */
-    smcr_psn_t damaged_first; /* PSN of the last first packet of a WRITE request that has a wrong
-                                 ICRC; 0: none so far */
-    smcr_psn_t damaged_last; /* last PSN of that request so far; set with `damaged_first` */
+    smcr_psn_t damaged_first; /* PSN of the newest packet with a wrong ICRC that begins a WRITE
+                                 request; 0: none so far */
+    smcr_psn_t damaged_last; /* PSN of the last packet so far that continues the request of
+                                `damaged_first`; set with `damaged_first` */
     bool has_likely_owner;  /* `writes` has a request whose connection is only likely and not
                                certain */
     wmem_list_t *writes_without_first; /* smcr_orphan_write_t: WRITE packets of which the request or
@@ -323,8 +324,8 @@ struct smcr_lgr {
                               captured First Contact Extension agrees on it, or WRITEs show it */
     bool has_plain_messages; /* a CDC message, or a WRITE that ends without immediate data, has
                                 come */
-    bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK or from the first data
-                             to the side */
+    bool base_known[2];   /* `base` of the side is known, from CONFIRM LINK, or from WRITEs or
+                             cursors */
     uint8_t base[2];      /* offset of the first byte of data in the side's RMB elements, bytes: 0,
                              or 4 after an eyecatcher; see `base_known` */
 

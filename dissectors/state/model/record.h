@@ -1,5 +1,5 @@
-/* The record of a packet: what the first pass learns of the packet. The record is pinned to the
- * frame, and every pass and all taps read it.
+/* The record of a packet: what the first pass learns of the packet. The record is kept for the
+ * frame of the packet; every later pass, and all taps, read it.
  *
  * A record has what was known when its packet came. So the record is the same in every pass, and
  * when the user clicks on an old frame. Facts that are learned later, such as the response to a
@@ -137,7 +137,7 @@ struct smcr_place {
     uint32_t is_unannounced : 1; /* no CDC message has announced the packet yet */
     uint32_t skips_heuristics : 1; /* Wireshark's heuristic dissectors are not asked about the bytes
                                       of the packet */
-    uint32_t frame;           /* frame of the packet */
+    uint32_t frame;           /* frame of the packet; set with `has_position` */
     uint32_t element_fill;    /* number of bytes in the RMB element that the reader has not
                                  consumed, including the bytes of this packet; 0: not known */
     union {
@@ -454,10 +454,11 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
-/* Forgets the records of packets before `frame`, so that their memory serves later records; records
- * of up to 1023 frames before it may stay. For a capture that is read once: no later pass asks for
- * the records. The state itself asks for records of packets that a later packet acknowledges,
- * refuses or retransmits; if they are forgotten, the later packet says less. */
+/* Forgets the records of packets before `frame`, so that later records can use their memory.
+ * Records of up to 1023 frames before `frame` may stay. Called if the capture is read only once, so
+ * that no later pass needs the records. The state itself reads the record of a packet that a later
+ * packet acknowledges, refuses or retransmits. If such a record is forgotten, less is known of the
+ * later packet. */
 void smcr_record_forget(smcr_state_t *state, uint32_t frame);
 
 /* Completes the record with what was learned after its packet came. There are three cases: 1. a

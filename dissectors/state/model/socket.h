@@ -110,7 +110,7 @@ typedef struct {
 } smcr_socket_link_t;
 
 /* The report of the link of `qp` by the host of `qp`. NULL: there is no such report, or the host
- * reports several links between the two GIDs, so that nobody knows which one is the link of
+ * reports several links between the two GIDs, so it is not known which of them is the link of
  * `qp`. */
 const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp);
 

@@ -66,9 +66,11 @@ struct smcr_state {
     wmem_array_t *cm_notes;  /* const smcr_record_cm_t *: last verdict of each RDMA-CM connection,
                                 by its index; allocated together with `rdma` */
     /* ../flow/orphan.c */
-    wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets to unknown queue pairs */
-    uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers of unknown queue pairs that
-                                                               have received too many packets */
+    wmem_map_t *unknown_qps; /* smcr_ib_qp_key_t -> WRITE packets that have come to a queue pair
+                                which no message has announced */
+    uint64_t full_unknown_qps[SMCR_STATE_FULL_UNKNOWN_QPS]; /* numbers that stand for unknown queue
+                                                               pairs which have received too many
+                                                               packets (../flow/orphan.c) */
     /* ../../points/ */
     struct smcr_points *points; /* packets at several capture points; NULL: the file has one capture
                                    point */

@@ -1,5 +1,5 @@
-/* Rules for what CLC, CONFIRM LINK and ADD LINK say about a link: VLAN, MAC address, number, user
- * ID, maximum of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
+/* Rules for what CLC, CONFIRM LINK and ADD LINK announce about a link: VLAN, MAC address, number,
+ * user ID, maximum of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

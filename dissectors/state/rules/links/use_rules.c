@@ -293,7 +293,7 @@ check_operation(const smcr_arrival_t *arrival)
 /* ---- all requests ---- */
 
 /* Most packets use an active link of a group that was not declined. For these packets, the four
- * checks of links that are gone or not ready are skipped. */
+ * checks for deleted, rejected, declined and unconfirmed links are skipped. */
 void
 smcr_rules_check_link_use(const smcr_arrival_t *arrival)
 {
