@@ -45,7 +45,7 @@ typedef struct {
     /* the last sequence gap on the link, by sender. Begin: the packet of any connection before the
      * gap; frame 0: not known. End: an event before which all missing packets were sent */
     const smcr_interval_t *last_gap;
-    bool is_whole;                 /* the begin of the connection is captured */
+    bool is_whole;                 /* the start of the connection is captured */
     bool may_miss_last;            /* the connection has moved to another link with this packet, and
                                       packets are missing on a link of its link group */
 } smcr_timeline_packet_t;
@@ -64,7 +64,7 @@ typedef struct {
                                            frees space; frame 0: none */
     bool may_have_ended;                /* packets of the writer are missing after `freed`: with one
                                            of them the writer may have continued */
-    uint64_t consumed; /* position up to which the reader had reported data as read at the begin of
+    uint64_t consumed; /* position up to which the reader had reported data as read at the start of
                           the wait; UINT64_MAX: not known */
 } smcr_timeline_wait_t;
 
@@ -108,7 +108,7 @@ typedef struct {
     smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
                                           frame 0: none */
     /* data of the writer have found no space in the buffer since this packet, and the reader has
-     * sent no message since then; if the data ended a wait for space: the begin of this wait. Frame
+     * sent no message since then; if the data ended a wait for space: the start of this wait. Frame
      * 0: the data have found space */
     smcr_when_t no_space_since;
     smcr_timeline_unread_t unread;     /* unread data in the reader's receive buffer */

@@ -134,9 +134,9 @@ add_missing_data(const smcr_timeline_step_t *step, int side)
 }
 
 /* Notes a WRITE that is missing in the writer's gap, if the message announces bytes that no
- * captured WRITE has. `view`: what the message means; NULL: not known. From the begin of the gap on
+ * captured WRITE has. `view`: what the message means; NULL: not known. From the start of the gap on
  * the writer may wait for an answer. The time of the WRITE is not known, so no answer is measured.
- * A captured WRITE after the begin of the gap stays the last WRITE. */
+ * A captured WRITE after the start of the gap stays the last WRITE. */
 static void
 note_missing_write(smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view)
 {

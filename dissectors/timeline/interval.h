@@ -31,7 +31,7 @@ typedef enum {
      * space during a wait of the kind SMCR_INTERVAL_FULL, and then packets of the writer are
      * missing. Begin: the reader's first update since the wait began. End: the end of the wait. 2.
      * The capture is out of order: the writer's data came before the update that freed their space.
-     * Begin: the begin of the wait, or the data. End: the reader's next message. */
+     * Begin: the start of the wait, or the data. End: the reader's next message. */
     SMCR_INTERVAL_FREED,
     /* Data lie in the receive buffer: the reader's host has acknowledged the data, and the reader's
      * program has not read them. */

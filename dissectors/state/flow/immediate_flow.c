@@ -7,7 +7,7 @@
  * - The consumer cursor advances by the step. A step has few bits: if the sender has read more
  *   bytes, its next message reports the rest.
  * - Flags count until the sender's next message, which has new flags or none.
- * - A WRITE without data, to the begin of the element, carries a message only.
+ * - A WRITE without data, to the start of the element, carries a message only.
  *
  * A message has no sequence number, and its cursors are relative to those of the previous message.
  * So after a missing message the consumer cursor stays unknown. The producer cursor becomes known
@@ -413,7 +413,7 @@ find_told(const smcr_arrival_t *arrival, uint8_t token, goes_on_t *told)
 }
 
 /* Whether the WRITE can begin at the reported producer cursor. Two conditions: 1. the address of
- * the WRITE minus the cursor, which would be the begin of the RMB, is the address of a page; 2. the
+ * the WRITE minus the cursor, which would be the start of the RMB, is the address of a page; 2. the
  * WRITE does not go over the end of the element. */
 static bool
 goes_on_there(const smcr_write_t *write, const goes_on_t *told)
@@ -446,7 +446,7 @@ may_begin(const smcr_arrival_t *arrival, const smcr_write_t *write)
 
 /* A report has the token and the cursors of a socket. The first WRITE after the report that names
  * the token begins at the reported producer cursor. This is not so if WRITEs are missing, or if the
- * report was made at another time. Then the begin of the RMB, as computed from the address, is not
+ * report was made at another time. Then the start of the RMB, as computed from the address, is not
  * the address of a page, except by chance, and no connection is made. The consumer cursor is not
  * known, since the sender may have read more data since the report. */
 void

@@ -74,7 +74,7 @@ is_over(const smcr_record_cdc_rare_t *wait, uint32_t frame)
            (wait->space_freed && *wait->space_freed && (*wait->space_freed)->frame < frame);
 }
 
-/* The begin of the writer's wait that the arriving CDC message shows: frame and time of the
+/* The start of the writer's wait that the arriving CDC message shows: frame and time of the
  * message. Frame 0: not known, in two cases: 1. an earlier message, which is missing, may have
  * begun the wait; 2. the message is a retransmission. */
 static smcr_when_t
@@ -116,7 +116,7 @@ finds_no_space(const smcr_stream_t *stream)
     return room && !stream->may_rewrite && stream->written > stream->consumed + room;
 }
 
-/* Ends the writer's wait, since the writer sends data with this packet. The begin of the wait is
+/* Ends the writer's wait, since the writer sends data with this packet. The start of the wait is
  * set to not known (frame 0) in two cases: 1. packets of the writer may be missing since the wait
  * began; 2. it is not known when the reader freed space. */
 static void
@@ -134,7 +134,7 @@ go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 
 /* Notes that this CDC message of the reader is the first one that frees space since the writer's
  * wait began. If packets of the reader may be missing since then, an earlier message may have freed
- * space: the begin of the wait is set to not known (frame 0). */
+ * space: the start of the wait is set to not known (frame 0). */
 static void
 free_space(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {

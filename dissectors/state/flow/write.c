@@ -55,7 +55,7 @@ typedef struct {
                                  the RMB is not alive */
 } write_target_t;
 
-/* The offset, within its element, of the byte that is `from` bytes after the begin of the RMB. */
+/* The offset, within its element, of the byte that is `from` bytes after the start of the RMB. */
 static uint64_t
 offset_in_element(const smcr_rmb_t *rmb, uint64_t from)
 {
@@ -126,7 +126,7 @@ find_sure_owner(const smcr_arrival_t *arrival, const write_target_t *target)
  *
  *     offset 0 to 3   there is no eyecatcher, as with Linux: data begins at 0
  *     offset 4        if this is certainly the first data, data begins at 4, after an eyecatcher;
- *                     if it may be later data, the begin is not known
+ *                     if it may be later data, the start is not known
  *     offset above 4  shows nothing
  *
  * After any offset 4 in the capture, `base_uncertain` is set: from then on, no side is assumed to
@@ -328,7 +328,7 @@ names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
 
 /* Finds the RMB and the element that the RKey and the address of the request name.
  *
- * An RMB begins at a page, and the first data is at the begin of the RMB. If the announced address
+ * An RMB begins at a page, and the first data is at the start of the RMB. If the announced address
  * of an RMB cannot be right (`address_invalid`), the first WRITE to this RMB shows the page at
  * which the RMB begins. */
 static write_target_t

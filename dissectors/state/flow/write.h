@@ -110,7 +110,7 @@ void smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *str
  * begins at offset 4. Linux has no eyecatcher: data begins at offset 0. */
 
 /* Learns where data begins in the RMB elements of `side`. `offset`: offset in the side's element at
- * which a WRITE begins, or to which a cursor points, bytes from the begin of the element. */
+ * which a WRITE begins, or to which a cursor points, bytes from the start of the element. */
 void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);
 
 /* The byte stream that `side` receives. Starts the stream if it is not started, and two facts are

@@ -364,7 +364,7 @@ smcr_conn_side_update_stream(smcr_conn_side_t *side)
 
 /* Whether the side has read exactly up to the cursor `end`, according to its last CDC message.
  * Before its first CDC message a side has read nothing; the result is then true only if `end` is at
- * the begin of the element or of its data. */
+ * the start of the element or of its data. */
 static inline bool
 smcr_conn_side_has_read_to(const smcr_conn_side_t *side, smcr_cursor_t end)
 {

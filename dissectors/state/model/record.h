@@ -88,7 +88,7 @@ typedef struct {
     smcr_place_late_t *late; /* what was learned about the request after the packet came; NULL:
                                 connection and position of the packet were known when it came */
     uint32_t offset_in_request; /* offset of this packet in its request, bytes; set with `late` */
-    uint32_t rewritten;    /* number of bytes at the begin of the packet that an earlier packet had
+    uint32_t rewritten;    /* number of bytes at the start of the packet that an earlier packet had
                               written (smcr_stream_range_t) */
     uint64_t gap;          /* number of missing bytes before the packet: from the end of the data
                               written before to the packet's first byte (smcr_stream_range_t) */

@@ -210,7 +210,7 @@ smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
     return piece;
 }
 
-/* The position of a cursor. Its wrap count is the number of rounds from the begin of the
+/* The position of a cursor. Its wrap count is the number of rounds from the start of the
  * connection. */
 static uint64_t
 position_of(const smcr_ring_t *ring, smcr_cursor_t cursor)

@@ -116,7 +116,7 @@ typedef struct {
 typedef struct {
     bool known;         /* `position` is known */
     uint64_t position;  /* position of the piece's first byte in the stream */
-    uint32_t rewritten; /* number of bytes at the begin of the piece that an earlier packet had
+    uint32_t rewritten; /* number of bytes at the start of the piece that an earlier packet had
                            already written */
     uint64_t gap;       /* number of missing bytes before the piece: from the end of the data that
                            was written so far to the first byte of the piece */
@@ -171,8 +171,8 @@ smcr_stream_end(const smcr_stream_t *stream)
 }
 
 /* Finds the position of an older request: the writer sent it before the last located request.
- * `between`: upper bound of the number of bytes that were sent from the begin of this request to
- * the begin of the last located request. Returns false if the position is not known. */
+ * `between`: upper bound of the number of bytes that were sent from the start of this request to
+ * the start of the last located request. Returns false if the position is not known. */
 bool smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t extent,
                                 uint64_t between, uint64_t *position);
 
@@ -182,7 +182,7 @@ smcr_stream_range_t smcr_stream_write(smcr_stream_t *stream, uint64_t position, 
 
 /* Finds the position that is `before` bytes before the producer cursor `prod`. Returns false in two
  * cases: 1. the size of the ring is not known; 2. the cursor is in the eyecatcher, or less than
- * `before` bytes after the begin of the stream. */
+ * `before` bytes after the start of the stream. */
 bool smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uint32_t before,
                                  uint64_t *position);
 

@@ -457,7 +457,7 @@ declines_first_contact(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* A server that gets no response to its first CONFIRM LINK resets the TCP connection (R-C.7-3). The
  * server declines instead only if its adapter could not deliver CONFIRM LINK. A Decline of the
  * server after the Confirm breaks the rule if the client's adapter has acknowledged CONFIRM LINK,
- * and no response has come for GIVEN_UP. */
+ * and no response has come within GIVEN_UP after the request. */
 SMCR_RULES_CLC(check_declined_late)
 {
     if (!declines_first_contact(arrival, conn))

@@ -1,5 +1,5 @@
 /* Rules for what CLC, CONFIRM LINK and ADD LINK announce about a link: VLAN, MAC address, number,
- * user ID, maximum of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
+ * user ID, maximum number of links, queue pairs, devices (RFC 7609 2.2, 3.5.1, A.3.1, A.3.2).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -154,7 +154,7 @@ SMCR_RULES_LLC(check_user_id)
                                "Link %u has the user ID 0x%08x, too", other->number, id);
 }
 
-/* The maximum of links that the server has announced; 0: not known. */
+/* The maximum number of links that the server has announced; 0: not known. */
 static uint8_t
 maximum_of_server(const smcr_lgr_t *lgr)
 {
@@ -162,27 +162,27 @@ maximum_of_server(const smcr_lgr_t *lgr)
                                                 : smcr_rules_of_links(lgr)->max_links[lgr->server];
 }
 
-/* Whether a side changes its maximum of links: `before` is from an earlier CONFIRM LINK of the
- * side, `now` from this one. False if `now` is the maximum on which both sides have agreed, or 0,
- * which accepts the maximum of the server. */
+/* Whether a side changes its maximum number of links: `before` is from an earlier CONFIRM LINK of
+ * the side, `now` from this one. False if `now` is the maximum on which both sides have agreed, or
+ * 0, which accepts the maximum of the server. */
 static bool
 changes_maximum(const smcr_lgr_t *lgr, uint8_t before, uint8_t now)
 {
     return before && now && now != before && now != smcr_rules_max_links(lgr);
 }
 
-/* Whether a message of this type may have this maximum of links. One link is allowed in version 2
- * only. */
+/* Whether a message of this type may have this maximum number of links. One link is allowed in
+ * version 2 only. */
 static bool
 is_valid_maximum(const smcr_llc_t *llc, uint8_t maximum)
 {
     return maximum <= SMCR_WIRE_LINKS_MAX && (maximum > 1 || llc->type & SMCR_LLC_TYPE_V2);
 }
 
-/* The client's maximum of links is not higher than the server's maximum (R-2.2.2-2), and each
- * maximum stays for the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule if
- * its maximum is higher than the server's maximum. Any CONFIRM LINK breaks the rule if its maximum
- * differs from an earlier maximum of the same side. */
+/* The client's maximum number of links is not higher than the server's maximum (R-2.2.2-2), and
+ * each maximum stays for the life of the group (R-2.2.2-3). A CONFIRM LINK response breaks the rule
+ * if its maximum is higher than the server's maximum. Any CONFIRM LINK breaks the rule if its
+ * maximum differs from an earlier maximum of the same side. */
 SMCR_RULES_LLC(check_maximum)
 {
     smcr_lgr_t *lgr = message->lgr;

@@ -120,8 +120,8 @@ SMCR_RULES_KEPT(links, smcr_lgr_t, owner->links_memory)
 
 /* ---- links ---- */
 
-/* Returns the maximum of links on which both sides have agreed in CONFIRM LINK (RFC 7609 2.2.2):
- * the smaller one of the two maxima. UINT_MAX: the server's maximum is not known. */
+/* Returns the maximum number of links on which both sides have agreed in CONFIRM LINK (RFC 7609
+ * 2.2.2): the smaller one of the two maxima. UINT_MAX: the server's maximum is not known. */
 unsigned smcr_rules_max_links(const smcr_lgr_t *lgr);
 
 /* Checks the limits of links (2.2.1, 2.2.2). Called when a response to CONFIRM LINK has just

@@ -110,8 +110,8 @@ SMCR_RULES_LLC(check_order)
     *before = now;
 }
 
-/* Whether the message has the maxima of connections and links on which CLC has agreed. A response
- * may have 0 links, which accepts the server's maximum. */
+/* Whether the message has the maximum numbers of connections and links on which CLC has agreed. A
+ * response may have 0 links, which accepts the server's maximum. */
 static bool
 has_agreed_limits(const smcr_exchange_message_t *message, const smcr_rules_terms_t *terms)
 {
@@ -122,9 +122,9 @@ has_agreed_limits(const smcr_exchange_message_t *message, const smcr_rules_terms
            (accepts_server || confirm->max_links == terms->max_links);
 }
 
-/* CONFIRM LINK of version 2 repeats the maxima of connections and links on which CLC has agreed
- * (R-V2LLC-10). A CONFIRM LINK with other numbers breaks the rule. Not judged are groups whose
- * first contact is not captured, and peers of a release without these maxima. */
+/* CONFIRM LINK of version 2 repeats the maximum numbers of connections and links on which CLC has
+ * agreed (R-V2LLC-10). A CONFIRM LINK with other numbers breaks the rule. Not judged are groups
+ * whose first contact is not captured, and peers of a release without these maxima. */
 SMCR_RULES_LLC(check_limits)
 {
     const smcr_llc_confirm_link_t *confirm = &message->llc->u.confirm_link;
