@@ -278,8 +278,8 @@ typedef struct {
 } adapter_t;
 
 /* Charges the part of the piece in which the buffer was full of unread data to the reader's
- * program: charge_reported(), for one piece. `full`: time in which the buffer was full, before the
- * first packet. */
+ * program, as charge_reported() does for the whole time. `full`: time in which the buffer was full,
+ * before the first packet. */
 static void
 charge_reported_in(smcr_interval_piece_t *piece, smcr_interval_t full)
 {

@@ -238,7 +238,7 @@ begin_timeline(const smcr_timeline_step_t *step)
     }
 }
 
-/* Moves the time `*until` back to `since`, if `since` is earlier. `since`: begin of a state that
+/* Moves the time `*until` back to `since`, if `since` is earlier. `since`: start of a state that
  * later events may change; frame 0: there is no such state. */
 static void
 keep_open(smcr_when_t *until, smcr_when_t since)

@@ -19,6 +19,6 @@ bool smcr_state_llc_is_known(uint8_t type);
  * response names another link than its request, `llc` gets the link of the request. */
 bool smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc);
 
-/* Changes the state by the content of a message that its receiver has taken in. `requested`: result
- * of smcr_state_llc_exchange() for the message. */
+/* Changes the state according to the content of a message that its receiver has taken in.
+ * `requested`: result of smcr_state_llc_exchange() for the message. */
 void smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested);

@@ -434,7 +434,7 @@ smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
 }
 
 /* Whether `request` is a CONFIRM LINK of the server that the client's adapter has acknowledged, and
- * no response has come within GIVEN_UP after it. */
+ * to which no response has come within GIVEN_UP. */
 static bool
 has_waited_in_vain(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
