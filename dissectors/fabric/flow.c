@@ -338,8 +338,8 @@ is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
     return true;
 }
 
-/* Returns frame and time of the packet of which `packet` is a copy; frame 0: `packet` is not a copy.
- * `seen`: the history of the PSN of `packet`; NULL: there is none. */
+/* Returns frame and time of the packet of which `packet` is a copy. Frame 0: `packet` is not a
+ * copy. `seen`: the history of the PSN of `packet`; NULL: there is none. */
 static smcr_when_t
 copied_packet(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {
