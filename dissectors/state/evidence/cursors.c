@@ -26,19 +26,29 @@ last_gap(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
     return frame;
 }
 
-bool
-smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+/* Whether no packet is missing between the point `last` of the sender's last CDC message to the
+ * connection, and the arriving packet. The sender has not moved to another link. */
+static bool
+follows_directly(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_point_t *last)
 {
     const smcr_qp_t *qp = arrival->qp;
     const smcr_conn_side_t *sender = &conn->side[!qp->side];
-    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[qp->side]);
     bool is_first = !sender->last_cdc_frame;
 
-    if (smcr_conn_side_has_moved(sender) || (is_first && !sender->announced_at.qp))
+    if (is_first && !sender->announced_at.qp)
         return false;
     if (last->qp == qp)
         return smcr_evidence_absent(last, qp, arrival->psn) == 0;
     return is_first && smcr_evidence_joins(last, qp);
+}
+
+bool
+smcr_evidence_is_next(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
+{
+    int receiver = arrival->qp->side;
+
+    return !smcr_conn_side_has_moved(&conn->side[!receiver]) &&
+           follows_directly(arrival, conn, smcr_evidence_last_to(&conn->side[receiver]));
 }
 
 /* ---- what lies between two CDC messages of a side ---- */
@@ -53,6 +63,8 @@ typedef struct {
     const smcr_conn_side_t *receiver; /* the other side */
     const smcr_point_t *last; /* point of the last message; before the first message: the point at
                                  which the connection began */
+    bool is_same;  /* the consumer cursor is that of the last message: the member `same` of
+                      smcr_evidence_cursors_t */
     bool is_next;  /* no packet is missing after the last message: smcr_evidence_is_next() */
     bool is_first; /* the sequence number is 1, and the elements of both sides are announced: the
                       sender has sent no message before */
@@ -111,9 +123,18 @@ has_placed_writes(const succession_t *message)
     return message->is_first && smcr_evidence_joins(message->last, qp) && !qp->unpositioned_psn;
 }
 
-/* The member `is_first` of the succession, whose members up to `is_next` are set. A message in
- * immediate data has no sequence number: it counts as the first one only if no packet is missing
- * before it. */
+/* The member `is_next` of the succession, whose other members up to `seq_step` are set. */
+static bool
+is_next_message(const succession_t *message)
+{
+    if (message->cdc->is_immediate)
+        return message->cdc->is_next;
+    return !message->has_moved &&
+           follows_directly(message->arrival, message->conn, message->last);
+}
+
+/* The member `is_first` of the succession, whose members up to `is_next` are set. Immediate data
+ * have no sequence number, so no packet may be missing before them. */
 static bool
 is_first_message(const succession_t *message)
 {
@@ -149,12 +170,13 @@ succession_of(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr
         .sender = sender,
         .receiver = receiver,
         .last = smcr_evidence_last_to(receiver),
-        .is_next = cdc->is_immediate ? cdc->is_next : smcr_evidence_is_next(arrival, conn),
         .is_odd = smcr_conn_side_has_invalid_cursor(sender),
         .has_moved = smcr_conn_side_has_moved(sender),
         .seq_step = smcr_conn_side_seq_step(sender, cdc->seq),
+        .is_same = !cdc->lacks_cons && smcr_conn_side_has_read_to(sender, cdc->cons),
     };
 
+    message.is_next = is_next_message(&message);
     message.is_first = is_first_message(&message);
     message.step = step_of(&message);
     message.gap = gap_of(&message);
@@ -371,7 +393,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
         .seq = expected_seq(&message),
         .seq_step = message.seq_step,
         .next = doubt_next(&message),
-        .same = !cdc->lacks_cons && smcr_conn_side_has_read_to(sender, cdc->cons),
+        .same = message.is_same,
         .since = uncertain_since(&message),
         .left = message.has_moved ? sender->moved_frame : 0,
         .current = current,

@@ -546,9 +546,9 @@ static bool
 gives_position(const smcr_stream_t *in, const smcr_cdc_t *cdc,
                const smcr_evidence_cursors_t *known)
 {
-    bool is_in_round = smcr_ring_room(&in->ring) || cdc->cons.wrap == in->cons.wrap;
-
-    return is_usable(&known->cons, cdc->lacks_cons) && is_in_round;
+    if (!is_usable(&known->cons, cdc->lacks_cons))
+        return false;
+    return smcr_ring_room(&in->ring) || cdc->cons.wrap == in->cons.wrap;
 }
 
 /* Sets `in` to NULL if the consumer cursor is not usable, or gives no position. If the stream

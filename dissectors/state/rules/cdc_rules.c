@@ -235,12 +235,12 @@ SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;
     uint64_t end = message->cursors->prod.end;
+
+    if (!announces_known_data(message) || !has_never_moved(conn))
+        return;
     uint32_t room = smcr_ring_room(&out->ring);
     uint64_t limit = out->consumed + room;
-
-    if (!room || !announces_known_data(message) || !has_never_moved(conn))
-        return;
-    if (end <= limit || out->written > limit)
+    if (!room || end <= limit || out->written > limit)
         return;
     const smcr_rules_goal_t *goal =
         smcr_rules_set_goal(arrival, conn, arrival->qp->side, false, end - limit + out->consumed);
@@ -334,11 +334,11 @@ begins_urgent_data(const smcr_rules_cdc_t *message)
  * message whose producer cursor is not known. */
 SMCR_RULES_CDC(check_urgent)
 {
-    bool has_moved = message->cdc->lacks_prod ||
-                     !smcr_ring_cursors_are_same(message->sender->prod, message->cdc->prod);
     bool is_next = message->cursors->seq_step == 1 && !message->cursors->left;
 
-    if (is_next && begins_urgent_data(message) && !has_moved)
+    if (!is_next || !begins_urgent_data(message) || message->cdc->lacks_prod)
+        return;
+    if (smcr_ring_cursors_are_same(message->sender->prod, message->cdc->prod))
         smcr_breach_report_unless(
             arrival, SMCR_EVENT_cdc_urgent_flags, message->cursors->next,
             "Urgent data are present, but the producer cursor has not moved");
