@@ -71,7 +71,7 @@ dissect_clc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     conversation_t *bypass = smcr_handshake_bypass();
 
-    if (pinfo->flags.in_error_pkt) /* an ICMP error quotes the segment, which is not on the wire */
+    if (smcr_capture_is_quoted(pinfo)) /* the segment itself is not on the wire */
         return 0;
     if (bypass)
         return smcr_tcp_dissect_bypassed(bypass, tvb, pinfo, tree, data);

@@ -48,12 +48,12 @@ is_enabled(void)
     return proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
 }
 
-/* Whether the state may learn from the option: the frame is in its first pass, and the segment is
- * not quoted by an ICMP error. */
+/* Whether the state may learn from the option: the frame is in its first pass, and no other packet
+ * quotes the segment. */
 static bool
 may_learn(const packet_info *pinfo)
 {
-    return !pinfo->fd->visited && !pinfo->flags.in_error_pkt;
+    return !pinfo->fd->visited && !smcr_capture_is_quoted(pinfo);
 }
 
 /* Wrapper of Wireshark's dissector for the TCP option "maximum segment size". */

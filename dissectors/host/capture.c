@@ -136,6 +136,15 @@ begin_points(void)
     smcr_state_set_points(capture.state, smcr_points_new(wmem_file_scope(), list, count));
 }
 
+bool
+smcr_capture_is_quoted(const packet_info *pinfo)
+{
+    bool is_first_pass = !pinfo->fd->visited;
+
+    return pinfo->flags.in_error_pkt ||
+           (is_first_pass && smcr_state_is_beyond(capture.state, pinfo->num));
+}
+
 smcr_state_t *
 smcr_capture_learn(const packet_info *pinfo)
 {

@@ -19,6 +19,12 @@ const smcr_state_t *smcr_capture_state(void);
  * is known to have more than one. */
 smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
 
+/* Returns whether the packet or segment did not pass the capture point: another packet quotes it.
+ * Two cases: 1. an ICMP error; 2. data that the plugin has held until now, and that their dissector
+ * gets in the name of an earlier frame, as the packets that OpenFlow reports. The state learns
+ * nothing from such a packet. */
+bool smcr_capture_is_quoted(const packet_info *pinfo);
+
 /* Returns the number of the interface on which the frame was captured; 0: the file does not name
  * it, or it is the first one. */
 uint32_t smcr_capture_interface(const packet_info *pinfo);

@@ -323,7 +323,7 @@ recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 bool
 smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 {
-    if (pinfo->flags.in_error_pkt)
+    if (smcr_capture_is_quoted(pinfo))
         return false;
     packet->fragments = NULL;
     bool found = is_first_pass(pinfo) ? learn_packet(pinfo, packet) : recall_packet(pinfo, packet);

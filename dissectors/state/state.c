@@ -35,6 +35,12 @@ smcr_state_set_interface(smcr_state_t *state, uint32_t interface)
     state->interface = interface;
 }
 
+bool
+smcr_state_is_beyond(const smcr_state_t *state, uint32_t frame)
+{
+    return frame < state->last_frame;
+}
+
 smcr_points_t *
 smcr_state_points(const smcr_state_t *state)
 {

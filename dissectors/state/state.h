@@ -23,6 +23,9 @@ smcr_state_t *smcr_state_new(wmem_allocator_t *scope);
  * sent. */
 void smcr_state_set_interface(smcr_state_t *state, uint32_t interface);
 
+/* Whether the state has learned from a frame after `frame`. */
+bool smcr_state_is_beyond(const smcr_state_t *state, uint32_t frame);
+
 /* Returns the capture points of the file; NULL: the file has one interface. */
 smcr_points_t *smcr_state_points(const smcr_state_t *state);
 

@@ -83,12 +83,27 @@ smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
     return goes_on ? wait->continues : (smcr_when_t){0, 0};
 }
 
+/* Adds the time from the reader's update to `end`, at which the writer continued, if no
+ * acknowledgement of the reader's packets is captured: the wait ended with the missing
+ * acknowledgement of the update, at some time in between. */
+static void
+doubt_wait_without_ack(const smcr_timeline_step_t *step, int side, smcr_when_t end)
+{
+    smcr_when_t freed = step->timeline->writer[side].wait.freed;
+
+    if (!freed.frame || smcr_timeline_hears_acks(step->timeline, !side))
+        return;
+    smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, freed, end);
+    smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, freed, end);
+}
+
 void
 smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t end)
 {
     smcr_timeline_wait_t *wait = &step->timeline->writer[side].wait;
 
     smcr_timeline_add(step, side, SMCR_INTERVAL_FULL, wait->begun, end);
+    doubt_wait_without_ack(step, side, end);
     step->timeline->writer[side].last_wait = (smcr_interval_t){wait->begun, end};
     if (wait->may_have_ended)
         smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, wait->freed, end);

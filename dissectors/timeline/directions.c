@@ -15,6 +15,15 @@ smcr_timeline_add(const smcr_timeline_step_t *step, int side, smcr_interval_kind
                        (smcr_interval_t){begin, end});
 }
 
+bool
+smcr_timeline_hears_acks(const smcr_timeline_t *timeline, int side)
+{
+    const smcr_link_t *link = timeline->link[side];
+
+    return timeline->writer[side].has_acks || !link || link->lgr->tapped ||
+           link->qp[!side].traffic.flow.has_acks;
+}
+
 const smcr_ack_t *
 smcr_timeline_ack_before(const smcr_ack_t *const *acked, uint32_t frame)
 {

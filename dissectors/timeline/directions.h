@@ -198,5 +198,12 @@ void smcr_timeline_flip(smcr_timeline_t *timeline);
 void smcr_timeline_add(const smcr_timeline_step_t *step, int side, smcr_interval_kind_t kind,
                        smcr_when_t begin, smcr_when_t end);
 
+/* Whether the capture has an acknowledgement of any packet that the writer `side` has sent on the
+ * connection's link. If not, all of them may be missing: a capture filter has left them out. Then
+ * it is not known when packets arrived, nor which of them the receiver had when they were
+ * retransmitted. What the tap of a host shows has no acknowledgements at all, and none is
+ * missing. */
+bool smcr_timeline_hears_acks(const smcr_timeline_t *timeline, int side);
+
 /* The acknowledgement `*acked`, if it came before `frame`; NULL: there is none before `frame`. */
 const smcr_ack_t *smcr_timeline_ack_before(const smcr_ack_t *const *acked, uint32_t frame);

@@ -106,6 +106,8 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
         smcr_timeline_add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
     if (copy->is_late && !writer->has_acks)
         smcr_timeline_add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
+    if (!smcr_timeline_hears_acks(copy, side))
+        smcr_timeline_add(&step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, copy->begun, end);
     for (const smcr_timeline_sent_t *sent = writer->oldest; sent; sent = sent->next)
         add_open_transfer(&step, side, sent, end);
 }

@@ -121,8 +121,9 @@ note_retransmission(const smcr_timeline_step_t *step, smcr_when_t first)
     smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
     smcr_when_t when = step->packet->when;
     bool is_proven = was_needed(step, first);
-    bool may_miss_ack =
+    bool is_in_gap =
         writer->acks_missing.frame && first.time < step->timeline->writer[!sender].gap_noticed.time;
+    bool may_miss_ack = is_in_gap || !smcr_timeline_hears_acks(step->timeline, sender);
 
     for (int side = 0; side < 2; side++) {
         if (is_proven)

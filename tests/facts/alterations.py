@@ -227,6 +227,56 @@ def parts(whole):
     ]
 
 
+# ---- frames of one kind left out ----
+
+EVERY = 7  # of RoCE packets, one of so many is missing
+WITHOUT_FROM, WITHOUT_TO = 0.5, 0.8  # share of the time of RoCE
+FIRSTS = (wire.WRITE_FIRST, wire.WRITE_ONLY, wire.WRITE_ONLY_IMMEDIATE)  # first packets of WRITEs
+
+
+def between(frames, begin, end):
+    """Numbers of the frames in a part of the time from the first frame to the last one."""
+    times = {frame.number: pcapng.time(frame) for frame in frames}
+    first, last = min(times.values()), max(times.values())
+    return {
+        number
+        for number, time in times.items()
+        if begin <= (time - first) / max(last - first, 1) < end
+    }
+
+
+def of_links(roce):
+    """{both addresses of a path: its RoCE frames}, of captures of several paths."""
+    found = collections.defaultdict(set)
+    for packet in roce:
+        found[frozenset(packet.ends)].add(packet.frame)
+    return found if len(found) > 1 else {}
+
+
+def thinned(whole):
+    """All RoCE packets of one kind are missing: of a path, of a time, one of so many."""
+    roce = wire.roce(whole.path)
+    of_roce = {packet.frame for packet in roce}
+    messages = wire.roce_messages(whole.path)
+    found = {
+        f"one RoCE packet of {EVERY}": set(sorted(of_roce)[EVERY - 1 :: EVERY]),
+        "acknowledgements": {each.frame for each in roce if each.opcode == wire.ACKNOWLEDGE},
+        "CDC": {each.frame for each in messages if each.kind == "cdc"},
+        "LLC": {each.frame for each in messages if each.kind == "llc"},
+        "first packets of WRITEs": {each.frame for each in roce if each.opcode in FIRSTS},
+    }
+    if of_roce:
+        frames = [frame for frame in whole.frames if frame.number in of_roce]
+        found["RoCE for a while"] = between(frames, WITHOUT_FROM, WITHOUT_TO)
+    for number, frames in enumerate(of_links(roce).values(), 1):
+        found[f"path {number}"] = frames
+    return [
+        Case(f"without {label}", functools.partial(left_out, numbers=numbers))
+        for label, numbers in found.items()
+        if numbers
+    ]
+
+
 # ---- packet sequence numbers ----
 
 RESPONSES = range(
@@ -446,6 +496,7 @@ KINDS = {  # name: cases of a capture
     "part": parts,
     "one host": one_host,
     "pause": pauses,
+    "thinned": thinned,
     "swapped": swaps,
     "shuffled": shuffles,
     "delayed": delays,

@@ -39,7 +39,10 @@ import truths  # noqa: E402
 import wire  # noqa: E402
 
 # Kinds in which frames are missing or truncated. In the others frames are out of order or doubled.
-KINDS = ("single", "pair", "5 %", "block", "start", "end", "one host", "part", "snap", "pause")
+KINDS = (
+    *("single", "pair", "5 %", "block", "start", "end", "one host", "part", "snap", "pause"),
+    "thinned",
+)
 CAPTURES = [name for name in truths.CAPTURES if name not in truths.RULES_BROKEN]
 CDC, WRITE, LLC, CLC, ACK, OTHER = TYPES = ("CDC", "WRITE", "LLC", "CLC", "ACK/NAK", "other")
 SENDS = (wire.SEND_FIRST, wire.SEND_MIDDLE, wire.SEND_LAST, wire.SEND_ONLY)

@@ -225,6 +225,48 @@ ONCE_SAID_IN_TURN = [
         "without 02:00:00:00:0c in 35 to 74",
     ),
     ("a full buffer's share of a shorter time", "cm-and-smc", "end", "without 1610 to 2409"),
+    (
+        "full to the next WRITE, though no acknowledgement of the update is captured",
+        "6.1-v2-d-bulk-slow-reader",
+        "thinned",
+        "without acknowledgements",
+    ),
+    (
+        "a full window, though an update may be lost, and no acknowledgement shows it",
+        "6.1-v2-n-lossy",
+        "thinned",
+        "without acknowledgements",
+    ),
+    (
+        "a retransmission that was waited for, though no acknowledgement is captured",
+        "6.1-v2-g3-half-close",
+        "thinned",
+        "without acknowledgements",
+    ),
+    (
+        "under way to the end, though no acknowledgement is captured",
+        "peer-other-client",
+        "thinned",
+        "without acknowledgements",
+    ),
+    (
+        "never up, though the link's path is not captured",
+        "6.1-v1-h1-two-links-second-fails",
+        "thinned",
+        "without path 2",
+    ),
+    (
+        "how long a setup took, though the path of the second link is not captured",
+        "6.1-v1-h4-two-links-rkeys",
+        "thinned",
+        "without path 2",
+    ),
+    (
+        "a packet on the wire, though OpenFlow reports it in data that come late",
+        "openflow-roce",
+        "thinned",
+        "without CDC",
+    ),
 ]
 # The same of frames that come behind another one: no statement contradicts, whatever is OPEN.
 # (what, capture, frames, behind which one, frames that are left out)

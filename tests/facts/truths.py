@@ -65,10 +65,16 @@ OF_TIME = {
 OPEN = [
     (
         "-n-lossy$",
-        {"idle_s"},
+        {"idle_s", "end.frame"},
         "what comes again as the next packet of its flow, since its first time is absent: "
         "nothing tells that "
         "its writer, or its peer, has waited for a retransmission",
+    ),
+    (
+        "-n-lossy$",
+        {"repeated_packets", "repeated_bytes", "flow.repeated"},
+        "no acknowledgement is captured: nothing tells that a copy, which the network has made "
+        "after 100 microseconds or more, is none of a sender that has waited for one",
     ),
     (
         "^nak-loss-smc$",

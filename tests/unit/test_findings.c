@@ -453,8 +453,8 @@ first_link(scene_t *scene)
     return flows;
 }
 
-static void
-unused_link(scene_t *scene)
+static smcr_entry_link_t *
+link_given_up(scene_t *scene)
 {
     if (!scene->report.link_groups.length)
         first_link(scene);
@@ -462,9 +462,26 @@ unused_link(scene_t *scene)
 
     link->state = SMCR_FIGURE_STATUS_DELETED;
     link->delete_reason = SMCR_FIGURE_FOR_SMCR_LLC_DELETE_LOST_PATH;
-    link->deleted_frame = at(36);
+    link->added_frame = at(9);
+    link->deleted_frame = (smcr_when_t){36, at(9).time + 5 * SECOND};
     notice(scene, "smcr.link.delete_asked", NOTE, 36);
     notice(scene, "smcr.llc.second_answer", NOTE, 38);
+    return link;
+}
+
+static void
+unused_link(scene_t *scene)
+{
+    link_given_up(scene);
+}
+
+/* The hosts delete the link an hour later: it may have been in use where nothing is captured. */
+static void
+unseen_link(scene_t *scene)
+{
+    smcr_entry_link_t *link = link_given_up(scene);
+
+    link->deleted_frame.time = link->added_frame.time + 3600 * SECOND;
 }
 
 /* Packets of link 2 may be missing, too. */
@@ -800,6 +817,8 @@ static const scene_case_t cases[] = {
      .found = "note handshake_unfinished 1"},
     {.name = "link that never comes up", .play = failed_link, .found = "warn link_failed 39"},
     {.name = "link that is given up unused", .play = unused_link, .found = "note link_failed 1"},
+    {.name = "link that is never seen, and deleted", .play = unseen_link,
+     .found = "note llc_second_answer 1"},
     {.name = "link that is given up beside a gap", .play = unused_link_beside_a_gap,
      .found = "note not_captured 3, note llc_second_answer 1"},
     {.name = "repeats after the end of a link group", .play = sent_to_nobody, .found = ""},

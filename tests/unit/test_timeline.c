@@ -64,11 +64,28 @@ static const struct {
     uint64_t answer; /* the longest answer of CLIENT's peer, microseconds */
     bool misses_last; /* the last acknowledgements may be missing */
     bool misses_writer; /* the last packets of CLIENT may be missing */
+    bool misses_all_acks; /* the links have no acknowledgement in the capture */
 } scenes[] = {
     {.name = "one write",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
      .end = 200,
      .shares = {.transfer = 50, .nothing = 50}},
+    {.name = "one write, without any acknowledgement of the link",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10}},
+     .end = 200,
+     .shares = {.unknown = 100},
+     .misses_all_acks = true},
+    {.name = "a retransmission, without any acknowledgement of the link",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1}},
+     .end = 300,
+     .shares = {.unknown = 200},
+     .misses_all_acks = true},
+    {.name = "a retransmission, with acknowledgements of others",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
+               {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1}},
+     .end = 300,
+     .shares = {.retransmission = 200}},
     {.name = "the reader's program does not read",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 110, .bytes = SIZE},
                {.event = ANNOUNCE, .side = CLIENT, .time = 101, .acked = 120, .freed = 1010},
@@ -446,6 +463,7 @@ typedef struct {
     wmem_allocator_t *scope;
     smcr_state_t *state;
     smcr_timeline_t timeline;
+    smcr_lgr_t lgr;
     smcr_link_t link[2];
     uint64_t written[2];
     uint64_t announced[2];
@@ -458,6 +476,17 @@ static smcr_when_t
 when_of(uint64_t time, uint32_t frame)
 {
     return (smcr_when_t){frame, time * 1000};
+}
+
+/* Both links are of one group. `has_acks`: each flow has had an acknowledgement. */
+static void
+set_links(stage_t *stage, bool has_acks)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        stage->link[i].lgr = &stage->lgr;
+        for (unsigned side = 0; side < 2; side++)
+            stage->link[i].qp[side].traffic.flow.has_acks = has_acks;
+    }
 }
 
 /* Frames count in the order of time: an acknowledgement has the number of the frame that would be
@@ -639,6 +668,7 @@ test_scenes(void)
     for (unsigned i = 0; i < G_N_ELEMENTS(scenes); i++) {
         wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
         stage_t stage = {.scope = scope, .state = smcr_state_new(scope)};
+        set_links(&stage, !scenes[i].misses_all_acks);
         const smcr_timeline_sink_t sink = {take_sample, NULL};
         const step_t *steps = scenes[i].steps;
 

@@ -538,15 +538,27 @@ was_active(const smcr_link_t *link)
            (lgr->ended_frame && link->deleted_frame == lgr->ended_frame && link->packet_count);
 }
 
-/* Whether the link may be active without a packet in the capture that shows it. Either the state of
- * the link is not known. Or the link was announced, has no packets yet, and its CONFIRM LINK may
- * still come. */
+/* Whether the link ended together with its group, and the capture has no packet of it: nothing
+ * shows whether the link was active at the end. */
+static bool
+may_have_ended_with_group(const smcr_link_t *link)
+{
+    const smcr_lgr_t *lgr = link->lgr;
+
+    return lgr->ended_frame && link->deleted_frame == lgr->ended_frame &&
+           smcr_evidence_never_saw(link);
+}
+
+/* Whether the link may be active without a packet in the capture that shows it: 1. the state of the
+ * link is not known; 2. the link was announced, has no packets yet, and its CONFIRM LINK may still
+ * come; 3. may_have_ended_with_group(). */
 static bool
 may_be_in_use(const smcr_link_t *link)
 {
     bool is_waiting = link->state == SMCR_LINK_ANNOUNCED && !link->packet_count;
+    bool is_unseen = is_waiting || may_have_ended_with_group(link);
 
-    return !smcr_evidence_knows_link(link) || (is_waiting && !link->lgr->link_never_confirmed);
+    return !smcr_evidence_knows_link(link) || (is_unseen && !link->lgr->link_never_confirmed);
 }
 
 /* Stores the two oldest active links of the group (was_active()) in `active`; NULL: there is none.

@@ -466,10 +466,11 @@ has_own_path(const link_place_t *place)
     return true;
 }
 
-/* Finding: a link never came up. The capture has no packet of the link, and either a DELETE LINK
- * has the reason "lost path", or the client rejects the link that it had accepted. The finding is a
- * warning if both ends have announced their queue pairs in ADD LINK and the link has a path of its
- * own: then both hosts have two devices, and the group should have redundancy. */
+/* Finding: a link never came up. Both ends have announced their queue pairs in ADD LINK, the
+ * capture has no packet of the link, and the link ended when Linux gives up its setup
+ * (smcr_words_link_was_given_up()). Either a DELETE LINK has the reason "lost path", or the client
+ * rejects the link that it had accepted. The finding is a warning if the link has a path of its
+ * own: both hosts have two devices, and the group has no redundancy. */
 static void
 find_unused_link(const link_place_t *place)
 {
@@ -520,15 +521,17 @@ is_captured_whole(const smcr_finder_t *finder, const smcr_entry_link_t *link)
     return link->flows.length == 2;
 }
 
-/* Whether the capture shows that the link was not used. The packets of the link would have passed
- * where those of the group's other links passed: one of these has to be captured whole, and none in
- * part. Returns false under a display filter of the report, which may hide packets of the link. */
+/* Whether the capture shows that the link was not used. The hosts gave up the link in its setup,
+ * and the packets of the link would have passed where those of the group's other links passed: one
+ * of these has to be captured whole, and none in part. Returns false under a display filter of the
+ * report, which may hide packets of the link. */
 static bool
 was_never_used(const link_place_t *place)
 {
     bool has_other = false;
 
-    if (!smcr_words_link_is_unused(place->link) || smcr_finder_is_filtered(place->finder))
+    if (!smcr_words_link_is_unused(place->link) || !smcr_words_link_was_given_up(place->link) ||
+        smcr_finder_is_filtered(place->finder))
         return false;
     SMCR_FIGURE_EACH(link, other, place->group->links) {
         if (!other->flows.length)

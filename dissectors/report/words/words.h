@@ -124,15 +124,37 @@ smcr_words_link_was_active(const smcr_entry_link_t *link)
     return false;
 }
 
+/* How long after ADD LINK Linux gives up a link that does not come up, nanoseconds: it waits 2
+ * seconds for an LLC message, 5 seconds in a first contact (net/smc/smc_llc.h, SMC_LLC_WAIT_TIME
+ * and SMC_LLC_WAIT_FIRST_TIME), and up to a second more passes until it reports this. */
+#define SMCR_WORDS_LINK_WAIT_LEAST (2 * SMCR_TIME_SECOND)
+#define SMCR_WORDS_LINK_WAIT_MOST  (6 * SMCR_TIME_SECOND)
+
+/* Whether the hosts gave up the link in its setup: it ended, or its path was reported as lost, as
+ * long after ADD LINK as Linux waits. If the capture has no packet of the link, nothing else shows
+ * this: the link may have been in use on a path that the capture point does not see. */
+static inline bool
+smcr_words_link_was_given_up(const smcr_entry_link_t *link)
+{
+    smcr_when_t over = link->lost_frame.frame ? link->lost_frame : link->deleted_frame;
+    uint64_t waited = over.time > link->added_frame.time ? over.time - link->added_frame.time : 0;
+
+    return over.frame && link->added_frame.frame && waited >= SMCR_WORDS_LINK_WAIT_LEAST &&
+           waited <= SMCR_WORDS_LINK_WAIT_MOST;
+}
+
 /* Whether the link never came up: a host reports its path as lost, its announcement is captured, it
- * was not active since then, and the capture has no packet of one of its directions at least. */
+ * was not active since then, and the capture has no packet of one of its directions at least. If
+ * the capture has no packet of the link at all, the time has to show it. */
 static inline bool
 smcr_words_link_never_came_up(const smcr_entry_link_t *link)
 {
     const smcr_entry_link_state_t *first = link->states.length ? link->states.entries[0] : NULL;
     bool is_announced = first && first->state == SMCR_FIGURE_STATUS_UNCONFIRMED;
+    bool is_shown = link->flows.length == 1 ||
+                    (!link->flows.length && smcr_words_link_was_given_up(link));
 
-    return link->state == SMCR_FIGURE_STATUS_LOST && is_announced && link->flows.length < 2 &&
+    return link->state == SMCR_FIGURE_STATUS_LOST && is_announced && is_shown &&
            !smcr_words_link_was_active(link);
 }
 

@@ -268,6 +268,11 @@ bool smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t 
  * missing. */
 bool smcr_evidence_may_lack_link(const smcr_lgr_t *lgr);
 
+/* Whether both ends have announced their queue pairs of the link, and the capture has no packet of
+ * the link. Perhaps the link never came up. Perhaps its packets do not pass the capture point, as
+ * in a capture of one of two devices. */
+bool smcr_evidence_never_saw(const smcr_link_t *link);
+
 /* Whether the state of the link is certain. false: a message that confirms, rejects or deletes the
  * link may be missing. */
 bool smcr_evidence_knows_link(const smcr_link_t *link);

@@ -33,14 +33,17 @@ may_have_begun_before(const smcr_flow_t *flow)
     return flow->first && !flow->first_announced;
 }
 
-/* Whether the link has been announced, with both queue pairs, and nothing has happened to it since
- * then in the capture: no packet of the link, no rejection and no deletion is captured. */
+bool
+smcr_evidence_never_saw(const smcr_link_t *link)
+{
+    return link->qp[0].number_known && link->qp[1].number_known && !link->packet_count;
+}
+
+/* Whether the capture has no packet of the link, and the link may be active. */
 static bool
 is_never_seen(const smcr_link_t *link)
 {
-    bool has_qps = link->qp[0].number_known && link->qp[1].number_known;
-
-    return link->state == SMCR_LINK_ANNOUNCED && has_qps && !link->packet_count;
+    return link->state == SMCR_LINK_ANNOUNCED && smcr_evidence_never_saw(link);
 }
 
 /* Whether a packet to the side of the group may be missing in the period, on any link. `first`:

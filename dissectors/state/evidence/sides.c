@@ -254,13 +254,25 @@ smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, co
     return absent && !has_unique_token(conn) && has_foreign_number(arrival, heard, step);
 }
 
-/* Whether all requests of the flow reached their receiver between the frames `since` and `frame`,
- * as far as the capture shows: none was missing, and no captured packet was lost downstream of the
- * capture point. */
+/* Whether the capture has no acknowledgement of the flow to the queue pair, though it has requests
+ * of the flow: then nothing shows which of them were lost after the capture point. What a tap shows
+ * has no acknowledgements, and none is missing. */
 static bool
-is_heard(const smcr_flow_t *flow, uint32_t since, uint32_t frame)
+misses_all_acks(const smcr_qp_t *qp)
 {
-    return !smcr_evidence_flow_missed(flow, since, frame) &&
+    const smcr_flow_t *flow = &qp->traffic.flow;
+
+    return flow->first && !flow->has_acks && !qp->link->lgr->tapped;
+}
+
+/* Whether no request of the flow to the queue pair was missing between the frames `since` and
+ * `frame`, and no captured packet of the flow was lost after the capture point in these frames. */
+static bool
+is_heard(const smcr_qp_t *qp, uint32_t since, uint32_t frame)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+
+    return !misses_all_acks(qp) && !smcr_evidence_flow_missed(flow, since, frame) &&
            !smcr_ranges_count(&flow->lost_later, since, frame + 1);
 }
 
@@ -287,7 +299,7 @@ is_reader_heard_elsewhere(const smcr_record_t *record, int writer, uint32_t sinc
 
     if (may_use_any_link && smcr_evidence_links_missed(record->link->lgr, writer, frame, frame))
         return false;
-    return !is_elsewhere || is_heard(&reader->link->qp[writer].traffic.flow, since, frame);
+    return is_heard(&link->qp[writer], since, frame);
 }
 
 bool
@@ -302,6 +314,6 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     uint32_t since = is_retransmission ? record->first_frame : frame;
     if (is_lost_retransmission(record, frame))
         return false;
-    return is_heard(&link->qp[writer].traffic.flow, since, frame) &&
-           (!record->conn || is_reader_heard_elsewhere(record, writer, since, frame));
+    return is_heard(&link->qp[writer], since, frame) &&
+           (!record->conn || is_reader_heard(record, writer, since, frame));
 }

@@ -20,14 +20,40 @@ step(uint64_t *from, smcr_when_t to)
                                                                         : to.time - begin;
 }
 
-/* Whether LLC messages of the first contact may be missing: none is captured, a packet of the link
- * group is missing, a message is truncated, or time stamps decreased (`is_unsure`). */
+/* Whether something happened up to the end of the first contact, `ready`. `frame` 0: never. */
+static bool
+is_in_contact(uint32_t frame, smcr_when_t ready)
+{
+    return frame && frame <= ready.frame;
+}
+
+/* Whether a link of the group was added during the first contact, and the capture has no packet of
+ * this link, and the hosts did not give it up: its CONFIRM LINK is missing, with which the first
+ * contact goes on. */
+static bool
+misses_link(const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_link_t *link = counted->conn->lgr->newest_link;
+    smcr_when_t ready = counted->contact.ready;
+
+    for (; link; link = smcr_link_older(link)) {
+        bool is_given_up = is_in_contact(link->deleted_frame, ready) ||
+                           is_in_contact(link->lost_frame, ready);
+        if (is_in_contact(link->added_frame, ready) && smcr_evidence_never_saw(link) &&
+            !is_given_up)
+            return true;
+    }
+    return false;
+}
+
+/* Whether LLC messages of the first contact may be missing: a packet of the link group is missing,
+ * or all of a link; or the capture is out of order. */
 static bool
 may_lack_step(const smcr_collect_conn_stats_t *counted)
 {
     const smcr_collect_contact_t *contact = &counted->contact;
 
-    return !contact->last_request || contact->is_unsure ||
+    return !contact->last_request || contact->is_unsure || misses_link(counted) ||
            smcr_evidence_lacks_between(counted->conn->lgr, 0, contact->ready.frame + 1);
 }
 

@@ -271,18 +271,20 @@ was_open(const certain_t *certain, const smcr_collect_closing_t *closing, int si
     return certain->is_whole && smcr_evidence_is_current(certain->conn, !side);
 }
 
-/* Returns the last WRITE before the end `ended`, or the first packet of the connection if there was
- * no WRITE; frame 0: not known, since a WRITE may be missing. If there was no WRITE, no packet may
- * be missing from the beginning of the capture on. */
+/* The event since when nobody had written before the end `ended`; frame 0: not known, since a WRITE
+ * may be missing. If there was no WRITE, none may be missing from the beginning on. Without
+ * acknowledgements it is not known which retransmission the receiver took in. */
 static smcr_when_t
 idle_before(const certain_t *certain, smcr_when_t ended)
 {
     smcr_when_t idle = certain->times->idle;
     bool has_written = idle.frame > certain->times->timeline.begun.frame;
     uint32_t since = has_written ? idle.frame : 0;
+    bool may_miss_write = smcr_evidence_lacks_between(certain->conn->lgr, since, ended.frame);
 
-    return smcr_evidence_lacks_between(certain->conn->lgr, since, ended.frame) ? (smcr_when_t){0, 0}
-                                                                         : idle;
+    for (int side = 0; side < 2; side++)
+        may_miss_write |= !smcr_timeline_hears_acks(&certain->times->timeline, side);
+    return may_miss_write ? (smcr_when_t){0, 0} : idle;
 }
 
 /* Whether the writer `side` wrote data after `ended`. */
