@@ -17,7 +17,11 @@ from smcsynth import clc, llc  # noqa: E402
 from smcsynth.capture import Capture  # noqa: E402
 from smcsynth.net import SMC_OPTION, Host, TcpConversation  # noqa: E402
 from smcsynth.octets import text_lines  # noqa: E402
-from smcsynth.roce import NAK_SEQUENCE_ERROR, congestion_notification  # noqa: E402
+from smcsynth.roce import (
+    NAK_SEQUENCE_ERROR,
+    ROCEV2_PORT,
+    congestion_notification,
+)  # noqa: E402
 from smcsynth.story import (
     CLIENT,
     CLIENT_V2,
@@ -37,6 +41,7 @@ FAST_OPEN, FAST_OPEN_COOKIE = bytes.fromhex("2202 0101"), bytes.fromhex(
 )
 NOPS = b"\1" * len(SMC_OPTION)  # what TCPOPTSTRIP of Linux leaves of an option
 NO_DEVICE, PREFIX, NO_CONFIRM_LINK = 0x03030000, 0x03070000, 0x02010000
+ROCE = struct.pack("!H", ROCEV2_PORT)
 FIRST_TIMEOUT = 0.067  # seconds; an adapter waits twice as long each time
 
 
@@ -564,6 +569,20 @@ def late_capture(capture):
     del capture.frames[:late]
 
 
+def late_two_tokens(capture):
+    """The capture begins in the middle of two connections. The tokens of their ends differ, so only
+    the cursors show which two directions are one connection."""
+    first = begun(capture)
+    second = second_of(first)
+    talk(first)
+    talk(second, times=5)
+    start = len(capture.frames)
+    talk(first, second)
+    for connection in (first, second):
+        end(connection)
+    capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
+
+
 def early_end(capture):
     """The capture is stopped in the middle of two connections."""
     first = begun(capture)
@@ -717,6 +736,7 @@ SCENES = {
         "doubled_capture",
         "doubled_capture_without_ids",
         "late_capture",
+        "late_two_tokens",
         "early_end",
         "other_programs",
         "clients_abort",

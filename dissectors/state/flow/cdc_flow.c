@@ -21,6 +21,10 @@
 
 #define HALVES_MAX 256 /* maximum number of connections in `one_direction_conns` of a link group */
 
+/* How often a direction alone has to fit the cursors of messages whose token does not show that
+ * both are one connection. */
+#define MATCHES_ENOUGH 4
+
 /* ---- which connection ---- */
 
 /* Whether the cursors of the message can show which two directions belong to one connection. Three
@@ -73,24 +77,12 @@ differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receive
     return cdc->token - half->side[!receiver].token == announced;
 }
 
-/* Finds the other direction of a connection whose CLC messages are not captured. NULL: for no
- * direction this is certain. `conn`: connection of the message's direction; NULL: the direction is
- * new.
- *
- * Each direction has an alert token of its own, and no field of CDC says which two tokens belong
- * together. But the consumer cursor of a sender is a copy of the producer cursor in the other
- * direction:
- *
- *     from A   token 7   producer 4096   consumer 900
- *     from B   token 9   producer  900   consumer 4096
- *
- * B has read up to 4096, which is how far A has written. So tokens 7 and 9 are one connection.
- *
- * Exactly one known direction has to fit. The two tokens also have to differ by what CLC has shown
- * for other connections of the group. If CLC has shown nothing, the tokens have to be equal. */
+/* Finds the only known direction that fits the cursors of the message, and may be the other
+ * direction of its connection. NULL: none fits, or several do. `conn`, `receiver`: as in
+ * find_other_direction(). */
 static smcr_conn_t *
-find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
-                     const smcr_cdc_t *cdc)
+find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
+                  const smcr_cdc_t *cdc)
 {
     smcr_conn_t *found = NULL;
 
@@ -103,7 +95,50 @@ find_other_direction(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receive
             return NULL;
         found = half;
     }
-    return found && differs_as_announced(lgr, found, receiver, cdc) ? found : NULL;
+    return found;
+}
+
+/* Counts that `half` alone fits the cursors of a message of `conn`. Returns whether this has
+ * happened MATCHES_ENOUGH times, each time with another consumer cursor: then both are one
+ * connection, whatever their tokens. The data of each new cursor were written in the capture, so
+ * the right direction is known, and would fit as well as a wrong one. */
+static bool
+fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
+{
+    bool is_same = conn->fitting_half == half;
+
+    if (is_same && smcr_ring_cursors_are_same(conn->fitting_cursor, cdc->cons))
+        return false;
+    conn->fitting_count = is_same ? conn->fitting_count + 1 : 1;
+    conn->fitting_half = half;
+    conn->fitting_cursor = cdc->cons;
+    return conn->fitting_count >= MATCHES_ENOUGH && !conn->lgr->knows_token_difference &&
+           !conn->lgr->one_direction_conns_forgotten;
+}
+
+/* Finds the other direction of a connection whose CLC messages are not captured. NULL: no direction
+ * fits for sure. `conn`: connection of the message's direction; NULL: the direction is new.
+ *
+ * Each direction has an alert token of its own, and no field of CDC says which two tokens belong
+ * together. But the consumer cursor of a sender is a copy of the producer cursor in the other
+ * direction:
+ *
+ *     from A   token 7   producer 4096   consumer 900
+ *     from B   token 9   producer  900   consumer 4096
+ *
+ * B has read up to 4096, which is how far A has written. So tokens 7 and 9 are one connection.
+ *
+ * Exactly one known direction has to fit. The two tokens also have to differ by what CLC has shown
+ * for other connections of the group. If CLC has shown nothing, the tokens have to be equal, or the
+ * same direction has to fit several messages (fits_often()). */
+static smcr_conn_t *
+find_other_direction(const smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *found = find_fitting_half(lgr, conn, receiver, cdc);
+
+    if (!found || differs_as_announced(lgr, found, receiver, cdc))
+        return found;
+    return conn && fits_often(conn, found, cdc) ? found : NULL;
 }
 
 /* Adds the connection, of which only one direction is known, to the list `one_direction_conns` of

@@ -235,13 +235,18 @@ struct smcr_conn {
     smcr_conn_t *older_open;    /* connection that joined the group before this one and may be open,
                                    in the list for smcr_conn_first_open(); NULL: none */
     struct smcr_rules_conn *rules; /* what state/rules/ keeps of the connection; NULL: nothing */
-    smcr_socket_t *socket;      /* socket whose report has given the connection its addresses and
-                                   ports; NULL: none */
-    smcr_conn_t *merged_into;   /* connection object into which this object was joined, since the
-                                   two objects were the two directions of one connection. Only the
-                                   other object counts then. NULL: this object was not joined */
-    const smcr_conn_t *merged_half; /* connection object that was joined into this object (its
-                                       `merged_into` points to this object); NULL: none */
+    smcr_socket_t *socket;      /* socket whose report first gave the connection its name; NULL:
+                                   none */
+    smcr_conn_t *merged_into;   /* object into which this one was joined: both were directions of
+                                   one connection, and only the other object counts. NULL: this
+                                   object counts */
+    const smcr_conn_t *merged_half; /* connection that was joined with this one (its `merged_into`
+                                       is this one); NULL: none */
+    /* of a connection of which one direction is known: the direction that alone fits the cursors of
+     * its messages, as those of one connection do; NULL: none so far */
+    const smcr_conn_t *fitting_half;
+    smcr_cursor_t fitting_cursor; /* consumer cursor of the last message that it fits */
+    uint32_t fitting_count;       /* number of different consumer cursors that it fits */
     smcr_conn_side_t side[2];   /* the two sides, by side of the link group */
 };
 
