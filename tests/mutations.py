@@ -550,10 +550,26 @@ EVERY = [
         (
             FABRIC,
             "copy-before-a-router",
-            "dissectors/fabric/seen.c",
+            "dissectors/fabric/seen.h",
             "facts/test_fabric.py::test_disorder[beyond_router-6.1-v2-n-lossy]",
             "now->hop_limit && hop_limit != now->hop_limit;",
             "now->hop_limit && hop_limit == now->hop_limit;",
+        ),
+        (
+            FABRIC,
+            "copy-that-was-held-up",
+            "dissectors/fabric/flow.c",
+            "facts/test_fabric.py::test_copies_that_were_held_up[64-400000-cnp-smc]",
+            "(is_newest || is_captured_twice(flow))",
+            "is_newest",
+        ),
+        (
+            FABRIC,
+            "third-equal-acknowledgement",
+            "dissectors/fabric/responses.c",
+            "facts/test_fabric.py::test_disorder[mirrored-6.1-v1-n-lossy]",
+            "grounds.twice_within && !ack->has_copy &&",
+            "grounds.twice_within &&",
         ),
         (
             POINTS,

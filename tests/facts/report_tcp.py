@@ -72,15 +72,16 @@ class Way:
         self.first_acked = None  # the first number that was acknowledged
         self.recent, self.identified = collections.deque(maxlen=RECENT), False  # to tell copies
         self.newest = None  # the segment that ends highest
+        self.asked = 0  # segments with which it may ask for a retransmission
         self.seen, self.syns = set(), set()  # pieces of data that came; numbers of SYNs
         self.sacked = set()  # those bytes that were acknowledged selectively, and not otherwise yet
 
     def note(self, name, sample):
         self.samples[name].append(sample)
 
-    def copies(self, segment, heard):
+    def copies(self, segment, heard, asked):
         """Is a segment that is no RST there for the second time? `heard`: packets of the other end
-        so far."""
+        so far; `asked`: those that may ask for a retransmission."""
         apart = segment.ip_id or timestamps(segment) is not None
         if not apart and not segment.length and not segment.flags & (SYN | FIN):
             return False
@@ -94,13 +95,19 @@ class Way:
             segment.ip_id,
             apart or heard,
         )
+        carries = segment.length or segment.flags & (SYN | FIN)
         told = timestamps(segment) is not None and (segment.ip_id or segment.flags & SYN)
         if any(
-            key == other and (told or 0 <= segment.frame.time - time <= SOON)
-            for other, time in self.recent
+            key == other
+            and (
+                told
+                or 0 <= segment.frame.time - time <= SOON
+                or (timestamps(segment) is not None and carries and before == asked)
+            )
+            for other, time, before in self.recent
         ):
             return True
-        self.recent.append((key, segment.frame.time))
+        self.recent.append((key, segment.frame.time, asked))
         return False
 
     def send(self, segment):
@@ -225,6 +232,9 @@ class Way:
             return 0
         moved, new = ahead(segment.ack, before), 0
         answerer.counts["duplicate_acks"] += moved == 0
+        carries = segment.length or segment.flags & (SYN | FIN | RST)
+        sacks = any(kind == SACK for kind, _ in segment.options)
+        answerer.asked += bool(sacks or (moved == 0 and not carries))
         if moved > 0:
             self.acknowledged, self.last_ack = segment.ack, time
             known = {at for at in self.sacked if ahead(at, segment.ack) < 0}
@@ -331,7 +341,7 @@ class Flow:
         if segment.flags & RST:
             own.reset = True
             return
-        if own.copies(segment, other.counts["packets"]):
+        if own.copies(segment, other.counts["packets"], other.asked):
             own.counts["copies"] += 1
             return
         if segment.flags & SYN:

@@ -33,7 +33,13 @@ from points_reader import (
     write,
 )
 
-SAMPLE = ("6.1-v1-j-http11", "6.1-v2-d-bulk-slow-reader", "6.1-v1-n-lossy", "6.1-v2-c-three-conns")
+SAMPLE = (
+    "6.1-v1-j-http11",
+    "6.1-v2-d-bulk-slow-reader",
+    "6.1-v1-n-lossy",
+    "6.1-v2-c-three-conns",
+    "6.1-v1-b-first-contact-ipv6",
+)
 PACKETS_LEAST, PACKETS_MOST = 20, 20_000  # packets of RoCE in the captures that are taken
 LOST, LOST_AFTER, UNANSWERED, NOT_CAPTURED, REORDERED = 1, 2, 3, 4, 5
 MARKED, DSCP, DELAYED, UNDECIDED, FRAGMENTED = 6, 7, 8, 9, 10
@@ -57,9 +63,7 @@ def address(data):
 
 def mirrored(packets):
     """The packets as a mirror port of two points has them: each twice."""
-    return [
-        packet._replace(time=packet.time + late) for packet in packets for late in (0, BETWEEN)
-    ]
+    return [packet._replace(time=packet.time + late) for packet in packets for late in (0, BETWEEN)]
 
 
 def captures_of_one_point():

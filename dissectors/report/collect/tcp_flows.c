@@ -188,6 +188,7 @@ segment_of(const packet_info *pinfo, const struct tcpheader *tcp, offsets_t *off
     uint32_t length = tcp->th_have_seglen ? tcp->th_seglen : 0;
     smcr_congestion_tcp_segment_t segment = {
         .time = smcr_capture_when(pinfo).time,
+        .place = smcr_capture_interface(pinfo) << 16 ^ smcr_capture_device(pinfo),
         .seq = tcp->th_rawseq,
         .ack = tcp->th_rawack,
         .length = length,

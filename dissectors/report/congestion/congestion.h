@@ -54,6 +54,7 @@ bool smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64
 /* A TCP segment. Its sequence numbers are those on the wire, in host byte order. */
 typedef struct {
     uint64_t time;     /* time of the segment, nanoseconds since 1970 */
+    uint32_t place;    /* capture point of the segment: equal numbers are equal points */
     uint32_t seq;      /* sequence number of the first byte, or of the SYN */
     uint32_t ack;      /* acknowledgement number; means nothing without the flag ACK */
     uint32_t length;   /* number of bytes of data */
@@ -84,6 +85,8 @@ typedef struct {
     uint64_t time;     /* time of the segment, nanoseconds since 1970 */
     uint64_t identity; /* hash of the header members that are equal only in duplicates of the
                           segment; 0: there is no such hash, so duplicates cannot be found */
+    uint64_t requests; /* `requests` of the peer when the segment came */
+    uint32_t place;    /* capture point of the segment */
 } smcr_congestion_tcp_recent_t;
 
 /* The segment with the highest sequence number of a direction. */

@@ -458,6 +458,43 @@ is_soon_after(uint64_t before, uint64_t time)
     return time >= before && time - before <= soon;
 }
 
+/* Whether a segment that equals an earlier one, time stamp included, is a duplicate of it, however
+ * late it comes: it has data or a FIN, and the peer has asked for none since. A sender whose timer
+ * runs out has a later time stamp by then. */
+static bool
+is_copy_by_timestamp(const smcr_congestion_tcp_recent_t *before,
+                     const smcr_congestion_tcp_direction_t *reverse,
+                     const smcr_congestion_tcp_segment_t *segment)
+{
+    return segment->timestamps && !carries_nothing(segment) &&
+           before->requests == reverse->requests;
+}
+
+/* Whether a segment that equals an earlier one was captured at another point at nearly the same
+ * time: so it is a copy, whatever it carries. The clocks of two points may be apart. */
+static bool
+is_copy_at_other_point(const smcr_congestion_tcp_recent_t *before,
+                       const smcr_congestion_tcp_segment_t *segment)
+{
+    const uint64_t apart_most = 50 * SMCR_TIME_MILLISECOND; /* no timer runs out sooner */
+    uint64_t apart = before->time > segment->time ? before->time - segment->time
+                                                  : segment->time - before->time;
+
+    return before->place != segment->place && apart <= apart_most;
+}
+
+/* Whether a segment that equals an earlier one is a duplicate of it. `reverse`: the direction of
+ * the peer. */
+static bool
+is_copy_of(const smcr_congestion_tcp_recent_t *before,
+           const smcr_congestion_tcp_direction_t *reverse,
+           const smcr_congestion_tcp_segment_t *segment)
+{
+    return has_proof_of_copy(segment) || is_soon_after(before->time, segment->time) ||
+           is_copy_at_other_point(before, segment) ||
+           is_copy_by_timestamp(before, reverse, segment);
+}
+
 /* Keeps a segment for the comparison with later segments. */
 static void
 keep_recent(smcr_congestion_tcp_direction_t *direction, wmem_allocator_t *scope,
@@ -481,15 +518,14 @@ is_copy(smcr_congestion_tcp_direction_t *direction,
         const smcr_congestion_tcp_segment_t *segment)
 {
     uint32_t kept = MIN(direction->newest, SMCR_CONGESTION_TCP_RECENT);
-    bool is_proven = has_proof_of_copy(segment);
     smcr_congestion_tcp_recent_t now = {segment->time,
-                                        identity_of(segment, reverse->counts.packets)};
+                                        identity_of(segment, reverse->counts.packets),
+                                        reverse->requests, segment->place};
 
     direction->any_identity |= now.identity != 0;
     for (unsigned i = 0; now.identity && i < kept; i++) {
         const smcr_congestion_tcp_recent_t *before = &direction->recent[i];
-        bool is_same = before->identity == now.identity;
-        if (is_same && (is_proven || is_soon_after(before->time, now.time)))
+        if (before->identity == now.identity && is_copy_of(before, reverse, segment))
             return true;
     }
     keep_recent(direction, scope, now);
