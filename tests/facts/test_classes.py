@@ -553,3 +553,46 @@ def test_traffic_made_at_random(tshark, scratch):
             assert (counts and counts["packets"]) == (
                 one["classes"][kind] and 2 * one["classes"][kind]["packets"]
             )
+
+
+# ---- who sends, where ports prove nothing ----
+
+PAIRS = ((17, 1235), (18, 1236))  # queue pairs of ONE and of OTHER
+FIRST_PSNS = (5000, 7_000_000)
+
+
+def sprayed_port(number):
+    return 49152 + number * 7 % 8
+
+
+def one_port(_):
+    return 49152
+
+
+def talk_of_pairs(port, psns=FIRST_PSNS, count=12):
+    """ONE writes from both queue pairs, and each packet is acknowledged. port(n): source port of
+    the n-th packet"""
+    number = 0
+    for at in range(count):
+        for way in ("data", "ack"):
+            for (near, far), first in zip(PAIRS, psns):
+                number += 1
+                ends = (ONE, OTHER, far, WRITE) if way == "data" else (OTHER, ONE, near, ACK)
+                yield ether() / roce(*ends, first + at, sport=port(number))
+
+
+@pytest.mark.parametrize("port", [sprayed_port, one_port])
+@pytest.mark.parametrize("psns", [FIRST_PSNS, (5000, 5000)], ids=("own", "equal"))
+def test_senders_that_only_psns_prove(tshark, scratch, port, psns):
+    """A sprayed flow, and flows that share a port, have the sender whose requests are answered,
+    if no other one has requests with these PSNs."""
+    path = write(scratch, "pairs", list(talk_of_pairs(port, psns)))
+    flows = report_of(tshark, path)["rdma_flows"]
+    senders = {(flow["src"], flow["dst_qpn"]): flow["src_qpn"] for flow in flows}
+    assert senders == {
+        ends: sender if psns == FIRST_PSNS else None
+        for near, far in PAIRS
+        for ends, sender in (((ONE, far), near), ((OTHER, near), far))
+    }
+    answered = [flow["ack_time_s"]["count"] for flow in flows if flow["src"] == ONE]
+    assert all(12 - 5 < each < 12 if psns == FIRST_PSNS else each == 0 for each in answered)

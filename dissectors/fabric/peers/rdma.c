@@ -8,6 +8,12 @@
 
 #include "rdma.h"
 
+#define PROOF_BY_PSN 4 /* the same if their ports prove nothing */
+
+#define OPPOSITE_MOST 64 /* flows of a direction among which a response is looked for */
+
+#define NEAR 0x1000 /* PSNs: a new connection begins further away from those of the one before */
+
 #define PROOF 2 /* number of successive responses with PSNs of opposite requests that prove a
                    pair */
 
@@ -32,11 +38,22 @@ struct smcr_rdma {
     wmem_allocator_t *scope;
     GHashTable *flows;  /* smcr_rdma_flow_t by the key of a flow: the newest flow with each key */
     GHashTable *pairs;  /* smcr_port_pair_t by addresses and port */
+    GHashTable *newest; /* one_way_t by addresses: the newest flow of each direction */
     smcr_cm_t *cm;      /* connections of communication management */
     uint32_t messages;  /* number of messages of communication management so far */
     uint32_t count;     /* number of flows */
 };
 
+/* The flows from one address to another in a network. The first three members are the key. */
+typedef struct {
+    uint8_t source[SMCR_GID_LENGTH];
+    uint8_t target[SMCR_GID_LENGTH];
+    smcr_ib_network_t network;
+    uint32_t count;           /* number of flows */
+    smcr_rdma_flow_t *newest; /* head of the list, which `before` of each flow goes on */
+} one_way_t;
+
+SMCR_WIRE_KEY(hash_direction, equal_directions, offsetof(one_way_t, count))
 SMCR_WIRE_KEY(hash_flow, equal_flows, sizeof((smcr_rdma_flow_t *)NULL)->key)
 SMCR_WIRE_KEY(hash_pair, equal_pairs, offsetof(smcr_port_pair_t, ambiguous))
 
@@ -48,6 +65,7 @@ smcr_rdma_new(wmem_allocator_t *scope)
     rdma->scope = scope;
     rdma->flows = smcr_slab_table(scope, hash_flow, equal_flows);
     rdma->pairs = smcr_slab_table(scope, hash_pair, equal_pairs);
+    rdma->newest = smcr_slab_table(scope, hash_direction, equal_directions);
     rdma->cm = smcr_cm_new(scope);
     return rdma;
 }
@@ -72,6 +90,37 @@ smcr_rdma_find(const smcr_rdma_t *rdma, const smcr_ib_headers_t *roce)
     return find_flow(rdma, roce->source, &roce->destination, roce->outer.network);
 }
 
+/* Returns the flows from one address to another in a network; NULL: there is none. */
+static one_way_t *
+find_direction(const smcr_rdma_t *rdma, const uint8_t source[SMCR_GID_LENGTH],
+               const uint8_t target[SMCR_GID_LENGTH], smcr_ib_network_t network)
+{
+    one_way_t sought = {.network = network};
+
+    memcpy(sought.source, source, SMCR_GID_LENGTH);
+    memcpy(sought.target, target, SMCR_GID_LENGTH);
+    return g_hash_table_lookup(rdma->newest, &sought);
+}
+
+/* Adds the flow to those of its direction. */
+static void
+list_flow(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
+{
+    one_way_t *all =
+        find_direction(rdma, flow->key.source, flow->key.target.gid, flow->key.network);
+
+    if (!all) {
+        all = wmem_new0(rdma->scope, one_way_t);
+        memcpy(all->source, flow->key.source, SMCR_GID_LENGTH);
+        memcpy(all->target, flow->key.target.gid, SMCR_GID_LENGTH);
+        all->network = flow->key.network;
+        g_hash_table_add(rdma->newest, all);
+    }
+    flow->before = all->newest;
+    all->newest = flow;
+    all->count++;
+}
+
 /* Begins a new flow with its first packet. */
 static smcr_rdma_flow_t *
 begin_flow(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
@@ -85,6 +134,7 @@ begin_flow(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *
     flow->first = *packet;
     flow->conn_looked_up_at = UINT32_MAX;
     g_hash_table_replace(rdma->flows, flow, flow);
+    list_flow(rdma, flow);
     return flow;
 }
 
@@ -377,6 +427,105 @@ smcr_rdma_take_cm(smcr_rdma_t *rdma, const smcr_cm_packet_t *packet)
     return smcr_cm_judge(rdma->cm, packet);
 }
 
+/* ---- opposite flows of which only PSNs are known ---- */
+
+/* Whether the port is the only ground that can prove the source queue pair of the flow. */
+static bool
+needs_port(const smcr_rdma_flow_t *flow)
+{
+    return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->several_sources;
+}
+
+/* Makes the two flows peers of each other. `ground`: what proves it. */
+static void
+connect_flows(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, enum smcr_ground ground)
+{
+    flow->peer = opposite;
+    opposite->peer = flow;
+    flow->src_qpn = opposite->key.target.qpn;
+    opposite->src_qpn = flow->key.target.qpn;
+    flow->ground = opposite->ground = (uint8_t)ground;
+}
+
+/* Whether the ports of the two flows prove nothing: one is sprayed, several flows have its port, or
+ * the packets have no port. */
+static bool
+has_no_port(const smcr_rdma_flow_t *flow)
+{
+    return flow->is_sprayed || !flow->port || (flow->pair && flow->pair->ambiguous);
+}
+
+/* Returns the only flow of the opposite direction in which a request has the PSN of the response;
+ * NULL: there is none, or several, or more flows than are looked at. */
+static smcr_rdma_flow_t *
+find_answered(const smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow, uint32_t psn)
+{
+    const one_way_t *opposite =
+        find_direction(rdma, flow->key.target.gid, flow->key.source, flow->key.network);
+    smcr_rdma_flow_t *found = NULL;
+
+    if (!opposite || opposite->count > OPPOSITE_MOST)
+        return NULL;
+    for (smcr_rdma_flow_t *each = opposite->newest; each; each = each->before) {
+        if (!each->traffic || !has_taken_psn(&each->traffic->flow, psn))
+            continue;
+        if (found)
+            return NULL;
+        found = each;
+    }
+    return found && needs_port(found) ? found : NULL;
+}
+
+/* Takes a response of a flow whose ports prove nothing. Makes the flow and the one that it answers
+ * peers of each other if PROOF_BY_PSN successive responses have different PSNs of its requests. */
+static void
+take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
+{
+    smcr_rdma_flow_t *answered = find_answered(rdma, flow, psn);
+
+    if (!answered || answered != flow->answered)
+        flow->answers = 0;
+    else if (flow->answered_psn == psn)
+        return;
+    flow->answered = answered;
+    flow->answered_psn = psn;
+    flow->answers = (uint8_t)(answered ? flow->answers + 1 : 0);
+    if (flow->answers < PROOF_BY_PSN)
+        return;
+    flow->answers = 0;
+    leave_pair(answered);
+    leave_pair(flow);
+    connect_flows(flow, answered, SMCR_GROUND_ACK);
+}
+
+/* Takes a response of a flow that PSNs have paired. If successive responses answer no request of
+ * the peer, one of the queue pairs has a new connection, and the flows lose their peers. */
+static void
+check_peer(smcr_rdma_flow_t *flow, uint32_t psn)
+{
+    smcr_rdma_flow_t *peer = flow->peer;
+
+    if (!peer->traffic || has_taken_psn(&peer->traffic->flow, psn)) {
+        flow->answers = 0;
+        return;
+    }
+    if (++flow->answers < PROOF_BY_PSN)
+        return;
+    flow->answers = 0;
+    forget_peer(flow);
+    flow->ground = peer->ground = SMCR_GROUND_NONE;
+}
+
+/* Takes a response: PSNs may prove which flow it answers, or that it does not answer the peer. */
+static void
+take_response(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
+{
+    if (flow->ground == SMCR_GROUND_ACK)
+        check_peer(flow, psn);
+    else if (needs_port(flow) && has_no_port(flow))
+        take_answer(rdma, flow, psn);
+}
+
 /* ---- packets ---- */
 
 /* Whether the UDP source port of the packet differs from that of the flow's earlier packets. */
@@ -387,10 +536,25 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
+/* Whether the PSN of the packet goes on after those of the flow, or answers requests of its peer. */
+static bool
+continues(const smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
+{
+    if (smcr_ib_is_response(packet->opcode)) {
+        const smcr_traffic_t *answered = smcr_rdma_reverse(flow);
+        return answered && has_taken_psn(&answered->flow, packet->psn);
+    }
+    if (!flow->traffic || !flow->traffic->flow.first)
+        return false;
+    uint32_t ahead = (packet->psn - (uint32_t)flow->traffic->flow.highest) & SMCR_PSN_MASK;
+    return ahead < NEAR || ahead > SMCR_PSN_MASK - NEAR;
+}
+
 /* Whether a new connection reuses the queue pair number, so that the packet begins a new flow. The
- * packets of a connection have one UDP source port. The number is reused if two conditions hold: 1.
- * the port has changed; 2. the port is the flow's ground, or the flow's connection has ended since
- * the flow began. `conn`: the connection of the queue pair; NULL: not known. */
+ * packets of a connection have one UDP source port, unless its sender sprays. The number is reused
+ * if two conditions hold: 1. the port has changed; 2. the port is the flow's ground, and the PSN
+ * does not go on, or the flow's connection has ended since the flow began. `conn`: the connection
+ * of the queue pair; NULL: not known. */
 static bool
 is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
                  const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
@@ -400,7 +564,7 @@ is_number_reused(const smcr_rdma_flow_t *flow, const smcr_cm_conn_t *conn,
     if (!changes_port(flow, roce, packet))
         return false;
     if (flow->ground == SMCR_GROUND_PORT)
-        return true;
+        return !continues(flow, packet);
     return own && was_over(own, packet->when.frame) && !was_over(own, flow->first.when.frame);
 }
 
@@ -432,22 +596,13 @@ flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *pac
     return flow;
 }
 
-/* Makes the two flows peers of each other, with their UDP source port as the ground. */
+/* The port of a flow changes, and its PSNs go on. What the port has proven so far stays proven: by
+ * PSNs from now on. */
 static void
-connect_by_port(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
+keep_peer(smcr_rdma_flow_t *flow)
 {
-    flow->peer = opposite;
-    opposite->peer = flow;
-    flow->src_qpn = opposite->key.target.qpn;
-    opposite->src_qpn = flow->key.target.qpn;
-    flow->ground = opposite->ground = SMCR_GROUND_PORT;
-}
-
-/* Whether the port is the only ground that can prove the source queue pair of the flow. */
-static bool
-needs_port(const smcr_rdma_flow_t *flow)
-{
-    return flow->ground == SMCR_GROUND_NONE && !flow->conn && !flow->several_sources;
+    if (flow->ground == SMCR_GROUND_PORT)
+        flow->ground = flow->peer->ground = SMCR_GROUND_ACK;
 }
 
 /* Learns the UDP source port of a packet. If no other ground proves the source queue pair, a
@@ -458,8 +613,11 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
 {
     if (!roce->udp_port || !is_judged(packet))
         return;
-    if (flow->port != roce->udp_port)
+    if (flow->port != roce->udp_port) {
+        flow->is_sprayed |= flow->port != 0;
+        keep_peer(flow);
         leave_pair(flow);
+    }
     flow->port = roce->udp_port;
     if (!needs_port(flow))
         return;
@@ -468,7 +626,7 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
         return;
     judge_first(rdma, opposite, true);
     if (proves_pair(flow, opposite, packet))
-        connect_by_port(flow, opposite);
+        connect_flows(flow, opposite, SMCR_GROUND_PORT);
 }
 
 smcr_rdma_flow_t *
@@ -482,6 +640,8 @@ smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const sm
     if (roce->has_src_qpn)
         take_datagram(rdma, flow, roce->src_qpn);
     take_port(rdma, flow, roce, packet);
+    if (is_judged(packet) && smcr_ib_is_response(packet->opcode))
+        take_response(rdma, flow, packet->psn);
     if (flow->peer || has_mark || is_second)
         judge_first(rdma, flow, !is_first);
     if (flow->peer)

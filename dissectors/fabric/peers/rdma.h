@@ -21,6 +21,10 @@ typedef struct smcr_port_pair smcr_port_pair_t; /* the flows between two address
  * other flow has their source port, and responses in one flow have PSNs of requests in the other
  * flow.
  *
+ * A sender that sprays changes its source port from packet to packet, an adapter may give all flows
+ * one port, and RoCEv1 has none. Then PSNs alone prove the pair: several successive responses have
+ * PSNs of requests in one flow of the opposite direction, and of no other.
+ *
  * A new flow begins when communication management sets up a new connection with a queue pair number
  * of an earlier flow. A new flow also begins when the source port changes, if the port is the
  * ground of the flow or if communication management has ended the flow's connection.
@@ -41,6 +45,14 @@ struct smcr_rdma_flow {
     uint16_t port;           /* UDP source port of the last RC or UC packet of the flow; 0: not
                                 known */
     smcr_port_pair_t *pair;  /* the flows whose UDP source port is `port`; NULL: `port` is 0 */
+    bool is_sprayed;         /* packets of the flow have had several UDP source ports */
+    uint8_t answers;         /* number of successive responses so far whose PSNs belong to requests
+                                of `answered`; with the ground SMCR_GROUND_ACK, of those whose PSNs
+                                do not belong to requests of `peer` */
+    uint32_t answered_psn;   /* PSN of the last response counted in `answers`, 24 bits */
+    smcr_rdma_flow_t *answered; /* opposite flow that the last responses answer; NULL: none */
+    smcr_rdma_flow_t *before;   /* the flow between the same addresses, in this direction, that
+                                   began before this one; NULL: none */
     smcr_cm_conn_t *conn;    /* connection of communication management that the flow belongs to;
                                 NULL: none is known */
     /* How many messages of communication management the capture had when `conn` was last looked up;
