@@ -536,7 +536,8 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
     return is_judged(packet) && roce->udp_port && flow->port && roce->udp_port != flow->port;
 }
 
-/* Whether the PSN of the packet goes on after those of the flow, or answers requests of its peer. */
+/* Whether the PSN of the packet goes on after those of the flow, or answers a request of its
+ * peer. */
 static bool
 continues(const smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
