@@ -541,7 +541,7 @@ changes_port(const smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
 static bool
 continues(const smcr_rdma_flow_t *flow, const smcr_sent_t *packet)
 {
-    if (smcr_ib_is_response(packet->opcode)) {
+    if (smcr_ib_operations[packet->opcode].is_response) {
         const smcr_traffic_t *answered = smcr_rdma_reverse(flow);
         return answered && has_taken_psn(&answered->flow, packet->psn);
     }
@@ -641,7 +641,7 @@ smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const sm
     if (roce->has_src_qpn)
         take_datagram(rdma, flow, roce->src_qpn);
     take_port(rdma, flow, roce, packet);
-    if (is_judged(packet) && smcr_ib_is_response(packet->opcode))
+    if (is_judged(packet) && smcr_ib_operations[packet->opcode].is_response)
         take_response(rdma, flow, packet->psn);
     if (flow->peer || has_mark || is_second)
         judge_first(rdma, flow, !is_first);

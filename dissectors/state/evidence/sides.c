@@ -299,7 +299,7 @@ is_reader_heard_elsewhere(const smcr_record_t *record, int writer, uint32_t sinc
 
     if (may_use_any_link && smcr_evidence_links_missed(record->link->lgr, writer, frame, frame))
         return false;
-    return is_heard(&link->qp[writer], since, frame);
+    return !is_elsewhere || is_heard(&reader->link->qp[writer], since, frame);
 }
 
 bool
@@ -315,5 +315,5 @@ smcr_evidence_hears_reader(const smcr_record_t *record, uint32_t frame)
     if (is_lost_retransmission(record, frame))
         return false;
     return is_heard(&link->qp[writer], since, frame) &&
-           (!record->conn || is_reader_heard(record, writer, since, frame));
+           (!record->conn || is_reader_heard_elsewhere(record, writer, since, frame));
 }
