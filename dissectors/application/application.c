@@ -215,21 +215,36 @@ number_at(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* A message of PostgreSQL with a statement: 'Q' (Query), or 'P' (Parse) after the name of the
- * statement. Its length does not count the first byte. */
+#define POSTGRESQL_HEADER 5           /* type of a message (1 byte), then its length (4 bytes) */
+#define POSTGRESQL_LENGTH_MOST (1 << 24) /* a longer message with a statement is unlikely */
+
+/* Query of PostgreSQL: 'Q', the length, which does not count the 'Q', and a statement. The captured
+ * bytes may be the beginning of the message. */
 static bool
 is_postgresql_query(const uint8_t *bytes, uint32_t length)
 {
-    if (length < 8 || (bytes[0] != 'Q' && bytes[0] != 'P'))
+    if (length < 8 || bytes[0] != 'Q')
         return false;
-    uint32_t named = number_at(&bytes[1]), begin = 5;
-    bool is_whole = named == length - 1 || (named > length - 1 && named < 1 << 24);
-    if (bytes[0] == 'P') {
-        const uint8_t *end = memchr(&bytes[begin], 0, length - begin);
-        begin = end ? (uint32_t)(end - bytes) + 1 : length;
-        is_whole = named > 8 && named < 1 << 24; /* other messages follow */
-    }
-    return is_whole && is_sql(&bytes[begin], length - begin);
+    uint32_t named = number_at(&bytes[1]);
+    bool is_whole = named == length - 1;
+    bool is_beginning = named > length - 1 && named < POSTGRESQL_LENGTH_MOST;
+    return (is_whole || is_beginning) &&
+           is_sql(&bytes[POSTGRESQL_HEADER], length - POSTGRESQL_HEADER);
+}
+
+/* Parse of PostgreSQL: 'P', the length, the name of the statement, which ends with a zero, and the
+ * statement. Other messages may follow. */
+static bool
+is_postgresql_parse(const uint8_t *bytes, uint32_t length)
+{
+    if (length < 8 || bytes[0] != 'P')
+        return false;
+    uint32_t named = number_at(&bytes[1]);
+    const uint8_t *name_end = memchr(&bytes[POSTGRESQL_HEADER], 0, length - POSTGRESQL_HEADER);
+    if (!name_end || named <= 8 || named >= POSTGRESQL_LENGTH_MOST)
+        return false;
+    const uint8_t *statement = name_end + 1;
+    return is_sql(statement, length - (uint32_t)(statement - bytes));
 }
 
 #define POSTGRESQL_3_0 0x30000     /* version of the protocol, PostgreSQL 7.4 and later */
@@ -279,6 +294,7 @@ smcr_application_protocol_of(const uint8_t *bytes, uint32_t length)
     } protocols[] = {{{3306, false}, is_mysql_query},
                      {{3306, true}, is_mysql_greeting},
                      {{5432, false}, is_postgresql_query},
+                     {{5432, false}, is_postgresql_parse},
                      {{5432, false}, is_postgresql_startup},
                      {{6379, false}, is_redis_command}};
 
