@@ -698,6 +698,8 @@ pass_on_held(handing_t *handing, const smcr_record_t *record, smcr_held_t *held)
         return;
     if (!handing->target->pinfo->fd->visited && !is_for_this_frame(handing, record, held)) {
         dissect_for_own_frame(handing, held, record);
+        if (held->own_frame->frame.num == held->frame)
+            smcr_held_release(record->conn->lgr->state, held);
         return;
     }
     tvbuff_t *data = tvb_new_real_data(held->bytes, held->length, (int)held->length);

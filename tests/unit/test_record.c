@@ -157,6 +157,45 @@ test_forgetting(void)
     capture_close(&capture);
 }
 
+/* Hands a megabyte on in each frame, as the packet at `layer` of the frame. Returns how many of
+ * `frames` frames had no room for the copy. `is_released`: later passes do not need the copies. */
+static unsigned
+hand_on(capture_t *capture, unsigned frames, uint16_t layer, bool is_released)
+{
+    static const uint8_t bytes[1 << 20];
+    unsigned without_room = 0;
+
+    for (uint32_t frame = 1; frame <= frames; frame++) {
+        smcr_conn_t conn = {0};
+        smcr_place_t place = {0};
+        smcr_record_t record = {.write_location = &place};
+        smcr_arrival_t arrival = {.state = capture->state, .when.frame = frame, .layer = layer,
+                                  .record = &record};
+        capture->state->last_frame = frame;
+        smcr_held_t *held = smcr_held_new(&arrival, 0);
+        smcr_held_fill(capture->state, held, bytes, sizeof bytes);
+        without_room += !held->bytes;
+        smcr_held_hand_on(&arrival, held, &conn, 0);
+        if (held->bytes && is_released)
+            smcr_held_release(capture->state, held);
+        g_assert_true(!held->bytes == !smcr_held_of(capture->state, frame, layer));
+        g_assert_null(smcr_held_of(capture->state, frame ^ 1, layer ^ 0x100));
+    }
+    return without_room;
+}
+
+/* At most 32 MiB of the capture wait at one time; what is released does not count. */
+static void
+test_held(void)
+{
+    for (int is_released = 0; is_released < 2; is_released++) {
+        capture_t capture;
+        capture_open(&capture);
+        g_assert_cmpuint(hand_on(&capture, 40, 0x100, is_released), ==, is_released ? 0 : 8);
+        capture_close(&capture);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -164,5 +203,6 @@ main(int argc, char **argv)
     g_test_add_func("/record/members", test_members);
     g_test_add_func("/record/late", test_late);
     g_test_add_func("/record/forgetting", test_forgetting);
+    g_test_add_func("/record/held", test_held);
     return g_test_run();
 }

@@ -447,8 +447,7 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 
 /* ---- bytes that are held: few packets hand on any, so they are found in a map by frame ---- */
 
-#define BYTES_MAX (UINT64_C(32) << 20) /* maximum of `buffered_bytes`: bytes that are held, and
-                                          bytes that were handed on, which later passes need */
+#define BYTES_MAX (UINT64_C(32) << 20) /* maximum of `buffered_bytes` */
 
 smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
@@ -488,9 +487,45 @@ smcr_held_first(smcr_held_t *request)
     return first;
 }
 
+/* Frees the copy of the packet's bytes. */
+static void
+free_copy(smcr_state_t *state, smcr_held_t *held)
+{
+    state->buffered_bytes -= held->length;
+    wmem_free(state->scope, held->bytes);
+    held->bytes = NULL;
+    held->length = 0;
+}
+
+void
+smcr_held_release(smcr_state_t *state, smcr_held_t *held)
+{
+    if (!state->released_payload)
+        state->released_payload = wmem_list_new(state->scope);
+    wmem_list_append(state->released_payload, held);
+}
+
+/* Frees the released copies that an earlier frame than the current one has handed on. Until the
+ * dissection of that frame ends, the listeners of the tap read them. */
+static void
+free_released(smcr_state_t *state)
+{
+    wmem_list_t *released = state->released_payload;
+
+    while (released && wmem_list_count(released)) {
+        wmem_list_frame_t *first = wmem_list_head(released);
+        smcr_held_t *held = wmem_list_frame_data(first);
+        if (held->handed_on_frame >= state->last_frame)
+            return;
+        free_copy(state, held);
+        wmem_list_remove_frame(released, first);
+    }
+}
+
 void
 smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uint32_t length)
 {
+    free_released(state);
     if (held->bytes || state->buffered_bytes + length > BYTES_MAX)
         return;
     state->buffered_bytes += length;
@@ -506,17 +541,14 @@ smcr_held_drop(smcr_state_t *state, smcr_place_t *place)
 
     if (!held || held->handed_on_frame)
         return;
-    state->buffered_bytes -= held->length;
-    wmem_free(state->scope, held->bytes);
-    held->bytes = NULL;
-    held->length = 0;
+    free_copy(state, held);
 }
 
 /* Key of the map `buffered_payload`: the frame, and the layer of the packet in the frame. */
 static const void *
 key_of(uint32_t frame, uint16_t layer)
 {
-    return GSIZE_TO_POINTER((size_t)frame << 8 ^ layer);
+    return GSIZE_TO_POINTER((size_t)frame << 16 ^ layer);
 }
 
 void

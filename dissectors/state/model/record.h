@@ -700,6 +700,12 @@ void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes
  * handed on. */
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
+/* Releases the copy of handed on bytes, which later passes do not need: they show the bytes in the
+ * frame that carried them. The copy is freed after the dissection of the current frame, so that
+ * BYTES_MAX (record.c) limits the bytes that wait at one time. Called in the first pass, at most
+ * once for each packet, in `handed_on_frame`. */
+void smcr_held_release(smcr_state_t *state, smcr_held_t *held);
+
 /* Notes that the packet of `arrival` hands the held bytes on: the application's dissectors get the
  * bytes with the frame that is being learned, after the held bytes that this packet has handed on
  * before. `conn`: connection of the bytes. `sender`: side that has written them. `held`: NULL or

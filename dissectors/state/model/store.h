@@ -37,7 +37,9 @@ struct smcr_state {
                                      layer of the packet that hands the bytes on to the
                                      application's dissectors; NULL: none so far */
     uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t: held now, or handed
-                                on already */
+                                on, if a later pass needs the copy */
+    wmem_list_t *released_payload; /* smcr_held_t: packets whose copy is freed after the current
+                                      frame (smcr_held_release()); NULL: none so far */
     /* link.c */
     uint32_t lgr_count;      /* number of link groups that have an index */
     uint32_t link_count;     /* number of links */
