@@ -75,6 +75,22 @@ add_to_list(smcr_interval_list_t *list, wmem_allocator_t *scope, smcr_interval_t
     list->length += first + 1 - after;
 }
 
+/* Removes from the list all time before `until`: the intervals that end by then, and the beginning
+ * of an interval that lasts longer. */
+static void
+clip_list(smcr_interval_list_t *list, smcr_when_t until)
+{
+    uint32_t gone = 0;
+
+    while (gone < list->length && list->entries[gone].end.time <= until.time)
+        gone++;
+    list->length -= gone;
+    if (gone)
+        memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
+    if (list->length && list->entries[0].begin.time < until.time)
+        list->entries[0].begin = until;
+}
+
 void
 smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope, smcr_interval_kind_t kind,
                    smcr_interval_t interval)
@@ -99,6 +115,8 @@ settle_older_half(smcr_interval_union_t *all)
 
     for (uint32_t i = 0; i < gone; i++)
         all->settled += smcr_interval_length(list->entries[i]);
+    if (!all->settled_from.frame)
+        all->settled_from = list->entries[0].begin;
     all->until = list->entries[gone - 1].end;
     list->length -= gone;
     memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
@@ -114,13 +132,64 @@ smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
         settle_older_half(all);
 }
 
+/* The time of the union up to `cut`, as settled parts. The list of the result is empty. */
+static smcr_interval_union_t
+settled_up_to(const smcr_interval_union_t *all, smcr_when_t cut)
+{
+    smcr_interval_union_t part = {.settled_from = all->settled_from, .until = all->until,
+                                  .settled = all->settled};
+
+    for (uint32_t i = 0; i < all->list.length; i++) {
+        smcr_interval_t interval = all->list.entries[i];
+        if (interval.begin.time >= cut.time)
+            break;
+        interval.end = earlier(interval.end, cut);
+        part.settled += smcr_interval_length(interval);
+        if (!part.settled_from.frame)
+            part.settled_from = interval.begin;
+        part.until = interval.end;
+    }
+    return part;
+}
+
+/* Replaces the settled parts of `all` by those of `one` and `other`. The time that may belong to
+ * both is at most the overlap of both, from the first to the last part of each; it counts once. */
+static void
+join_settled(smcr_interval_union_t *all, const smcr_interval_union_t *one,
+             const smcr_interval_union_t *other)
+{
+    if (!one->settled || !other->settled) {
+        const smcr_interval_union_t *only = one->settled ? one : other;
+        all->settled_from = only->settled_from;
+        all->until = only->until;
+        all->settled = only->settled;
+        return;
+    }
+    smcr_interval_t overlap = {later(one->settled_from, other->settled_from),
+                               earlier(one->until, other->until)};
+    uint64_t shorter = MIN(one->settled, other->settled);
+    all->settled_from = earlier(one->settled_from, other->settled_from);
+    all->until = later(one->until, other->until);
+    all->settled =
+        one->settled + other->settled - MIN(smcr_interval_length(overlap), shorter);
+}
+
 void
 smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                          const smcr_interval_union_t *from)
 {
-    for (uint32_t i = 0; i < from->list.length; i++)
-        smcr_interval_union_add(all, scope, from->list.entries[i]);
-    all->settled += from->settled;
+    smcr_when_t cut = later(all->until, from->until);
+
+    if (cut.frame) {
+        smcr_interval_union_t one = settled_up_to(all, cut), other = settled_up_to(from, cut);
+        join_settled(all, &one, &other);
+        clip_list(&all->list, cut);
+    }
+    for (uint32_t i = 0; i < from->list.length; i++) {
+        smcr_interval_t interval = from->list.entries[i];
+        interval.begin = later(interval.begin, cut);
+        smcr_interval_union_add(all, scope, interval);
+    }
 }
 
 uint64_t
@@ -409,22 +478,6 @@ join_shortest(smcr_interval_settled_t *all)
         memmove(all->pieces + best + 1, all->pieces + best + 2,
                 (all->length - best - 1) * sizeof *all->pieces);
     }
-}
-
-/* Removes from the list all time before `until`: the intervals that end by then, and the beginning
- * of an interval that lasts longer. */
-static void
-clip_list(smcr_interval_list_t *list, smcr_when_t until)
-{
-    uint32_t gone = 0;
-
-    while (gone < list->length && list->entries[gone].end.time <= until.time)
-        gone++;
-    list->length -= gone;
-    if (gone)
-        memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
-    if (list->length && list->entries[0].begin.time < until.time)
-        list->entries[0].begin = until;
 }
 
 /* Begin of the first interval that is not settled; time UINT64_MAX: there is none. */

@@ -132,6 +132,8 @@ typedef struct {
 /* A union of intervals. Reports need only its length. All zeros: there are no intervals. */
 typedef struct {
     smcr_interval_list_t list; /* newest parts of the union, at most SMCR_INTERVAL_LIST_MOST */
+    smcr_when_t settled_from;  /* begin of the first part that was removed from `list`; frame 0: no
+                                  part was removed */
     smcr_when_t until;         /* end of the last part that was removed from `list`; frame 0: no
                                   part was removed */
     uint64_t settled;          /* total length of the parts that were removed from `list`,
@@ -157,12 +159,14 @@ void smcr_intervals_add(smcr_intervals_t *intervals, wmem_allocator_t *scope,
 void smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
                              smcr_interval_t interval);
 
-/* Adds all intervals of the union `from` to the union `all`. The settled parts of both count fully,
- * even if they overlap. */
+/* Adds all intervals of the union `from` to the union `all`. Of the settled parts only the total
+ * lengths are known. If parts of both unions may overlap, the time that may belong to both counts
+ * once. Then the length of `all` is a lower bound; it is exact otherwise. */
 void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                               const smcr_interval_union_t *from);
 
-/* Length of the union, nanoseconds: the time in which at least one of its intervals holds. */
+/* Length of the union, nanoseconds: the time in which at least one of its intervals holds. A lower
+ * bound if settled parts of two unions were joined that may overlap (smcr_interval_union_join()). */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
 /* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */

@@ -102,6 +102,46 @@ test_unions_are_joined(void)
     wmem_free_all(scope);
 }
 
+/* Two unions with more intervals than a list keeps. The first one has the intervals from 0 on, 10 ns
+ * apart. */
+static const struct {
+    const char *name;
+    uint64_t from;  /* begin of the second union */
+    bool is_exact;  /* the length of the joined union is exact; false: a lower bound */
+} joined_cases[] = {
+    {.name = "the same intervals", .from = 0, .is_exact = true},
+    {.name = "intervals between those of the other", .from = 5},
+    {.name = "the settled parts overlap a little", .from = 10 * 290 + 5},
+    {.name = "one after the other", .from = 10 * 300, .is_exact = true},
+    {.name = "one after the other, with a pause", .from = 10 * 600, .is_exact = true},
+};
+
+static void
+test_settled_parts_are_joined(void)
+{
+    enum { COUNT = 300, LENGTH = 4 };
+
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(joined_cases); i++) {
+        uint64_t from = joined_cases[i / 2].from;
+        bool is_same = from == 0, is_second_first = i % 2;
+        smcr_interval_union_t one = {0}, other = {0};
+        for (unsigned k = 0; k < COUNT; k++) {
+            uint64_t first = 10 * k, second = from + first;
+            smcr_interval_union_add(&one, scope, (smcr_interval_t){at(first), at(first + LENGTH)});
+            smcr_interval_union_add(&other, scope,
+                                    (smcr_interval_t){at(second), at(second + LENGTH)});
+        }
+        smcr_interval_union_join(is_second_first ? &other : &one, scope,
+                                 is_second_first ? &one : &other);
+        uint64_t length = smcr_interval_union_length(is_second_first ? &other : &one);
+        uint64_t true_length = (is_same ? 1 : 2) * COUNT * LENGTH;
+        g_assert_cmpuint(length, <=, true_length);
+        g_assert_cmpuint(length, >=, COUNT * LENGTH);
+        g_assert_true(!joined_cases[i / 2].is_exact || length == true_length);
+    }
+    wmem_free_all(scope);
+}
+
 /* ---- each moment has one part ---- */
 
 #define BIT(kind) (1U << SMCR_INTERVAL_##kind)
@@ -357,6 +397,7 @@ main(int argc, char **argv)
     g_test_add_func("/interval/union-counts-each-moment-once",
                     test_union_counts_each_moment_once);
     g_test_add_func("/interval/unions-are-joined", test_unions_are_joined);
+    g_test_add_func("/interval/settled-parts-are-joined", test_settled_parts_are_joined);
     g_test_add_func("/interval/each-moment-has-one-part", test_each_moment_has_one_part);
     g_test_add_func("/interval/against-each-nanosecond", test_against_each_nanosecond);
     g_test_add_func("/interval/settled-shares-stay", test_settled_shares_stay);
