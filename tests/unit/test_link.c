@@ -9,6 +9,7 @@
 #define A2 0x11
 #define B 2
 #define B2 0x12
+#define B3 0x13
 
 static smcr_link_t *
 new_link(capture_t *capture, smcr_lgr_t *lgr, smcr_ib_qp_key_t client, smcr_ib_qp_key_t server)
@@ -214,6 +215,8 @@ static const struct {
      .single = SERVER},
     {.name = "third link", .links = {{A, B}, {A2, B2}, {A2, B}}, .type = SMCR_LGR_ASYMMETRIC,
      .single = SERVER},
+    {.name = "two links after the oldest one share a device", .links = {{A, B}, {A2, B2}, {A2, B3}},
+     .type = SMCR_LGR_ASYMMETRIC, .single = CLIENT},
 };
 
 static void

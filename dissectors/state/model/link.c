@@ -192,38 +192,39 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
            smcr_gid_is_same(one->qp[side].key.gid, other->qp[side].key.gid);
 }
 
-/* The side on which `link` and `first` use the same device. `first`: oldest active link of the
- * group. SMCR_LGR_SIDE_UNKNOWN: on no side. */
+/* The side on which `link` uses the same device as the oldest active link of the group that shares
+ * a device with it. Only links older than `link` count. SMCR_LGR_SIDE_UNKNOWN: there is none. */
 static int
-find_single_side(const smcr_link_t *first, const smcr_link_t *link)
+find_single_side(const smcr_link_t *link)
 {
     int found = SMCR_LGR_SIDE_UNKNOWN;
 
-    for (int side = 0; side < 2; side++)
-        if (smcr_link_shares_device(first, link, side))
-            found = side;
+    SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) {
+        if (other == link || found != SMCR_LGR_SIDE_UNKNOWN)
+            return found;
+        if (other->state != SMCR_LINK_ACTIVE)
+            continue;
+        for (int side = 0; side < 2; side++)
+            if (smcr_link_shares_device(other, link, side))
+                found = side;
+    }
     return found;
 }
 
 /* Sets the type of a group by its active links. A group with at most one active link is SINGLE. A
- * group with several active links is ASYMMETRIC if one of them shares a device with the oldest
- * active link, and otherwise SYMMETRIC. Returns whether the type has changed.
- * (net/smc/smc_core.h) */
+ * group with several active links is ASYMMETRIC if two of them share a device, and otherwise
+ * SYMMETRIC. Returns whether the type has changed. (net/smc/smc_core.h) */
 static bool
 update_type(smcr_lgr_t *lgr)
 {
     smcr_lgr_type_t before = lgr->type;
-    const smcr_link_t *first = NULL;
 
     lgr->single_side = SMCR_LGR_SIDE_UNKNOWN;
     SMCR_LIST_EACH(const smcr_link_t *, link, lgr->links) {
-        if (link->state != SMCR_LINK_ACTIVE)
-            continue;
-        int shared = first ? find_single_side(first, link) : SMCR_LGR_SIDE_UNKNOWN;
+        int shared = link->state == SMCR_LINK_ACTIVE ? find_single_side(link)
+                                                     : SMCR_LGR_SIDE_UNKNOWN;
         if (shared != SMCR_LGR_SIDE_UNKNOWN)
             lgr->single_side = shared;
-        if (!first)
-            first = link;
     }
     if (lgr->active_links < 2)
         lgr->type = SMCR_LGR_SINGLE;
