@@ -477,16 +477,43 @@ find_way(const compared_t *result, uint32_t number, bool is_back)
     return way;
 }
 
-/* Returns frame and time of a packet at the first point of the segment, or at the second point if
- * the packet is a copy at the first. So the times of most packets are by the clock of the point
- * where packets count. */
+/* Returns frame and time of a packet at one point of the segment. `at_second`: at the second
+ * point. */
 static smcr_when_t
-when_of(const smcr_points_t *points, const passage_t *passage)
+when_of(const passage_t *passage, bool at_second)
 {
-    bool is_copy = smcr_points_is_copy(points, passage->from->frame);
-    const smcr_observed_t *counted = is_copy ? passage->to : passage->from;
+    const smcr_observed_t *observed = at_second ? passage->to : passage->from;
 
-    return (smcr_when_t){counted->frame, counted->time};
+    return (smcr_when_t){observed->frame, observed->time};
+}
+
+/* Returns the passage of the transmission, if it is of the way and both points have it. Otherwise a
+ * point of the result is NULL. */
+static passage_t
+whole_passage(const segment_way_t *way, const smcr_transmission_t *transmission)
+{
+    passage_t passage = passage_of(way, transmission);
+
+    if (!passage.to || !is_of_way(way, transmission))
+        passage.from = NULL;
+    return passage;
+}
+
+/* Whether more than half of the packets that both points have are copies at the first point. Then
+ * the times of all packets of the way are by the clock of the second point, where most packets may
+ * count; otherwise by the clock of the first. The choice is one for all packets: two clocks may be
+ * far apart. */
+static bool
+are_copies_at_first(const smcr_points_t *points, const segment_way_t *way)
+{
+    uint64_t copies = 0, all = 0;
+
+    for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
+        passage_t passage = whole_passage(way, &way->chain->transmissions[i]);
+        all += passage.from != NULL;
+        copies += passage.from && smcr_points_is_copy(points, passage.from->frame);
+    }
+    return 2 * copies > all;
 }
 
 void
@@ -499,13 +526,13 @@ smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
 
     if (!way.chain || !segment->clock_agrees || !segment->clock.is_bounded)
         return;
+    bool at_second = are_copies_at_first(points, &way);
     GArray *all = g_array_new(FALSE, FALSE, sizeof(delayed_t));
     for (uint32_t i = 0; i < way.chain->transmission_count; i++) {
-        const smcr_transmission_t *transmission = &way.chain->transmissions[i];
-        passage_t passage = passage_of(&way, transmission);
-        if (!passage.from || !passage.to || !is_of_way(&way, transmission))
+        passage_t passage = whole_passage(&way, &way.chain->transmissions[i]);
+        if (!passage.from)
             continue;
-        delayed_t one = {when_of(points, &passage), delay_of(&way, &passage)};
+        delayed_t one = {when_of(&passage, at_second), delay_of(&way, &passage)};
         g_array_append_val(all, one);
     }
     g_array_sort(all, by_time);

@@ -293,6 +293,55 @@ test_copies(void)
     }
 }
 
+typedef struct {
+    unsigned count;
+    uint64_t least, most; /* times of the delays */
+} delays_t;
+
+static void
+take_delay(void *context, smcr_when_t when, int64_t delay)
+{
+    delays_t *delays = context;
+
+    (void)delay;
+    delays->least = delays->count ? MIN(delays->least, when.time) : when.time;
+    delays->most = MAX(delays->most, when.time);
+    delays->count++;
+}
+
+/* The clock of B is far ahead of A's. The packets count at B, except for the first one, which comes
+ * before the state knows that B is on its path. All times of a series are by one clock. */
+static void
+test_delays_have_one_clock(void)
+{
+    static const uint32_t list[] = {1, 0};
+    const uint64_t ahead = 3600 * 1000 * MS;
+    scene_t scene;
+    delays_t delays[2] = {{0}};
+    bool first_counts_at_a = false;
+
+    begin(&scene, list, 2);
+    warm_up(&scene);
+    qsort(scene.packets, scene.count, sizeof *scene.packets, compare_packets);
+    for (unsigned i = 0; i < scene.count; i++) {
+        bool is_at_b = scene.packets[i].place.interface == 1;
+        smcr_points_packet_t packet = {{i + 1, scene.packets[i].time + (is_at_b ? ahead : 0)},
+                                       scene.packets[i].place, &scene.packets[i].roce};
+        smcr_points_take(scene.points, &packet);
+        first_counts_at_a |= !is_at_b && !smcr_points_is_copy(scene.points, i + 1);
+        uint32_t qpn = scene.packets[i].roce.destination.qpn;
+        smcr_points_know(scene.points, i + 1, qpn < 1235 ? qpn + 1218 : qpn - 1218);
+    }
+    smcr_points_compare(scene.points);
+    g_assert_true(first_counts_at_a);
+    for (unsigned way = 0; way < 2; way++) {
+        smcr_points_delays(scene.points, 0, way, take_delay, &delays[way]);
+        g_assert_cmpuint(delays[way].count, ==, WARM);
+        g_assert_cmpuint(delays[way].most - delays[way].least, <, ahead);
+    }
+    end(&scene);
+}
+
 /* ---- networks ---- */
 
 #define TUNNEL SMCR_IB_TUNNEL_VXLAN
@@ -494,6 +543,7 @@ main(int argc, char **argv)
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/points/segment", test_segment);
     g_test_add_func("/points/copies", test_copies);
+    g_test_add_func("/points/delays-have-one-clock", test_delays_have_one_clock);
     g_test_add_func("/points/other traffic", test_other_traffic);
     g_test_add_func("/points/many equal", test_many_equal);
     g_test_add_func("/points/two tenants", test_two_tenants);
