@@ -55,7 +55,9 @@ typedef struct {
     smcr_psn_t highest;     /* highest PSN that was sent */
     smcr_psn_t last;        /* PSN of the last request */
     smcr_psn_t resent;      /* highest PSN that was retransmitted in the last step back; 0: none */
-    uint64_t resent_time;   /* time of the last retransmission, as event_t.time */
+    uint64_t resent_time;   /* time of the last retransmission, as event_t.time; or time of a later
+                               acknowledgement that covers PSNs above `resent` */
+    uint64_t last_retransmission; /* time of the last retransmission, as event_t.time; 0: none */
     smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
     bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
     smcr_transmission_t *unanswered; /* the last transmission that got SMCR_FATE_UNANSWERED; NULL:
@@ -77,6 +79,14 @@ slot_of(const follower_t *receiver, smcr_psn_t psn)
     if (slot->psn != psn)
         *slot = (slot_t){.psn = psn};
     return slot;
+}
+
+/* Returns the slot of the PSN. NULL: the PSN has no slot any more, since a higher PSN has taken
+ * it. */
+static slot_t *
+kept_slot_of(const follower_t *receiver, smcr_psn_t psn)
+{
+    return receiver->slots[psn & (SLOTS - 1)].psn > psn ? NULL : slot_of(receiver, psn);
 }
 
 /* Whether the receiver counts as having accepted a packet with the PSN. A later NAK may have
@@ -139,7 +149,7 @@ note_step(follower_t *receiver, smcr_psn_t psn, uint64_t now)
         receiver->unanswered = NULL;
     }
     receiver->resent = begins ? psn : MAX(receiver->resent, psn);
-    receiver->resent_time = now;
+    receiver->resent_time = receiver->last_retransmission = now;
 }
 
 static void
@@ -248,8 +258,11 @@ take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
     if (psn <= receiver->acked)
         return;
     smcr_psn_t first = MAX(receiver->acked + 1, psn >= SLOTS ? psn - SLOTS + 1 : 0);
-    for (smcr_psn_t each = first; each <= psn; each++)
-        settle_acked(receiver, slot_of(receiver, each), psn, now);
+    for (smcr_psn_t each = first; each <= psn; each++) {
+        slot_t *slot = kept_slot_of(receiver, each);
+        if (slot)
+            settle_acked(receiver, slot, psn, now);
+    }
     receiver->acked = psn;
     receiver->expected = MAX(receiver->expected, psn + 1);
     if (psn > receiver->resent)
@@ -261,13 +274,16 @@ take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
 /* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
  * NULL: the NAK proves none. Reason: the latest transmission was sent before the latest packet with
  * the PSN below. The receiver may have discarded it because it expected the lower PSN, and the
- * transmission that was lost may be missing in the capture. */
+ * transmission that was lost may be missing in the capture. If the PSN below has no slot any more,
+ * its latest packet was sent before if nothing was retransmitted since. */
 static smcr_transmission_t *
 refused_transmission(const follower_t *receiver, const slot_t *slot)
 {
-    const slot_t *before = slot_of(receiver, slot->psn - 1);
+    const slot_t *below = kept_slot_of(receiver, slot->psn - 1);
+    bool follows = below ? slot->latest > below->latest
+                         : slot->time >= receiver->last_retransmission;
 
-    return slot->latest && slot->latest > before->latest ? slot->latest : NULL;
+    return slot->latest && follows ? slot->latest : NULL;
 }
 
 /* Takes a NAK for the PSN `psn`, which the receiver does not have. `is_lost`: the packet has not
@@ -275,10 +291,10 @@ refused_transmission(const follower_t *receiver, const slot_t *slot)
 static void
 take_nak(follower_t *receiver, smcr_psn_t psn, uint64_t now, bool is_lost)
 {
-    const slot_t *slot = slot_of(receiver, psn);
-    smcr_transmission_t *refused = refused_transmission(receiver, slot);
+    const slot_t *slot = kept_slot_of(receiver, psn);
+    smcr_transmission_t *refused = slot ? refused_transmission(receiver, slot) : NULL;
 
-    if (slot->latest && !may_answer(receiver, slot->time, now))
+    if (slot && slot->latest && !may_answer(receiver, slot->time, now))
         return; /* the packet has come since the NAK was sent */
     if (refused && is_lost && psn > receiver->acked)
         refused->fate = SMCR_FATE_LOST;
