@@ -117,9 +117,9 @@ test_order(gconstpointer data)
     capture_close(&capture);
 }
 
-/* A first contact; LLC, letter by letter: CONFIRM LINK both ways (c), ADD LINK request (o) and
- * response (r), an acknowledgement of the last packet (a), some time (t), packets of another
- * interface (i); then a Decline. */
+/* A first contact; LLC, letter by letter: CONFIRM LINK both ways (c), only its request (q), ADD LINK
+ * request (o) and response (r), an acknowledgement of the last packet (a), some time (t), 499 ms
+ * (w), packets of another interface (i); then a Decline. */
 static const struct {
     const char *name, *steps;
     int sender;
@@ -135,6 +135,10 @@ static const struct {
     {.name = "offered, of the client", .steps = "caoat", .sender = CLIENT,
      .events = "clc_decline_confirmed"},
     {.name = "answered", .steps = "caorat", .sender = CLIENT, .events = "clc_decline_late"},
+    {.name = "without response", .steps = "qawt", .sender = SERVER, .events = "llc_no_recovery"},
+    {.name = "without response, of the client", .steps = "qawt", .sender = CLIENT, .events = ""},
+    {.name = "without response, acknowledged late", .steps = "qwat", .sender = SERVER,
+     .events = ""},
     {.name = "two places", .steps = "caorati", .sender = CLIENT, .events = ""},
 };
 
@@ -146,6 +150,8 @@ play_step(capture_t *capture, const smcr_conn_t *conn, char step)
 
     if (step == 'c') {
         confirm_first_link(capture);
+    } else if (step == 'q') {
+        play_confirm_link(capture, SERVER);
     } else if (step == 'o' || step == 'r') {
         bool response = step == 'r';
         play_llc(capture, response ? CLIENT : SERVER,
@@ -158,6 +164,8 @@ play_step(capture_t *capture, const smcr_conn_t *conn, char step)
         play_ack(capture, SERVER, last);
     } else if (step == 't') {
         capture->time += 10 * MILLISECOND;
+    } else if (step == 'w') {
+        capture->time += 499 * MILLISECOND;
     } else {
         smcr_state_set_interface(capture->state, 1);
         smcr_state_set_interface(capture->state, 2);

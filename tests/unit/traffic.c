@@ -238,18 +238,23 @@ play_nak(capture_t *capture, int side, uint32_t psn)
 }
 
 void
+play_confirm_link(capture_t *capture, int side)
+{
+    smcr_ib_qp_key_t own = qp_of_side(side);
+    smcr_llc_t llc = {
+        .type = SMCR_LLC_CONFIRM_LINK,
+        .flags = side == CLIENT ? 0x83 : 0x03, /* response; elements begin with data */
+    };
+
+    memcpy(llc.u.confirm_link.gid, own.gid, SMCR_GID_LENGTH);
+    llc.u.confirm_link.qpn = own.qpn;
+    llc.u.confirm_link.link = 1;
+    play_llc(capture, side, llc);
+}
+
+void
 confirm_first_link(capture_t *capture)
 {
-    for (int side = SERVER; side >= CLIENT; side--) {
-        smcr_ib_qp_key_t own = qp_of_side(side);
-        smcr_llc_t llc = {
-            .type = SMCR_LLC_CONFIRM_LINK,
-            .flags = side == CLIENT ? 0x83 : 0x03, /* response; elements begin with data */
-        };
-
-        memcpy(llc.u.confirm_link.gid, own.gid, SMCR_GID_LENGTH);
-        llc.u.confirm_link.qpn = own.qpn;
-        llc.u.confirm_link.link = 1;
-        play_llc(capture, side, llc);
-    }
+    play_confirm_link(capture, SERVER);
+    play_confirm_link(capture, CLIENT);
 }

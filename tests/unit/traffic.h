@@ -87,6 +87,9 @@ void play_write(capture_t *capture, int side, uint32_t rkey, uint64_t va, uint32
 void play_ack(capture_t *capture, int side, uint32_t psn);
 void play_nak(capture_t *capture, int side, uint32_t psn);
 
+/* CONFIRM LINK on the first link: the server's request, or the client's response. */
+void play_confirm_link(capture_t *capture, int side);
+
 /* CONFIRM LINK both ways: the first link becomes number 1 and active. */
 void confirm_first_link(capture_t *capture);
 

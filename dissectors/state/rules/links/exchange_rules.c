@@ -433,14 +433,15 @@ smcr_rules_check_overdue_response(const smcr_arrival_t *arrival)
     smcr_rules_link(arrival, link)->unanswered[side] = NULL;
 }
 
-/* Whether `request` is a CONFIRM LINK of the server that the client's adapter has acknowledged, and
- * to which no response has come within GIVEN_UP. */
+/* Whether `request` is a CONFIRM LINK of the server to which no response has come within GIVEN_UP
+ * after the client's adapter has acknowledged it. The time from the request on does not count: the
+ * adapter may have retransmitted the request before. */
 static bool
 has_waited_in_vain(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
     if (request->type != SMCR_LLC_CONFIRM_LINK || !is_unanswered(request))
         return false;
-    return request->acked && arrival->when.time > request->exchange.request_time + GIVEN_UP;
+    return request->acked && arrival->when.time > request->acked->time + GIVEN_UP;
 }
 
 /* Whether the server sends the first Decline of the connection, after the Confirm of a first
@@ -457,7 +458,7 @@ declines_first_contact(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 /* A server that gets no response to its first CONFIRM LINK resets the TCP connection (R-C.7-3). The
  * server declines instead only if its adapter could not deliver CONFIRM LINK. A Decline of the
  * server after the Confirm breaks the rule if the client's adapter has acknowledged CONFIRM LINK,
- * and no response has come within GIVEN_UP after the request. */
+ * and no response has come within GIVEN_UP after the acknowledgement. */
 SMCR_RULES_CLC(check_declined_late)
 {
     if (!declines_first_contact(arrival, conn))
