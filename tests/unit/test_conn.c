@@ -268,6 +268,37 @@ test_directions(void)
     }
 }
 
+/* A connection is in the lists of the group that it joined last, and in no list of an earlier
+ * one. */
+static void
+test_groups(void)
+{
+    for (unsigned moves = 0; moves < 3; moves++) {
+        capture_t capture;
+        capture_open(&capture);
+        smcr_lgr_t *lgr = smcr_lgr_new(capture.state), *later = smcr_lgr_new(capture.state);
+        smcr_conn_t *conns[3];
+        for (unsigned i = 0; i < 3; i++)
+            smcr_conn_join(conns[i] = smcr_conn_new(capture.state), lgr);
+        smcr_conn_join(conns[moves], later);
+        smcr_conn_join(conns[moves], later);
+        g_assert_true(later->newest_conn == conns[moves] && !conns[moves]->older_in_group);
+        g_assert_true(later->newest_open_conn == conns[moves] && !conns[moves]->older_open);
+        const smcr_conn_t *listed = lgr->newest_conn, *open = lgr->newest_open_conn;
+        for (unsigned i = 3; i-- > 0;) {
+            if (i == moves)
+                continue;
+            g_assert_true(listed == conns[i] && open == conns[i]);
+            listed = listed->older_in_group;
+            open = open->older_open;
+        }
+        g_assert_true(!listed && !open);
+        g_assert_cmpuint(lgr->unfinished_clc_conns, ==, 2);
+        g_assert_cmpuint(later->unfinished_clc_conns, ==, 1);
+        capture_close(&capture);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -279,5 +310,6 @@ main(int argc, char **argv)
     g_test_add_func("/conn/sockets", test_sockets);
     g_test_add_func("/conn/mirrors", test_mirrors);
     g_test_add_func("/conn/directions", test_directions);
+    g_test_add_func("/conn/groups", test_groups);
     return g_test_run();
 }

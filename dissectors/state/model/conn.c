@@ -172,16 +172,34 @@ smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most)
     return *declined == most;
 }
 
+/* Removes the connection from both lists of its group. */
+static void
+leave_group(const smcr_conn_t *conn)
+{
+    smcr_lgr_t *lgr = conn->lgr;
+    smcr_conn_t **at = &lgr->newest_conn, **open = &lgr->newest_open_conn;
+
+    while (*at && *at != conn)
+        at = &(*at)->older_in_group;
+    if (*at)
+        *at = conn->older_in_group;
+    while (*open && *open != conn)
+        open = &(*open)->older_open;
+    if (*open)
+        *open = conn->older_open;
+    lgr->unfinished_clc_conns -= !conn->clc_finished;
+}
+
 void
 smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr)
 {
-    if (!conn->lgr) {
-        conn->older_in_group = lgr->newest_conn;
-        conn->older_open = lgr->newest_open_conn;
-        lgr->newest_conn = lgr->newest_open_conn = conn;
-    } else {
-        conn->lgr->unfinished_clc_conns -= !conn->clc_finished;
-    }
+    if (conn->lgr == lgr)
+        return;
+    if (conn->lgr)
+        leave_group(conn);
+    conn->older_in_group = lgr->newest_conn;
+    conn->older_open = lgr->newest_open_conn;
+    lgr->newest_conn = lgr->newest_open_conn = conn;
     lgr->unfinished_clc_conns += !conn->clc_finished;
     conn->lgr = lgr;
 }
