@@ -119,6 +119,44 @@ test_other_doubts(void)
     capture_close(&scene.capture);
 }
 
+/* Two groups began before the capture: each host has sent a CDC message on the only link of each. A
+ * third group has its first contact in the capture. A DELETE LINK is truncated, on one of them. */
+static void
+test_unread_deletion(void)
+{
+    static const struct {
+        uint8_t host; /* of the receiver of DELETE LINK; the peer's is one lower */
+        uint32_t qpn;
+        bool is_known; /* whether the link of the second group is known to be active */
+    } deletions[] = {{.host = HOST(SERVER), .qpn = SERVER_QPN, .is_known = true},
+                     {.host = 0x32, .qpn = 9}, {.host = 0x42, .qpn = 9}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(deletions); i++) {
+        smcr_ib_headers_t ack = {.opcode = SMCR_RC_ACK, .has_aeth = true, .syndrome = 0x1f};
+        smcr_ib_qp_key_t target = key_of(deletions[i].host, deletions[i].qpn);
+        smcr_qp_t *qp = NULL;
+        scene_t scene;
+        begin(&scene);
+        capture_t *capture = &scene.capture;
+        for (uint8_t host = 0x32; host <= 0x42; host += 0x10) {
+            play_cdc_on(capture, host - 1, key_of(host, 9), 50,
+                        (smcr_cdc_t){.seq = 1, .token = 5});
+            play_cdc_on(capture, host, key_of(host - 1, 7), 61,
+                        (smcr_cdc_t){.seq = 1, .token = 6});
+            play(capture, host - 1, key_of(host, 9), 61, ack);
+            qp = capture->arrival.qp;
+        }
+        g_assert_true(qp->link->state == SMCR_LINK_ACTIVE && smcr_evidence_knows_link(qp->link));
+        smcr_llc_t deletion = {.type = SMCR_LLC_DELETE_LINK, .length = SMCR_LLC_LENGTH};
+        uint32_t psn = (uint32_t)smcr_qp_find(capture->state, &target)->traffic.flow.highest + 1;
+        play(capture, deletions[i].host - 1, target, psn & SMCR_PSN_MASK,
+             (smcr_ib_headers_t){.opcode = SMCR_RC_SEND_ONLY});
+        smcr_state_llc(&capture->arrival, &deletion);
+        g_assert_true(smcr_evidence_knows_link(qp->link) == deletions[i].is_known);
+        capture_close(capture);
+    }
+}
+
 /* A breach is said where nothing is doubtful, with what has to bear it out. */
 static void
 test_breach(void)
@@ -209,6 +247,7 @@ main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/evidence/others", test_other_doubts);
+    g_test_add_func("/evidence/unread deletion", test_unread_deletion);
     g_test_add_func("/evidence/breach", test_breach);
     g_test_add_func("/evidence/many links", test_many_links);
     g_test_add_func("/evidence/many connections", test_many_connections);

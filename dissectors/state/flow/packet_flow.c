@@ -1057,13 +1057,17 @@ was_received(const smcr_arrival_t *arrival)
 
 /* Notes the frame of a DELETE LINK whose content the state does not take in now: the message is
  * truncated by snaplen, comes after a PSN gap, or is captured out of order. Such a message may end
- * any link. */
+ * any link of its group. If the capture may miss links of the group, they may be listed in another
+ * group that began before the capture, since the two objects may be one group. Otherwise the
+ * message is about no other group, and the links of its own group count as uncertain because the
+ * message counts as missing. */
 static void
 note_unread_deletion(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
     bool taken = llc->complete && was_received(arrival);
 
-    if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK && !taken)
+    if ((llc->type & ~SMCR_LLC_TYPE_V2) == SMCR_LLC_DELETE_LINK && !taken &&
+        smcr_evidence_may_lack_link(arrival->qp->link->lgr))
         arrival->state->uncertain_deletions[0] = arrival->when.frame;
 }
 
