@@ -5,6 +5,8 @@
 
 #include "traffic.h"
 
+#include "state/flow/tapped_flow.h"
+
 #include <string.h>
 
 #define END (-1)
@@ -435,6 +437,27 @@ test_rmb(gconstpointer data)
     capture_close(&capture);
 }
 
+/* A tap shows both ends of a connection: each message twice. The receiver gets the messages when
+ * the sender has sent all of them. The state learns each once. */
+static void
+test_tapped_copies(void)
+{
+    enum { MESSAGES = 100 };
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_tapped_packet_t packet = {.conn = smcr_conn_new(capture.state), .version = 2};
+    for (unsigned i = 0; i < 2 * MESSAGES; i++) {
+        smcr_cdc_t cdc = {.seq = (uint16_t)(1 + i % MESSAGES), .token = 5, .complete = true};
+        smcr_tapped_part_t part;
+        uint64_t missing;
+        next_frame(&capture, NULL);
+        bool is_new = smcr_state_tapped_cdc(&capture.arrival, &packet, &cdc, &part, &missing);
+        g_assert_true(is_new == (i < MESSAGES));
+    }
+    capture_close(&capture);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -463,5 +486,6 @@ main(int argc, char **argv)
     g_test_add_func("/cdc/incomplete", test_incomplete);
     g_test_add_func("/cdc/unknown token", test_unknown_token);
     g_test_add_func("/cdc/many halves", test_many_halves);
+    g_test_add_func("/cdc/tapped copies", test_tapped_copies);
     return g_test_run();
 }

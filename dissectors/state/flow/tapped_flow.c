@@ -26,8 +26,9 @@
 #define FIRST_QPN 0x1000000U /* the numbers of queue pairs on the wire are lower: 24 bits */
 #define FIRST_PSN 1
 #define RMB_ADDRESS UINT64_C(0x100000000)
-#define CURSORS 64u                /* number of producer cursors that are kept, and of messages
-                                      whose copy has not come */
+#define CURSORS 64u                /* number of producer cursors that are kept */
+#define MESSAGES_MAX 1024u         /* maximum number of messages that are kept to recognise
+                                      copies */
 #define AWAITED_MAX (4u << 20)     /* maximum number of bytes that are kept to recognise copies */
 #define POSITIONS_MAX (256u << 20) /* maximum position in a stream whose element has an unknown
                                       size: after it, the connection counts as ended, and a new one
@@ -284,9 +285,22 @@ messages_are_same(const message_t *one, const message_t *other)
            one->state == other->state;
 }
 
+/* Removes the first `count` messages from `awaited_messages`. */
+static void
+drop_awaited_messages(smcr_state_t *state, direction_t *direction, unsigned count)
+{
+    wmem_array_t *awaited = direction->awaited_messages;
+    unsigned rest = wmem_array_get_count(awaited) - count;
+
+    direction->awaited_messages = wmem_array_new(state->scope, sizeof(message_t));
+    if (rest)
+        wmem_array_append(direction->awaited_messages, wmem_array_index(awaited, count), rest);
+    wmem_destroy_array(awaited);
+}
+
 /* Whether the message is a copy: an equal message is in `awaited_messages`. If so, this message and
  * all earlier ones are removed from the list. Otherwise the message is appended, so that its copy
- * is recognised; if the list is full, it is emptied instead. */
+ * is recognised; if the list is full, its older half is removed first. */
 static bool
 is_awaited_message(smcr_state_t *state, direction_t *direction, const message_t *message)
 {
@@ -297,15 +311,14 @@ is_awaited_message(smcr_state_t *state, direction_t *direction, const message_t 
 
     while (i < count && !messages_are_same(wmem_array_index(awaited, i), message))
         i++;
-    if (i == count && count < CURSORS) {
-        wmem_array_append(awaited, message, 1);
-        return false;
+    if (i < count) {
+        drop_awaited_messages(state, direction, i + 1);
+        return true;
     }
-    direction->awaited_messages = wmem_array_new(state->scope, sizeof *message);
-    for (unsigned rest = i + 1; rest < count; rest++)
-        wmem_array_append(direction->awaited_messages, wmem_array_index(awaited, rest), 1);
-    wmem_destroy_array(awaited);
-    return i < count;
+    if (count == MESSAGES_MAX)
+        drop_awaited_messages(state, direction, MESSAGES_MAX / 2);
+    wmem_array_append(direction->awaited_messages, message, 1);
+    return false;
 }
 
 /* ---- data ---- */
