@@ -165,8 +165,9 @@ void smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope
 void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
                               const smcr_interval_union_t *from);
 
-/* Length of the union, nanoseconds: the time in which at least one of its intervals holds. A lower
- * bound if settled parts of two unions were joined that may overlap (smcr_interval_union_join()). */
+/* Length of the union, nanoseconds: the time in which at least one of its intervals holds. It is a
+ * lower bound if two unions were joined whose settled parts may overlap
+ * (smcr_interval_union_join()). */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
 /* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */
