@@ -126,6 +126,9 @@ void
 smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
                         smcr_interval_t interval)
 {
+    smcr_interval_t before = {interval.begin, earlier(interval.end, all->until)};
+
+    all->uncounted += smcr_interval_length(before);
     interval.begin = later(interval.begin, all->until);
     add_to_list(&all->list, scope, interval);
     if (all->list.length > SMCR_INTERVAL_LIST_MOST)
@@ -170,8 +173,9 @@ join_settled(smcr_interval_union_t *all, const smcr_interval_union_t *one,
     uint64_t shorter = MIN(one->settled, other->settled);
     all->settled_from = earlier(one->settled_from, other->settled_from);
     all->until = later(one->until, other->until);
-    all->settled =
-        one->settled + other->settled - MIN(smcr_interval_length(overlap), shorter);
+    uint64_t in_both = MIN(smcr_interval_length(overlap), shorter);
+    all->settled = one->settled + other->settled - in_both;
+    all->uncounted += in_both;
 }
 
 void
@@ -180,6 +184,7 @@ smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scope,
 {
     smcr_when_t cut = later(all->until, from->until);
 
+    all->uncounted += from->uncounted;
     if (cut.frame) {
         smcr_interval_union_t one = settled_up_to(all, cut), other = settled_up_to(from, cut);
         join_settled(all, &one, &other);
@@ -200,6 +205,12 @@ smcr_interval_union_length(const smcr_interval_union_t *all)
     for (uint32_t i = 0; i < all->list.length; i++)
         length += smcr_interval_length(all->list.entries[i]);
     return length;
+}
+
+uint64_t
+smcr_interval_union_length_most(const smcr_interval_union_t *all)
+{
+    return smcr_interval_union_length(all) + all->uncounted;
 }
 
 /* ---- dividing ---- */

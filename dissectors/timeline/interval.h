@@ -138,6 +138,9 @@ typedef struct {
                                   part was removed */
     uint64_t settled;          /* total length of the parts that were removed from `list`,
                                   nanoseconds */
+    uint64_t uncounted;        /* maximum time of the union that `settled` and `list` do not count,
+                                  nanoseconds: time of late intervals before `until`, and time that
+                                  may belong to both of two joined unions */
 } smcr_interval_union_t;
 
 /* Length of the interval, nanoseconds; 0 if its end is not after its begin. */
@@ -166,9 +169,13 @@ void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scop
                               const smcr_interval_union_t *from);
 
 /* Length of the union, nanoseconds: the time in which at least one of its intervals holds. It is a
- * lower bound if two unions were joined whose settled parts may overlap
- * (smcr_interval_union_join()). */
+ * lower bound in two cases: 1. an interval with time before `all->until` was added; 2. two unions
+ * were joined whose settled parts may overlap (smcr_interval_union_join()). */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
+
+/* Upper bound of the length of the union, nanoseconds. It is equal to smcr_interval_union_length()
+ * if that length is exact. */
+uint64_t smcr_interval_union_length_most(const smcr_interval_union_t *all);
 
 /* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */
 static inline bool

@@ -137,8 +137,28 @@ test_settled_parts_are_joined(void)
         uint64_t true_length = (is_same ? 1 : 2) * COUNT * LENGTH;
         g_assert_cmpuint(length, <=, true_length);
         g_assert_cmpuint(length, >=, COUNT * LENGTH);
+        uint64_t most = smcr_interval_union_length_most(is_second_first ? &other : &one);
+        g_assert_cmpuint(most, >=, true_length);
         g_assert_true(!joined_cases[i / 2].is_exact || length == true_length);
     }
+    wmem_free_all(scope);
+}
+
+/* An interval with time that is settled already is not counted before the end of the settled parts.
+ * The upper bound counts it. */
+static void
+test_late_interval_has_bounds(void)
+{
+    enum { COUNT = 300, LENGTH = 4 };
+    smcr_interval_union_t all = {0};
+
+    for (unsigned i = 0; i < COUNT; i++)
+        smcr_interval_union_add(&all, scope, (smcr_interval_t){at(10 * i), at(10 * i + LENGTH)});
+    g_assert_cmpuint(smcr_interval_union_length(&all), ==, COUNT * LENGTH);
+    g_assert_cmpuint(smcr_interval_union_length_most(&all), ==, COUNT * LENGTH);
+    smcr_interval_union_add(&all, scope, (smcr_interval_t){at(0), at(10 * COUNT)});
+    g_assert_cmpuint(smcr_interval_union_length(&all), <, 10 * COUNT);
+    g_assert_cmpuint(smcr_interval_union_length_most(&all), >=, 10 * COUNT);
     wmem_free_all(scope);
 }
 
@@ -398,6 +418,7 @@ main(int argc, char **argv)
                     test_union_counts_each_moment_once);
     g_test_add_func("/interval/unions-are-joined", test_unions_are_joined);
     g_test_add_func("/interval/settled-parts-are-joined", test_settled_parts_are_joined);
+    g_test_add_func("/interval/late-interval-has-bounds", test_late_interval_has_bounds);
     g_test_add_func("/interval/each-moment-has-one-part", test_each_moment_has_one_part);
     g_test_add_func("/interval/against-each-nanosecond", test_against_each_nanosecond);
     g_test_add_func("/interval/settled-shares-stay", test_settled_shares_stay);

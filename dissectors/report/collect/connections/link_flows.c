@@ -165,5 +165,5 @@ smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
     for (unsigned side = 0; side < 2; side++)
         if (flows->acked[side].time > begun)
             most = MAX(most, flows->acked[side].time - begun);
-    return most + smcr_interval_union_length(&flows->repeated);
+    return most + smcr_interval_union_length_most(&flows->repeated);
 }
