@@ -7,6 +7,8 @@ import re
 
 import pytest
 from bed import STORIES, captures
+from public_variants import VARIANTS
+from scapy.utils import wrpcap
 from test_findings import OPTIONS
 
 PATHS = {path.name.split(".pcap")[0]: path for path in captures(STORIES).values()}
@@ -93,3 +95,14 @@ def test_public(tshark, name):
         page = page_of(tshark, name, *options)
         assert [words for words in expected if not re.search(words, page)] == [], page
         assert [words for words in never if re.search(words, page)] == [], page
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_others_of_the_same_kinds(tshark, scratch, name):
+    frames, said, known, never = VARIANTS[name]
+    path = scratch / f"{name}.pcap"
+    wrpcap(str(path), sorted(frames, key=lambda each: each.time))
+    for options, words in (((), said), (("-o", "smcr.roce:TRUE"), known)):
+        page = " ".join(tshark.show(path, *options, "-2", "-q", "-z", "smcr,report").split())
+        assert re.search(words, page), page
+        assert not (options and re.search(never, page)), page

@@ -371,6 +371,34 @@ smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma
     return never_became_active(smcr_finding_flow_owner(finder, flow).link, flow);
 }
 
+/* Whether the flow leads from the receiver of the other one to its sender. */
+static bool
+is_opposite(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *other)
+{
+    return flow->src && flow->dst && strcmp(flow->src, other->dst) == 0 &&
+           strcmp(flow->dst, other->src) == 0;
+}
+
+bool
+smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    SMCR_FIGURE_EACH(rdma, other, finder->report->rdma_flows)
+        if (is_opposite(other, flow))
+            return true;
+    return false;
+}
+
+/* Whether a flow of the opposite direction may carry the answers to the flow: nothing proves which
+ * queue pair sends it. */
+static bool
+may_be_answered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    SMCR_FIGURE_EACH(rdma, other, finder->report->rdma_flows)
+        if (is_opposite(other, flow) && other->src_qpn == SMCR_FIGURE_UNKNOWN)
+            return true;
+    return false;
+}
+
 bool
 smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -379,5 +407,5 @@ smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_
     if (!is_known || smcr_finder_is_filtered(finder) || smcr_finding_flow_peer(finder, flow))
         return false;
     return is_retransmitted_often(flow) && 2 * flow->repeated >= flow->packets &&
-           !smcr_finding_flow_is_dead_end(finder, flow);
+           !smcr_finding_flow_is_dead_end(finder, flow) && !may_be_answered(finder, flow);
 }

@@ -276,8 +276,12 @@ bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry
  * (docs/report.md). */
 bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Whether the capture has other packets from the flow's receiver to its sender. */
+bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
 /* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
- * the reverse flow. Returns false for a dead end, which another finding reports. */
+ * the reverse flow, as far as senders are known. Returns false for a dead end, which another
+ * finding reports. */
 bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Returns the first flow whose reverse direction is not captured, though acknowledgements prove

@@ -380,12 +380,15 @@ find_unheard(smcr_finder_t *finder)
                         .count = count,
                         .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
                         .filter = "smcr.retransmission"},
-                    "No packet from %s%s to %s is captured: %s of %s retransmitted; path down, or "
-                    "one direction not captured%s",
+                    "No packet from %s%s to %s is captured: %s of %s retransmitted; %s%s",
                     smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
                     link_text(finder, worst), worst->src,
                     smcr_words_number(finder->scope, worst->repeated),
                     smcr_words_things(finder->scope, worst->packets, "packet"),
+                    smcr_finding_host_sends_elsewhere(finder, worst)
+                        ? "the host sent to other queue pairs: this one failed, or only its "
+                          "packets are missing"
+                        : "path down, or one direction not captured",
                     smcr_finder_undelivered(finder, worst->src, worst->dst));
 }
 

@@ -1,0 +1,182 @@
+"""
+Captures of the same kinds as those after public bug reports, made otherwise: IPv6, VLANs, tunnels,
+timers of other adapters, no IP identification, other partition keys. Each function yields frames
+with their times.
+"""
+
+import random
+import struct
+
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
+from scapy.packet import Raw
+
+WRITE, ACK, CNP = 10, 17, 129
+TO, FROM, OTHER_TO, OTHER_FROM = 0x202, 0x111, 0x222, 0x112  # queue pairs of the two hosts
+SEQUENCE, RNR, ACKED = 0x60, 0x2E, 0x1F  # syndromes
+RETH = struct.pack(">QII", 0x1000, 7, 64)
+ECT, CE = 2, 3
+BEGIN = 1700000000
+
+
+def ether():
+    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+
+
+class Path:
+    """How packets look on the way between hosts 1 and 2."""
+
+    def __init__(self, version=4, around="", sport=50000, p_key=0xFFFF):
+        self.version, self.around, self.sport, self.p_key = version, around, sport, p_key
+
+    def ip(self, source, target, traffic_class, hop_limit):
+        if self.version == 6:
+            ends = {"src": f"2001:db8::{source}", "dst": f"2001:db8::{target}"}
+            return IPv6(**ends, tc=traffic_class, hlim=hop_limit)
+        ends = {"src": f"192.0.2.{source}", "dst": f"192.0.2.{target}"}
+        return IP(**ends, tos=traffic_class, ttl=hop_limit, id=0, flags="DF")
+
+    def packet(self, time, opcode, qpn, psn, *, back=False, syndrome=ACKED, **of_ip):
+        """A packet of host 1, or with `back` of host 2."""
+        traffic_class, hop_limit = of_ip.get("traffic_class", ECT), of_ip.get("hop_limit", 64)
+        bth = struct.pack(">BBHII", opcode, 0, self.p_key, qpn, 1 << 31 | psn)
+        rest = {WRITE: RETH + bytes(64), ACK: bytes([syndrome, 0, 0, 1]), CNP: bytes(16)}[opcode]
+        packet = (
+            self.ip(*((2, 1) if back else (1, 2)), traffic_class, hop_limit)
+            / UDP(sport=self.sport, dport=4791)
+            / Raw(bth + rest + bytes(4))
+        )
+        if self.around == "vlan":
+            packet = ether() / Dot1Q(vlan=7, prio=3) / packet
+        elif self.around == "vxlan":
+            outer = IP(src="198.51.100.1", dst="198.51.100.2", tos=of_ip.get("outer", ECT))
+            packet = (
+                ether() / outer / UDP(sport=5555, dport=4789) / VXLAN(vni=100) / ether() / packet
+            )
+        else:
+            packet = ether() / packet
+        packet.time = BEGIN + time
+        return packet
+
+    def exchange(self, time, psn, late=5e-6, **of_ip):
+        yield self.packet(time, WRITE, TO, psn, **of_ip)
+        yield self.packet(time + late, ACK, FROM, psn, back=True)
+
+
+def silent(path, interval, tries=8):
+    """One queue pair is never answered, and another one always."""
+    for number in range(tries):
+        yield path.packet(0.001 + number * interval, WRITE, TO, 100)
+    for number in range(40):
+        time = number * interval * tries / 40
+        yield path.packet(time, WRITE, OTHER_TO, 500 + number)
+        yield path.packet(time + 1e-4, ACK, OTHER_FROM, 500 + number, back=True)
+
+
+def lost_alone(path, lost=(7, 20, 33)):
+    """Packets are lost before the capture point, and each is retransmitted alone."""
+    for psn in range(60):
+        time = psn * 1e-4
+        if psn not in lost:
+            yield from path.exchange(time, psn) if psn - 1 not in lost else [
+                path.packet(time, WRITE, TO, psn)
+            ]
+        if psn - 1 in lost:
+            nak = {"back": True, "syndrome": SEQUENCE}
+            yield path.packet(time + 2e-6, ACK, FROM, psn - 1, **nak)
+            yield path.packet(time + 3e-5, WRITE, TO, psn - 1)
+            yield path.packet(time + 4e-5, ACK, FROM, psn, back=True)
+
+
+def lost_and_all_again(path, near_receiver, lost=(5, 25, 40), window=8):
+    """Packets are lost before or after the capture point, and the sender goes back."""
+    again = {psn + ahead for psn in lost for ahead in range(1, window)}
+    for psn in range(60):
+        time = psn * 1e-3
+        if psn not in lost:
+            yield from path.exchange(time, psn) if psn not in again else ()
+            continue
+        for ahead in range(near_receiver, window):
+            yield path.packet(time + ahead * 1e-6, WRITE, TO, psn + ahead)
+        yield path.packet(time + 2e-5, ACK, FROM, psn, back=True, syndrome=SEQUENCE)
+        for ahead in range(window):
+            yield path.packet(time + (60 + ahead) * 1e-6, WRITE, TO, psn + ahead)
+        yield path.packet(time + 2e-4, ACK, FROM, psn + window - 1, back=True)
+
+
+def not_ready(path, tries):
+    """The receiver has no buffer for a request; another queue pair has."""
+    for number in range(tries):
+        time = 0.001 + number * 0.0013
+        yield path.packet(time, WRITE, TO, 1)
+        yield path.packet(time + 1e-5, ACK, FROM, 1, back=True, syndrome=RNR)
+    for number in range(30):
+        time = 0.05 + number * 0.01
+        yield path.packet(time, WRITE, OTHER_TO, number)
+        yield path.packet(time + 1e-5, ACK, OTHER_FROM, number, back=True)
+
+
+def marked(path, outer):
+    for psn in range(40):
+        mark = CE if psn % 2 else ECT
+        yield from path.exchange(psn * 1e-4, psn, **{"outer" if outer else "traffic_class": mark})
+
+
+def twice(path, delay, hop_limit, held_up=0.0):
+    """Each packet at two capture points, and some copies are held up."""
+    dice = random.Random(5)
+    for psn in range(60):
+        ends = ((WRITE, TO, False), (ACK, FROM, True))
+        for number, (opcode, qpn, back) in enumerate(ends):
+            time = psn * 2e-4 + number * 5e-5
+            late = held_up if psn > 12 and dice.random() < 0.2 else 0.0
+            yield path.packet(time, opcode, qpn, psn, back=back)
+            time += delay + late
+            yield path.packet(time, opcode, qpn, psn, back=back, hop_limit=hop_limit)
+
+
+def healthy(path):
+    for psn in range(10):
+        yield from path.exchange(psn * 1e-4, psn)
+
+
+ALIVE = r"the host sent to other queue pairs"
+QUIET = r"Nothing is wrong, as far as this capture shows"
+RETRANSMITTED = r"\d retransmitted"
+COUNTED = r"RoCE not known to be SMC-R"
+# name: (frames, words of the page by default, words with smcr.roce, words that are false there)
+VARIANTS = {
+    "silent-ipv6": (silent(Path(6), 0.537), COUNTED, ALIVE, r"stopped answering"),
+    "silent-vlan": (silent(Path(4, "vlan"), 0.0042), COUNTED, ALIVE, r"stopped answering"),
+    "silent-vxlan": (silent(Path(4, "vxlan"), 0.067, 4), COUNTED, ALIVE, r"one direction"),
+    "alone-ipv6": (
+        lost_alone(Path(6)),
+        r"3 NAKs",
+        r"3 after NAKs.*selective repeat",
+        r"downstream",
+    ),
+    "alone-p-key": (lost_alone(Path(p_key=0x8001)), r"3 NAKs", r"selective repeat", r"downstream"),
+    "back-ipv6": (
+        lost_and_all_again(Path(6), False),
+        r"3 NAKs",
+        r"lost or out of order downstream",
+        r"selective repeat",
+    ),
+    "back-vlan": (
+        lost_and_all_again(Path(4, "vlan"), True),
+        r"3 NAKs",
+        r"Packets lost; .* \(21 after NAKs\)",
+        r"downstream",
+    ),
+    "not-ready": (not_ready(Path(), 8), r"8 RNR NAKs", r"no receive buffer", r"No packet from"),
+    "outer-ce": (marked(Path(4, "vxlan"), True), r"20 marked CE", r"\(on the tunnel\)", QUIET),
+    "ce-ipv6": (marked(Path(6), False), r"20 marked CE", r"marked CE, no CNP", r"tunnel"),
+    "twice-ipv6": (twice(Path(6), 60e-6, 63), COUNTED, QUIET, RETRANSMITTED),
+    "twice-held-up": (twice(Path(6), 60e-6, 63, 5e-3), COUNTED, QUIET, RETRANSMITTED),
+    "mirror-held-up": (twice(Path(), 30e-6, 64, 4e-4), COUNTED, QUIET, RETRANSMITTED),
+    "port-53": (healthy(Path(6, sport=53, p_key=0x8001)), r"20 packets of RoCE", QUIET, r"missing"),
+    "port-69": (healthy(Path(4, "vlan", 69)), r"20 packets of RoCE", QUIET, r"missing"),
+    "port-161": (healthy(Path(4, "vxlan", 161)), r"20 packets of RoCE", QUIET, r"missing"),
+}
