@@ -13,10 +13,16 @@
 
 #define FIRST_ROOM 1024 /* number of observations in the first allocation */
 
-/* Two points show the same traffic if they have at least SHARED_LEAST transmissions in common, and
- * at least every SHARED_PART-th packet of the point with fewer packets. */
-#define SHARED_LEAST 4
-#define SHARED_PART 4
+/* The same of copies that a retransmission over another interface looks like, as after the first
+ * link of a bond has failed: most packets of the point, and both points show packets in turn, or
+ * more copies than a sender has under way. */
+#define ALIKE_LEAST 16
+#define ALIKE_PARTS 4   /* three in so many packets of the point with fewer */
+#define TURNS_LEAST 8
+#define UNDER_WAY 1024
+#define REFUTED_LEAST 32 /* packets of a point after which most of them should have been copies */
+
+#define IN_VAIN 262144  /* observations after which common traffic should have been found */
 
 #define IN_VAIN 262144  /* number of observations after which the search for common traffic ends, if
                            none was found */
@@ -401,13 +407,35 @@ smcr_observed_share_clock(const smcr_points_t *points, uint32_t one, uint32_t ot
 
 /* ---- copies ---- */
 
+/* Whether most packets of the point with fewer packets are copies of those of the other point. */
+static bool
+share_most(const smcr_observed_path_t *path, uint32_t lower, uint32_t higher)
+{
+    uint64_t fewer = MIN(path->seen[lower], path->seen[higher]);
+
+    return (uint64_t)path->shared[lower][higher] * ALIKE_PARTS >= fewer * (ALIKE_PARTS - 1);
+}
+
 bool
 smcr_observed_share(const smcr_observed_path_t *path, uint32_t one, uint32_t other)
 {
-    uint64_t shared = path->shared[MIN(one, other)][MAX(one, other)];
+    uint32_t lower = MIN(one, other), higher = MAX(one, other);
+    uint32_t shared = path->shared[lower][higher], proven = path->proven[lower][higher];
     uint64_t fewer = MIN(path->seen[one], path->seen[other]);
+    bool are_in_turn = path->turns[lower][higher] >= TURNS_LEAST || shared >= UNDER_WAY;
 
-    return shared >= SHARED_LEAST && shared * SHARED_PART >= fewer;
+    if (proven >= SHARED_LEAST && (uint64_t)shared * SHARED_PART >= fewer)
+        return true;
+    return shared >= ALIKE_LEAST && are_in_turn && share_most(path, lower, higher);
+}
+
+/* Whether most packets of the point are no copies of those of the preferred one: both are links of
+ * a bond. */
+static bool
+is_refuted(const smcr_observed_path_t *path, uint32_t point)
+{
+    return path->seen[point] >= REFUTED_LEAST && path->preferred < SMCR_POINTS_MOST &&
+           !share_most(path, MIN(point, path->preferred), MAX(point, path->preferred));
 }
 
 /* Enlarges the table and puts all observations into it. */
@@ -457,14 +485,35 @@ count_alike(const smcr_points_t *points)
     return alike;
 }
 
-/* Counts the transmission of the newest observation, at `point`, for each other point that has the
- * transmission, too: the n-th of equal packets is the n-th at the other point. */
-static void
-note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point)
+/* Whether the packet can be told from a retransmission that takes another interface: by its
+ * identification, which changes, or by a router. */
+static bool
+is_told_apart(const smcr_ib_headers_t *roce, const alike_t *alike)
 {
-    for (uint32_t other = 0; other < SMCR_POINTS_MOST; other++)
-        if (other != point && alike->at[other] > alike->at[point])
-            path->shared[MIN(point, other)][MAX(point, other)]++;
+    return roce->ip_id > 0 || roce->hop_limit != alike->last_hop_limit;
+}
+
+/* Notes for each other point that it has the transmission, too. `is_proven`: the packet is no
+ * retransmission over another interface. */
+static void
+note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point, bool is_proven)
+{
+    for (uint32_t other = 0; other < SMCR_POINTS_MOST; other++) {
+        if (other == point || alike->at[other] <= alike->at[point])
+            continue;
+        path->shared[MIN(point, other)][MAX(point, other)]++;
+        path->proven[MIN(point, other)][MAX(point, other)] += is_proven;
+    }
+}
+
+/* Notes that a packet comes at the point. */
+static void
+note_turn(smcr_observed_path_t *path, uint32_t point)
+{
+    uint32_t last = path->last_point;
+
+    path->turns[MIN(point, last)][MAX(point, last)] += path->preferred < SMCR_POINTS_MOST;
+    path->last_point = (uint8_t)point;
 }
 
 /* Whether a packet that is equal to an earlier packet at another point is a copy, and not a
@@ -473,13 +522,14 @@ note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point)
  * that some adapters give to all packets; 3. the packets come at nearly the same time
  * (COPY_DISTANCE); 4. the hop limits differ, so a router lies between the points. */
 static bool
-is_plausible_copy(const smcr_points_packet_t *packet, const alike_t *alike, bool is_path)
+is_plausible_copy(const smcr_observed_path_t *path, const smcr_points_packet_t *packet,
+                  const alike_t *alike, uint32_t point)
 {
     uint64_t now = packet->when.time, then = alike->last_time;
     uint64_t distance = now > then ? now - then : then - now;
 
-    return is_path || packet->roce->ip_id > 0 || distance <= COPY_DISTANCE ||
-           packet->roce->hop_limit != alike->last_hop_limit;
+    return is_told_apart(packet->roce, alike) ||
+           (distance <= COPY_DISTANCE && !is_refuted(path, point));
 }
 
 /* Whether the user has given a list of points, and `one` comes before `other` in the list. */
@@ -503,7 +553,8 @@ is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const a
     if (path->preferred != last->point && is_path &&
         smcr_observed_has_flow(flow, path->preferred))
         return true;
-    return alike->counting > alike->at[last->point] && is_plausible_copy(packet, alike, is_path);
+    return alike->counting > alike->at[last->point] &&
+           (is_path || is_plausible_copy(path, packet, alike, last->point));
 }
 
 /* Whether no two points have shown common traffic, although many packets have come: the interfaces
@@ -583,7 +634,8 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
         path->preferred = (uint8_t)point;
     path->seen[point]++;
     path->ways[point] |= smcr_observed_is_back(points, flow) ? 2 : 1;
-    note_shared(path, &alike, point);
+    note_turn(path, point);
+    note_shared(path, &alike, point, is_told_apart(packet->roce, &alike));
     flow->points |= 1U << point;
     flow->fetches |= smcr_ib_operations[packet->roce->opcode].fetches_data;
     observed->is_copy = is_copy(points, packet, &alike);

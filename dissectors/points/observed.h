@@ -46,19 +46,19 @@ typedef struct {
  * are two paths, between hosts of two tenants. */
 typedef struct {
     uint8_t gid[2][SMCR_GID_LENGTH]; /* the hosts, the lower GID first */
-    uint32_t next;                   /* number (index + 1) of the next path between these addresses;
-                                        0: none */
-    bool has_network[SMCR_POINTS_MOST]; /* by point: the element of `network` is set */
-    smcr_ib_network_t network[SMCR_POINTS_MOST]; /* by point: network (VLAN and tunnel) in which the
-                                                    point shows the path */
-    uint8_t ways[SMCR_POINTS_MOST];  /* by point: bit 0: it has packets of way 0; bit 1: of way 1 */
-    bool is_known;                   /* a flow of the path is analysed */
-    uint8_t preferred;               /* index of the point on which the analysis of the path runs;
-                                        SMCR_POINTS_MOST: no packet so far */
-    uint64_t seen[SMCR_POINTS_MOST]; /* by point: number of packets */
-    uint64_t shared[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* by two points, the lower index first:
-                                                            number of transmissions that both
-                                                            have */
+    uint32_t next;                   /* number of the next path between these addresses; 0: none */
+    bool has_network[SMCR_POINTS_MOST]; /* `network` of the point is known */
+    smcr_ib_network_t network[SMCR_POINTS_MOST]; /* network in which each point shows the path */
+    uint8_t ways[SMCR_POINTS_MOST];  /* bit 0: the point has packets of way 0; bit 1: of way 1 */
+    bool is_known;                   /* one of its flows is analysed */
+    uint8_t preferred;               /* point on which the analysis runs */
+    uint64_t seen[SMCR_POINTS_MOST]; /* packets at each point */
+    uint32_t shared[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* copies that two points have in common */
+    uint32_t proven[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* of these, those that no retransmission
+                                                            over another interface looks like */
+    uint32_t turns[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* how often a packet at one of two points
+                                                           followed one at the other */
+    uint8_t last_point; /* point of the last packet */
 } smcr_observed_path_t;
 
 /* Everything that is known of the capture points of one file. */

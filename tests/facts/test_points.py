@@ -361,6 +361,43 @@ OF_COPIES = ("packets", "ip_bytes", "copies", "segments", "acks", "duplicate_ack
 OF_POINTS = ("lost_after", "other_roce", "cut_frames")  # findings that two points change
 
 
+# ---- links of a bond ----
+
+BONDS = ("6.1-v1-n-lossy", "6.1-v2-n-lossy")  # without IP identifications, and with them
+
+
+def changing(number, _, dice):
+    return number // 50 % 2
+
+
+def each_way(_, headers, dice):
+    return int(bool(headers) and headers.source < headers.target)
+
+
+def at_random(_, headers, dice):
+    return dice.randrange(2)
+
+
+@pytest.mark.parametrize("name", BONDS)
+@pytest.mark.parametrize("link", [changing, each_way, at_random])
+def test_links_of_a_bond_are_no_points(tshark, scratch, name, link):
+    """Two links of a bond show each packet once, and a retransmission may take the other link: it
+    is no copy, also without an identification. But duplicates that the network has made may be."""
+    dice = random.Random(name)
+    packets = read(next((TOP / "captures").glob(f"real/{name}.pcapng*")))
+    bond = [
+        each._replace(interface=link(number, key(each.data), dice))
+        for number, each in enumerate(packets)
+    ]
+    alone = write(scratch / "alone.pcapng", [each._replace(interface=0) for each in packets], ["a"])
+    both = write(scratch / "both.pcapng", bond, ["a", "b"])
+    one, two = (whole_report(tshark, path) for path in (alone, both))
+    repeated = [[flow["repeated"] for flow in each["rdma_flows"]] for each in (one, two)]
+    assert two["points"] == [] and two["capture"]["point_copies"] <= 4
+    assert repeated[0] == repeated[1] and sum(repeated[0]) > 100
+    assert without_frames(one["link_groups"]) == without_frames(two["link_groups"])
+
+
 def parts(report):
     """What two points do not change."""
     kept = {part: without_frames(report[part]) for part in PARTS}
