@@ -104,7 +104,8 @@ def rules: {
         "reader_time_s": "total", "drain_time_s": "total", "ack_time_s": "total", "read_reported_s": "total",
         "answer_time_s": "total", "slow_answers": "total", "slow_answers_s": "total", "unasked_writes": "total",
         "urgent_count": "total", "unreported_bytes": "tail", "unannounced_bytes": "tail"},
-    "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first"},
+    "conn_setup": {"tcp_s": "first", "accept_s": "first", "confirm_s": "first", "llc_s": "first", "fallback_s":
+        "first"},
     "connection": {"stream": "own", "tcp_stream": "own", "roce_stream": "own", "tcp_isn": {"of": "number_pair"},
         "tokens": {"of": "text_pair"}, "client": {"of": "endpoint"}, "server": {"of": "endpoint"}, "version": "first",
         "outcome": ["unknown", "no-connection", "failed", "tcp", "smc-d", "smc-r", "fallback"], "fallback": "own",

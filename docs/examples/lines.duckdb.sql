@@ -161,14 +161,14 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         "syn_sign" VARCHAR, "crossed_time" DECIMAL(20, 9)), "handshake_end" STRUCT("kind" VARCHAR, "by" VARCHAR,
         "step" VARCHAR, "acknowledged" BOOLEAN, "sent" UBIGINT, "from_time" DECIMAL(20, 9), "time" DECIMAL(20, 9),
         "answer" VARCHAR), "links" STRUCT("number" UBIGINT, "from_time" DECIMAL(20, 9))[], "setup_s" DOUBLE, "setup"
-        STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE), "setup_longest" VARCHAR,
-        "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20, 9), "last_time"
-        DECIMAL(20, 9), "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time" DECIMAL(20, 9),
-        "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind"
-        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "end" STRUCT("by"
-        VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20,
-        9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
-        "client_to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT,
+        STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE, "fallback_s" DOUBLE),
+        "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20,
+        9), "last_time" DECIMAL(20, 9), "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time"
+        DECIMAL(20, 9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer"
+        VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "end"
+        STRUCT("by" VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time"
+        DECIMAL(20, 9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known"
+        VARCHAR[]), "client_to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT,
         "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT,
         "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s"
         DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE,

@@ -542,6 +542,11 @@ def test_keys_only(tshark, window, scratch):
     tab_to(window, "BUTTON", "copy filter")
     window.press("Enter")
     assert window.run(COPIED) == "Copied: smcr.stream == 3"
+    assert window.run("[...document.querySelectorAll('.picture')].every(each => !each.tabIndex)")
+    window.run("document.querySelector('#connection-3 .lanes').parentElement.focus()")
+    window.press(".")
+    window.press("Enter")
+    assert re.fullmatch(r"Copied: frame\.number == \d+", window.run(COPIED))
     assert window.complaints == []
 
 

@@ -318,6 +318,22 @@ def test_acknowledgements_go_on_after_retransmissions(tshark):
     assert compared > 4
 
 
+def test_a_line_ends_where_its_position_is_not_known(tshark, scratch):
+    """Without the server's packets, the size of its buffer is not known, so nobody knows where
+    cursors are after they have wrapped. The client's wrap at 1.16 s."""
+    source, path = copy_of(tshark, "6.1-v2-n-lossy"), scratch / "client.pcapng"
+    kept = [each for each in test_points.read(source) if each.data[26:30] == bytes((10, 0, 0, 1))]
+    page = Page(print_json(tshark, test_points.write(path, kept, ["one"]), tap=TAP).decode())
+    (drawn,) = page.block("pictures")["connections"]
+    lines = drawn["directions"][0]["lines"]
+    for name in ("written", "announced"):
+        assert lines[name]["lost"] and 60_000 < sum(lines[name]["v"]) < 66_000, name
+    whole = Page(print_json(tshark, source, tap=TAP).decode()).block("pictures")["connections"]
+    assert not any(
+        line.get("lost") for each in whole[0]["directions"] for line in each["lines"].values()
+    )
+
+
 # ---- tunnels and capture points ----
 
 

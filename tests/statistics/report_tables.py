@@ -104,6 +104,10 @@ def lasting(conn):
     return seconds(None if first is None or last < first else last - first)
 
 
+def setup_of(conn):
+    return conn["setup"]["fallback_s"] if conn["fallback"] else conn["setup_s"]
+
+
 def connections(report):
     for conn in report["connections"]:
         yield {
@@ -117,7 +121,7 @@ def connections(report):
                 "?" if link["number"] is None else str(link["number"]) for link in conn["links"]
             )
             or NOT_KNOWN,
-            "Setup (s)": seconds(conn["setup_s"]),
+            "Setup (s)": seconds(setup_of(conn)),
             "Time (s)": lasting(conn),
             "Bytes →": text(conn["client_to_server"]["bytes"]),
             "Bytes ←": text(conn["server_to_client"]["bytes"]),
@@ -346,15 +350,30 @@ TIMES = {  # text: (list, its member or members in an entry)
     "NAK to retransmission": ("rdma_flows", "nak_to_resend_s"),
     "timeout": ("rdma_flows", "timeout_s"),
     "late by": ("rdma_flows", "late_s"),
-    "program's answer": ("connections", "answer_time_s"),
+    "client's answer": ("server_to_client", "answer_time_s"),
+    "server's answer": ("client_to_server", "answer_time_s"),
+    "program's answer": (None, "answer_time_s"),
     "full to read": ("connections", "reader_time_s"),
     "read reported": ("connections", "read_reported_s"),
     "connection setup": ("connections", "setup_s"),
 }
 
 
+def answers(report, name):
+    """The answers to the writer of a direction; without a name, those of connections of which it is
+    not known which end is the client."""
+    return [
+        conn[way]["answer_time_s"]
+        for conn in report["connections"]
+        for way in ("client_to_server", "server_to_client")
+        if name == (None if conn.get("ends") else way)
+    ]
+
+
 def all_of(report, entries, member):
-    """The distributions of a kind of time, from the summary."""
+    """The distributions of a kind of time, from the summary; of answers, from the connections."""
+    if member == "answer_time_s":
+        return answers(report, entries)
     total = report["summary"][entries]
     if member in total:
         return [total[member]]
@@ -366,7 +385,7 @@ def times(report):
     for name, place in TIMES.items():
         each = (
             [every for every in all_of(report, *place) if every["count"]]
-            if report[place[0]]
+            if report.get(place[0], True)
             else []
         )
         if not each:

@@ -196,12 +196,7 @@ find_failed(smcr_finder_t *finder)
 uint64_t
 smcr_finding_fallback_time(const smcr_entry_connection_t *conn)
 {
-    bool is_known = conn->fallback && conn->fallback->frame.frame;
-
-    if (!is_known || conn->began_before != SMCR_FIGURE_NO)
-        return 0;
-    return smcr_figure_or_zero(
-        smcr_figure_time_between(conn->first_frame, conn->fallback->frame));
+    return smcr_figure_or_zero(conn->setup.fallback_s);
 }
 
 const char *

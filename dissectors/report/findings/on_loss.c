@@ -202,12 +202,19 @@ may_be_copies(const smcr_finder_t *finder)
     return false;
 }
 
-/* Returns text about the cause of the retransmissions, if no loss is proven (is_proven()). */
+/* Returns text about the causes of the retransmissions, if no loss is proven (is_proven()). If only
+ * some have come after timeouts, the text has the number of each cause. */
 static const char *
 unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
 {
-    return wmem_strdup_printf(finder->scope, "%s%s",
-                              causes->timeout ? " without a NAK: timeouts" : ", cause unknown",
+    const char *cause = causes->timeout ? " without a NAK: timeouts" : ", cause unknown";
+
+    if (causes->timeout && causes->unknown)
+        cause = wmem_strdup_printf(finder->scope, " without a NAK: %s",
+                                   SMCR_WORDS_COUNTS(finder->scope,
+                                                     {causes->timeout, "after timeouts"},
+                                                     {causes->unknown, "with cause unknown"}));
+    return wmem_strdup_printf(finder->scope, "%s%s", cause,
                               may_be_copies(finder) ? ", or captured twice" : "");
 }
 

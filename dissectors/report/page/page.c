@@ -97,6 +97,7 @@ static const struct {
     {"ends", has_ends, false},
     {"fallback.reason", has_fallback, false},
     {"fallback.time", has_fallback, true},
+    {"setup.fallback_s", has_fallback, true},
     {"links", has_moved, true},
     {"setup_s", NULL, true},
     {"first_time", NULL, true},
@@ -270,8 +271,8 @@ append_numbers(GString *json, const smcr_series_line_t *line, number_of_t which,
     g_string_append_c(json, ']');
 }
 
-/* Appends a line: {"n": number of points, "t": times, "v": values, "f": frames}. Times are since
- * `begin`, values above `zero`. */
+/* Appends a line: {"n": number of points, "t": times, "v": values, "f": frames}, and "lost": true
+ * if it is not known how the line goes on. Times are since `begin`, values above `zero`. */
 static void
 append_line(GString *json, const smcr_series_line_t *line, uint64_t begin, uint64_t zero)
 {
@@ -285,7 +286,7 @@ append_line(GString *json, const smcr_series_line_t *line, uint64_t begin, uint6
     append_numbers(json, line, OF_VALUE, zero);
     g_string_append(json, ",\"f\":");
     append_numbers(json, line, OF_FRAME, 0);
-    g_string_append_c(json, '}');
+    g_string_append(json, line->is_lost ? ",\"lost\":true}" : "}");
 }
 
 /* Appends the lines, or the marks, of a direction that have points: {name: line}. */

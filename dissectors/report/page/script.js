@@ -226,6 +226,7 @@ const MEANINGS = {
     // connections
     outcome: "Whether the connection used SMC-R, fell back to TCP, or failed",
     "fallback.time": "When the Decline or the missing option showed that the connection uses TCP: seconds from the first frame of the capture",
+    "setup.fallback_s": "From the SYN until the connection fell back to TCP",
     links: "Numbers of the links that carried the connection, in this order",
     first_time: "Time of its first frame: seconds from the first frame of the capture",
     last_time: "Time of its last frame: seconds from the first frame of the capture",
@@ -235,7 +236,7 @@ const MEANINGS = {
     "server_to_client.repeated_packets": "Number of retransmitted packets of the server's WRITEs and CDC messages",
     "client_to_server.time.buffer_full_s": "How long the client waited for space in the server's receive buffer",
     "server_to_client.time.buffer_full_s": "How long the server waited for space in the client's receive buffer",
-    setup_s: "From the SYN until the connection can carry data over SMC-R: none after a fallback",
+    setup_s: "From the SYN until the connection can carry data over SMC-R. After a fallback: none",
     close: "How the connection ended: closed by both ends, aborted, reset, or open at the end of the capture",
     "tokens.client": "Alert token of the end in front: it names the connection in CDC messages",
     "tokens.server": "Alert token of the other end: it names the connection in CDC messages",
@@ -257,12 +258,15 @@ const MEANINGS = {
     "repeated_after.nak": "Packets that were retransmitted after a NAK",
     "repeated_after.timeout": "Packets that were retransmitted after the sender's timer had run out",
     "repeated_after.rnr": "Packets that were retransmitted after an RNR NAK",
+    "repeated_after.icrc": "Packets that were retransmitted after a NAK for a packet with a wrong ICRC",
+    "repeated_after.read": "READ responses that the requester re-requested",
+    "repeated_after.unknown": "Retransmitted packets, cause unknown: a timer may have run out",
     "recovery.go_back_n": "NAKs after which the sender retransmitted later packets, too",
     "recovery.selective": "NAKs after which the sender retransmitted no later packet",
-    "recovery.refilled": "Packets that were lost upstream of the capture point: only their retransmission is captured",
+    "recovery.refilled": "Packets of gaps that came with a retransmission: the first transmission was lost upstream of the capture point",
     "recovery.needless": "Packets that were retransmitted after their acknowledgement",
     "recovery.reordered": "Packets that came after later ones, and are no retransmissions",
-    "recovery.unfilled": "Packets of gaps that did not come until the end of the capture, neither late nor retransmitted",
+    "recovery.unfilled": "Packets of gaps that did not come until the end of the capture, neither late nor retransmitted: lost upstream of the capture point, or not captured",
     "recovery.ack_timeout": "The sender's Local ACK Timeout n, as far as its retransmissions show it: the timer runs for at least 4.096 µs × 2^n",
     // adapters
     "gap_to_nak_s.min": "As a receiver: shortest time from the first request after a gap to the NAK",
@@ -597,7 +601,8 @@ function heights(all) {
     all.filter(each => !each.axis && each.name !== "edge").forEach(take);
     const data = {low, high};
     all.filter(each => each.name === "edge").forEach(take);
-    if (data.high > data.low && high > data.high + 2 * (data.high - data.low))
+    const hasData = data.high > data.low || all.some(each => !each.axis && each.name !== "edge" && each.v[0] && each.t[0] > range.min && each.t[0] <= range.max);
+    if (hasData && high > data.high + 2 * (data.high - data.low))
         high = data.high;
     if (high === low)
         low = Math.min(low, 0);
@@ -609,11 +614,30 @@ function heights(all) {
     return [low < margin * 2 ? -margin / 4 : low - margin, high + margin];
 }
 
+/* Makes Tab reach a picture. There , and . go from point to point, and Enter copies the frame at the
+ * cursor. `timesOf` returns the times of the points, `frameAt` the frame at the cursor, if any. */
+function listenKeys(box, timesOf, frameAt) {
+    box.tabIndex = 0;
+    box.addEventListener("keydown", event => {
+        if (event.key === "Enter")
+            copyFrame(frameAt());
+        if (event.key !== "," && event.key !== ".")
+            return;
+        const times = [...new Set(timesOf())].sort((one, other) => one - other);
+        const index = lastBefore(times, cursorAt === null ? range.min : cursorAt);
+        const next = times[event.key === "." ? index + 1 : times[index] === cursorAt ? index - 1 : index];
+        if (next === undefined)
+            return;
+        if (next < range.min || next > range.max)
+            setRange(next - (range.max - range.min) / 2, next + (range.max - range.min) / 2);
+        setCursor(next, null);
+    });
+}
+
 /* A plot of lines and marks over time. `all`: [{name, label, t, v, f, mark, axis}]. `format`: writes a
  * value; `steps`: those of its axis. */
 function plot(title, all, format, steps, height = 260) {
     const box = make("div", "picture"), readout = make("p", "readout");
-    box.tabIndex = 0;
     box.setAttribute("role", "img");
     box.setAttribute("aria-label", title);
     let drawn = null;
@@ -652,9 +676,10 @@ function plot(title, all, format, steps, height = 260) {
         for (const each of all) {
             const index = seconds === null ? -1 : lastBefore(each.t, seconds);
             const isHere = each.axis && index >= 0 && seconds - each.t[index] < each.step;
-            const value = index < 0 || each.mark && !isHere ? "" : ` ${isHere ? `${each.v[index]} here` : format(each.v[index])}`;
+            const isLost = each.lost && index === each.t.length - 1 && seconds > each.t[index];
+            const value = isLost ? " ?" : index < 0 || each.mark && !isHere ? "" : ` ${isHere ? `${each.v[index]} here` : format(each.v[index])}`;
             const count = each.mark && each.n !== undefined ? ` (${grouped(each.n)}${isInTime(each) ? "" : ", none in this time"})` : "";
-            const frame = index >= 0 && each.f ? `, frame ${each.f[index]}` : "";
+            const frame = index >= 0 && each.f && !isLost ? `, frame ${each.f[index]}` : "";
             readout.append(make("span", "", sign(each), `${each.label}${count}${value}${frame}`));
         }
     }
@@ -708,20 +733,7 @@ function plot(title, all, format, steps, height = 260) {
         addEventListener("mousemove", drag);
         addEventListener("mouseup", () => removeEventListener("mousemove", drag), {once: true});
     }, {capture: true});
-    box.addEventListener("keydown", event => {
-        if (event.key === "Enter" && here())
-            copyFrame(here().frame);
-        if (event.key !== "," && event.key !== ".")
-            return;
-        const times = [...new Set(all.flatMap(each => each.t))].sort((one, other) => one - other);
-        const index = lastBefore(times, cursorAt === null ? range.min : cursorAt);
-        const next = times[event.key === "." ? index + 1 : times[index] === cursorAt ? index - 1 : index];
-        if (next === undefined)
-            return;
-        if (next < range.min || next > range.max)
-            setRange(next - (range.max - range.min) / 2, next + (range.max - range.min) / 2);
-        setCursor(next, null);
-    });
+    listenKeys(box, () => all.flatMap(each => each.t), () => (here() || {}).frame);
     box.append(readout);
     return box;
 }
@@ -730,8 +742,10 @@ function plot(title, all, format, steps, height = 260) {
 
 /* Bars over time. `lanes`: [{label, bars: [{begin, end, parts: [[name, share]], frame, text}]}]. */
 function bars(lanes, names) {
-    const HEIGHT = 22, svg = draw("svg", {class: "lanes", role: "img"}), box = make("div", "picture", svg);
+    const HEIGHT = 22, svg = draw("svg", {class: "lanes"}), box = make("div", "picture", svg);
     const readout = make("p", "readout");
+    box.setAttribute("role", "img");
+    box.setAttribute("aria-label", `Bars over time: ${lanes.map(lane => lane.title || lane.label).join(", ")}`);
     const view = {
         range: () => {
             const width = view.width, place = width - LEFT - RIGHT;
@@ -783,7 +797,8 @@ function bars(lanes, names) {
         width: pictureWidth(),
     };
     const legend = make("p", "legend");
-    for (const [name, label] of Object.entries(names)) {
+    const shown = new Set(lanes.flatMap(lane => lane.bars).flatMap(bar => bar.parts).map(([name]) => name));
+    for (const [name, label] of Object.entries(names).filter(([each]) => shown.has(each))) {
         const swatch = make("span", "swatch");
         swatch.style.background = `var(--${name})`;
         legend.append(make("span", "", swatch, label));
@@ -794,6 +809,9 @@ function bars(lanes, names) {
     });
     views.push(view);
     view.range();
+    const isHere = bar => cursorAt !== null && bar.begin <= cursorAt && cursorAt < bar.end;
+    listenKeys(box, () => lanes.flatMap(lane => lane.bars).flatMap(bar => [bar.begin, bar.end]),
+        () => (lanes.flatMap(lane => lane.bars).find(isHere) || {}).frame);
     box.append(legend);
     if (lanes.length <= 4)
         box.append(readout);
@@ -824,14 +842,15 @@ function lanesOf(direction, label) {
     };
 }
 
-/* The lines and marks of a direction. A line goes on to the end of the connection. */
+/* The lines and marks of a direction. A line goes on to the end of the connection, unless later
+ * packets have a position that is not known. */
 function pointsOf(direction, last) {
     const made = [];
     for (const [names, from, mark] of [[LINES, direction.lines, false], [MARKS, direction.marks, true]])
         for (const [name, label] of Object.entries(names))
             if (from[name])
-                made.push({name, label, mark, n: from[name].n, t: added(from[name].t, 1e9), v: added(from[name].v, 1), f: added(from[name].f, 1)});
-    for (const each of made.filter(one => !one.mark && one.t[one.t.length - 1] < last)) {
+                made.push({name, label, mark, lost: from[name].lost, n: from[name].n, t: added(from[name].t, 1e9), v: added(from[name].v, 1), f: added(from[name].f, 1)});
+    for (const each of made.filter(one => !one.mark && !one.lost && one.t[one.t.length - 1] < last)) {
         each.t.push(last);
         each.v.push(each.v[each.v.length - 1]);
         each.f.push(each.f[each.f.length - 1]);
@@ -889,7 +908,7 @@ function connectionPart(drawn, entry, isOpen) {
 const CONNECTIONS = [
     ["#", "stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
     ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
-    ["Reason", "fallback.reason", "text"], ["Fell back", "fallback.time", "time"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
+    ["Reason", "fallback.reason", "text"], ["Fell back", "fallback.time", "time"], ["after", "setup.fallback_s", "seconds"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
@@ -1099,14 +1118,16 @@ function showDirections() {
 }
 
 const RECOVERY = SHORT([["Flow", "index", "identifier"], ["From", "src", "text"], ["QP", "src_qpn", "identifier"], ["To", "dst", "text"], ["QP", "dst_qpn", "identifier"],
-    ["Retrans.", "repeated"], ["After NAK", "repeated_after.nak"], ["After timeout", "repeated_after.timeout"], ["After RNR", "repeated_after.rnr"], ["Go-back-N", "recovery.go_back_n"],
-    ["Selective", "recovery.selective"], ["Lost before the capture point", "recovery.refilled"], ["Needless", "recovery.needless"],
-    ["Out of order", "recovery.reordered"], ["Never filled", "recovery.unfilled"], ["ACK timeout", "recovery.ack_timeout", "identifier"]]);
+    ["Retrans.", "repeated"], ["After NAK", "repeated_after.nak"], ["After timeout", "repeated_after.timeout"], ["After RNR", "repeated_after.rnr"],
+    ["After wrong ICRC", "repeated_after.icrc"], ["Of READ", "repeated_after.read"], ["Cause unknown", "repeated_after.unknown"], ["Go-back-N", "recovery.go_back_n"],
+    ["Selective", "recovery.selective"], ["Gaps filled by retrans.", "recovery.refilled"], ["Never filled", "recovery.unfilled"],
+    ["Out of order", "recovery.reordered"], ["Needless", "recovery.needless"], ["ACK timeout", "recovery.ack_timeout", "identifier"]]);
 
 function showRecovery() {
     const list = report.rdma_flows.filter(flow => flow.recovery);
+    const isUseful = path => !path.startsWith("repeated_after.") || list.some(flow => at(flow, path)); // a cause that some flow has
     if (list.length)
-        section("recovery", "Loss and recovery").append(table("recovery", list, RECOVERY, at));
+        section("recovery", "Loss and recovery").append(table("recovery", list, RECOVERY.filter(([, path]) => isUseful(path)), at));
 }
 
 function showTimes() {
@@ -1163,7 +1184,7 @@ function sharePlot(share) {
 
 function showOthers() {
     if (report.other_roce)
-        section("other_roce", "RoCE of other programs").append(make("p", "", `${grouped(report.other_roce.packets)} packets, not analysed without the preference smcr.roce.`),
+        section("other_roce", "RoCE of other programs").append(make("p", "", `${grouped(report.other_roce.packets)} packet${report.other_roce.packets === 1 ? "" : "s"}, not analysed without the preference smcr.roce.`),
             table("other_roce", [report.other_roce], OTHER_ROCE, at));
     if (more.lines.tcp.length)
         OTHERS.find(([name]) => name === "tcp_flows")[3] = more.lines.tcp;

@@ -68,6 +68,7 @@ smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope, smcr_ser
 {
     const smcr_series_bucket_t one = {point, point, 1};
 
+    line->is_lost = false;
     if (line->length && point.when.time < end_of(&line->buckets[line->length - 1]))
         return;
     if (line->length &&

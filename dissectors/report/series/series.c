@@ -123,12 +123,26 @@ conn_of(smcr_series_t *series, const smcr_conn_t *conn)
     return pictures;
 }
 
+/* Adds a point to a line of positions, which does not fall. If it is not known how the line goes
+ * on, only a higher position shows this again: a retransmission repeats the last one. */
 static void
 add_line(smcr_series_direction_t *direction, smcr_series_line_id_t line,
          smcr_series_point_t point)
 {
-    if (point.value >= smcr_series_line_last(&direction->line[line]))
-        smcr_series_line_add(&direction->line[line], direction->scope, point);
+    smcr_series_line_t *drawn = &direction->line[line];
+    uint64_t last = smcr_series_line_last(drawn);
+    bool repeats_last = point.value == last && drawn->length && drawn->is_lost;
+
+    if (point.value >= last && !repeats_last)
+        smcr_series_line_add(drawn, direction->scope, point);
+}
+
+/* Notes that a packet came whose position on the line is not known. The next known point ends
+ * this. */
+static void
+lose_line(smcr_series_direction_t *direction, smcr_series_line_id_t line)
+{
+    direction->line[line].is_lost = true;
 }
 
 /* Adds a mark at the position up to which the writer has written. */
@@ -209,12 +223,41 @@ take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
         return;
     smcr_stream_range_t range = smcr_place_range(place);
     uint64_t end = range.position + place->length;
-    if (!range.known)
+    if (!range.known) {
+        lose_line(direction, SMCR_SERIES_written);
+        lose_line(direction, SMCR_SERIES_acknowledged);
         return;
+    }
     if (!direction->line[SMCR_SERIES_edge].length && !range.position)
         add_edge(pictures, writer, (smcr_series_point_t){packet->when, 0});
     add_line(direction, SMCR_SERIES_written, (smcr_series_point_t){packet->when, end});
     await_ack(direction, place, end);
+}
+
+/* Notes which cursors of a CDC message are not known. Its sender writes in `own` and reads in
+ * `other`. */
+static void
+lose_cursors(smcr_series_direction_t *own, smcr_series_direction_t *other,
+             const smcr_record_cdc_t *cdc)
+{
+    bool knows_announced = cdc ? cdc->has_announced : !own->line[SMCR_SERIES_written].is_lost;
+    bool knows_consumed = cdc ? cdc->has_consumed : !other->line[SMCR_SERIES_written].is_lost;
+
+    if (!knows_announced)
+        lose_line(own, SMCR_SERIES_announced);
+    if (knows_consumed)
+        return;
+    lose_line(other, SMCR_SERIES_read);
+    lose_line(other, SMCR_SERIES_edge);
+}
+
+/* Whether the packet is a CDC message that its receiver does not defer. */
+static bool
+is_taken_message(const smcr_record_t *record)
+{
+    const smcr_record_cdc_t *cdc = record->cdc_analysis;
+
+    return record->kind == SMCR_RECORD_CDC && !(cdc && cdc->is_deferred);
 }
 
 /* Takes a CDC message: its sender announces what it has written, and reports what it has read. */
@@ -224,6 +267,8 @@ take_cdc(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
     const smcr_record_cdc_t *cdc = packet->record->cdc_analysis;
     int sender = packet->record->sender;
 
+    if (is_taken_message(packet->record))
+        lose_cursors(&pictures->direction[sender], &pictures->direction[!sender], cdc);
     if (!cdc)
         return;
     if (cdc->has_announced)

@@ -44,6 +44,14 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     return conn->links.length ? wmem_strbuf_get_str(text) : NULL;
 }
 
+/* Returns the time of the setup, nanoseconds: from the SYN until the connection can carry data over
+ * SMC-R, or until it fell back to TCP; SMCR_FIGURE_UNKNOWN: not known. */
+static uint64_t
+setup_of(const smcr_entry_connection_t *conn)
+{
+    return conn->fallback ? conn->setup.fallback_s : conn->setup_s;
+}
+
 #define CONNECTION(X)                                                                              \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
     X(TEXT, "Client Address", NULL, 21,                                                            \
@@ -53,7 +61,7 @@ links_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
     X(TEXT, "Version", NULL, 9, smcr_figure_version_words[conn->version])                          \
     X(NUMBER, "LG-ID", NULL, 0, conn->link_group)                                                  \
     X(TEXT, "Linkid", NULL, 0, links_of(taker->texts, conn))                                       \
-    X(SECONDS, "Setup (s)", NULL, 9, conn->setup_s)                                                \
+    X(SECONDS, "Setup (s)", NULL, 9, setup_of(conn))                                               \
     X(SECONDS, "Time (s)", NULL, 12,                                                               \
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
     X(BYTES, "Bytes →", NULL, 12, conn->client_to_server.bytes)                                    \

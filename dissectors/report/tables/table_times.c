@@ -17,21 +17,36 @@
     X(timeout_s, "timeout")                                                                        \
     X(late_s, "late by")
 #define OF_DIRECTION(X)                                                                            \
-    X(answer_time_s, "program's answer")                                                           \
     X(reader_time_s, "full to read")                                                               \
     X(read_reported_s, "read reported")
 
 #define NAME(name, text) OF_##name,
-typedef enum { OF_FLOW(NAME) OF_RECOVERY(NAME) OF_DIRECTION(NAME) OF_SETUP, KINDS } times_kind_t;
+typedef enum {
+    OF_FLOW(NAME) OF_RECOVERY(NAME) ANSWER_OF_CLIENT,
+    ANSWER_OF_SERVER,
+    ANSWER_OF_EITHER, /* it is not known which end is the client */
+    OF_DIRECTION(NAME) OF_SETUP,
+    KINDS
+} times_kind_t;
 #undef NAME
 
 #define TEXT(name, text) text,
 static const char *const texts[KINDS] = {
-    OF_FLOW(TEXT) OF_RECOVERY(TEXT) OF_DIRECTION(TEXT) "connection setup"};
+    OF_FLOW(TEXT) OF_RECOVERY(TEXT) "client's answer", "server's answer", "program's answer",
+    OF_DIRECTION(TEXT) "connection setup"};
 #undef TEXT
 
 /* The times of a report, by kind. NULL: no sample. */
 typedef smcr_distribution_t *all_times_t[KINDS];
+
+/* Returns the kind of the answers that the writer of a direction gets: its reader's. */
+static times_kind_t
+kind_of_answers(const smcr_entry_connection_t *conn, bool to_server)
+{
+    if (conn->ends)
+        return ANSWER_OF_EITHER;
+    return to_server ? ANSWER_OF_SERVER : ANSWER_OF_CLIENT;
+}
 
 /* Adds the times of a connection. */
 static void
@@ -43,6 +58,8 @@ add_connection(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_conne
         const smcr_entry_conn_direction_t *way = smcr_figure_direction(conn, to_server);
 #define ADD(name, text) smcr_distribution_join_times(&(*all)[OF_##name], scope, way->name);
         OF_DIRECTION(ADD)
+        smcr_distribution_join_times(&(*all)[kind_of_answers(conn, to_server)], scope,
+                                     way->answer_time_s);
     }
 }
 

@@ -131,6 +131,18 @@ longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
         longest->response_frame ? "" : ", without an answer");
 }
 
+/* Fills in the time from the first frame of the connection to its fallback, if the capture has its
+ * beginning. */
+static void
+fill_time_of_fallback(smcr_entry_connection_t *entry)
+{
+    const smcr_entry_conn_fallback_t *fallback = entry->fallback;
+
+    entry->setup.fallback_s = SMCR_FIGURE_UNKNOWN;
+    if (fallback && fallback->frame.frame && entry->began_before == SMCR_FIGURE_NO)
+        entry->setup.fallback_s = smcr_figure_time_between(entry->first_frame, fallback->frame);
+}
+
 void
 smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
                              const smcr_collect_conn_stats_t *counted,
@@ -145,4 +157,5 @@ smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
     entry->setup.llc_s = step(&from, smcr_collect_conn_ready(counted));
     entry->setup_s = step(&syn, smcr_collect_conn_ready(counted));
     entry->setup_longest = longest_step(counted, scope);
+    fill_time_of_fallback(entry);
 }
