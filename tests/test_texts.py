@@ -85,7 +85,7 @@ def test_texts_have_the_words_of_the_glossary():
         ("place", "tshark does not print its plugin folder (tshark -G folders)"),
         ("capture.1", "Make none."),
         ("dfilter_buttons", "RDMA WRITEs"),
-        ("io_graphs", "Timeouts"),
+        ("io_graphs", "Timeout packets"),
         ("dfilters", "SMC-R: failover"),
         ("monitor", "-i and -r do not go together"),
     ],

@@ -18,13 +18,22 @@ PACKED = ["cnp-smc", "ecn-ce-smc", "nak-loss-smc"]
 SIDES = {"C→S": "client_to_server", "S→C": "server_to_client"}
 
 
+def unit_of(field):
+    """A pattern of the unit of a row, in its name."""
+    if field == "smcr.write.ack_time":
+        return " µs$"
+    if field == "smcr.window.wait_time":
+        return " s$"
+    return "^Bytes | B$" if field else " packets$"
+
+
 def rows():
     """{name: (filter, function, field)}, with the function None for packets."""
     lines = (TOP / "plugin" / "profile" / "io_graphs").read_text(encoding="utf-8").splitlines()
     found = {}
     for line in csv.reader(line for line in lines if not line.startswith("#")):
         on, name, where, color, style, axis, field, average, factor = line
-        first = re.fullmatch("Data ... once|Data TCP", name)  # one axis has one unit
+        first = re.fullmatch("Bytes ... once|Bytes TCP", name)  # one axis has one unit
         assert on == ("Enabled" if first else "Disabled") and len(name) <= 15
         assert re.fullmatch("#[0-9a-f]{6}", color) and style in (
             "Line",
@@ -35,6 +44,7 @@ def rows():
         )
         assert (average, factor) == ("None", "1000000" if "µs" in name else "1")
         function = re.fullmatch(r"(SUM|MIN|MAX|AVG)\(Y Field\)", axis)
+        assert re.search(unit_of(field), name), "a name has its unit"
         assert bool(function) == bool(field) and (function or axis == "Packets")
         found[name] = where, function and function[1], field
     return found
@@ -76,16 +86,16 @@ def expected(whole):
     result = {}
     for side, way in SIDES.items():
         ways = [each[way] for each in told]
-        result[f"Data {side} once"] = sum(
+        result[f"Bytes {side} once"] = sum(
             way["bytes"] for each, way in zip(told, ways, strict=True) if each["outcome"] == "smc-r"
         )
     if fabric["count"]:
-        result["Retrans."] = fabric["repeated"]
-        result["Timeouts"] = fabric["repeated_after"]["timeout"]
-        result["NAKs"] = sum(fabric["nak"].values()) + fabric["rnr_nak"]
-        result["CE RoCE"] = fabric["ecn"]["ce"]
-        result["CNPs"] = fabric["cnp"]
-    result["CE TCP"] = (
+        result["Retrans packets"] = fabric["repeated"]
+        result["Timeout packets"] = fabric["repeated_after"]["timeout"]
+        result["NAK packets"] = sum(fabric["nak"].values()) + fabric["rnr_nak"]
+        result["CE RoCE packets"] = fabric["ecn"]["ce"]
+        result["CNP packets"] = fabric["cnp"]
+    result["CE TCP packets"] = (
         sum(whole["summary"]["tcp_flows"][way]["ce"] or 0 for way in ("up", "down"))
         if whole["tcp_flows"]
         else 0
