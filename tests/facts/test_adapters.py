@@ -269,7 +269,7 @@ def test_spraying(tshark, scratch, name):
         flow["reordered_frame"],
         count,
     ]
-    assert all("all came" in each["text"] for each in report["findings"] if count)
+    assert all("all arrived" in each["text"] for each in report["findings"] if count)
 
 
 def test_lost_packets_are_no_disorder(tshark, scratch):

@@ -121,7 +121,7 @@ def test_segments_out_of_order_are_not_retransmitted(tshark, scratch, name):
 # The server ends the link group: what the client retransmits goes to no queue pair.
 ENDED = ("6.1-v2-w-smc-unloaded-server", "6.1-v2-x-idle-630s")
 DELETE_LINK, ALL_LINKS = 4, 0x40  # type of LLC, the low four bits; a flag
-MAY_HAVE_ENDED = "; a message that is not captured may have ended the link before"
+MAY_HAVE_ENDED = "; before that, a message that is not captured may have ended the link"
 LOST_LINK = "llc-test-link"  # its last request is retransmitted, and nobody answers
 
 
@@ -517,4 +517,4 @@ def test_the_longest_wait_does_not_hide_the_worst_reader(tshark, scratch, versio
     assert (alone["severity"], other["severity"]) == ("warn", "note")
     found = slow(report(tshark, path))
     assert (found["severity"], found["count"]) == ("warn", 2)
-    assert found["text"] == f"{alone['text']}; 2 directions waited"
+    assert found["text"] == f"{alone['text']}; 2 directions waited ≥7 % or ≥500 ms"

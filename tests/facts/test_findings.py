@@ -213,7 +213,7 @@ def check_sound(found):
         each["count"] and each["text"] and (each["frame"] is None) == (each["time"] is None)
         for each in found
     )
-    assert [each["text"] for each in found if len(each["text"].split()) > 32] == []
+    assert [each["text"] for each in found if len(each["text"].split()) > 36] == []
 
 
 def table(printed):

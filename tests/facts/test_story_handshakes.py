@@ -163,31 +163,31 @@ STORIES = {
         server_resets,
         "failed",
         "handshake_failed",
-        ["the server reset it", "CLC Proposal (frame 4)", "acknowledged and not answered"],
+        ["the server reset the", "CLC Proposal (frame 4)", "acknowledged and not answered"],
     ),
     "server resets at once": (
         server_resets_at_once,
         "failed",
         "handshake_failed",
-        ["the server reset it", "not acknowledged"],
+        ["the server reset the connection", "not acknowledged"],
     ),
     "server closes": (
         server_closes,
         "failed",
         "handshake_failed",
-        ["the server closed it 60.0 s after the client's CLC Proposal"],
+        ["the server closed the connection 60.0 s after the client's CLC Proposal"],
     ),
     "client resets": (
         client_resets_after_accept,
         "failed",
         "handshake_failed",
-        ["the client reset it 3.00 s after the server's CLC Accept (frame 6)"],
+        ["the client reset the connection 3.00 s after the server's CLC Accept (frame 6)"],
     ),
     "client gives up": (
         client_gives_up,
         "failed",
         "handshake_failed",
-        ["the client closed it 11.0 s after its CLC Proposal (frame 4), acknowledged and"],
+        ["the client closed the connection 11.0 s after its CLC Proposal (frame 4), ack"],
     ),
     "Proposal is lost": (
         proposal_is_lost,
@@ -211,7 +211,7 @@ STORIES = {
         echoes(HTTP_400),
         "failed",
         "handshake_failed",
-        ["the server answered the client's CLC Proposal (frame 4) with HTTP 400", "echoes"],
+        ["the server answered the client's CLC Proposal (frame 4) with HTTP 400", "reflects"],
     ),
     "TLS alert": (
         echoes(TLS_ALERT),
@@ -229,7 +229,7 @@ STORIES = {
         answer_breaks_off,
         "failed",
         "message_short",
-        ["the server closed it", "CLC Proposal (frame 4), answered with a part of a CLC message"],
+        ["the server closed the", "CLC Proposal (frame 4), answered with a part of a CLC message"],
     ),
     "Proposal breaks off": (
         proposal_breaks_off,
@@ -251,7 +251,7 @@ STORIES = {
             "the client declined after the Confirm",
             "the client declined, and 30 ms later the server (frame 12)",
             "reads the Decline of the other side as data",
-            "took 5.00 s to set up, 5.00 s of it after the CLC Confirm",
+            "took 5.00 s to fall back to TCP; longest step: after the CLC Confirm, 5.00 s",
         ],
     ),
     "server declines first": (
@@ -267,7 +267,7 @@ STORIES = {
         declines("server"),
         "fallback",
         "fallback",
-        ["the server declined after the Confirm", "took 5.00 s to set up"],
+        ["the server declined after the Confirm", "took 5.00 s to fall back to TCP"],
     ),
     "soon declined": (
         declines("server", wait=0.3),
@@ -286,14 +286,14 @@ STORIES = {
         "smc-r",
         "no_roce",
         [
-            "took 837 ms to set up, 836 ms of it for the server's CLC Accept",
+            "took 837 ms to set up SMC-R; longest step: before the CLC Accept, 836 ms",
             "(MAC 02:00:00:00:05:0",
         ],
     ),
 }
 UNSAID = {
-    "answer breaks off": ["not answered", "only echoed"],
-    "Proposal breaks off": ["failed", "not answered", "only echoed"],
+    "answer breaks off": ["not answered", "only reflected"],
+    "Proposal breaks off": ["failed", "not answered", "only reflected"],
     "one declines": ["Decline as data"],
     "soon declined": ["Decline as data", "to set up"],
     "Confirm is lost": ["is a port left out", "no RoCE packet"],

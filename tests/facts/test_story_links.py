@@ -24,13 +24,13 @@ FROM_SERVER = "ip.src == 10.0.0.2 || ip.src == 10.0.1.2"
 # (capture, display filter of the frames that are kept, what one finding has to say, what none says)
 SAID = [
     # RoCE fails, TCP works: the host is alive
-    (S02B, None, r"10\.0\.0\.2 QP 1235 .* for 31\.7 s .*the host sent over TCP later", STOPPED),
+    (S02B, None, r"10\.0\.0\.2 QP 1235 .* for 31\.7 s .*later the same host sent", STOPPED),
     # without TCP nothing else comes from the host: it, or the path
     (S02B, "udp", r"10\.0\.0\.2 stopped answering.*31\.7 s .*host, path or queue pair", "TCP"),
     # while the silence lasts it is as long as the frames show
     (S02B, "frame.number <= 900", r"10\.0\.0\.2 .* for \d\d\.\d s .*retransmissions", "86"),
     # a host that is paused: its direction, its longest pause, how many pauses
-    (S23, None, r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.93 s .*longest of 2 times", STOPPED),
+    (S23, None, r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.93 s .*longest of 2 such", STOPPED),
     (S23, "frame.number >= 1900", r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.93 s", STOPPED),
     (S23, "frame.number <= 2050", r"10\.0\.1\.2 stopped answering.* 2\.43 s", "TCP"),
     # one of two paths fails: the host sends on the other one

@@ -228,7 +228,7 @@ def links(report):
                 "#Conns": text(conns),
                 "Linkid": text(link["number"]),
                 "Link-State": state(link)
-                + (f" to frame {link['state_frame']}" if link["state_frame"] else ""),
+                + (f" until frame {link['state_frame']}" if link["state_frame"] else ""),
             }
             for name, cell in (
                 ("GID", lambda end: text(end["gid"])),
@@ -344,18 +344,18 @@ def fabric(report):
 
 TIMES = {  # text: (list, its member or members in an entry)
     "request to ACK": ("rdma_flows", "ack_time_s"),
-    "message complete": ("rdma_flows", "completion_time_s"),
+    "message latency": ("rdma_flows", "completion_time_s"),
     "CE to CNP": ("rdma_flows", "ce_to_cnp_s"),
     "gap to NAK": ("rdma_flows", "gap_to_nak_s"),
     "NAK to retransmission": ("rdma_flows", "nak_to_resend_s"),
-    "timeout": ("rdma_flows", "timeout_s"),
-    "late by": ("rdma_flows", "late_s"),
-    "client's answer": ("server_to_client", "answer_time_s"),
-    "server's answer": ("client_to_server", "answer_time_s"),
-    "program's answer": (None, "answer_time_s"),
-    "full to read": ("connections", "reader_time_s"),
-    "read reported": ("connections", "read_reported_s"),
-    "connection setup": ("connections", "setup_s"),
+    "retransmit timeout": ("rdma_flows", "timeout_s"),
+    "out of order by": ("rdma_flows", "late_s"),
+    "client response time": ("server_to_client", "answer_time_s"),
+    "server response time": ("client_to_server", "answer_time_s"),
+    "program response time": (None, "answer_time_s"),
+    "full to window update": ("connections", "reader_time_s"),
+    "data to read report": ("connections", "read_reported_s"),
+    "SMC-R setup": ("connections", "setup_s"),
 }
 
 
@@ -400,9 +400,9 @@ def times(report):
             "Min (s)": seconds(both["min"]),
             "Mean (s)": mean(both),
             "Median (s)": seconds(histogram["median"]),
-            "95 % (s)": seconds(histogram["p95"]),
-            "99 % (s)": seconds(histogram["p99"]),
-            "99.9 % (s)": seconds(histogram["p999"]),
+            "p95 (s)": seconds(histogram["p95"]),
+            "p99 (s)": seconds(histogram["p99"]),
+            "p99.9 (s)": seconds(histogram["p999"]),
             "Max (s)": longest(both),
         }
 

@@ -226,9 +226,9 @@ find_one_sided(smcr_finder_t *finder)
                                            .when = first->first_frame,
                                            .frames = SMCR_FINDER_FRAMES(finder, first->last_frame),
                                            .filter = filter_of_flow(finder, first)},
-                    "One direction is not captured: no RoCE packet from %s to %s, but "
-                    "acknowledgements of such packets",
-                    first->dst, first->src);
+                    "One direction is not captured: %s acknowledges RoCE packets of %s, but none "
+                    "of these packets is captured",
+                    first->src, first->dst);
 }
 
 /* Returns the first link of the connection `stream` whose devices are known; NULL: there is none.
@@ -429,7 +429,7 @@ find_connections_twice(smcr_finder_t *finder, const translated_t *translated)
                                                finder, filter_of_conn(finder, translated->one),
                                                filter_of_conn(finder, translated->other), 1)},
                     "%s captured and counted twice, on both sides of an address translation (NAT): "
-                    "as %s, too",
+                    "also as %s",
                     smcr_words_connections(finder->scope, translated->one, translated->count),
                     smcr_words_connection(finder->scope, translated->other));
 }

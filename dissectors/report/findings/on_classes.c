@@ -203,7 +203,7 @@ find_mixed_data(smcr_finder_t *finder)
     smcr_finder_facts_t facts = facts_of(finder, SMCR_FIGURE_FOUND_CLASSES_OF_DATA, &odd);
 
     if (odd.at)
-        smcr_finder_add(finder, &facts, "%s%s: %s of data in %s, the others in %s",
+        smcr_finder_add(finder, &facts, "%s%s: %s of data have %s, the others %s",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd),
                         smcr_words_things(finder->scope, odd.most, "packet"), odd.odd, odd.data);
 }
@@ -216,7 +216,7 @@ find_other_acks(smcr_finder_t *finder)
     smcr_finder_facts_t facts = facts_of(finder, SMCR_FIGURE_FOUND_CLASS_OF_ACKS, &odd);
 
     if (odd.at)
-        smcr_finder_add(finder, &facts, "%s%s: data in %s, its acknowledgements in %s",
+        smcr_finder_add(finder, &facts, "%s%s: data packets have %s, their acknowledgements %s",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.data,
                         odd.odd);
 }
@@ -230,7 +230,7 @@ find_slow_cnps(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: CNPs in the class of data, %s: they wait in the same queues",
+                        "%s%s: CNPs wait in the queues of data (%s)",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
@@ -293,7 +293,7 @@ find_not_ect(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: data retransmitted after NAKs was Not-ECT: no switch can mark it",
+                        "%s%s: lost data packets were Not-ECT: switches could not mark them",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
 }
 

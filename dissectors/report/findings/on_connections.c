@@ -447,9 +447,10 @@ aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const abor
                                   name);
     bool is_half = captured && smcr_finding_flow_one_sided(finder);
     if (sides[SMCR_FIGURE_ROLE_NONE] || group->count < 2)
-        return wmem_strdup_printf(finder->scope, "%s ended with an abort%s%s", name,
-                                  is_half ? "; captured is only that of the " : "",
-                                  is_half ? smcr_figure_role_words[captured] : "");
+        return wmem_strdup_printf(finder->scope, "%s ended with an abort%s%s%s", name,
+                                  is_half ? "; only the abort by the " : "",
+                                  is_half ? smcr_figure_role_words[captured] : "",
+                                  is_half ? " is captured" : "");
     return wmem_strdup_printf(finder->scope,
                               "%s ended with an abort, %" PRIu32 " by the server and %" PRIu32
                               " by the client",
@@ -617,17 +618,17 @@ idle_close_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn
     bool is_reported = conn->end->is_reported == SMCR_FIGURE_YES;
     const char *when =
         is_reported
-            ? wmem_strdup_printf(scope, "before the netlink report (frame %" PRIu32 ")",
+            ? wmem_strdup_printf(scope, "before the netlink report of frame %" PRIu32,
                                  conn->end->frame.frame)
             : wmem_strdup_printf(scope, "after %s idle",
                                  smcr_words_duration(scope, idle_time(conn)));
     const char *use =
-        conn->end->written_after == SMCR_FIGURE_YES ? "wrote to it" : "closed it";
+        conn->end->written_after == SMCR_FIGURE_YES ? "wrote to" : "closed";
 
     return wmem_strdup_printf(
         scope,
-        "The server closed %s %s, 1 of %" PRIu32
-        " open to this port; the client %s %s after the %s",
+        "The server closed %s %s (1 of %" PRIu32
+        " open connections to this port); the client %s this connection %s after the %s",
         smcr_words_connections(scope, conn, count), when, pool_of(finder, conn).open, use,
         smcr_words_duration(scope, kept_after_close(finder, conn)),
         is_reported ? "report" : "close");

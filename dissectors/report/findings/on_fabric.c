@@ -247,7 +247,7 @@ congestion_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marke
                 const smcr_finding_trouble_t *notified)
 {
     if (marked->count)
-        return wmem_strdup_printf(finder->scope, "%s of %s%s marked CE%s, %s",
+        return wmem_strdup_printf(finder->scope, "%s of %s%s marked CE%s; %s",
                                   smcr_words_number(finder->scope, marked->count),
                                   smcr_words_things(finder->scope, marked->packets, "packet"),
                                   smcr_finding_trouble_hosts(finder, marked),
@@ -396,7 +396,8 @@ find_disorder(smcr_finder_t *finder)
                                            .filter = "smcr.out_of_order",
                                            .rank = is_all ? SMCR_FINDING_BY_DISORDER
                                                           : SMCR_FINDING_BY_NOTICE},
-                    "%s%s: %s; all came, none retransmitted%s", smcr_words_flow(finder->scope, at),
+                    "%s%s: %s; all arrived, none was retransmitted%s",
+                    smcr_words_flow(finder->scope, at),
                     more_flows_text(finder, flows), disorder_text(finder, at),
                     spraying_text(finder, at));
 }
@@ -443,7 +444,7 @@ find_cm_rejects(smcr_finder_t *finder)
                                            .filter = notice.filter},
                     "RDMA-CM, %s: %s rejected%s%s", smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "connection"),
-                    notice.count > 1 ? ", the first one here: " : ": ", notice.reason);
+                    notice.count > 1 ? "; first one: " : ": ", notice.reason);
 }
 
 /* Finding: RDMA-CM retransmits messages. The messages or their answers were lost, or the answers
@@ -461,7 +462,7 @@ find_cm_retransmissions(smcr_finder_t *finder)
                     "RDMA-CM, %s: %s retransmitted%s: messages lost, or answers delayed",
                     smcr_finder_subject(finder, notice.subject),
                     smcr_words_things(finder->scope, notice.count, "message"),
-                    notice.count > 1 ? ", the first one here" : "");
+                    notice.count > 1 ? " (first one in this frame)" : "");
 }
 
 void

@@ -62,7 +62,7 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
     bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER && !end->answer;
 
     return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
-               ? ": option only echoed, or a firewall"
+               ? ": option only reflected, or a firewall"
                : "";
 }
 
@@ -88,7 +88,7 @@ unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *
 {
     const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
     const char *meaning = answers_elsewhere(finder, conn)
-                              ? "it answers other connections: lost on the path"
+                              ? "lost on the path, since this host answers other connections"
                               : "lost on the path, or host down";
 
     return wmem_strdup_printf(
@@ -120,11 +120,11 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     case SMCR_FIGURE_HANDSHAKE_OTHER_DATA:
         return wmem_strdup_printf(finder->scope,
                                   "the server answered %s with %s: it has no SMC-R, and its "
-                                  "SYN-ACK only echoes the option",
+                                  "SYN-ACK only reflects the option of the SYN",
                                   step_text(finder, end), end->answer ? end->answer : "other data");
     default:
         return wmem_strdup_printf(
-            finder->scope, "the %s %s it %s after %s, %s%s", by,
+            finder->scope, "the %s %s the connection %s after %s, %s%s", by,
             end->kind == SMCR_FIGURE_HANDSHAKE_RESET ? "reset" : "closed",
             waited_text(finder, end), step_text(finder, end), fate_text(finder, end),
             doubt_of_server(end));
@@ -222,10 +222,10 @@ smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_
         rest_name = steps[i].rest;
     }
     if (!rest_name)
-        return "at an unknown step";
-    return wmem_strdup_printf(finder->scope, "%s of it %s",
-                              smcr_words_duration(finder->scope, MAX(time, rest)),
-                              rest > time ? rest_name : longest);
+        return "longest step not known";
+    return wmem_strdup_printf(finder->scope, "longest step: %s, %s",
+                              rest > time ? rest_name : longest,
+                              smcr_words_duration(finder->scope, MAX(time, rest)));
 }
 
 /* Finding: both sides declined. Linux sends no Decline after it has read one. So each side sent its

@@ -87,8 +87,8 @@ is_told_before(const link_place_t *place)
     return false;
 }
 
-/* Returns ", as 2 more links of this path" for the other links of the group that failed on the same
- * path; "" if there are none. */
+/* Returns ", like 2 more links of this path" for the other links of the group that failed on the
+ * same path; "" if there are none. */
 static const char *
 same_path_text(const link_place_t *place)
 {
@@ -98,7 +98,7 @@ same_path_text(const link_place_t *place)
         count += link != place->link && is_same_path(link, place->link) && has_failed(link);
     if (!count)
         return "";
-    return wmem_strdup_printf(place->finder->scope, ", as %s of this path",
+    return wmem_strdup_printf(place->finder->scope, ", like %s of this path",
                               smcr_words_things(place->finder->scope, count, "more link"));
 }
 
@@ -419,7 +419,7 @@ find_dead_end(const link_place_t *place, const smcr_entry_rdma_t *flow)
                                            .frames = SMCR_FINDER_FRAMES(
                                                finder, place->link->added_frame, flow->last_frame),
                                            .filter = filter},
-                    "%s%s never came up%s: %s got no answer to %s, %s of them retransmitted%s%s",
+                    "%s%s never came up%s: %s got no answer to %s, %s of them retransmissions%s%s",
                     name_of(place), path_text(place), same_path_text(place),
                     flow->src ? flow->src : "one side",
                     smcr_words_things(finder->scope, packets, "packet"),
@@ -442,12 +442,12 @@ attempt_text(const link_place_t *place)
                           : "one side";
 
     if (!lost.frame)
-        return wmem_strdup_printf(scope, "then it was %s",
+        return wmem_strdup_printf(scope, "later the link was %s",
                                   smcr_figure_link_status_words[link->state]);
     if (!added.frame || lost.time <= added.time)
-        return wmem_strdup_printf(scope, "and %s reports a lost path", who);
+        return wmem_strdup_printf(scope, "%s reported a lost path", who);
     return wmem_strdup_printf(scope,
-                              "and %s after ADD LINK (frame %" PRIu32 ") %s reports a lost path",
+                              "%s after ADD LINK (frame %" PRIu32 "), %s reported a lost path",
                               smcr_words_duration(scope, lost.time - added.time), added.frame, who);
 }
 
@@ -493,7 +493,7 @@ find_unused_link(const link_place_t *place)
                                .frames = SMCR_FINDER_FRAMES(finder, link->added_frame, asked,
                                                             link->lost_frame, link->deleted_frame),
                                .filter = filter},
-        "%s%s never came up%s: no packet on it is captured, %s%s", name_of(place),
+        "%s%s never came up%s: no packet of this link is captured; %s%s", name_of(place),
         path_text(place), same_path_text(place), attempt_text(place),
         redundancy_text(place, when.frame));
 }
@@ -582,7 +582,7 @@ find_group_lost(smcr_finder_t *finder)
                                            .filter = notice.filter},
                     "%s ended with open connections%s", group,
                     notice.count > 1
-                        ? wmem_strdup_printf(finder->scope, "; %s more, too",
+                        ? wmem_strdup_printf(finder->scope, "; so did %s more",
                                              smcr_words_number(finder->scope, notice.count - 1))
                         : "");
 }
@@ -617,7 +617,7 @@ find_group_end(smcr_finder_t *finder)
         return;
     SMCR_FIGURE_EACH(link, link, group->links)
         if (link->delete_reason && !*reason)
-            reason = wmem_strdup_printf(finder->scope, ", %s",
+            reason = wmem_strdup_printf(finder->scope, " (reason: %s)",
                                         smcr_figure_delete_reason_words[link->delete_reason]);
     const char *filter = wmem_strdup_printf(
         finder->scope, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
@@ -628,8 +628,9 @@ find_group_end(smcr_finder_t *finder)
                                            .when = group->ended_frame,
                                            .filter = filter},
                     "Link group %" PRIu64
-                    " ended%s; its last packets were retransmitted %s: harmless",
-                    group->index, reason, smcr_words_things(finder->scope, again.count, "time"));
+                    " ended%s; %s followed: harmless",
+                    group->index, reason,
+                    smcr_words_things(finder->scope, again.count, "retransmission"));
 }
 
 void

@@ -207,10 +207,10 @@ may_be_copies(const smcr_finder_t *finder)
 static const char *
 unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
 {
-    const char *cause = causes->timeout ? " without a NAK: timeouts" : ", cause unknown";
+    const char *cause = causes->timeout ? " without a NAK (timeouts)" : " (cause unknown)";
 
     if (causes->timeout && causes->unknown)
-        cause = wmem_strdup_printf(finder->scope, " without a NAK: %s",
+        cause = wmem_strdup_printf(finder->scope, " without a NAK (%s)",
                                    SMCR_WORDS_COUNTS(finder->scope,
                                                      {causes->timeout, "after timeouts"},
                                                      {causes->unknown, "with cause unknown"}));
@@ -218,7 +218,7 @@ unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
                               may_be_copies(finder) ? ", or captured twice" : "");
 }
 
-/* Returns "; longest wait 3.93 s (frame 1942)" for the longest time in which a writer
+/* Returns "; a writer waited up to 3.93 s (frame 1942)" for the longest time in which a writer
  * waited for retransmissions; "" if no writer waited STALL or more. */
 static const char *
 longest_wait_text(const smcr_finder_t *finder)
@@ -232,7 +232,7 @@ longest_wait_text(const smcr_finder_t *finder)
                 longest = wait;
     if (!longest || longest->lasted_s < STALL)
         return "";
-    return wmem_strdup_printf(finder->scope, "; longest wait %s (frame %" PRIu32 ")",
+    return wmem_strdup_printf(finder->scope, "; a writer waited up to %s (frame %" PRIu32 ")",
                               smcr_words_duration(finder->scope, longest->lasted_s),
                               longest->begin_frame.frame);
 }
@@ -470,8 +470,9 @@ cause_of_missing(const smcr_finder_t *finder, const smcr_finding_trouble_t *trou
     if (trouble->at && is_unreliable(trouble->at))
         return "lost or not captured; UC does not retransmit";
     if (!smcr_finder_notice(finder, "smcr.out_of_order").count)
-        return "not captured, and not retransmitted";
-    return "not captured or out of order, and not retransmitted";
+        return "not captured; no retransmission is captured: probably missed by the capture, not "
+               "lost";
+    return "not captured or out of order; no retransmission is captured: probably not lost";
 }
 
 /* Returns the packet after the first gap of the flow with the most missing packets. If it is not
@@ -583,9 +584,10 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
     const char *answers = "";
 
     if (way->unanswered)
-        answers = wmem_strdup_printf(finder->scope, ", of %s maybe the acknowledgement",
+        answers = wmem_strdup_printf(finder->scope,
+                                     "; for %s, maybe only the acknowledgement was lost",
                                      smcr_words_number(finder->scope, way->unanswered));
-    smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which has %s, %s%s",
+    smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which captured %s, %s%s",
                     smcr_words_things(finder->scope, count, "packet"), way->to,
                     count == 1 ? "it" : "them", hosts_of(finder, way), answers);
 }

@@ -260,7 +260,7 @@ find_application_errors(smcr_finder_t *finder)
             smcr_application_error_with_filter(notice->filter);
         if (!error)
             continue;
-        wmem_strbuf_append_printf(text, "%s%s %s", count ? ", " : "", error->name,
+        wmem_strbuf_append_printf(text, "%s%s (%s)", count ? ", " : "", error->name,
                                   smcr_words_things(finder->scope, notice->count, "time"));
         wmem_strbuf_append_printf(filter, " || %s", error->filter);
         smcr_finder_frames_add_notices(finder, frames, notice->filter);

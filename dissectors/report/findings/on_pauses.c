@@ -104,7 +104,7 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
     if (pause->has_flow == SMCR_FIGURE_MAYBE)
         return "which flows are of this class is not known without VLAN tags";
     return ignores_roce ? "flows are not analysed without -o smcr.roce:TRUE"
-                        : "no RDMA flow of this class follows";
+                        : "no RDMA flow of this class comes after these frames";
 }
 
 /* Returns how long the flow was paused: "598 ms"; without the speed of the link "6.3 ms to

@@ -204,9 +204,11 @@ elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *sil
 
     if (when.frame > silence->end_frame.frame)
         return wmem_strdup_printf(finder->scope,
-                                  "; the host sent %s later (frame %" PRIu32 "), but not %s", way,
-                                  when.frame, is_tcp ? "on RoCE" : "here");
-    return wmem_strdup_printf(finder->scope, "; the host sent %s (frame %" PRIu32 "): %s", way,
+                                  "; later the same host sent %s (last in frame %" PRIu32
+                                  "), but not %s", way, when.frame,
+                                  is_tcp ? "on RoCE" : "on this queue pair");
+    return wmem_strdup_printf(finder->scope,
+                              "; in that time the same host sent %s (frame %" PRIu32 "): %s", way,
                               when.frame, cause);
 }
 
@@ -241,19 +243,21 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
     if (*icmp)
         return icmp;
     if (may_have_ended(finder, host))
-        return "; a message that is not captured may have ended the link before";
+        return "; before that, a message that is not captured may have ended the link";
     if (was_heard(host->silence))
         return elsewhere_text(finder, host->silence);
     if (host->other)
         return wmem_strdup_printf(finder->scope,
-                                  "; none from %s at the same time: the host, or all paths to it",
+                                  "; no packet from %s at the same time: host or all paths down",
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
-               ? "; no other packet from it in that time: host or path"
-               : "; no other packet from it until the end: host, path or queue pair";
+               ? "; no other packet from this host in that time: host or path down"
+               : "; no other packet from this host until the end of the capture: host, path "
+                 "or queue pair down";
 }
 
-/* Returns "for 3.93 s and 210 retransmissions", with the number of times if there are several. */
+/* Returns "for 3.93 s despite 210 retransmissions", with the number of times if there are
+ * several. */
 static const char *
 length_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -261,10 +265,10 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
     const char *times = "";
 
     if (host->count > 1)
-        times = wmem_strdup_printf(scope, ", the longest of %s times",
+        times = wmem_strdup_printf(scope, " (longest of %s such times)",
                                    smcr_words_number(scope, host->count));
     return wmem_strdup_printf(
-        scope, "for %s and %s%s", smcr_words_duration(scope, length_of(host->silence)),
+        scope, "for %s despite %s%s", smcr_words_duration(scope, length_of(host->silence)),
         smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
 }
 
@@ -380,7 +384,8 @@ find_unheard(smcr_finder_t *finder)
                         .count = count,
                         .when = smcr_finder_notice(finder, "smcr.packet_retransmitted").first,
                         .filter = "smcr.retransmission"},
-                    "No packet from %s%s to %s is captured: %s of %s retransmitted; %s%s",
+                    "No packet from %s%s to %s is captured; %s of %s to this queue pair are "
+                    "retransmissions: %s%s",
                     smcr_words_queue_pair(finder->scope, worst->dst, worst->dst_qpn),
                     link_text(finder, worst), worst->src,
                     smcr_words_number(finder->scope, worst->repeated),
@@ -443,14 +448,14 @@ find_used_up_retries(smcr_finder_t *finder)
                                            .frames = SMCR_FINDER_FRAMES(finder, stuck->end_frame),
                                            .filter = "smcr.nak || smcr.retransmission",
                                            .cost = lasted},
-                    "%s: %" PRIu64 " tries over %s without an acknowledgement%s, then no request: "
-                    "retries used up%s",
+                    "%s: the sender sent a request %" PRIu64 " times in %s and got no "
+                    "acknowledgement%s; no request followed: retries used up%s",
                     smcr_words_hosts(scope,
                                      smcr_words_queue_pair(scope, worst->src, worst->src_qpn),
                                      smcr_words_queue_pair(scope, worst->dst, worst->dst_qpn)),
                     stuck->tries, smcr_words_duration(scope, lasted),
                     stuck->rnr_naks ? wmem_strdup_printf(
-                                          scope, ", %s",
+                                          scope, ", but %s",
                                           smcr_words_things(scope, stuck->rnr_naks, "RNR NAK"))
                                     : "",
                     count > 1 ? wmem_strdup_printf(scope, "; %s in all",

@@ -56,20 +56,20 @@ smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_
     return (mtu ? mtu : USUAL_MTU) > arrived;
 }
 
-/* Returns the beginning of the sentence: "a packet of 4,156 bytes does not arrive". If these
- * packets are missing in the capture: "16 packets before frame 74 do not arrive". */
+/* Returns the beginning of the sentence: "a packet of 4,156 bytes did not arrive". If these
+ * packets are missing in the capture: "16 packets before frame 74 did not arrive". */
 static const char *
 subject_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
 {
     if (stuck->length != SMCR_FIGURE_UNKNOWN)
-        return wmem_strdup_printf(finder->scope, "a packet of %s does not arrive",
+        return wmem_strdup_printf(finder->scope, "a packet of %s did not arrive",
                                   smcr_words_things(finder->scope, stuck->length, "byte"));
-    return wmem_strdup_printf(finder->scope, "%s before frame %" PRIu32 " %s not arrive",
+    return wmem_strdup_printf(finder->scope, "%s before frame %" PRIu32 " did not arrive",
                               smcr_words_things(finder->scope, stuck->missing, "packet"),
-                              stuck->begin_frame.frame, stuck->missing == 1 ? "does" : "do");
+                              stuck->begin_frame.frame);
 }
 
-/* Returns "check the path MTU, the RoCE MTU is 4,096 bytes"; "check the path MTU" if the RoCE MTU
+/* Returns "check the path MTU (RoCE MTU: 4,096 bytes)"; "check the path MTU" if the RoCE MTU
  * is not known. */
 static const char *
 question_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
@@ -78,7 +78,7 @@ question_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 
     if (!mtu)
         return "check the path MTU";
-    return wmem_strdup_printf(finder->scope, "check the path MTU, the RoCE MTU is %s bytes",
+    return wmem_strdup_printf(finder->scope, "check the path MTU (RoCE MTU: %s bytes)",
                               smcr_words_number(finder->scope, mtu));
 }
 
@@ -100,7 +100,7 @@ find_too_big(smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                                .frames = SMCR_FINDER_FRAMES(finder, stuck->end_frame),
                                .filter = "smcr.nak || smcr.retransmission",
                                .cost = lasted},
-        "%s: %s in %" PRIu64 " tries over %s, packets up to %s bytes do: %s%s",
+        "%s: %s in %" PRIu64 " tries over %s; packets up to %s bytes arrived: %s%s",
         smcr_words_hosts(finder->scope, flow->src, flow->dst), subject_text(finder, stuck),
         stuck->tries, smcr_words_duration(finder->scope, lasted),
         smcr_words_number(finder->scope, longest_arrived(finder, flow)),

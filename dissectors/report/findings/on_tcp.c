@@ -121,7 +121,7 @@ congestion_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
     if (!sum->congested)
         return wmem_strdup_printf(finder->scope, "%s; the marked segments are not captured",
                                   echoes);
-    return wmem_strdup_printf(finder->scope, "%s of %s marked CE, %s",
+    return wmem_strdup_printf(finder->scope, "%s of %s marked CE; %s",
                               smcr_words_number(finder->scope, sum->marked),
                               smcr_words_things(finder->scope, sum->congested, "data segment"),
                               echoes);

@@ -308,9 +308,10 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
 
     if (!has_long_path(wait) || !knows_path)
         return longest_text(finder, wait);
-    return wmem_strdup_printf(finder->scope, "; with a round trip of %s, a buffer of %s is enough",
-                              smcr_words_duration(finder->scope, wait->round_trip),
-                              size_of(finder, needed_buffer_size(wait)));
+    return wmem_strdup_printf(finder->scope,
+                              "; %s suffice (ACK round trip: %s)",
+                              size_of(finder, needed_buffer_size(wait)),
+                              smcr_words_duration(finder->scope, wait->round_trip));
 }
 
 /* Returns an end of the connection with its role: "server 10.0.0.2"; "the reader" if the client's
@@ -340,22 +341,22 @@ blame_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->stop->lasted_s));
 }
 
-/* Returns "a 64 KiB buffer"; "the receive buffer" if the size is not known. */
+/* Returns " (64 KiB buffer)"; "" if the size is not known. */
 static const char *
 buffer_text(const smcr_finder_t *finder, const wait_t *wait)
 {
     if (wait->buffer_size == SMCR_FIGURE_UNKNOWN)
-        return "the receive buffer";
-    return wmem_strdup_printf(finder->scope, "a %s buffer", size_of(finder, wait->buffer_size));
+        return "";
+    return wmem_strdup_printf(finder->scope, " (%s buffer)", size_of(finder, wait->buffer_size));
 }
 
-/* Returns "; 3 directions waited"; "" if `count` is 0 or 1. */
+/* Returns "; 3 directions waited ≥7 % or ≥500 ms"; "" if `count` is 0 or 1. */
 static const char *
 how_many_waited(const smcr_finder_t *finder, uint32_t count)
 {
     if (count <= 1)
         return "";
-    return wmem_strdup_printf(finder->scope, "; %s waited",
+    return wmem_strdup_printf(finder->scope, "; %s waited ≥7 %% or ≥500 ms",
                               smcr_words_things(finder->scope, count, "direction"));
 }
 
@@ -397,11 +398,12 @@ find_full_buffer(smcr_finder_t *finder)
     if (has_slow_reader(&wait))
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
     smcr_finder_add_as(finder, severity_of_wait(&wait), &facts,
-                       "%s: %s waited %s%s (%s) for space in %s%s%s",
+                       "%s: %s waited %s%s%s (%s of its time) for space%s%s%s",
                        blame_text(finder, &wait),
                        smcr_words_direction(scope, wait.conn, wait.to_server),
                        is_lower_bound(&wait) || began_before_capture(&wait) ? "at least " : "",
                        smcr_words_duration(scope, wait.full_time),
+                       has_slow_reader(&wait) && is_one_stop(&wait) ? " in all" : "",
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
                        buffer_text(finder, &wait), cause_text(finder, &wait),
                        how_many_waited(finder, count));
@@ -487,8 +489,8 @@ sum_slow_answers(const smcr_finder_t *finder)
     return sum;
 }
 
-/* Returns "; 2 such answers took 6.17 s in all on 2 connections; its other answers took 34 ms on
- * average". Parts that do not apply are left out. */
+/* Returns "; 2 such answers took 6.17 s in all on 2 connections; other answers of this program took
+ * 34 ms on average". Parts that do not apply are left out. */
 static const char *
 other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
 {
@@ -501,7 +503,7 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     if (sum->conns > 1)
         wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
     if (usual && sum->longest->lasted_s >= 10 * usual)
-        wmem_strbuf_append_printf(text, "; its other answers took %s on average",
+        wmem_strbuf_append_printf(text, "; other answers of this program took %s on average",
                                   smcr_words_duration(finder->scope, usual));
     return wmem_strbuf_finalize(text);
 }
@@ -524,7 +526,7 @@ find_slow_answer(smcr_finder_t *finder)
                                            .frames = sum.frames,
                                            .filter = sum.filter ? sum.filter : "smcr",
                                            .cost = sum.cost},
-                    "The program of %s took %s to answer %s, from frame %" PRIu32 "%s",
+                    "The program of %s took %s to answer %s (from frame %" PRIu32 " on)%s",
                     reader_name(finder, sum.worst, true),
                     smcr_words_duration(finder->scope, sum.longest->lasted_s),
                     smcr_words_direction(finder->scope, sum.worst, true),
@@ -708,9 +710,9 @@ find_hung_server(smcr_finder_t *finder)
 
 /* ---- setup ---- */
 
-/* Returns text about the longest step of the setup: "1.2 s of it for the first contact's LLC". If
- * two steps took equally long, the later step is named. If the first contact's LLC took longest,
- * the text also names the slowest exchange of LLC messages. */
+/* Returns text about the longest step of the setup: "longest step: LLC of the first contact, 1.2
+ * s". If two steps took equally long, the later step is named. If LLC of the first contact took
+ * longest, the text also names the slowest exchange of LLC messages. */
 static const char *
 longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -720,10 +722,10 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     const struct {
         uint64_t time;
         const char *name;
-    } steps[] = {{smcr_figure_or_zero(setup->llc_s), "the first contact's LLC"},
-                 {smcr_figure_or_zero(setup->confirm_s), "the client's CLC Confirm"},
-                 {smcr_figure_or_zero(setup->accept_s), "the server's CLC Accept"},
-                 {smcr_figure_or_zero(setup->tcp_s), "TCP's handshake and the CLC Proposal"}};
+    } steps[] = {{smcr_figure_or_zero(setup->llc_s), "LLC of the first contact"},
+                 {smcr_figure_or_zero(setup->confirm_s), "before the CLC Confirm"},
+                 {smcr_figure_or_zero(setup->accept_s), "before the CLC Accept"},
+                 {smcr_figure_or_zero(setup->tcp_s), "before the CLC Proposal"}};
     unsigned longest = 0;
 
     for (unsigned i = 1; i < G_N_ELEMENTS(steps); i++)
@@ -731,12 +733,14 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
             longest = i;
     /* the longest step may be an unknown one */
     if (steps[longest].time * 2 < smcr_figure_or_zero(conn->setup_s))
-        return "at an unknown step";
+        return "longest step not known";
     bool names_exchange = longest == 0 && conn->setup_longest;
-    return wmem_strdup_printf(finder->scope, "%s of it for %s%s%s",
+    return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s%s%s",
+                              steps[longest].name,
                               smcr_words_duration(finder->scope, steps[longest].time),
-                              steps[longest].name, names_exchange ? ", most for " : "",
-                              names_exchange ? conn->setup_longest : "");
+                              names_exchange ? " (mainly " : "",
+                              names_exchange ? conn->setup_longest : "",
+                              names_exchange ? ")" : "");
 }
 
 /* Whether the path explains a slow setup. `handshake`: time from the SYN to the CLC Proposal, which
@@ -807,10 +811,14 @@ find_slow_setup(smcr_finder_t *finder)
                                            .when = worst_conn->first_frame,
                                            .filter = filter ? filter : "smcr",
                                            .cost = worst},
-                    "%s took %s to set up, %s%s", smcr_words_connection(finder->scope, worst_conn),
+                    "%s took %s to %s; %s%s", smcr_words_connection(finder->scope, worst_conn),
                     smcr_words_duration(finder->scope, worst),
+                    worst_conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK ? "fall back to TCP"
+                                                                        : "set up SMC-R",
                     longest_step(finder, worst_conn),
-                    count > 1 ? wmem_strdup_printf(finder->scope, "; %u connections", count) : "");
+                    count > 1 ? wmem_strdup_printf(finder->scope, "; worst of %u connections",
+                                                   count)
+                              : "");
 }
 
 /* ---- needless cost, without harm ---- */
@@ -857,7 +865,7 @@ find_small_writes(smcr_finder_t *finder)
                                .count = count,
                                .when = first,
                                .filter = "smcr.write.len"},
-        "%s%s: many small writes (%s, %s on average), each needs a 44-byte CDC message", name,
+        "%s%s: many small writes (%s of %s on average); each needs a 44-byte CDC message", name,
         count > 1
             ? wmem_strdup_printf(finder->scope, " (and %s)",
                                  smcr_words_things(finder->scope, count - 1, "more direction"))

@@ -88,18 +88,33 @@ is_partly(uint64_t part, uint64_t unknown)
     return unknown >= SMCR_TIME_MILLISECOND && unknown > part / 100;
 }
 
+/* Whether nothing is known of a part of the time: no time certainly belongs to the part, and all
+ * time may. `whole`: time from the first frame of the connection to its last frame. */
+static bool
+is_nothing_known(uint64_t part, uint64_t unknown, uint64_t whole)
+{
+    return part == 0 && unknown > 0 && unknown >= whole;
+}
+
 /* A column for a part of the time, with its bounds. `unknown`: unknown time that may belong to the
  * part. */
 #define PART_OF(X, name, page, part, unknown)                                                      \
     X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
       SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, unknown))                        \
-      SMCR_TABLE_AT_MOST(way->time ? way->time->part + (unknown) : 0))
+      SMCR_TABLE_AT_MOST(                                                                          \
+          way->time && !is_nothing_known(way->time->part, unknown, CONNECTION_TIME)                \
+              ? way->time->part + (unknown)                                                        \
+              : 0))
 
 /* The same for a part to which all unknown time may belong. */
 #define PART(X, name, page, part) PART_OF(X, name, page, part, way->time->unknown_s)
 
 /* Time that may have gone into retransmissions beside the part that certainly did. */
 #define REPEATED_UNKNOWN (way->time->retransmission_most_s - way->time->retransmission_s)
+
+/* Time from the first frame of the connection to its last frame. */
+#define CONNECTION_TIME                                                                            \
+    smcr_figure_or_zero(smcr_figure_time_between(conn->first_frame, conn->last_frame))
 
 #define DIRECTION(X)                                                                               \
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
@@ -184,6 +199,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
     uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1] = {0};
     uint64_t versions[SMCR_FIGURE_IS_SMCR_V2_X + 1] = {0}; /* number of connections over RDMA of
                                                               each version */
+    bool has_inferred = false; /* the name of a connection begins with "probably" */
 
     if (!taker->report->connections.length)
         return plain_connections(taker);
@@ -191,26 +207,28 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
         outcomes[conn->outcome]++;
         closes[conn->close]++;
         versions[conn->version] += conn->outcome == SMCR_FIGURE_OUTCOME_SMCR;
+        has_inferred |= smcr_words_is_inferred(conn);
     }
     return wmem_strdup_printf(
-        taker->scope, "Connections: %s; %s",
+        taker->scope, "Connections: %s; %s%s",
         SMCR_WORDS_COUNTS(
             taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-Rv1"},
             {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"},
             {versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"},
-            {versions[SMCR_FIGURE_IS_SMCR_V2_X], "SMC-Rv2.0 or 2.1"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2_X], "SMC-Rv2 (2.0 or 2.1)"},
             {versions[SMCR_FIGURE_IS_OF_NO_VERSION], "SMC-R of unknown version"},
             {outcomes[SMCR_FIGURE_OUTCOME_SMCD], "SMC-D"},
             {outcomes[SMCR_FIGURE_OUTCOME_FALLBACK], "fell back to TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_TCP], "stayed on TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_FAILED], "failed in the handshake"},
             {outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION], "refused or not answered by TCP"},
-            {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "handshake outcome unknown"}),
+            {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "with unknown handshake outcome"}),
         SMCR_WORDS_COUNTS(taker->scope, {closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"},
                           {closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"},
                           {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
                           {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
-                          {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "close not captured"}));
+                          {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "without a captured close"}),
+        has_inferred ? " (probably: TCP ports inferred)" : "");
 }
 
 SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);

@@ -28,6 +28,15 @@ static const char *const states[] = {
     [SMCR_FIGURE_STATUS_DELETED] = "deleted",
 };
 
+/* The states as the page names them, in its table and in the heading of the table. */
+static const char *const page_states[] = {
+    [SMCR_FIGURE_STATUS_UNCONFIRMED] = "never confirmed",
+    [SMCR_FIGURE_STATUS_ACTIVE] = "active",
+    [SMCR_FIGURE_STATUS_LOST] = "lost",
+    [SMCR_FIGURE_STATUS_REJECTED] = "rejected",
+    [SMCR_FIGURE_STATUS_DELETED] = "deleted",
+};
+
 /* Returns the number of a queue pair in hexadecimal, as smc-tools show it; NULL: not known. */
 static const char *
 qpn_text(wmem_allocator_t *scope, uint64_t qpn)
@@ -50,17 +59,19 @@ count_conns(const smcr_table_row_sink_t *taker)
     return counts;
 }
 
-/* Returns the state of the link: "LINK_ACTIVE"; "LINK_ACTIVE to frame 31" if the state is known up
- * to this frame only; "never came up", see smcr_words_link_never_came_up(); NULL: not known. */
+/* Returns the state of the link, in the words of `names`: "LINK_ACTIVE"; "LINK_ACTIVE until frame
+ * 31" if the state is known up to this frame only; "never came up", see
+ * smcr_words_link_never_came_up(); NULL: not known. `names`: a word for each state. */
 static const char *
-state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
+state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link, const char *const *names)
 {
-    const char *state =
-        smcr_words_link_never_came_up(link) ? "never came up" : states[link->state];
+    const char *state = smcr_words_link_never_came_up(link) ? "never came up" : names[link->state];
 
+    if (link->index == SMCR_FIGURE_UNKNOWN)
+        return NULL;
     if (!state || !link->state_frame.frame)
         return state;
-    return wmem_strdup_printf(scope, "%s to frame %" PRIu32, state, link->state_frame.frame);
+    return wmem_strdup_printf(scope, "%s until frame %" PRIu32, state, link->state_frame.frame);
 }
 
 #define QUEUE_PAIR(end) smcr_words_queue_pair(taker->texts, link->end.gid, link->end.qpn)
@@ -73,8 +84,8 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link)
                                                           QUEUE_PAIR(server)))                     \
     X(NUMBER, "LG-ID", "group", 0, group->index)                                                   \
     X(NUMBER, "Linkid", "link", 0, link->number)                                                   \
-    X(TEXT, "Link-State", "state", 15,                                                             \
-      link->index == SMCR_FIGURE_UNKNOWN ? NULL : state_text(taker->texts, link))                  \
+    X(TEXT, NULL, "state", 0, state_text(taker->texts, link, page_states))                         \
+    X(TEXT, "Link-State", NULL, 15, state_text(taker->texts, link, states))                        \
     X(TEXT, "Client-GID", NULL, 22, CLIENT(link->client.gid, link->server.gid))                    \
     X(TEXT, "Client-QP", NULL, 0, CLIENT(QPN(client), QPN(server)))                                \
     X(TEXT, "Server-GID", NULL, 22, group->ends ? NULL : link->server.gid)                         \
@@ -170,14 +181,19 @@ heading_of_links(const smcr_table_row_sink_t *taker)
         return NULL;
     return wmem_strdup_printf(
         taker->scope, "Links: %s%s",
-        SMCR_WORDS_COUNTS(taker->scope, {counts[SMCR_FIGURE_STATUS_ACTIVE], "active"},
-                          {counts[SMCR_FIGURE_STATUS_UNCONFIRMED], "never confirmed"},
+        SMCR_WORDS_COUNTS(taker->scope, {counts[SMCR_FIGURE_STATUS_ACTIVE],
+                                          page_states[SMCR_FIGURE_STATUS_ACTIVE]},
+                          {counts[SMCR_FIGURE_STATUS_UNCONFIRMED],
+                           page_states[SMCR_FIGURE_STATUS_UNCONFIRMED]},
                           {never, "never came up"},
-                          {counts[SMCR_FIGURE_STATUS_LOST], "lost"},
-                          {counts[SMCR_FIGURE_STATUS_DELETED], "deleted"},
-                          {counts[SMCR_FIGURE_STATUS_REJECTED], "rejected"},
+                          {counts[SMCR_FIGURE_STATUS_LOST],
+                           page_states[SMCR_FIGURE_STATUS_LOST]},
+                          {counts[SMCR_FIGURE_STATUS_DELETED],
+                           page_states[SMCR_FIGURE_STATUS_DELETED]},
+                          {counts[SMCR_FIGURE_STATUS_REJECTED],
+                           page_states[SMCR_FIGURE_STATUS_REJECTED]},
                           {normal, "rejected (normal with one device)"},
-                          {counts[SMCR_FIGURE_STATUS_UNKNOWN], "state unknown"}),
+                          {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}),
         knows_clients ? "" : " (↔: client and server unknown)");
 }
 
@@ -284,7 +300,8 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(COUNT, NULL, "packets", 0, flow->packets)                                                    \
     X(COUNT, NULL, "retrans.", 0, flow->repeated)                                                  \
     X(COUNT, NULL, "NAKs", 0, naks_of(flow))                                                       \
-    X(COUNT, NULL, "CE+CNP", 0, smcr_figure_sum(marks_of(flow), flow->cnp))                        \
+    X(COUNT, NULL, "CE", 0, marks_of(flow))                                                        \
+    X(COUNT, NULL, "CNPs", 0, flow->cnp)                                                           \
     X(NUMBER, "Flow", NULL, 0, flow->index)                                                        \
     X(NUMBER, "LG-ID", NULL, 0, owner.group ? owner.group->index : SMCR_FIGURE_UNKNOWN)            \
     X(NUMBER, "Linkid", NULL, 0, owner.link ? owner.link->number : SMCR_FIGURE_UNKNOWN)            \

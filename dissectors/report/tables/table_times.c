@@ -9,16 +9,16 @@
  * flow; after them those of directions of connections, then the setup of connections. */
 #define OF_FLOW(X)                                                                                 \
     X(ack_time_s, "request to ACK")                                                                \
-    X(completion_time_s, "message complete")                                                       \
+    X(completion_time_s, "message latency")                                                        \
     X(ce_to_cnp_s, "CE to CNP")
 #define OF_RECOVERY(X) /* members of an RDMA flow's member `recovery` */                           \
     X(gap_to_nak_s, "gap to NAK")                                                                  \
     X(nak_to_resend_s, "NAK to retransmission")                                                    \
-    X(timeout_s, "timeout")                                                                        \
-    X(late_s, "late by")
+    X(timeout_s, "retransmit timeout")                                                             \
+    X(late_s, "out of order by")
 #define OF_DIRECTION(X)                                                                            \
-    X(reader_time_s, "full to read")                                                               \
-    X(read_reported_s, "read reported")
+    X(reader_time_s, "full to window update")                                                      \
+    X(read_reported_s, "data to read report")
 
 #define NAME(name, text) OF_##name,
 typedef enum {
@@ -32,8 +32,8 @@ typedef enum {
 
 #define TEXT(name, text) text,
 static const char *const texts[KINDS] = {
-    OF_FLOW(TEXT) OF_RECOVERY(TEXT) "client's answer", "server's answer", "program's answer",
-    OF_DIRECTION(TEXT) "connection setup"};
+    OF_FLOW(TEXT) OF_RECOVERY(TEXT) "client response time", "server response time",
+    "program response time", OF_DIRECTION(TEXT) "SMC-R setup"};
 #undef TEXT
 
 /* The times of a report, by kind. NULL: no sample. */
@@ -85,9 +85,9 @@ add_flow(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_rdma_t *flo
     X(SECONDS, "Min (s)", NULL, 12, times->min)                                                    \
     X(SECONDS, "Mean (s)", NULL, 12, times->sum / times->count)                                    \
     X(SECONDS, "Median (s)", "median", 12, QUANTILE(500))                                          \
-    X(SECONDS, "95 % (s)", "95 %", 12, QUANTILE(950))                                              \
-    X(SECONDS, "99 % (s)", "99 %", 12, QUANTILE(990))                                              \
-    X(SECONDS, "99.9 % (s)", "99.9 %", 12, QUANTILE(999))                                          \
+    X(SECONDS, "p95 (s)", "p95", 12, QUANTILE(950))                                                \
+    X(SECONDS, "p99 (s)", "p99", 12, QUANTILE(990))                                                \
+    X(SECONDS, "p99.9 (s)", "p99.9", 12, QUANTILE(999))                                            \
     X(SECONDS, "Max (s)", "max", 12, times->max)
 
 static void

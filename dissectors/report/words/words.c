@@ -79,7 +79,7 @@ smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *ot
 {
     if (!others)
         return "";
-    return SMCR_WORDS_COUNTS(scope, {others->repeated, "retransmitted, duplicate or not in order"},
+    return SMCR_WORDS_COUNTS(scope, {others->repeated, "retransmitted, duplicate or out of order"},
                              {others->naks, others->naks == 1 ? "NAK" : "NAKs"},
                              {others->rnr_naks, others->rnr_naks == 1 ? "RNR NAK" : "RNR NAKs"},
                              {others->ce, "marked CE"},
@@ -227,6 +227,14 @@ name_of(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_se
     if (conn->stream != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(scope, "connection %" PRIu64 "%s", conn->stream, direction);
     return "a connection";
+}
+
+bool
+smcr_words_is_inferred(const smcr_entry_connection_t *conn)
+{
+    bool has_name = conn->client.addr || conn->server.addr;
+
+    return has_name && has_roce_stream(conn);
 }
 
 bool

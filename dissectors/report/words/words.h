@@ -85,6 +85,10 @@ const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const cha
  * if it has any: " (VLAN 7, VNI 100)". */
 const char *smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow);
 
+/* Whether the name of the connection begins with "probably": its TCP ports are inferred, from TCP
+ * and RoCE packets that fit together, and not proven. */
+bool smcr_words_is_inferred(const smcr_entry_connection_t *conn);
+
 /* Whether both directions of the connection have the same name, which names both ends: a host has
  * reported that the connection fell back to TCP, and it is not known which end is the client. Then
  * no figure of either direction is known. */

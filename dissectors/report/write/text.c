@@ -551,8 +551,8 @@ write_rows_of(const page_t *page, const smcr_table_kind_t *kind)
     if (table.chosen_count)
         write_rows(&table);
     if (more && table.chosen_count)
-        write_line(page, "and %s more: Statistics > %s, -z %s",
-                   smcr_words_number(page->scope, more), kind->title, kind->name);
+        write_line(page, "and %s: Statistics > %s, -z %s",
+                   smcr_words_things(page->scope, more, "more row"), kind->title, kind->name);
 }
 
 /* Writes a table. The texts of its rows, of which the page shows few, are freed with the table. */
@@ -657,7 +657,7 @@ rate_text(const page_t *page, uint64_t bytes, uint64_t time)
                          : wmem_strdup_printf(page->scope, "%.1f kbit/s", bits * 1000000);
 }
 
-/* Returns the share of marks in the worst interval: "up to 41 % of packets marked CE within 2
+/* Returns the share of marks in the worst interval: "at most 41 % of packets marked CE in any 2
  * ms". */
 static const char *
 share_text(const page_t *page, const smcr_entry_marked_share_t *share)
@@ -665,7 +665,7 @@ share_text(const page_t *page, const smcr_entry_marked_share_t *share)
     uint64_t packets = share->packets.numbers[share->worst];
     uint64_t marked = share->marked.numbers[share->worst];
 
-    return wmem_strdup_printf(page->scope, "up to %.0f %% of packets marked CE within %s",
+    return wmem_strdup_printf(page->scope, "at most %.0f %% of packets marked CE in any %s",
                               100.0 * (double)marked / (double)packets,
                               smcr_words_duration(page->scope, share->interval_s));
 }
@@ -677,7 +677,7 @@ append_pace(GString *text, const page_t *page, const smcr_entry_flow_pacing_t *p
     const smcr_distribution_t *pace = smcr_distribution_get(pacing ? pacing->flow_s : NULL);
 
     if (pace->count)
-        g_string_append_printf(text, "%sCNPs of a flow %s apart or more, median %s",
+        g_string_append_printf(text, "%sinterval of CNPs of a flow at least %s, median %s",
                                text->len ? "; " : "",
                                smcr_words_duration(page->scope, pace->min),
                                smcr_words_duration(page->scope,
@@ -689,7 +689,7 @@ static void
 append_reaction(GString *text, const page_t *page, const smcr_entry_flow_reaction_t *reaction)
 {
     if (reaction && reaction->before_s && reaction->after_s)
-        g_string_append_printf(text, "%srate before CNPs %s, after them %s", text->len ? "; " : "",
+        g_string_append_printf(text, "%srate %s before CNPs, %s after CNPs", text->len ? "; " : "",
                                rate_text(page, reaction->before_bytes, reaction->before_s),
                                rate_text(page, reaction->after_bytes, reaction->after_s));
 }
