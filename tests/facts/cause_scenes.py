@@ -583,6 +583,27 @@ def late_two_tokens(capture):
     capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
 
 
+def late_slow_reader(capture):
+    """The capture begins in the middle: no message tells the size of the buffer, which the client's
+    data go round. Then the server's program reads nothing for 6 s."""
+    first = begun(capture)
+    connection = Connection(first.group, *linux_halves(16384, number=2), sport=40002)
+    connection.subsequent_contact()
+    talk(connection)
+    start = len(capture.frames)
+    for number in range(20):
+        capture.wait(0.01)
+        connection.send("client", text_lines(1000, f"record {number}"))
+        connection.send("server", text_lines(100, f"received {number}"))
+    connection.write("client", bytes(connection.window("client")))
+    connection.cdc("client", flags=["blocked"])
+    capture.wait(6)
+    connection.read("server")
+    connection.cdc("server")
+    end(connection)
+    capture.frames = [each for each in capture.frames[start:] if ROCE in each[1][34:38]]
+
+
 def early_end(capture):
     """The capture is stopped in the middle of two connections."""
     first = begun(capture)
@@ -737,6 +758,7 @@ SCENES = {
         "doubled_capture_without_ids",
         "late_capture",
         "late_two_tokens",
+        "late_slow_reader",
         "early_end",
         "other_programs",
         "clients_abort",

@@ -16,6 +16,7 @@
 #define LONG_SETUP SMCR_TIME_SECOND              /* a setup that makes the finding a note */
 #define MANY_WRITES 100                          /* number of WRITEs, for small writes */
 #define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)  /* mean time of acknowledgements, from a queue */
+#define READERS_MOST 3   /* maximum number of slow readers that have a finding of their own */
 #define ENOUGH_ACKS 16   /* minimum number of acknowledgements from which the path is judged */
 #define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
 
@@ -223,10 +224,32 @@ is_worse(const wait_t *wait, const wait_t *than)
     return slow != other_slow ? slow : wait->full_time > than->full_time;
 }
 
+/* Whether two directions have the same reader: the same host in the same role. */
+static bool
+has_same_reader(const wait_t *one, const wait_t *other)
+{
+    const char *host = one->to_server ? one->conn->server.addr : one->conn->client.addr;
+    const char *other_host = other->to_server ? other->conn->server.addr : other->conn->client.addr;
+
+    return one->to_server == other->to_server && g_strcmp0(host, other_host) == 0;
+}
+
+/* Whether one of the `count` findings of `told` is about the reader of `wait`. */
+static bool
+was_told(const wait_t *told, unsigned count, const wait_t *wait)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (has_same_reader(&told[i], wait))
+            return true;
+    return false;
+}
+
 /* Returns the worst of all directions that waited long (waits_long()), and adds their number to
- * `*count`. If no direction waited long, the returned struct is all zeros. */
+ * `*count`. If no direction waited long, the returned struct is all zeros. Directions whose reader
+ * the `told_count` findings of `told` describe do not count. */
 static wait_t
-find_worst_wait(const smcr_finder_t *finder, uint32_t *count)
+find_worst_wait(const smcr_finder_t *finder, const wait_t *told, unsigned told_count,
+                uint32_t *count)
 {
     const smcr_figure_list_t *conns = &finder->report->connections;
     wait_t found = {0};
@@ -234,7 +257,7 @@ find_worst_wait(const smcr_finder_t *finder, uint32_t *count)
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             wait_t wait = wait_of(conns->entries[i], to_server);
-            if (!waits_long(&wait))
+            if (!waits_long(&wait) || was_told(told, told_count, &wait))
                 continue;
             if (!(*count)++ || is_worse(&wait, &found))
                 found = wait;
@@ -314,13 +337,15 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->round_trip));
 }
 
-/* Returns an end of the connection with its role: "server 10.0.0.2"; "the reader" if the client's
- * address is not known. */
+/* Returns an end of the connection with its role: "server 10.0.0.2". If it is not known who is the
+ * client: "10.0.0.2", or "the reader". */
 static const char *
 reader_name(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool is_server)
 {
-    if (!conn->client.addr || !conn->server.addr)
-        return "the reader";
+    bool has_roles = conn->client.addr && conn->server.addr;
+
+    if (!has_roles)
+        return conn->ends ? smcr_words_end(finder->scope, conn, is_server) : "the reader";
     return wmem_strdup_printf(finder->scope, "%s %s", is_server ? "server" : "client",
                               is_server ? conn->server.addr : conn->client.addr);
 }
@@ -371,15 +396,10 @@ when_of(const wait_t *wait)
     return wait->longest ? wait->longest->begin_frame : (smcr_when_t){0};
 }
 
-/* Finding: receive buffer full, or slow reader. The writer may only write as many bytes as the
- * reader's receive buffer has free space (RFC 7609, 4.5.1). Then the writer waits. The finding is
- * made if a direction waited long (waits_long()), and describes the worst one (is_worse()). Short
- * waits make no finding: they are part of normal flow control. */
+/* Makes the finding of a direction that waited long. `count`: number of directions that waited. */
 static void
-find_full_buffer(smcr_finder_t *finder)
+add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
 {
-    uint32_t count = 0;
-    wait_t wait = find_worst_wait(finder, &count);
     wmem_allocator_t *scope = finder->scope;
     smcr_finder_facts_t facts = {
         .kind = SMCR_FIGURE_FOUND_BUFFER_FULL,
@@ -390,8 +410,6 @@ find_full_buffer(smcr_finder_t *finder)
         .rank = is_felt(&wait) ? 0 : SMCR_FINDING_BY_SHORT_WAIT,
         .cost = wait.full_time};
 
-    if (!count)
-        return;
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_SPACE);
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_READER);
     smcr_finder_frames_add(facts.frames, facts.when);
@@ -407,6 +425,26 @@ find_full_buffer(smcr_finder_t *finder)
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
                        buffer_text(finder, &wait), cause_text(finder, &wait),
                        how_many_waited(finder, count));
+}
+
+/* Finding: receive buffer full, or slow reader. The writer may only write as many bytes as the
+ * reader's receive buffer has free space (RFC 7609, 4.5.1). Then the writer waits. The finding is
+ * made if a direction waited long (waits_long()), and describes the worst one (is_worse()). Short
+ * waits make no finding: they are part of normal flow control. Programs of other hosts or roles
+ * that read slowly, too, have findings of their own, READERS_MOST in all. */
+static void
+find_full_buffer(smcr_finder_t *finder)
+{
+    wait_t told[READERS_MOST];
+
+    for (unsigned i = 0; i < READERS_MOST; i++) {
+        uint32_t count = 0;
+        told[i] = find_worst_wait(finder, told, i, &count);
+        bool is_other = has_slow_reader(&told[i]) && is_felt(&told[i]);
+        if (!count || (i > 0 && !is_other))
+            return;
+        add_full_buffer(finder, told[i], count);
+    }
 }
 
 /* ---- answers ---- */
@@ -565,24 +603,30 @@ open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, b
     return (open_wait_t){conn, to_server, wait, end - wait->begin_frame.time, 1};
 }
 
-/* Whether the wait says that a program hangs. It lasts half a second or more. An answer that is
- * missing says so only of a server that has answered each earlier message at least ten times as
- * fast, that never writes unasked, and whose host sends other packets on the link later. */
+/* Whether an answer that is missing says that the server's program hangs. It has answered each
+ * earlier message at least ten times as fast, it never writes unasked, and its host sends other
+ * packets on the link later. */
 static bool
-is_hang(const open_wait_t *open)
+is_overdue(const open_wait_t *open)
 {
     const smcr_entry_connection_t *conn = open->conn;
-
-    if (!open->wait || open->lasted < LONG_WAIT)
-        return false;
-    if (open->wait->kind == SMCR_FIGURE_WAIT_READER)
-        return true;
     const smcr_distribution_t *answers =
         smcr_distribution_get(conn->client_to_server.answer_time_s);
     bool is_asked = open->to_server && conn->client.addr &&
                     !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
+
     return is_asked && answers->count >= ENOUGH_ANSWERS &&
            proven_time(open->wait) >= MAX(LONG_WAIT, 10 * answers->max);
+}
+
+/* Whether the wait says that a program hangs: it lasts half a second or more, and is a wait for
+ * space or for an overdue answer. */
+static bool
+is_hang(const open_wait_t *open)
+{
+    if (!open->wait || open->lasted < LONG_WAIT)
+        return false;
+    return open->wait->kind == SMCR_FIGURE_WAIT_READER || is_overdue(open);
 }
 
 bool

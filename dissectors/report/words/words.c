@@ -244,14 +244,20 @@ smcr_words_names_both_ends(const smcr_entry_connection_t *conn)
 }
 
 const char *
+smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool is_server)
+{
+    if (!conn->ends) /* made by smcr_figure_ends(): "one ↔ other" */
+        return is_server ? "the server" : "the client";
+    if (is_server)
+        return strrchr(conn->ends, ' ') + 1;
+    return wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
+}
+
+const char *
 smcr_words_direction(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool to_server)
 {
-    const char *ends[] = {"the client", "the server"};
+    const char *ends[] = {smcr_words_end(scope, conn, false), smcr_words_end(scope, conn, true)};
 
-    if (conn->ends) { /* made by smcr_figure_ends(): "one ↔ other" */
-        ends[0] = wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
-        ends[1] = strrchr(conn->ends, ' ') + 1;
-    }
     if (has_named_ends(conn) && !smcr_words_names_both_ends(conn))
         return smcr_words_hosts(scope, ends[!to_server], ends[to_server]);
     return name_of(scope, conn, to_server, wmem_strdup_printf(scope, " to %s", ends[to_server]));

@@ -94,6 +94,11 @@ bool smcr_words_is_inferred(const smcr_entry_connection_t *conn);
  * no figure of either direction is known. */
 bool smcr_words_names_both_ends(const smcr_entry_connection_t *conn);
 
+/* Returns the name of one end of a connection whose client is not known: "10.0.0.2"; "the server"
+ * if no end is known. `is_server`: the end that stands in the server's place. */
+const char *smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn,
+                           bool is_server);
+
 /* Name of one direction of a connection, from the writer to the reader. `to_server`: the client
  * writes. */
 const char *

@@ -335,6 +335,96 @@ smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
         guess_rmb(arrival, conn, cdc, write, base);
 }
 
+/* Whether the request is certainly one to the element of `reader`, and has the packets right before
+ * `psn`. `*offset` gets the offset in the element at which it begins. `write` may be NULL. */
+static bool
+ends_before(const smcr_write_t *write, smcr_psn_t psn, const smcr_conn_side_t *reader,
+            uint64_t *offset)
+{
+    if (!write || !reader->rmb || write->rmb != reader->rmb || reader->rmb_index != 1)
+        return false;
+    *offset = write->remote_address - write->rmb_va;
+    return write->first_psn + write->packets == psn;
+}
+
+/* Returns the size of an element in bytes, if it is one that CLC can announce (A.2.3); else 0. */
+static uint32_t
+possible_size(uint64_t bytes)
+{
+    for (unsigned code = 0; code <= SMCR_BSIZE_512M; code++)
+        if (smcr_bsize_to_bytes(code) == bytes)
+            return (uint32_t)bytes;
+    return 0;
+}
+
+/* The request that ends where the element ends, if the message, whose producer cursor is `now`,
+ * comes right after it and begins a round; `*psn` is then the PSN after the request. If data are
+ * left for the new round, one more request is in between: it begins where data begin, and ends at
+ * `now`. NULL: the requests before the message are others. */
+static const smcr_write_t *
+find_end_of_round(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_cursor_t now,
+                  smcr_psn_t *psn)
+{
+    const smcr_write_t *write = smcr_write_recent(arrival->qp, 1);
+    uint32_t base = reader->in.ring.base;
+    uint64_t offset;
+
+    *psn = arrival->psn;
+    if (now.count == base)
+        return write;
+    if (!ends_before(write, *psn, reader, &offset) || offset != base ||
+        write->length != now.count - base)
+        return NULL;
+    *psn = write->first_psn;
+    return smcr_write_recent(arrival->qp, 2);
+}
+
+/* The size of the element in which the side receives, if the producer cursor `now` of the message
+ * begins a round; else 0. The WRITEs right before the message show it: one begins at the last
+ * cursor `before` and ends where the element ends, and a second one, if data are left, begins where
+ * data begin and ends at the new cursor.
+ *
+ *     before 2:49386   WRITE of 16150 bytes at 49386, WRITE of 3860 bytes at 0   now 3:3860
+ *
+ * 49386 + 16150 = 65536. */
+static uint32_t
+size_by_wrap(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr_cursor_t before,
+             smcr_cursor_t now)
+{
+    smcr_psn_t psn;
+    uint64_t offset;
+
+    if (now.wrap != before.wrap + 1)
+        return 0;
+    const smcr_write_t *write = find_end_of_round(arrival, reader, now, &psn);
+    if (!ends_before(write, psn, reader, &offset) || offset != before.count)
+        return 0;
+    return possible_size(offset + write->length);
+}
+
+/* Learns the size of the element in which the side receives, for a connection whose CLC messages
+ * are not captured. From then on, positions in the stream are known in every round. */
+static void
+learn_size(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    smcr_qp_t *qp = arrival->qp;
+    smcr_conn_side_t *reader = &conn->side[qp->side], *writer = &conn->side[!qp->side];
+
+    if (reader->size || !writer->last_cdc_frame || !reader->last_cdc_frame ||
+        !smcr_lgr_has_base(conn->lgr, qp->side))
+        return;
+    smcr_conn_side_update_stream(reader);
+    uint32_t size = size_by_wrap(arrival, reader, writer->prod, cdc->prod);
+    if (!size)
+        return;
+    smcr_ring_t ring = {size, conn->lgr->base[qp->side]};
+    bool was_known = reader->in.positions_known;
+    reader->size = size;
+    smcr_stream_start_told(&reader->in, ring, writer->prod, reader->cons);
+    if (!was_known)
+        reader->last_positioned_write = reader->last_cdc_received;
+}
+
 /* Whether the receiver had taken in the message before this packet came: the packet is a
  * retransmission or a duplicate, or is captured out of order. */
 static bool
@@ -737,6 +827,28 @@ reading_before(const smcr_stream_t *in)
                                    .free_before = smcr_stream_free(in)};
 }
 
+/* Makes the analysis of a message whose producer cursor is possible, and gives no position. The
+ * consumer cursor does, if the size of the element is known: what the message reports as read is
+ * known. */
+static void
+view_reading(const smcr_arrival_t *arrival, const streams_t *streams, const smcr_cdc_t *cdc,
+             const smcr_evidence_cursors_t *known)
+{
+    const smcr_stream_t *in = streams->in;
+
+    if (!in || !smcr_ring_room(&in->ring))
+        return;
+    smcr_record_cdc_t *view = new_view(arrival);
+    int64_t bytes = smcr_ring_distance(&in->ring, streams->read, cdc->cons);
+    if (arrival->roce)
+        smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &view->acked);
+    view->has_read_bytes = known->follows;
+    view->read_bytes = bytes > 0 ? (uint32_t)bytes : 0;
+    view->has_consumed = !in->consumed || smcr_ring_cursors_are_same(in->cons, cdc->cons);
+    view->consumed = in->consumed;
+    view->own_free_bytes = SMCR_RECORD_NOT_KNOWN;
+}
+
 /* Notes for the WRITEs of the connection right before the message that the last of them ends at the
  * producer cursor. The position of this cursor in the stream is not known yet. If a host reports
  * the cursors later, the WRITEs get positions. */
@@ -771,6 +883,8 @@ take_in_cursors(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc
         take_in_announced(arrival, &(counted_t){cdc, conn, streams, known, len});
     else
         announce_unpositioned(arrival, conn, cdc, &known);
+    if (!out && known.prod.believed)
+        view_reading(arrival, &streams, cdc, &known);
     reading.is_mere_update = is_mere_update(arrival->record, sender, cdc);
     if (read > 0)
         smcr_window_consumed(arrival, in, &reading);
@@ -812,8 +926,12 @@ static void
 take_in_numbers(const smcr_arrival_t *arrival, smcr_conn_side_t *side, const smcr_cdc_t *cdc,
                 const smcr_evidence_cursors_t *known)
 {
+    bool has_moved_on = side->first_cdc_frame &&
+                        !smcr_ring_cursors_are_same(side->prod, cdc->prod);
+
     if (!side->first_cdc_frame)
         side->first_cdc_frame = arrival->when.frame;
+    side->has_announced |= has_moved_on;
     side->last_cdc_frame = arrival->when.frame;
     side->last_cdc_time = arrival->when.time;
     side->cdc_seq_expected = known->seq;
@@ -896,8 +1014,10 @@ smcr_state_cdc_take_in(const smcr_arrival_t *arrival, smcr_conn_t *conn, const s
     }
     bool after_move = on_left_link && arrival->when.time < sender->moved_time;
     smcr_state_report_check(arrival, conn, cdc);
-    if (arrival->roce && !cdc->is_immediate)
+    if (arrival->roce && !cdc->is_immediate) {
         smcr_state_cdc_derive_rmb(arrival, conn, cdc);
+        learn_size(arrival, conn, cdc);
+    }
     smcr_rules_check_cdc(SMCR_RULES_ARRIVES, arrival, conn, cdc, NULL);
     if (!after_move)
         place_on_link(arrival, conn, cdc);

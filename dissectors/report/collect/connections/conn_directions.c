@@ -51,17 +51,32 @@ is_time_known(const smcr_collect_conn_stats_t *counted)
     return true;
 }
 
+/* Whether the reader's positions are needed to divide the time, and are not known. They are not
+ * needed if the writer has written nothing in the capture: no WRITE to the reader, and no CDC
+ * message that announces data. */
+static bool
+misses_positions(const smcr_collect_conn_stats_t *counted, int reader)
+{
+    const smcr_conn_t *conn = counted->conn;
+    bool has_written = counted->counts->times.timeline.writer[!reader].has_written ||
+                       conn->side[!reader].has_announced;
+
+    return !conn->side[reader].in.positions_known &&
+           (has_written || !conn->side[!reader].last_cdc_frame);
+}
+
 /* Why the time of the connection may not be divided exactly: the capture is out of order, or
  * packets of the connection may not be recognised, or the positions of a stream are not known. */
 static smcr_timeline_doubt_t
-doubt_of_time(const smcr_conn_t *conn)
+doubt_of_time(const smcr_collect_conn_stats_t *counted)
 {
+    const smcr_conn_t *conn = counted->conn;
     bool misses_more = conn->lgr->immediate;
 
     if (smcr_lgr_is_in_disorder(conn->lgr))
         return SMCR_TIMELINE_IN_DISORDER;
     for (int side = 0; side < 2; side++)
-        misses_more |= !conn->side[side].in.positions_known || conn->side[side].token_shared;
+        misses_more |= misses_positions(counted, side) || conn->side[side].token_shared;
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
@@ -69,11 +84,12 @@ doubt_of_time(const smcr_conn_t *conn)
  * for each sender. If both sides have closed, `last` stays false: later messages do not change how
  * the time is divided. `is_part`: the caller knows that the last messages may be missing. */
 static smcr_timeline_missing_t
-missing_of(const smcr_conn_t *conn, bool is_part)
+missing_of(const smcr_collect_conn_stats_t *counted, bool is_part)
 {
+    const smcr_conn_t *conn = counted->conn;
     const smcr_conn_side_t *sides = conn->side;
     bool have_closed = smcr_conn_side_has_closed(&sides[0]) && smcr_conn_side_has_closed(&sides[1]);
-    smcr_timeline_missing_t missing = {.doubt = doubt_of_time(conn)};
+    smcr_timeline_missing_t missing = {.doubt = doubt_of_time(counted)};
 
     for (int sender = 0; sender < 2; sender++) {
         const smcr_link_t *link = sides[sender].link;
@@ -113,7 +129,7 @@ span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *c
         const smcr_collect_tcp_facts_t *tcp, bool is_part)
 {
     smcr_when_t can_carry = smcr_collect_conn_ready(counted);
-    smcr_timeline_missing_t missing = missing_of(counted->conn, is_part);
+    smcr_timeline_missing_t missing = missing_of(counted, is_part);
 
     return (smcr_collect_span_t){
         .last = entry->last_frame.time,
@@ -221,6 +237,13 @@ open_wait_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *col
     return entry;
 }
 
+/* Whether packets of the connection may be missing at its end, or anywhere. */
+static bool
+misses_any(const smcr_timeline_missing_t *missing)
+{
+    return missing->doubt || missing->last[0] || missing->last[1];
+}
+
 /* Fills in the waits that have not ended when the capture ends, for an open connection of which no
  * packet may be missing at the end. */
 static void
@@ -229,11 +252,10 @@ fill_open_waits(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t 
 {
     const smcr_conn_t *conn = counted->conn;
     int client = smcr_lgr_client_side(conn->lgr);
-    smcr_timeline_missing_t missing = missing_of(conn, false);
+    smcr_timeline_missing_t missing = missing_of(counted, false);
 
-    if (entry->close != SMCR_FIGURE_CLOSE_OPEN || !entry->client_to_server.time || missing.doubt)
-        return;
-    if (missing.last[0] || missing.last[1])
+    if (entry->close != SMCR_FIGURE_CLOSE_OPEN || !entry->client_to_server.time ||
+        misses_any(&missing))
         return;
     if (!may_wait_for_credits(counted, client))
         entry->client_to_server.open_wait = open_wait_of(counted, collection, client, scope);
