@@ -170,7 +170,7 @@ link_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 }
 
 /* Returns the last packet that the silent host has sent elsewhere; frame 0: there is none. `*way`
- * gets the text that says where: another queue pair, TCP, or another link. */
+ * gets the text that says where: another queue pair, another link, or TCP. */
 static smcr_when_t
 heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence,
                 const char **way)
@@ -179,7 +179,7 @@ heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *si
     if (silence->other_queue_pair_frame.frame)
         return silence->other_queue_pair_frame;
     *way = "over TCP";
-    if (silence->tcp_frame.frame)
+    if (!silence->other_link_frame.frame)
         return silence->tcp_frame;
     *way = silence->other_link == SMCR_FIGURE_UNKNOWN
                ? "on another link"
