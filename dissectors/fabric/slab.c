@@ -19,6 +19,14 @@ _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
 _Static_assert(sizeof(smcr_slab_block_t) <= SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX,
                "blocks begin with this");
 
+/* Under AddressSanitizer, who uses a freed entry is found. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(bytes, size)
+#define ASAN_UNPOISON_MEMORY_REGION(bytes, size)
+#endif
+
 /* Makes a block with the next index. */
 static void
 add_block(smcr_slab_t *slab)
@@ -65,6 +73,37 @@ smcr_slab_release(smcr_slab_t *slab, uint32_t stamp)
         block->stamp = slab->released;
         slab->released = i + 1;
     }
+}
+
+/* ---- entries that were freed ---- */
+
+void
+smcr_slab_free(smcr_slab_t *slab, void *entry, size_t size)
+{
+    const size_t sizes = SMCR_SLAB_FREED_MAX / SMCR_SLAB_FREED_UNIT + 1;
+
+    if (size > SMCR_SLAB_FREED_MAX)
+        return;
+    if (!slab->freed)
+        slab->freed = wmem_alloc0_array(slab->scope, void *, sizes);
+    void **last = &slab->freed[size / SMCR_SLAB_FREED_UNIT];
+    *(void **)entry = *last;
+    *last = entry;
+    ASAN_POISON_MEMORY_REGION(entry, size);
+}
+
+void *
+smcr_slab_take_freed(smcr_slab_t *slab, size_t size)
+{
+    bool can_be_freed = size <= SMCR_SLAB_FREED_MAX && size % SMCR_SLAB_FREED_UNIT == 0;
+    void **last = can_be_freed ? &slab->freed[size / SMCR_SLAB_FREED_UNIT] : NULL;
+    void *entry = last ? *last : NULL;
+
+    if (!entry)
+        return NULL;
+    ASAN_UNPOISON_MEMORY_REGION(entry, size);
+    *last = *(void **)entry;
+    return entry;
 }
 
 /* Destroys a hash table. wmem calls this function when the scope of the table is freed. Returns

@@ -1,6 +1,7 @@
-/* A slab: memory for many small entries. They stay until the capture file is closed, or until all
- * entries of their block are released. Entries are cut from large blocks, to save memory: wmem
- * needs 16 bytes more for each allocation, and rounds the length of each up to a multiple of 16.
+/* A slab: memory for many small entries. They stay until the capture file is closed, until they are
+ * freed, or until all entries of their block are released. Entries are cut from large blocks, to
+ * save memory: wmem needs 16 bytes more for each allocation, and rounds the length of each up to a
+ * multiple of 16.
  *
  * Each entry has a number of 4 bytes. Structs keep the number instead of a pointer, which would
  * need 8 bytes.
@@ -21,6 +22,9 @@
 #define SMCR_SLAB_UNIT 4 /* unit in which numbers of entries count, bytes */
 #define SMCR_SLAB_UNITS (SMCR_SLAB_SIZE / SMCR_SLAB_UNIT) /* number of units in a block */
 
+#define SMCR_SLAB_FREED_UNIT 8 /* sizes of freed entries are multiples of this, bytes */
+#define SMCR_SLAB_FREED_MAX 1024 /* longer entries cannot be freed, bytes */
+
 /* A slab. All members but `scope` are zero: nothing has been allocated. */
 typedef struct smcr_slab {
     wmem_allocator_t *scope;         /* scope of the blocks */
@@ -33,6 +37,9 @@ typedef struct smcr_slab {
     uint8_t *unused;                 /* memory for the next blocks, allocated but not used yet;
                                         valid if `unused_count` is not 0 */
     uint32_t unused_count;           /* number of blocks in `unused` */
+    /* by size, in units of SMCR_SLAB_FREED_UNIT: freed entries of this size. Each has the pointer
+     * to the next one. NULL: no entry of any size has been freed */
+    void **freed;
 } smcr_slab_t;
 
 /* The head of a block. A block begins at a multiple of its size, so that the address of an entry is
@@ -53,6 +60,15 @@ GHashTable *smcr_slab_table(wmem_allocator_t *scope, GHashFunc hash, GEqualFunc 
  * another block would have numbers of more than 32 bits. */
 void smcr_slab_begin(smcr_slab_t *slab);
 
+/* Frees an entry of `size` bytes, a multiple of SMCR_SLAB_FREED_UNIT. Nobody may use the entry or
+ * its number any more: a later entry of this size gets its memory and its number. Longer entries
+ * than SMCR_SLAB_FREED_MAX stay. */
+void smcr_slab_free(smcr_slab_t *slab, void *entry, size_t size);
+
+/* Returns the entry of `size` bytes that was freed last, and takes it out of the freed ones. NULL:
+ * no freed entry has this size. */
+void *smcr_slab_take_freed(smcr_slab_t *slab, size_t size);
+
 /* Returns a new entry of `size` bytes, all zeros. Its address is a multiple of 4. If all sizes are
  * multiples of 8, so are all addresses. An entry of more than SMCR_SLAB_ENTRY_MAX bytes has no
  * number. */
@@ -62,6 +78,9 @@ smcr_slab_new(smcr_slab_t *slab, size_t size)
     size = (size + SMCR_SLAB_UNIT - 1) & ~(size_t)(SMCR_SLAB_UNIT - 1);
     if (size > SMCR_SLAB_ENTRY_MAX)
         return wmem_alloc0(slab->scope, size);
+    void *freed = slab->freed ? smcr_slab_take_freed(slab, size) : NULL;
+    if (freed)
+        return memset(freed, 0, size);
     if (slab->count == 0 || slab->used + size > SMCR_SLAB_SIZE)
         smcr_slab_begin(slab);
     void *entry = (uint8_t *)slab->blocks[slab->current] + slab->used;

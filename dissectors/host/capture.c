@@ -391,10 +391,10 @@ smcr_capture_is_read(void)
 }
 
 void
-smcr_capture_forget(uint32_t frame)
+smcr_capture_forget(uint32_t frame, const smcr_state_finished_t *finished)
 {
     ws_assert(!capture.is_read);
-    smcr_record_forget(capture.state, frame);
+    smcr_state_forget(capture.state, frame, finished);
 }
 
 void

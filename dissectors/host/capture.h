@@ -46,9 +46,10 @@ void smcr_capture_begin(void);
  * Returns false while the file is being read, and in tshark without the option -2. */
 bool smcr_capture_is_read(void);
 
-/* Forgets the records of packets before `frame`, in a program that reads the file once
- * (smcr_record_forget()). Links, connections and streams are kept. */
-void smcr_capture_forget(uint32_t frame);
+/* Forgets the records of packets before `frame`, in a program that reads the file once, and
+ * releases connections that have ended (smcr_state_forget()). `finished`: connections that the
+ * caller has finished with; NULL: no connection is released. */
+void smcr_capture_forget(uint32_t frame, const smcr_state_finished_t *finished);
 
 /* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before. */
 static inline smcr_when_t

@@ -93,6 +93,7 @@ smcr_conversation_find_row(smcr_statistics_memory_t *kept, const smcr_conn_t *co
         return row;
     smcr_show_ends_t ends = smcr_show_ends_of(kept->scope, conn);
     row->conn = conn;
+    smcr_conn_keep(conn);
     for (unsigned i = 0; i < 2; i++) {
         row->role[i] = smcr_endpoint_role(conn, (int)i);
         set_text(&row->name[i], ends.name[i]);

@@ -77,6 +77,74 @@ test_many(void)
     capture_close(&capture);
 }
 
+/* ---- connections that are released ---- */
+
+enum { LATER = 4096 }; /* a frame after which the records of the connection are forgotten */
+
+/* What may keep a connection that has ended from its release. */
+typedef struct {
+    const char *name;
+    bool is_open;   /* one side has not closed */
+    bool is_newest; /* it is the last one of its link group */
+    bool is_kept;   /* somebody else points to it */
+    bool is_needed; /* the caller has not finished with it */
+    bool is_recent; /* the records of its packets are not forgotten */
+} stay_t;
+
+/* Whether the caller has finished: `data` is a connection that it still needs; NULL: none. */
+static bool
+is_finished(const smcr_conn_t *conn, const void *data)
+{
+    return conn != data;
+}
+
+/* Makes the second connection of the group, which uses the elements of the first one. */
+static void
+play_next_conn(capture_t *capture)
+{
+    smcr_conn_t *next = new_conn(capture, NULL);
+    smcr_clc_accept_t accept = announcement(SERVER), confirm = announcement(CLIENT);
+
+    accept.token++;
+    confirm.token++;
+    play_accept(capture, next, false, &accept);
+    play_confirm(capture, next, &confirm);
+}
+
+/* A connection has closed, and a later one of its group uses its RMB elements. It is released,
+ * unless something keeps it. Then nothing names it any more, and its memory serves the next one. */
+static void
+test_release(gconstpointer data)
+{
+    const stay_t *stay = data;
+    capture_t capture;
+    int conversation;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = first_contact(&capture);
+    smcr_lgr_t *lgr = conn->lgr;
+    smcr_conn_set_conversation(capture.state, conn, &conversation, 1);
+    conn->ipv4 = true;
+    confirm_first_link(&capture);
+    for (int side = 0; side < 2 - stay->is_open; side++)
+        play_cdc(&capture, side, (smcr_cdc_t){.token = side ? CLIENT_TOKEN : SERVER_TOKEN,
+                                              .seq = 1, .state = SMCR_CDC_STATE_CLOSED});
+    smcr_conn_note_activity(conn, capture.arrival.when);
+    if (!stay->is_newest)
+        play_next_conn(&capture);
+    if (stay->is_kept)
+        smcr_conn_keep(conn);
+    const smcr_state_finished_t finished = {is_finished, stay->is_needed ? conn : NULL};
+    smcr_state_forget(capture.state, stay->is_recent ? 1 : LATER, &finished);
+    bool stays =
+        stay->is_open || stay->is_newest || stay->is_kept || stay->is_needed || stay->is_recent;
+    g_assert_cmpint(smcr_conn_of_conversation(capture.state, &conversation) == conn, ==, stays);
+    g_assert_cmpint(smcr_conn_find(capture.state, lgr, SERVER, SERVER_TOKEN) == conn, ==, stays);
+    g_assert_cmpint(smcr_conn_new(capture.state) != conn, ==, stays);
+    g_assert_cmpint(smcr_lgr_has_one_conn(lgr), ==, stay->is_newest);
+    capture_close(&capture);
+}
+
 static void
 test_direction(void)
 {
@@ -299,6 +367,15 @@ test_groups(void)
     }
 }
 
+static const stay_t stays[] = {
+    {.name = "released"},
+    {.name = "open", .is_open = true},
+    {.name = "newest", .is_newest = true},
+    {.name = "kept", .is_kept = true},
+    {.name = "needed", .is_needed = true},
+    {.name = "recent", .is_recent = true},
+};
+
 int
 main(int argc, char **argv)
 {
@@ -307,6 +384,11 @@ main(int argc, char **argv)
     g_test_add_func("/conn/reuse", test_reuse);
     g_test_add_func("/conn/many", test_many);
     g_test_add_func("/conn/direction", test_direction);
+    for (unsigned i = 0; i < G_N_ELEMENTS(stays); i++) {
+        char *path = g_strdup_printf("/conn/release/%s", stays[i].name);
+        g_test_add_data_func(path, &stays[i], test_release);
+        g_free(path);
+    }
     g_test_add_func("/conn/sockets", test_sockets);
     g_test_add_func("/conn/mirrors", test_mirrors);
     g_test_add_func("/conn/directions", test_directions);

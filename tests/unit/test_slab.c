@@ -91,6 +91,32 @@ test_release(void)
     wmem_destroy_allocator(scope);
 }
 
+/* Freed entries serve new entries of the same size, which are zeros and have their numbers. Longer
+ * entries stay. */
+static void
+test_free(void)
+{
+    wmem_allocator_t *scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT);
+    smcr_slab_t slab = {.scope = scope};
+    uint64_t *one = smcr_slab_new(&slab, 40), *other = smcr_slab_new(&slab, 48);
+    void *longer = smcr_slab_new(&slab, SMCR_SLAB_FREED_MAX + 8);
+    uint32_t number = smcr_slab_number(one);
+
+    one[4] = other[5] = 1;
+    smcr_slab_free(&slab, one, 40);
+    smcr_slab_free(&slab, longer, SMCR_SLAB_FREED_MAX + 8);
+    g_assert_true(smcr_slab_new(&slab, 48) != (void *)one);
+    g_assert_true(smcr_slab_new(&slab, SMCR_SLAB_FREED_MAX + 8) != longer);
+    uint64_t *again = smcr_slab_new(&slab, 40);
+    g_assert_true(again == one);
+    g_assert_cmpuint(smcr_slab_number(again), ==, number);
+    for (unsigned at = 0; at < 5; at++)
+        g_assert_cmpuint(again[at], ==, 0);
+    g_assert_cmpuint(other[5], ==, 1);
+    g_assert_true(smcr_slab_new(&slab, 40) != (void *)one);
+    wmem_destroy_allocator(scope);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -98,5 +124,6 @@ main(int argc, char **argv)
     g_test_add_func("/slab/entries", test_entries);
     g_test_add_func("/slab/memory", test_memory);
     g_test_add_func("/slab/release", test_release);
+    g_test_add_func("/slab/free", test_free);
     return g_test_run();
 }

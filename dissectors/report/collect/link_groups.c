@@ -115,7 +115,7 @@ was_group_idle(const smcr_lgr_t *lgr, uint32_t frame)
 
     while (conn && smcr_conn_has_closed(conn) && conn->last_activity.frame < frame)
         conn = conn->older_in_group;
-    return !conn;
+    return !conn && lgr->released_until < frame;
 }
 
 /* Whether the link has ended by a message, so that it does not count as lost: a side has deleted

@@ -155,6 +155,7 @@ defer(smcr_collect_t *collection, const packet_info *pinfo, const smcr_record_t 
     claimed.kind.notice.first = smcr_capture_when(pinfo);
     claimed.kind.hosts = hosts_of(collection, pinfo);
     blame(&claimed.kind, record);
+    smcr_conn_keep(record->conn);
     wmem_array_append_one(collection->deferred_checks, claimed);
 }
 
@@ -236,6 +237,8 @@ count_items(wmem_array_t *kinds, const counted_items_t *items, wmem_allocator_t 
     }
     if (frames)
         keep_frame(kind, items, frames);
+    if (frames || is_new)
+        smcr_conn_keep(items->conn);
     if (is_new)
         return kind;
     uint64_t count = kind->notice.count + items->notice.count;
@@ -244,8 +247,10 @@ count_items(wmem_array_t *kinds, const counted_items_t *items, wmem_allocator_t 
 
     wmem_array_t *counted_frames = kind->frames;
 
-    if (is_first)
+    if (is_first) {
         *kind = *items;
+        smcr_conn_keep(items->conn);
+    }
     kind->frames = counted_frames;
     kind->notice.count = count;
     kind->notice.last = last;

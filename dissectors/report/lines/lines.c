@@ -406,12 +406,20 @@ has_passed(uint64_t from, uint64_t now, uint64_t time)
     return now < from || now - from >= time;
 }
 
-/* Forgets the records of packets that came long ago. Only a second pass over the file would ask for
- * them. */
+/* Whether the collection, which is `data`, has finished with the connection. */
+static bool
+is_finished(const smcr_conn_t *conn, const void *data)
+{
+    return smcr_collection_is_finished(data, conn);
+}
+
+/* Forgets the records of packets that came long ago, and connections that ended then. Only a second
+ * pass over the file, or another report, would ask for them. */
 static void
-forget_records(line_writer_t *writer)
+forget_old(line_writer_t *writer, const smcr_collection_t *collection)
 {
     const smcr_when_t now = {writer->frame, writer->time}, from = writer->kept_from;
+    const smcr_state_finished_t finished = {is_finished, collection};
 
     if (smcr_capture_is_read())
         return;
@@ -419,7 +427,7 @@ forget_records(line_writer_t *writer)
         writer->kept_from = now;
     } else if (has_passed(from.time, now.time, RECORDS_STAY) &&
                now.frame - from.frame >= RECORDS_KEPT) {
-        smcr_capture_forget(from.frame);
+        smcr_capture_forget(from.frame, smcr_listeners_are_of_one() ? &finished : NULL);
         writer->kept_from = now;
     }
 }
@@ -443,7 +451,7 @@ end_frame(smcr_collection_t *collection, const packet_info *pinfo, void *context
     if (!is_interval && !has_passed(writer->looked, now, until))
         return;
     look(writer, collection, is_interval);
-    forget_records(writer);
+    forget_old(writer, collection);
     writer->looked = now;
 }
 

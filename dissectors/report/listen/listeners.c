@@ -220,6 +220,12 @@ smcr_listeners_watch_first_pass(smcr_listeners_draw_t *watch, void *context)
     smcr_listener_marks_watch(watch, context);
 }
 
+bool
+smcr_listeners_are_of_one(void)
+{
+    return all_listeners && !all_listeners->next;
+}
+
 smcr_listeners_t *
 smcr_listeners_of_frames(const char *filter, const smcr_listeners_writer_t *writer, void *context,
                          char **error)

@@ -23,6 +23,9 @@ smcr_listeners_t *smcr_listeners_new(const char *filter, smcr_listeners_draw_t *
                                      char **error);
 void smcr_listeners_free(smcr_listeners_t *listeners);
 
+/* Whether the listeners of one report exist, and of no other report. */
+bool smcr_listeners_are_of_one(void);
+
 /* The functions of a writer that writes while frames come. `context`: from
  * smcr_listeners_of_frames(). */
 typedef struct {

@@ -251,6 +251,8 @@ claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, const needed_flow
     smcr_lgr_t *lgr = needed->lgr;
     smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 2 * lgr->link_count);
 
+    if (kept)
+        lgr->claimed_conns = arrival->state->conn_count;
     doubt.claim = kept;
     if (doubt.kind)
         return doubt;
@@ -303,6 +305,8 @@ claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp,
 {
     smcr_doubt_proof_t *kept = keep_claim(arrival, doubt, claim, 1);
 
+    if (kept)
+        qp->link->lgr->claimed_conns = arrival->state->conn_count;
     doubt.claim = kept;
     if (!doubt.kind)
         kept->points[kept->count++] = smcr_point_now(qp);

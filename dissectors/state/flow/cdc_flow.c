@@ -288,7 +288,7 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     side->rmb->address_guessed = true;
     side->rmb_index = 1;
     smcr_rmb_set_conn(state, side->rmb, 1, conn);
-    write->deferred_place->conn = conn;
+    smcr_place_late_set_conn(write->deferred_place, conn);
     smcr_write_learn_base(conn, qp->side, cdc->prod.count);
     smcr_write_learn_base(conn, !qp->side, cdc->cons.count);
     /* gives `write` a position only if a host has reported the cursors of the connection */

@@ -345,7 +345,7 @@ is_known_from_accept_alone(const smcr_conn_t *conn, const smcr_link_t *named)
 
     if (lgr->first_contact_captured || !lgr->first_accept || named->packet_count)
         return false;
-    return lgr->newest_conn == conn && !conn->older_in_group;
+    return lgr->newest_conn == conn && smcr_lgr_has_one_conn(lgr);
 }
 
 /* Whether `qp` certainly is the client's end of an active link in another group than `wrong`. `qp`:

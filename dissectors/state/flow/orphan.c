@@ -183,7 +183,7 @@ smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
         smcr_arrival_t then = arrival_of(arrival, orphan, &gone);
         smcr_write_place_packet(&then, write);
         smcr_place_late_t *late = smcr_place_late(orphan->write_location);
-        late->conn = gone.conn ? gone.conn : late->conn;
+        smcr_place_late_set_conn(late, gone.conn ? gone.conn : late->conn);
         late->link = qp->link;
         late->sender = !qp->side;
         if (orphan->psn < qp->traffic.flow.expected_psn && orphan->psn != arrival->psn)

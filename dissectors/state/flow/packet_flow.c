@@ -259,6 +259,8 @@ defer_content(const smcr_arrival_t *arrival, const content_t *content)
         return;
     deferred_t *deferred = wmem_new(scope, deferred_t);
     deferred->content = *content;
+    smcr_conn_keep(content->conn);
+    smcr_conn_keep(content->message.conn);
     deferred->psn = arrival->psn;
     deferred->when = arrival->when;
     deferred->sent = arrival->first_sent;
@@ -371,7 +373,7 @@ place_deferred_write(smcr_arrival_t *then, content_t *content)
         return false;
     content->conn = record->conn;
     if (late) {
-        late->conn = record->conn;
+        smcr_place_late_set_conn(late, record->conn);
         late->link = then->qp->link;
         late->sender = !then->qp->side;
     }

@@ -68,3 +68,16 @@ bool smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token);
  * queue pair of its link is not, the receiver is this other queue pair. Otherwise the receiver gets
  * a new link. (A.3.1) */
 void smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn);
+
+/* ---- captures that are read once ---- */
+
+/* Which connections the caller has finished with: it does not point to them any more. */
+typedef struct {
+    bool (*has)(const smcr_conn_t *conn, const void *data); /* whether the caller has finished */
+    const void *data; /* the last argument of `has` */
+} smcr_state_finished_t;
+
+/* Forgets the records of packets before `frame` (smcr_record_forget()), and releases connections
+ * that have ended before it and that nobody points to. `finished`: NULL: no connection is
+ * released. */
+void smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished_t *finished);

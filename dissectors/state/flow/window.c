@@ -531,3 +531,19 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
     if (frees_first && stalls_of(stream).is_full)
         take_in_opened(arrival, stream);
 }
+
+/* ---- streams that end ---- */
+
+void
+smcr_window_free(smcr_state_t *state, smcr_stream_t *stream)
+{
+    smcr_stream_announcement_t *last = stream->unread, *next;
+
+    for (smcr_stream_announcement_t *at = last ? last->next : NULL; at; at = next) {
+        next = at == last ? NULL : at->next;
+        wmem_free(state->scope, at);
+    }
+    stream->unread = NULL;
+    smcr_state_free(state, stream->stalls, sizeof *stream->stalls);
+    stream->stalls = NULL;
+}

@@ -32,3 +32,7 @@ typedef struct {
 /* Learns that the arriving CDC message reports the bytes up to stream->consumed as read. */
 void smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                           const smcr_window_reading_t *reading);
+
+/* Frees what the stream has beside itself: announcements that its reader has not read, and its rare
+ * members. */
+void smcr_window_free(smcr_state_t *state, smcr_stream_t *stream);

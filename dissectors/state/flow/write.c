@@ -678,7 +678,7 @@ smcr_write_prove_owner(smcr_write_t *write, smcr_conn_t *conn)
     write->likely_conn = NULL;
     write->rmb = write->likely_rmb;
     write->conn = conn;
-    write->deferred_place->conn = conn;
+    smcr_place_late_set_conn(write->deferred_place, conn);
     if (write->positioned) {
         write->deferred_place->has_position = true;
         write->deferred_place->position = write->position;
@@ -745,7 +745,7 @@ note_announcement(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_curso
     late->announced = true;
     late->end = prod;
     late->bytes_to_end = before;
-    late->conn = write->conn ? write->conn : late->conn;
+    smcr_place_late_set_conn(late, write->conn ? write->conn : late->conn);
     late->link = arrival->qp->link;
     late->sender = !arrival->qp->side;
 }
@@ -775,4 +775,26 @@ smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *stream, 
 {
     add_to_stream(arrival, stream, arrival->psn, place->position, place);
     smcr_window_written(arrival, stream, place);
+}
+
+/* ---- connections that leave ---- */
+
+/* Whether the request is, or may be, of a connection that is leaving. */
+static bool
+is_of_leaving(const smcr_write_t *write)
+{
+    return (write->conn && write->conn->is_leaving) ||
+           (write->likely_conn && write->likely_conn->is_leaving);
+}
+
+void
+smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp)
+{
+    for (unsigned i = 0; qp->writes && i < WRITES_KEPT; i++) {
+        smcr_write_t *write = &qp->writes[i];
+        if (!is_of_leaving(write))
+            continue;
+        drop_held(state, write);
+        *write = (smcr_write_t){0}; /* without packets, it is no packet's request */
+    }
 }

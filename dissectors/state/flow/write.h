@@ -104,6 +104,10 @@ void smcr_write_position_before_cursor(const smcr_arrival_t *arrival, smcr_conn_
 void smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *stream,
                                smcr_place_t *place);
 
+/* Forgets the kept requests of `qp` that are, or may be, of connections that are leaving
+ * (`is_leaving`). */
+void smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp);
+
 /* ---- where data begins in an RMB element ----
  *
  * A host may use the first four bytes of each element for the eyecatcher of RFC 7609: then data

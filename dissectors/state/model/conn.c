@@ -162,6 +162,73 @@ smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn)
     }
 }
 
+/* ---- connections that leave ---- */
+
+void
+smcr_conn_take_leaving(smcr_lgr_t *lgr, void (*taken)(smcr_conn_t *conn, void *data), void *data)
+{
+    smcr_conn_t **at = lgr->newest_conn ? &lgr->newest_conn->older_in_group : &lgr->newest_conn;
+
+    while (*at) {
+        smcr_conn_t *conn = *at;
+        if (!conn->is_leaving) {
+            at = &conn->older_in_group;
+            continue;
+        }
+        *at = conn->older_in_group;
+        lgr->released_until = MAX(lgr->released_until, conn->last_activity.frame);
+        taken(conn, data);
+    }
+}
+
+static bool
+is_leaving(const smcr_conn_t *conn)
+{
+    return conn->is_leaving;
+}
+
+void
+smcr_conn_forget_leaving(smcr_lgr_t *lgr)
+{
+    smcr_conn_t **at = &lgr->newest_open_conn;
+
+    while (*at) {
+        if ((*at)->is_leaving)
+            *at = (*at)->older_open;
+        else
+            at = &(*at)->older_open;
+    }
+    for (smcr_rmb_t *rmb = lgr->newest_rmb; rmb; rmb = rmb->older)
+        smcr_rmb_forget_conns(rmb, is_leaving);
+}
+
+/* Whether the connection of the token is leaving; then frees the entry of the token. */
+static gboolean
+is_token_leaving(void *key, G_GNUC_UNUSED void *value, void *state)
+{
+    token_t *entry = key;
+    bool leaves = entry->conn->is_leaving;
+
+    if (leaves)
+        smcr_state_free(state, entry, sizeof *entry);
+    return leaves;
+}
+
+void
+smcr_conn_forget_leaving_tokens(smcr_state_t *state)
+{
+    g_hash_table_foreach_remove(state->tokens, is_token_leaving, state);
+}
+
+void
+smcr_conn_free(smcr_state_t *state, smcr_conn_t *conn)
+{
+    g_hash_table_remove(state->conversations, conn);
+    if (!conn->ipv4)
+        wmem_free(state->scope, conn->addr.ipv6);
+    smcr_state_free(state, conn, sizeof *conn);
+}
+
 bool
 smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most)
 {

@@ -219,6 +219,9 @@ struct smcr_conn {
     /* only one direction of the connection is known, or was known in the past: the connection is or
      * was in `one_direction_conns` of its group */
     bool is_one_direction : 1;
+    bool is_kept : 1;        /* something that may outlive the connection points to it, so it is not
+                                released (smcr_conn_keep()) */
+    bool is_leaving : 1;     /* it is being released (flow/release.c) */
 
     /* ---- sequence numbers of TCP, as Wireshark counts them (evidence/clc_bytes.c) ---- */
     uint32_t clc_next_seq[2]; /* sequence number of the first byte after the CLC messages so far, by
@@ -269,8 +272,24 @@ smcr_conn_began_before_capture(const smcr_conn_t *conn)
     return !conn->has_synack && !conn->option_syn && !conn->clc_types_received;
 }
 
-/* Puts the connection into the link group. A connection that is in a link group already stays in
- * the list of that group, and is not added to the list of the new group. */
+/* Notes that something points to the connection which may outlive it: the connection stays as long
+ * as the capture file. NULL changes nothing. */
+static inline void
+smcr_conn_keep(const smcr_conn_t *conn)
+{
+    if (conn)
+        ((smcr_conn_t *)(uintptr_t)conn)->is_kept = true;
+}
+
+/* Whether the group has had one connection only. */
+static inline bool
+smcr_lgr_has_one_conn(const smcr_lgr_t *lgr)
+{
+    return lgr->newest_conn && !lgr->newest_conn->older_in_group && !lgr->released_until;
+}
+
+/* Puts the connection into the link group. A connection that is in another group leaves the lists
+ * of that group. */
 void smcr_conn_join(smcr_conn_t *conn, smcr_lgr_t *lgr);
 
 /* Whether the server is inside the client's network: one of the IPv6 prefixes of the Proposal, or
@@ -323,6 +342,23 @@ void smcr_conn_set_conversation(smcr_state_t *state, smcr_conn_t *conn, void *co
  * addresses in network byte order, IPv4 addresses mapped into IPv6. `port`: in host byte order. */
 void smcr_conn_set_ends(smcr_state_t *state, smcr_conn_t *conn, bool ipv4,
                         const uint8_t *const gid[2], const uint16_t port[2]);
+
+/* ---- connections that leave: their memory serves later connections (flow/release.c) ---- */
+
+/* Takes the connections that are leaving (`is_leaving`) out of the list of the group, and calls
+ * `taken` with each. The newest connection of the group stays. */
+void smcr_conn_take_leaving(smcr_lgr_t *lgr, void (*taken)(smcr_conn_t *conn, void *data),
+                            void *data);
+
+/* Makes the group forget connections that are leaving: as maybe open, and as users of its RMB
+ * elements. */
+void smcr_conn_forget_leaving(smcr_lgr_t *lgr);
+
+/* Removes the alert tokens of all connections that are leaving. */
+void smcr_conn_forget_leaving_tokens(smcr_state_t *state);
+
+/* Frees the connection, which nothing points to. Its TCP conversation then has no connection. */
+void smcr_conn_free(smcr_state_t *state, smcr_conn_t *conn);
 
 /* Forgets the TCP conversation, the addresses and the ports of the connection. */
 void smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn);

@@ -292,6 +292,11 @@ struct smcr_lgr {
                                  NULL: none */
     smcr_conn_t *newest_open_conn; /* connection that joined last and may be open; `older_open`
                                       leads to the others; NULL: none */
+    uint32_t released_until;     /* last frame of the connections that were in the list of
+                                    `newest_conn` and have been released; 0: none was */
+    /* number of connections in the capture when a claim was made about connections of this group:
+     * those with a lower index are not released; 0: no claim was made */
+    uint32_t claimed_conns;
     /* frame of the last WRITE whose connection was not known when the WRITE came; 0: none */
     uint32_t last_ownerless_frame;
     uint32_t unfinished_clc_conns; /* number of connections of the group whose CLC handshake is not

@@ -227,12 +227,54 @@ smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr
     return packed != NULL;
 }
 
+uint32_t
+smcr_record_first_kept(uint32_t frame)
+{
+    return frame / PAGE_FRAMES * PAGE_FRAMES;
+}
+
+/* Frees the place of a WRITE, if nothing but its record points to it. An acknowledgement that is
+ * still to come would be written into the place, a stream lists unannounced WRITEs, and who has
+ * rare members may be listed elsewhere. */
+static void
+free_place(smcr_state_t *state, smcr_place_t *place)
+{
+    if (place && place->acked && !place->is_unannounced && !place->rare)
+        smcr_state_free(state, place, sizeof *place);
+}
+
+/* Frees the analysis of a CDC message, if only its record and its connection point to it. */
+static void
+free_analysis(smcr_state_t *state, smcr_record_cdc_t *analysis)
+{
+    if (analysis && analysis->acked && !analysis->is_deferred && !analysis->rare)
+        smcr_state_free(state, analysis, sizeof *analysis);
+}
+
+/* Frees what only this record of a connection that is leaving points to. */
+static void
+free_parts(smcr_state_t *state, const packed_t *packed)
+{
+    smcr_record_t record;
+
+    unpack(state, packed, &record);
+    if (!record.conn || !record.conn->is_leaving)
+        return;
+    free_place(state, record.write_location);
+    free_analysis(state, record.cdc_analysis);
+}
+
 void
 smcr_record_forget(smcr_state_t *state, uint32_t frame)
 {
     uint32_t end = MIN(frame / PAGE_FRAMES, state->page_count);
 
     for (uint32_t page = state->first_page; page < end; page++) {
+        for (unsigned i = 0; state->pages[page] && i < PAGE_FRAMES; i++) {
+            const packed_t *packed = smcr_slab_entry(&state->records, state->pages[page][i]);
+            for (; packed; packed = next_of(state, packed))
+                free_parts(state, packed);
+        }
         wmem_free(state->scope, state->pages[page]);
         state->pages[page] = NULL;
     }
@@ -568,6 +610,7 @@ smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t 
     }
     held->handed_on_frame = state->last_frame;
     held->sender = (int8_t)sender;
+    smcr_conn_keep(conn);
     held->conn = conn;
     held->sides_swapped = conn->sides_swapped;
     wmem_array_append_one(list, held);

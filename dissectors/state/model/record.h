@@ -81,6 +81,14 @@ typedef struct {
                               `announced` */
 } smcr_place_late_t;
 
+/* Notes that `conn` turned out to be the connection of the request; NULL: it is still not known. */
+static inline void
+smcr_place_late_set_conn(smcr_place_late_t *late, smcr_conn_t *conn)
+{
+    smcr_conn_keep(conn);
+    late->conn = conn;
+}
+
 typedef struct smcr_held smcr_held_t;
 
 /* Rarely set members of smcr_place_t. */
@@ -454,8 +462,13 @@ smcr_record_set_link(smcr_record_t *record, smcr_link_t *link, int sender)
 bool smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer,
                       smcr_record_t *record);
 
+/* Returns the first frame whose record stays if the records of packets before `frame` are
+ * forgotten: up to 1023 frames before `frame`. */
+uint32_t smcr_record_first_kept(uint32_t frame);
+
 /* Forgets the records of packets before `frame`, so that later records can use their memory.
- * Records of up to 1023 frames before `frame` may stay. Called if the capture is read only once, so
+ * Records from smcr_record_first_kept() on stay. Also frees what only such a record points to, of
+ * connections that are being released (`is_leaving`). Called if the capture is read only once, so
  * that no later pass needs the records. The state itself reads the record of a packet that a later
  * packet acknowledges, refuses or retransmits. If such a record is forgotten, less is known of the
  * later packet. */

@@ -178,3 +178,15 @@ smcr_rmb_find_conn(const smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn, 
         element = element->next;
     return element ? element->conn : NULL;
 }
+
+void
+smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn))
+{
+    struct smcr_element *element = rmb->more ? rmb->more->elements : NULL;
+
+    if (rmb->first_element_conn && test(rmb->first_element_conn))
+        rmb->first_element_conn = NULL;
+    for (; element; element = element->next)
+        if (element->conn && test(element->conn))
+            element->conn = NULL;
+}

@@ -122,5 +122,8 @@ smcr_conn_t *smcr_rmb_conn(const smcr_rmb_t *rmb, unsigned index);
  * nothing. */
 void smcr_rmb_set_conn(smcr_state_t *state, smcr_rmb_t *rmb, unsigned index, smcr_conn_t *conn);
 
+/* Gives the elements of connections for which `test` is true to no connection. */
+void smcr_rmb_forget_conns(smcr_rmb_t *rmb, bool (*test)(const smcr_conn_t *conn));
+
 /* Makes the table of RTokens (`rkeys` of smcr_state) for a new state. */
 void smcr_rmb_table_new(smcr_state_t *state);

@@ -83,12 +83,21 @@ struct smcr_state {
 
 typedef struct smcr_state smcr_state_t;
 
-/* Memory of `size` bytes for an object that is never freed by itself: an entry of `entries`. All
- * zeros; lives as long as the capture file. */
+/* Memory of `size` bytes for an object: an entry of `entries`. All zeros; lives as long as the
+ * capture file, or until smcr_state_free(). */
 static inline void *
 smcr_state_alloc0(smcr_state_t *state, size_t size)
 {
     return smcr_slab_new(&state->entries, (size + 7) & ~(size_t)7);
+}
+
+/* Frees the memory of an object that smcr_state_alloc0() has made with this size. Nobody may have a
+ * pointer to the object, or its number, any more. NULL changes nothing. */
+static inline void
+smcr_state_free(smcr_state_t *state, void *object, size_t size)
+{
+    if (object)
+        smcr_slab_free(&state->entries, object, (size + 7) & ~(size_t)7);
 }
 
 /* The object that `*kept` points to. If `*kept` is NULL, makes the object first: an entry of

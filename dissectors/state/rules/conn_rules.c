@@ -410,3 +410,38 @@ SMCR_RULES_WRITE(check_link)
         return;
     check_link_of_writer(arrival, conn);
 }
+
+/* ---- connections that leave ---- */
+
+void
+smcr_rules_forget_leaving(smcr_conn_t *conn)
+{
+    smcr_rules_conn_t *kept = conn->rules;
+
+    if (kept && kept->reuse && kept->reuse->new_conn && kept->reuse->new_conn->is_leaving)
+        kept->reuse->new_conn = NULL;
+    for (int side = 0; kept && side < 2; side++) {
+        smcr_rules_side_t *of = kept->side[side];
+        if (of && of->next_user && of->next_user->is_leaving)
+            of->next_user = NULL;
+    }
+}
+
+void
+smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn)
+{
+    smcr_rules_conn_t *kept = conn->rules;
+
+    for (int side = 0; kept && side < 2; side++) {
+        smcr_rules_side_t *of = kept->side[side];
+        if (!of)
+            continue;
+        smcr_state_free(state, of->validation, sizeof *of->validation);
+        smcr_state_free(state, of->announced_goal, sizeof *of->announced_goal);
+        smcr_state_free(state, of->consumed_goal, sizeof *of->consumed_goal);
+        smcr_state_free(state, of, sizeof *of);
+    }
+    if (kept)
+        smcr_state_free(state, kept->reuse, sizeof *kept->reuse);
+    smcr_state_free(state, kept, sizeof *kept);
+}

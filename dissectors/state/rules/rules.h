@@ -28,6 +28,13 @@ void smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, co
 void smcr_breach_report_unless(const smcr_arrival_t *arrival, smcr_event_id_t event,
                                smcr_doubt_t doubt, const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/* Makes the rules forget that elements or tokens of `conn` were given to connections that are
+ * leaving (`is_leaving`). */
+void smcr_rules_forget_leaving(smcr_conn_t *conn);
+
+/* Frees what the rules keep of the connection, which nothing points to. */
+void smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn);
+
 /* The step at which a check is called: how much state/flow has learned of a message. The checks of
  * a step are the rows of check_rows.def. The checks compare the message with what was known before
  * the message. The checks change nothing that state/flow reads. */

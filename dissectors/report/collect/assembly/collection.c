@@ -516,6 +516,14 @@ smcr_collection_let_go(smcr_collection_t *collection)
     smcr_collect_connections_let_go(collection);
 }
 
+bool
+smcr_collection_is_finished(const smcr_collection_t *collection, const smcr_conn_t *conn)
+{
+    return smcr_collect_bits_has(collection->gone_conns, conn->index) &&
+           !wmem_map_contains(collection->conns, conn) &&
+           !wmem_map_contains(collection->given_up, conn);
+}
+
 const smcr_collection_subject_t *
 smcr_collection_subject(const smcr_collection_t *collection, uint32_t index)
 {

@@ -70,6 +70,9 @@ smcr_entry_report_t *smcr_collection_report_ended(smcr_collection_t *collection,
  * packets of one that was given up begin new figures. */
 void smcr_collection_let_go(smcr_collection_t *collection);
 
+/* Whether the collection has let go of the connection after its end, and points to it no more. */
+bool smcr_collection_is_finished(const smcr_collection_t *collection, const smcr_conn_t *conn);
+
 /* Returns the subject of the connection with this index in the list `connections` of the last
  * report. Called only after smcr_collection_begin_letting_go(). */
 const smcr_collection_subject_t *smcr_collection_subject(const smcr_collection_t *collection,

@@ -78,7 +78,7 @@ check_declined(const smcr_arrival_t *arrival)
     smcr_link_t *link = arrival->qp->link;
     const smcr_lgr_t *lgr = link->lgr;
     uint64_t declined = smcr_rules_of_lgr(lgr)->declined_time;
-    bool has_one_conn = lgr->newest_conn && !lgr->newest_conn->older_in_group;
+    bool has_one_conn = smcr_lgr_has_one_conn(lgr);
 
     if (declined && arrival->when.time > declined + SMCR_TIME_SECOND && has_one_conn)
         smcr_breach_report_unless(arrival, SMCR_EVENT_link_refused_used,

@@ -1,0 +1,157 @@
+/* Releases connections that have ended, so that their memory serves later ones. For a capture that
+ * is read once, and whose figures are written while it is read.
+ *
+ * A connection is released under four conditions:
+ *
+ * - Both sides have closed it, or one has aborted it, or it has fallen back to TCP.
+ * - The caller has finished with it.
+ * - The records of its packets are forgotten (smcr_record_forget()), so no packet points to it.
+ * - Nothing else may point to it that is not known here (smcr_conn_keep()). This is said where such
+ *   a pointer is made: it is rare.
+ *
+ * What may point to it is known: the list of its link group, RMB elements, alert tokens, requests
+ * of the queue pairs, and what the rules keep of other connections of the group. All of them forget
+ * it first.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "packet_flow.h"
+#include "window.h"
+#include "write.h"
+#include "state/model/store.h"
+#include "state/rules/rules.h"
+
+/* Connections that are released at one time. */
+typedef struct {
+    const smcr_state_t *state;
+    const smcr_state_finished_t *finished; /* what the caller has finished with */
+    uint32_t frame;     /* records of packets before this frame are forgotten */
+    GPtrArray *marked;  /* smcr_conn_t: connections that may be released */
+    GPtrArray *leaving; /* smcr_conn_t: of these, the ones whose list has been found */
+    GHashTable *groups; /* smcr_lgr_t: their link groups */
+} release_t;
+
+/* Whether SMC-R or the fallback to TCP has ended the connection as this file expects. */
+static bool
+has_ended(const smcr_conn_t *conn)
+{
+    const smcr_conn_side_t *one = &conn->side[0], *other = &conn->side[1];
+    bool aborted = one->abort_frame || other->abort_frame;
+
+    if (!conn->lgr)
+        return conn->fallback.kind != SMCR_FALLBACK_NONE;
+    return !conn->fallback.kind && (aborted || (one->closed_frame && other->closed_frame));
+}
+
+/* Whether the connection is known in the usual way: by its own CLC messages, and both directions
+ * from the beginning. */
+static bool
+is_usual(const smcr_conn_t *conn)
+{
+    bool is_joined = conn->merged_into || conn->merged_half || conn->is_one_direction;
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    if (is_joined || conn->sides_swapped || conn->socket)
+        return false;
+    return !lgr || (conn->clc_finished && lgr->index != SMCR_LGR_NO_INDEX && !lgr->tapped &&
+                    conn->index >= lgr->claimed_conns);
+}
+
+/* Marks the connection if it may be released. */
+static void
+mark(const smcr_conn_t *const_conn, void *data)
+{
+    release_t *release = data;
+    smcr_conn_t *conn = (smcr_conn_t *)(uintptr_t)const_conn;
+
+    if (conn->is_kept || conn->last_activity.frame >= release->frame || !has_ended(conn) ||
+        !is_usual(conn) || !release->finished->has(conn, release->finished->data))
+        return;
+    conn->is_leaving = true;
+    g_ptr_array_add(conn->lgr ? release->marked : release->leaving, conn);
+    if (conn->lgr)
+        g_hash_table_add(release->groups, conn->lgr);
+}
+
+/* Notes that the connection has left the list of its link group. */
+static void
+take(smcr_conn_t *conn, void *release)
+{
+    conn->is_leaving = false; /* until all lists are searched */
+    g_ptr_array_add(((release_t *)release)->leaving, conn);
+}
+
+/* Finds out which marked connections are in the list of their link group, and takes these out. Only
+ * they leave. */
+static void
+take_from_groups(release_t *release)
+{
+    GHashTableIter at;
+    void *lgr;
+
+    g_hash_table_iter_init(&at, release->groups);
+    while (g_hash_table_iter_next(&at, &lgr, NULL))
+        smcr_conn_take_leaving(lgr, take, release);
+    for (unsigned i = 0; i < release->marked->len; i++)
+        ((smcr_conn_t *)release->marked->pdata[i])->is_leaving = false;
+    for (unsigned i = 0; i < release->leaving->len; i++)
+        ((smcr_conn_t *)release->leaving->pdata[i])->is_leaving = true;
+}
+
+/* Makes the link group forget the connections that leave. */
+static void
+forget_in_group(smcr_state_t *state, smcr_lgr_t *lgr)
+{
+    smcr_conn_forget_leaving(lgr);
+    for (smcr_conn_t *conn = lgr->newest_conn; conn; conn = conn->older_in_group)
+        smcr_rules_forget_leaving(conn);
+    for (smcr_link_t *link = lgr->newest_link; link; link = link->older_in_group)
+        for (int side = 0; side < 2; side++)
+            smcr_write_forget_leaving(state, &link->qp[side]);
+}
+
+static void
+free_conn(smcr_state_t *state, smcr_conn_t *conn)
+{
+    for (int side = 0; side < 2; side++)
+        smcr_window_free(state, &conn->side[side].in);
+    smcr_rules_free_conn(state, conn);
+    smcr_conn_free(state, conn);
+}
+
+/* Whether all pointers to connections are known: hosts have reported none, and the file has one
+ * capture point. */
+static bool
+knows_pointers(const smcr_state_t *state)
+{
+    return !state->sockets && !state->points;
+}
+
+void
+smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished_t *finished)
+{
+    release_t release = {.state = state,
+                         .finished = finished,
+                         .frame = smcr_record_first_kept(frame),
+                         .marked = g_ptr_array_new(),
+                         .leaving = g_ptr_array_new(),
+                         .groups = g_hash_table_new(g_direct_hash, g_direct_equal)};
+    GHashTableIter at;
+    void *lgr;
+
+    if (finished && knows_pointers(state))
+        smcr_conn_each(state, mark, &release);
+    take_from_groups(&release);
+    smcr_record_forget(state, frame);
+    g_hash_table_iter_init(&at, release.groups);
+    while (g_hash_table_iter_next(&at, &lgr, NULL))
+        forget_in_group(state, lgr);
+    if (release.leaving->len)
+        smcr_conn_forget_leaving_tokens(state);
+    for (unsigned i = 0; i < release.leaving->len; i++)
+        free_conn(state, release.leaving->pdata[i]);
+    g_ptr_array_free(release.marked, TRUE);
+    g_ptr_array_free(release.leaving, TRUE);
+    g_hash_table_destroy(release.groups);
+}
