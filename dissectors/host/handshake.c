@@ -424,10 +424,12 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
     uint8_t source[SMCR_GID_LENGTH], client[SMCR_GID_LENGTH];
     address end;
 
+    if (pinfo->srcport != conn->port[0])
+        return false;
     smcr_endpoint_tcp_address(conn, 0, &end);
     smcr_endpoint_gid(&end, client);
     smcr_endpoint_gid(&pinfo->src, source); /* all zeros if the address is not captured */
-    return pinfo->srcport == conn->port[0] && smcr_gid_is_same(source, client);
+    return smcr_gid_is_same(source, client);
 }
 
 /* ---- packets of a tap in the kernel of a host ---- */

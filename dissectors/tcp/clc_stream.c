@@ -184,7 +184,7 @@ smcr_tcp_clc_is_plausible(tvbuff_t *tvb)
 bool
 smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn)
 {
-    if (!conn)
+    if (!conn || !(conn->clc_end_frame[0] || conn->clc_end_frame[1]))
         return false;
     uint32_t end = conn->clc_end_frame[!smcr_handshake_from_client(pinfo, conn)];
     return end && pinfo->num > end;

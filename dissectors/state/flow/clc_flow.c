@@ -652,8 +652,11 @@ smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_
     }
     take_in_step(arrival, conn, &message);
     message.qp = place_agreement(arrival, conn, &meant);
-    if (message.qp)
+    if (message.qp) {
+        const smcr_clc_accept_t *accept = &meant.u.accept;
+        message.rmb = smcr_rmb_same(arrival->state, message.qp, accept->rkey, accept->va);
         smcr_rules_check_clc(SMCR_RULES_PLACED, arrival, conn, &message);
+    }
     take_in_message(arrival, conn, &message);
     if (message.qp)
         smcr_rules_check_clc(SMCR_RULES_LEARNED, arrival, conn, &message);

@@ -259,7 +259,7 @@ SMCR_RULES_CLC(check_element_size)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
-    const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
+    const smcr_rmb_t *rmb = message->rmb;
     uint32_t size = smcr_bsize_to_bytes(smcr_wire_bits(accept->sizes, SMCR_MASK_BUFFER_SIZE));
 
     if (!rmb || !rmb->element_size || rmb->element_size == size)
@@ -291,10 +291,9 @@ SMCR_RULES_CLC(note_given)
 {
     const smcr_clc_accept_t *accept = &message->clc->u.accept;
     const smcr_qp_t *qp = message->qp;
-    const smcr_rmb_t *rmb = smcr_rmb_same(arrival->state, qp, accept->rkey, accept->va);
 
-    if (rmb)
-        note_given(arrival, smcr_rmb_conn(rmb, accept->rmb_index), conn, qp->side, false);
+    if (message->rmb)
+        note_given(arrival, smcr_rmb_conn(message->rmb, accept->rmb_index), conn, qp->side, false);
     note_given(arrival, smcr_conn_find(arrival->state, qp->link->lgr, qp->side, accept->token),
                conn, qp->side, true);
 }

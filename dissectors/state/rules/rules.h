@@ -60,6 +60,8 @@ typedef struct {
     bool wrong_sender;     /* the message has a type that only the other side may send */
     smcr_qp_t *qp;         /* queue pair of the sender, which an Accept or Confirm names; NULL for
                               other types and at ARRIVES */
+    const smcr_rmb_t *rmb; /* RMB that an Accept or Confirm names, as it was before the message;
+                              NULL: the RMB is new, or `qp` is NULL. Set at PLACED */
 } smcr_rules_clc_t;
 
 /* Declares a check of CLC messages. Its definition begins with SMCR_RULES_CLC(check).

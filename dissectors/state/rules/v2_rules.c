@@ -24,42 +24,49 @@ is_valid_version(unsigned version)
     return version == 1 || version == 2;
 }
 
-/* Whether the Proposal offers the path SMC-R (with `smcd`: SMC-D) in the version of the Accept.
- * `proposal`, `accept`: byte 7 of the two messages. */
+/* Whether the Proposal offers the path SMC-R (with `smcd`: SMC-D) in the version `accepted` of the
+ * Accept. `proposal`: byte 7 of the Proposal. */
 static bool
-is_offered(uint8_t proposal, uint8_t accept, bool smcd)
+is_offered(uint8_t proposal, unsigned accepted, bool smcd)
 {
-    bool v2 = version_in(accept) == 2;
-    unsigned offered = smcr_wire_bits(proposal, v2 ? SMCR_MASK_TYPE_V2 : SMCR_MASK_TYPE_V1);
+    uint8_t mask = accepted == 2 ? SMCR_MASK_TYPE_V2 : SMCR_MASK_TYPE_V1;
+    unsigned offered = smcr_wire_bits(proposal, mask);
 
     return offered == SMCR_CLC_TYPE_BOTH || offered == (smcd ? SMCR_CLC_TYPE_D : SMCR_CLC_TYPE_R);
 }
 
+/* The versions of two messages that follow each other in the handshake. */
+typedef struct {
+    unsigned before, now;
+} versions_t;
+
 /* The Accept has a version that the Proposal offers, and a path (SMC-R or SMC-D) that the Proposal
  * offers in this version (R-A.2-5, R-V2ACC-4). An Accept with another version or path breaks the
- * rule. `proposal`: byte 7 of the Proposal. */
+ * rule. `proposal`: byte 7 of the Proposal. `versions`: of the Proposal and the Accept. */
 static void
-check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_t proposal)
+check_accepted_path(const smcr_arrival_t *arrival, const smcr_clc_t *clc, uint8_t proposal,
+                    versions_t versions)
 {
-    unsigned offered = version_in(proposal), version = version_in(clc->header.flags);
-
-    if (version > offered)
+    if (versions.now > versions.before)
         smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
-                           "The Proposal has version %u, and the Accept %u", offered, version);
-    else if (!is_offered(proposal, clc->header.flags, clc->smcd))
+                           "The Proposal has version %u, and the Accept %u", versions.before,
+                           versions.now);
+    else if (!is_offered(proposal, versions.now, clc->smcd))
         smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
-                           "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R', version);
+                           "The Proposal does not offer SMC-%cv%u", clc->smcd ? 'D' : 'R',
+                           versions.now);
 }
 
 /* The Confirm has the version of the Accept, which is the lower one of the versions of both peers
- * (R-A.2-5). A Confirm with another version breaks the rule. `accept`, `confirm`: versions in the
- * two messages. */
+ * (R-A.2-5). A Confirm with another version breaks the rule. `versions`: of the Accept and the
+ * Confirm. */
 static void
-check_confirmed_version(const smcr_arrival_t *arrival, unsigned accept, unsigned confirm)
+check_confirmed_version(const smcr_arrival_t *arrival, versions_t versions)
 {
-    if (confirm != accept)
+    if (versions.now != versions.before)
         smcr_breach_report(arrival, SMCR_EVENT_clc_not_negotiated,
-                           "The Accept has version %u, and the Confirm %u", accept, confirm);
+                           "The Accept has version %u, and the Confirm %u", versions.before,
+                           versions.now);
 }
 
 /* The rules of check_accepted_path() and check_confirmed_version(). An Accept is compared with its
@@ -69,14 +76,14 @@ SMCR_RULES_CLC(check_path)
     const smcr_clc_t *clc = message->clc;
     bool confirm = clc->header.type == SMCR_CLC_CONFIRM;
     uint8_t before = confirm ? conn->accept_flags : smcr_rules_of_conn(conn)->proposal_flags;
-    unsigned version = version_in(clc->header.flags);
+    const versions_t versions = {version_in(before), version_in(clc->header.flags)};
 
-    if (!is_valid_version(version_in(before)) || !is_valid_version(version))
+    if (!is_valid_version(versions.before) || !is_valid_version(versions.now))
         return;
     if (confirm)
-        check_confirmed_version(arrival, version_in(before), version);
+        check_confirmed_version(arrival, versions);
     else
-        check_accepted_path(arrival, clc, before);
+        check_accepted_path(arrival, clc, before, versions);
 }
 
 /* Whether the Proposal offers the EID whose smcr_wire_eid_sum() is `eid`. */
