@@ -13,16 +13,22 @@
 
 #define FIRST_ROOM 1024 /* number of observations in the first allocation */
 
-/* The same of copies that a retransmission over another interface looks like, as after the first
- * link of a bond has failed: most packets of the point, and both points show packets in turn, or
- * more copies than a sender has under way. */
+/* Two points show the same traffic if they have at least SHARED_LEAST transmissions in common, and
+ * at least every SHARED_PART-th packet of the point with fewer packets. */
+#define SHARED_LEAST 4
+#define SHARED_PART 4
+
+/* Equal packets at two interfaces may also be retransmissions: after the first link of a bond has
+ * failed, the sender retransmits over the second one. If nothing in the packets tells the two cases
+ * apart, two points show the same traffic under these conditions: ALIKE_LEAST equal packets or
+ * more; three of ALIKE_PARTS packets of the point with fewer packets; and the two points show
+ * packets in turn (TURNS_LEAST changes), or more equal packets than a sender has under way
+ * (UNDER_WAY). */
 #define ALIKE_LEAST 16
-#define ALIKE_PARTS 4   /* three in so many packets of the point with fewer */
+#define ALIKE_PARTS 4
 #define TURNS_LEAST 8
 #define UNDER_WAY 1024
 #define REFUTED_LEAST 32 /* packets of a point after which most of them should have been copies */
-
-#define IN_VAIN 262144  /* observations after which common traffic should have been found */
 
 #define IN_VAIN 262144  /* number of observations after which the search for common traffic ends, if
                            none was found */
