@@ -171,6 +171,8 @@ is_sql(const uint8_t *bytes, uint32_t length)
 }
 
 #define MYSQL_HEADER 4         /* length (3 bytes) and number of a packet */
+#define MYSQL_QUERY 3          /* command COM_QUERY */
+#define MYSQL_PREPARE 22       /* command COM_STMT_PREPARE */
 #define MYSQL_ATTRIBUTES "\0\1" /* MySQL 8, before the text of a query: number of query attributes
                                    (0), and number of sets of attributes (1) */
 
@@ -181,7 +183,7 @@ mysql_length(const uint8_t *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16;
 }
 
-/* A packet of MySQL with number 0 and COM_QUERY (3) or COM_STMT_PREPARE (22), and the beginning of
+/* A packet of MySQL with number 0 and COM_QUERY or COM_STMT_PREPARE, and the beginning of
  * a statement of SQL. The length in the header is at least that of the captured bytes. */
 static bool
 is_mysql_query(const uint8_t *bytes, uint32_t length)
@@ -190,11 +192,10 @@ is_mysql_query(const uint8_t *bytes, uint32_t length)
 
     if (length < 12 || bytes[3] != 0 || mysql_length(bytes) < length - MYSQL_HEADER)
         return false;
-    if (bytes[MYSQL_HEADER] != 3 && bytes[MYSQL_HEADER] != 22)
+    if (bytes[MYSQL_HEADER] != MYSQL_QUERY && bytes[MYSQL_HEADER] != MYSQL_PREPARE)
         return false;
-    length -= MYSQL_HEADER + 1;
-    return is_sql(text, length) ||
-           (memcmp(text, MYSQL_ATTRIBUTES, 2) == 0 && is_sql(text + 2, length - 2));
+    uint32_t skipped = memcmp(text, MYSQL_ATTRIBUTES, 2) == 0 ? 2 : 0;
+    return is_sql(text + skipped, length - (MYSQL_HEADER + 1) - skipped);
 }
 
 /* The greeting of a server of MySQL: a packet with number 0, version 10 of the protocol, and the

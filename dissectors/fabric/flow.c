@@ -865,6 +865,15 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 
 /* ---- the receiver ---- */
 
+/* Whether the PSN follows a READ whose request the receiver has taken in. */
+static bool
+follows_taken_read(const smcr_flow_t *flow, smcr_psn_t psn)
+{
+    smcr_psn_t read = psn > flow->expected_psn ? smcr_reads_find(flow->reads, psn - 1) : 0;
+
+    return read && read < flow->expected_psn;
+}
+
 /* Whether the receiver takes in this request as the next one. Any of four conditions is enough:
  *
  * - The request has the expected PSN.
@@ -878,16 +887,12 @@ take_retransmission(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t 
 static bool
 is_expected(const smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
-    smcr_psn_t psn = verdict->psn;
-
-    bool is_after_acked = psn == flow->acked_psn + 1 &&
+    bool is_after_acked = verdict->psn == flow->acked_psn + 1 &&
                           packet->when.time >= flow->acked_time + DISORDER_TIME;
-    if (psn == flow->expected_psn || is_after_acked)
-        return true;
-    smcr_psn_t read = psn > flow->expected_psn ? smcr_reads_find(flow->reads, psn - 1) : 0;
-    if (read && read < flow->expected_psn)
-        return true;
-    return !flow->has_acks && verdict->order == SMCR_FLOW_IS_NEXT;
+    bool is_next_without_acks = !flow->has_acks && verdict->order == SMCR_FLOW_IS_NEXT;
+
+    return verdict->psn == flow->expected_psn || is_after_acked || is_next_without_acks ||
+           follows_taken_read(flow, verdict->psn);
 }
 
 /* What a receiver that expects a lower PSN does with a request. `is_known`: an earlier packet had

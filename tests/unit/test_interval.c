@@ -102,8 +102,8 @@ test_unions_are_joined(void)
     wmem_free_all(scope);
 }
 
-/* Two unions with more intervals than a list keeps. The first one has the intervals from 0 on, 10 ns
- * apart. */
+/* Two unions with more intervals than a list keeps. The first one has the intervals from 0 on,
+ * 10 ns apart. */
 static const struct {
     const char *name;
     uint64_t from;  /* begin of the second union */

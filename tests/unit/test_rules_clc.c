@@ -117,9 +117,9 @@ test_order(gconstpointer data)
     capture_close(&capture);
 }
 
-/* A first contact; LLC, letter by letter: CONFIRM LINK both ways (c), only its request (q), ADD LINK
- * request (o) and response (r), an acknowledgement of the last packet (a), some time (t), 499 ms
- * (w), packets of another interface (i); then a Decline. */
+/* A first contact; LLC, letter by letter: CONFIRM LINK both ways (c), only its request (q), ADD
+ * LINK request (o) and response (r), an acknowledgement of the last packet (a), some time (t), 499
+ * ms (w), packets of another interface (i); then a Decline. */
 static const struct {
     const char *name, *steps;
     int sender;

@@ -160,11 +160,13 @@ smcr_words_link_never_came_up(const smcr_entry_link_t *link)
 {
     const smcr_entry_link_state_t *first = link->states.length ? link->states.entries[0] : NULL;
     bool is_announced = first && first->state == SMCR_FIGURE_STATUS_UNCONFIRMED;
-    bool is_shown = link->flows.length == 1 ||
-                    (!link->flows.length && smcr_words_link_was_given_up(link));
+    bool is_without_packets = !link->flows.length;
 
-    return link->state == SMCR_FIGURE_STATUS_LOST && is_announced && is_shown &&
-           !smcr_words_link_was_active(link);
+    if (link->state != SMCR_FIGURE_STATUS_LOST || !is_announced)
+        return false;
+    if (smcr_words_link_was_active(link))
+        return false;
+    return is_without_packets ? smcr_words_link_was_given_up(link) : link->flows.length == 1;
 }
 
 /* Whether both ends have announced their queue pairs of the link. The client announces none if it

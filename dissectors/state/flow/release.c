@@ -58,6 +58,16 @@ is_usual(const smcr_conn_t *conn)
                     conn->index >= lgr->claimed_conns);
 }
 
+/* Whether the connection may be released: the four conditions at the top of this file. */
+static bool
+may_leave(const smcr_conn_t *conn, const release_t *release)
+{
+    bool has_records = conn->last_activity.frame >= release->frame;
+
+    return !conn->is_kept && !has_records && has_ended(conn) && is_usual(conn) &&
+           release->finished->has(conn, release->finished->data);
+}
+
 /* Marks the connection if it may be released. */
 static void
 mark(const smcr_conn_t *const_conn, void *data)
@@ -65,8 +75,7 @@ mark(const smcr_conn_t *const_conn, void *data)
     release_t *release = data;
     smcr_conn_t *conn = (smcr_conn_t *)(uintptr_t)const_conn;
 
-    if (conn->is_kept || conn->last_activity.frame >= release->frame || !has_ended(conn) ||
-        !is_usual(conn) || !release->finished->has(conn, release->finished->data))
+    if (!may_leave(conn, release))
         return;
     conn->is_leaving = true;
     g_ptr_array_add(conn->lgr ? release->marked : release->leaving, conn);
