@@ -222,8 +222,11 @@ locate_in_order(const smcr_arrival_t *arrival, smcr_write_t *write, smcr_conn_t 
     const smcr_stream_t before = *stream;
     uint64_t bytes =
         smcr_evidence_unseen_bytes(&reader->last_positioned_write, qp, write->first_psn);
-    smcr_stream_unseen_t unseen = {bytes, !smcr_evidence_is_current(conn, !qp->side),
-                                   arrival->state->is_out_of_order};
+    const smcr_stream_unseen_t unseen = {
+        .bytes = bytes,
+        .reads_missing = stream->may_rewrite && !smcr_evidence_is_current(conn, !qp->side),
+        .reads_early = arrival->state->is_out_of_order,
+    };
     uint64_t end = smcr_stream_end(stream);
 
     write->positioned = smcr_stream_locate(stream, extent, unseen, &write->position);

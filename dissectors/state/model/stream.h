@@ -146,7 +146,7 @@ typedef struct {
     uint64_t bytes; /* upper bound of the bytes that missing packets have written; UINT64_MAX: no
                        bound is known */
     bool reads_missing; /* messages of the reader may be missing, so the reader may have read more
-                           than is known */
+                           than is known; needed only after a failover (`may_rewrite`) */
     bool reads_early; /* messages of the reader may come too early in the capture: before the data
                          that they report as read */
 } smcr_stream_unseen_t;
