@@ -296,6 +296,16 @@ guess_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cd
     start_midstream(arrival, conn, cdc, write);
 }
 
+/* Makes a guessed RMB for the connection, whose RMB is not known, if the RMB to which the WRITE
+ * goes is not known either. `base`: begin of the RMB, as computed from `write`. */
+static void
+guess_unknown_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc,
+                  const smcr_write_t *write, uint64_t base)
+{
+    if (!write->rmb && write->deferred_place)
+        guess_rmb(arrival, conn, cdc, write, base);
+}
+
 /* Whether the known RMB in which the side receives was guessed, and the WRITE goes to this RMB,
  * too. */
 static bool
@@ -328,11 +338,10 @@ smcr_state_cdc_derive_rmb(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     uint64_t base = write->remote_address - (cdc->prod.count - write->length);
     if (base & SMCR_WIRE_PAGE_MASK)
         return;
-    bool is_known = knows_rmb(reader);
-    if (is_known && names_guessed_rmb(write, reader))
+    if (!knows_rmb(reader))
+        guess_unknown_rmb(arrival, conn, cdc, write, base);
+    else if (names_guessed_rmb(write, reader))
         check_guessed_rmb(reader->rmb, qp->side, write, base);
-    if (!is_known && !write->rmb && write->deferred_place)
-        guess_rmb(arrival, conn, cdc, write, base);
 }
 
 /* Whether the request is certainly one to the element of `reader`, and has the packets right before
