@@ -22,6 +22,31 @@ end_of_certain_wait(const smcr_timeline_t *timeline, int side,
     return question->missing.doubt && last.time < end.time ? last : end;
 }
 
+/* Whether the gap of the writer came after both sides had closed, and the writer had nothing more
+ * to send: it did not wait for space. `closed`: as in smcr_timeline_missing_t, of the writer. */
+static bool
+is_after_close(const smcr_timeline_writer_t *writer, uint32_t closed)
+{
+    return closed && writer->gap.since.frame >= closed && !writer->wait.wait;
+}
+
+/* The event since which packets of `sender` may be missing at the end of the divided time of the
+ * writer `side`. If the writer has written, and an answer of its peer may be among the missing
+ * packets, it is not known from the sender's last packet on whether the writer waited for it. */
+static smcr_when_t
+missing_since(const smcr_timeline_t *timeline, int side, int sender,
+              const smcr_timeline_question_t *question)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[sender];
+    smcr_when_t known = writer->last_known.frame ? writer->last_known : timeline->begun;
+    smcr_when_t since = question->missing.since[sender];
+    bool may_await_answer = timeline->writer[side].has_written && question->missing.last[!side];
+
+    if (may_await_answer || since.frame <= known.frame || since.time <= known.time)
+        return known;
+    return since;
+}
+
 /* Adds to the intervals of the writer `side` the times in which packets of `sender` may be missing
  * at the end of the divided time. `step`, `question`: as for add_open_gaps(). */
 static void
@@ -29,16 +54,16 @@ add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
              const smcr_timeline_question_t *question)
 {
     const smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
-    smcr_when_t known = writer->last_known.frame ? writer->last_known : step->timeline->begun;
+    smcr_when_t since = missing_since(step->timeline, side, sender, question);
     smcr_interval_kind_t kind =
         sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED;
 
-    if (writer->gap.since.frame)
+    if (writer->gap.since.frame && !is_after_close(writer, question->missing.closed[sender]))
         smcr_timeline_add_gap(step, sender, side, question->span.end);
     if (question->missing.acks[!sender])
         smcr_timeline_doubt_retransmissions(step, side, &writer->retransmitted);
     if (question->missing.last[sender])
-        smcr_timeline_add(step, side, kind, known, question->span.end);
+        smcr_timeline_add(step, side, kind, since, question->span.end);
 }
 
 /* Adds intervals of missing packets at the end of the divided time (`span` of `question`) to the

@@ -29,6 +29,12 @@ typedef struct {
     smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
     bool last[2];  /* by sender: packets after its last captured packet may be missing */
     bool acks[2];  /* by sender: its last acknowledgements may be missing */
+    uint32_t closed[2]; /* frame in which the sender has closed the connection, by sender, if both
+                           sides have closed, and no data of the sender came afterwards: later
+                           packets do not change how the time is divided; 0: not so */
+    /* with `last`: last captured packet of the link before the first packet of the sender that may
+     * be missing; frame 0: not known */
+    smcr_when_t since[2];
 } smcr_timeline_missing_t;
 
 /* The question that smcr_timeline_divide() answers for one direction. */

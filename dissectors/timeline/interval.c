@@ -208,9 +208,16 @@ smcr_interval_union_length(const smcr_interval_union_t *all)
 }
 
 uint64_t
-smcr_interval_union_length_most(const smcr_interval_union_t *all)
+smcr_interval_union_length_most(const smcr_interval_union_t *all, smcr_interval_t span)
 {
-    return smcr_interval_union_length(all) + all->uncounted;
+    uint64_t length = all->settled + all->uncounted;
+
+    for (uint32_t i = 0; i < all->list.length; i++) {
+        const smcr_interval_t *each = &all->list.entries[i];
+        length += smcr_interval_length((smcr_interval_t){later(each->begin, span.begin),
+                                                         earlier(each->end, span.end)});
+    }
+    return length;
 }
 
 /* ---- dividing ---- */

@@ -28,8 +28,11 @@ smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender, s
     smcr_timeline_t *timeline = step->timeline;
     smcr_when_t *acks_missing = &timeline->writer[!sender].acks_missing;
 
-    timeline->misses_acks |= timeline->last_gap.frame && since.frame >= timeline->last_gap.frame;
-    timeline->last_gap = step->packet->when;
+    if (!step->packet->may_miss_last) { /* a move is no gap of its own */
+        timeline->misses_acks |=
+            timeline->last_gap.frame && since.frame >= timeline->last_gap.frame;
+        timeline->last_gap = step->packet->when;
+    }
     smcr_timeline_doubt_retransmissions_of_both(step,
                                                 &timeline->writer[!sender].retransmitted_unheard);
     timeline->writer[!sender].acks_heard = step->packet->when;

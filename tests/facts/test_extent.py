@@ -48,6 +48,15 @@ ROWS = [
     Row(
         "the close of a side, since its last packet", THREE, without(271), 58152, SERVER, 0.9, 0.93
     ),
+    Row(
+        "another connection's WRITE after its close",
+        "6.1-v2-h6-late-second-link-asymmetric",
+        without(2144),
+        56244,
+        CLIENT,
+        0,
+        0,
+    ),
     Row("a CDC message of its peer, without data", GONE, without(42), 58806, CLIENT, 0, 0),
     Row("the same, and whether the next announces", GONE, without(42), 58806, SERVER, 0.005, 0.006),
     Row("a WRITE after others of the link", THREE, without(42), 58158, CLIENT, 0, 0),

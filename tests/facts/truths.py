@@ -65,7 +65,7 @@ OF_TIME = {
 OPEN = [
     (
         "-n-lossy$",
-        {"idle_s", "end.frame"},
+        {"idle_s", "end.frame", "end.idle_frame"},
         "what comes again as the next packet of its flow, since its first time is absent: "
         "nothing tells that "
         "its writer, or its peer, has waited for a retransmission",

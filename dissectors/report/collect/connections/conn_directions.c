@@ -82,12 +82,14 @@ doubt_of_time(const smcr_collect_conn_stats_t *counted)
 
 /* What may be missing of the connection: acknowledgements (`acks`) and the last messages (`last`),
  * for each sender. If both sides have closed, `last` stays false: later messages do not change how
- * the time is divided. `is_part`: the caller knows that the last messages may be missing. */
+ * the time is divided. `is_part`: the caller knows that the last messages may be missing. If
+ * another connection may have them, it is not known since when they are missing. */
 static smcr_timeline_missing_t
 missing_of(const smcr_collect_conn_stats_t *counted, bool is_part)
 {
     const smcr_conn_t *conn = counted->conn;
     const smcr_conn_side_t *sides = conn->side;
+    bool is_elsewhere = smcr_collect_conn_may_go_on_as_other(conn);
     bool have_closed = smcr_conn_side_has_closed(&sides[0]) && smcr_conn_side_has_closed(&sides[1]);
     smcr_timeline_missing_t missing = {.doubt = doubt_of_time(counted)};
 
@@ -96,6 +98,10 @@ missing_of(const smcr_collect_conn_stats_t *counted, bool is_part)
         bool knows_link = !link || smcr_evidence_knows_link(link);
         missing.acks[sender] = is_part || !smcr_evidence_is_current(conn, !sender);
         missing.last[sender] = !have_closed && (missing.acks[sender] || !knows_link);
+        if (have_closed && !sides[sender].wrote_after_end)
+            missing.closed[sender] = sides[sender].closed_frame;
+        if (!is_elsewhere)
+            missing.since[sender] = counted->missing_since[sender];
     }
     return missing;
 }

@@ -55,6 +55,9 @@ report_conn(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     smcr_collect_conn_open(collection, roce);
     smcr_collect_times_advance(&roce->counts->times, roce->scope, collection->last_taken_frame);
     roce->retransmitted_most = smcr_collect_link_flows_retransmitted_most(collection, roce);
+    for (int sender = 0; sender < 2; sender++)
+        roce->missing_since[sender] =
+            smcr_collect_link_flows_missing_since(collection, roce, sender);
     smcr_collect_conn_entry_fill(entry, roce, tcp, collection, scope);
     if (!counted->partner)
         return;

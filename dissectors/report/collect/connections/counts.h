@@ -102,6 +102,8 @@ typedef struct smcr_collect_conn_stats {
     smcr_collect_link_use_t *last_use;     /* last link that the connection has used; NULL: none */
     uint64_t retransmitted_most; /* longest time that retransmissions may have taken, nanoseconds;
                                     SMCR_FIGURE_UNKNOWN: not known. Set when the report is made */
+    /* by sender: smcr_collect_link_flows_missing_since(). Set when the report is made */
+    smcr_when_t missing_since[2];
     uint64_t clc_bytes[2];                 /* bytes of CLC messages; index: 0 from the client, 1
                                               from the server */
     bool has_cut_clc[2];                   /* a CLC message of this sender may be complete, but is
@@ -171,9 +173,15 @@ typedef struct {
     uint32_t first_psn[2]; /* PSN of the first request, 24 bits; set with `last` */
     /* first acknowledgement of a captured request by this side; frame 0: none so far */
     smcr_when_t acked[2];
+    /* packet before the oldest sequence gap that no acknowledgement covers; frame 0: none */
+    smcr_when_t open_gap[2];
+    uint32_t open_psn[2]; /* PSN of the packet after the newest of these gaps, 24 bits; set with
+                             `open_gap` */
     bool is_disordered; /* a request came out of order, or its first transmission is not captured */
-    smcr_interval_union_t repeated; /* times from the first transmission of a packet to its
-                                       retransmission, of both flows */
+    /* Times of retransmissions, of both flows: from the first transmission of a packet to its
+     * retransmission; of missing packets from the packet before the sequence gap to the
+     * acknowledgement that covers them, since both of their transmissions may be missing. */
+    smcr_interval_union_t repeated;
 } smcr_collect_link_flows_t;
 
 /* ---- counting ---- */
@@ -208,13 +216,22 @@ const smcr_collect_link_flows_t *smcr_collect_link_flows_take(smcr_collect_t *co
                                                               const smcr_tap_t *packet,
                                                               smcr_when_t when);
 
-/* Returns how long retransmissions may have held up the connection at most, nanoseconds: up to the
- * acknowledgements of the first requests on its link, since packets from before the capture may
- * have been retransmitted; and from the first transmission of each retransmitted packet of the link
- * to its retransmission. SMCR_FIGURE_UNKNOWN: not known, since packets of the link may be missing,
- * or the connection has used several links. */
+/* Returns how long retransmissions may have held up the connection at most, nanoseconds, while it
+ * was open: up to the acknowledgements of the first requests on its link, since packets from before
+ * the capture may have been retransmitted; from the first transmission of each retransmitted packet
+ * of the link to its retransmission; and as long as missing packets of the link may have been
+ * retransmitted. SMCR_FIGURE_UNKNOWN: not known, since packets of the link may be missing at its
+ * end or are out of order, or the connection has used several links. */
 uint64_t smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
                                                     const smcr_collect_conn_stats_t *counted);
+
+/* Returns the last captured packet of the connection's link before the first packet of `sender`
+ * that may be missing after the connection's last captured packet: the packet before a sequence
+ * gap, or the last one of the flow. Frame 0: not known, since several gaps have come, packets are
+ * out of order, or the connection has used several links. */
+smcr_when_t smcr_collect_link_flows_missing_since(const smcr_collect_t *collection,
+                                                  const smcr_collect_conn_stats_t *counted,
+                                                  int sender);
 
 /* ---- all connections ---- */
 

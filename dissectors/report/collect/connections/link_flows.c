@@ -52,6 +52,9 @@ note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smc
         return;
     flows->gaps[sender] += record->missing_before > 0;
     flows->gap[sender] = (smcr_interval_t){flows->newest[sender], sent_until(flows, packet, when)};
+    if (!flows->open_gap[sender].frame)
+        flows->open_gap[sender] = flows->newest[sender];
+    flows->open_psn[sender] = packet->roce ? packet->roce->psn : 0;
     if (counted && flows->last[sender] <= counted->contact.ready.frame)
         doubt_contact(counted, flows->newest[sender]);
 }
@@ -101,15 +104,30 @@ is_ack(const smcr_tap_t *packet)
            !smcr_wire_bits(packet->roce->syndrome, SMCR_MASK_SYNDROME_KIND);
 }
 
+/* Ends the sequence gaps of `sender` that the acknowledgement of `psn`, at `when`, covers: up to
+ * then the missing packets may have been retransmitted. */
+static void
+close_gap(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows, unsigned sender,
+          smcr_when_t when, uint32_t psn)
+{
+    if (!flows->open_gap[sender].frame || smcr_psn_distance(flows->open_psn[sender], psn) < -1)
+        return;
+    smcr_interval_union_add(&flows->repeated, collection->scope,
+                            (smcr_interval_t){flows->open_gap[sender], when});
+    flows->open_gap[sender].frame = 0;
+}
+
 /* Notes an acknowledgement: the one with the highest PSN so far, and the first one that covers a
  * captured request of the peer. */
 static void
-note_ack(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
+note_ack(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
+         const smcr_tap_t *packet, smcr_when_t when)
 {
     unsigned sender = packet->record->sender == 1;
 
     if (!is_ack(packet))
         return;
+    close_gap(collection, flows, !sender, when, packet->roce->psn);
     smcr_ack_t *newest = &flows->acked_newest[!sender];
     if (!newest->frame || smcr_psn_distance(newest->psn, packet->roce->psn) > 0)
         *newest = (smcr_ack_t){.frame = when.frame, .time = when.time, .psn = packet->roce->psn};
@@ -131,39 +149,72 @@ smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packe
     if (is_request(packet))
         note_request(collection, flows, packet, when);
     else if (record->kind == SMCR_RECORD_ACK)
-        note_ack(flows, packet, when);
+        note_ack(collection, flows, packet, when);
     if (!flows->whole_since[sender].frame || record->missing_before)
         flows->whole_since[sender] = when;
     flows->unowned[sender] |= is_unowned_write(record);
     return flows;
 }
 
-/* Whether the capture has every packet of both flows of the link, in order, and an acknowledgement
- * for each flow that has requests. */
+/* Whether the requests of both flows of the link came in order, and the capture has an
+ * acknowledgement for each flow that has requests. */
 static bool
-are_whole(const smcr_collect_link_flows_t *flows)
+are_in_order(const smcr_collect_link_flows_t *flows)
 {
-    bool have_gaps = flows->gaps[0] || flows->gaps[1] || flows->is_disordered;
-
     for (unsigned side = 0; side < 2; side++)
         if (!flows->whole_since[side].frame || (flows->last[side] && !flows->acked[!side].frame))
             return false;
-    return !have_gaps;
+    return !flows->is_disordered;
+}
+
+/* Returns the flows of the only link that the connection has used; NULL: there are several or none,
+ * or the capture of the link group is out of order. */
+static const smcr_collect_link_flows_t *
+flows_of(const smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_link_use_t *use = counted->first_use;
+
+    if (!use || use->next || smcr_lgr_is_in_disorder(use->link->lgr))
+        return NULL;
+    return wmem_map_lookup(collection->link_flows, use->link);
+}
+
+/* Whether missing packets of the link, which no acknowledgement covers, may have been retransmitted
+ * before `end`. */
+static bool
+has_open_gap(const smcr_collect_link_flows_t *flows, smcr_when_t end)
+{
+    for (unsigned side = 0; side < 2; side++)
+        if (flows->open_gap[side].frame && flows->open_gap[side].time < end.time)
+            return true;
+    return false;
 }
 
 uint64_t
 smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
                                            const smcr_collect_conn_stats_t *counted)
 {
-    const smcr_collect_link_use_t *use = counted->first_use;
-    const smcr_collect_link_flows_t *flows =
-        use ? wmem_map_lookup(collection->link_flows, use->link) : NULL;
-    uint64_t begun = counted->counts->times.timeline.begun.time, most = 0;
+    const smcr_collect_link_flows_t *flows = flows_of(collection, counted);
+    smcr_interval_t span = {counted->counts->times.timeline.begun, counted->last};
+    uint64_t most = 0;
 
-    if (!flows || use->next || !are_whole(flows) || smcr_lgr_is_in_disorder(use->link->lgr))
+    if (!flows || !are_in_order(flows) || has_open_gap(flows, span.end))
         return SMCR_FIGURE_UNKNOWN;
     for (unsigned side = 0; side < 2; side++)
-        if (flows->acked[side].time > begun)
-            most = MAX(most, flows->acked[side].time - begun);
-    return most + smcr_interval_union_length_most(&flows->repeated);
+        if (flows->acked[side].time > span.begin.time)
+            most = MAX(most, flows->acked[side].time - span.begin.time);
+    return most + smcr_interval_union_length_most(&flows->repeated, span);
+}
+
+smcr_when_t
+smcr_collect_link_flows_missing_since(const smcr_collect_t *collection,
+                                      const smcr_collect_conn_stats_t *counted, int sender)
+{
+    const smcr_collect_link_flows_t *flows = flows_of(collection, counted);
+    const smcr_timeline_t *timeline = &counted->counts->times.timeline;
+    uint32_t seen = timeline->gaps[sender];
+
+    if (!flows || flows->is_disordered || flows->gaps[sender] > seen + 1)
+        return (smcr_when_t){0, 0};
+    return flows->gaps[sender] == seen ? flows->newest[sender] : flows->gap[sender].begin;
 }
