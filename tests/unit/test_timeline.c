@@ -65,6 +65,9 @@ static const struct {
     bool misses_last; /* the last acknowledgements may be missing */
     bool misses_writer; /* the last packets of CLIENT may be missing */
     bool misses_all_acks; /* the links have no acknowledgement in the capture */
+    uint64_t missing_since; /* packets of CLIENT may be missing since then; 0: not so */
+    bool misses_peer;       /* with `missing_since`: those of its peer, too */
+    bool have_closed;       /* both sides have closed with their first packet */
 } scenes[] = {
     {.name = "one write",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
@@ -81,6 +84,23 @@ static const struct {
      .end = 300,
      .shares = {.unknown = 200},
      .misses_all_acks = true},
+    {.name = "one write, and packets of the link are missing long after it",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
+     .end = 1000,
+     .shares = {.transfer = 50, .nothing = 650, .unknown = 200},
+     .missing_since = 800},
+    {.name = "the same, and an answer may be among them",
+     .steps = {{.event = DATA, .side = CLIENT, .time = 100, .acked = 150, .bytes = 10}},
+     .end = 1000,
+     .shares = {.unknown = 900},
+     .missing_since = 800,
+     .misses_peer = true},
+    {.name = "packets of the link are missing after both sides have closed",
+     .steps = {{.event = ANNOUNCE, .side = CLIENT, .time = 100, .acked = 150},
+               {.event = UPDATE, .side = SERVER, .time = 500, .acked = 510, .peer_misses = true}},
+     .end = 510,
+     .shares = {.nothing = 410},
+     .have_closed = true},
     {.name = "a retransmission, with acknowledgements of others",
      .steps = {{.event = DATA, .side = CLIENT, .time = 100, .bytes = 10},
                {.event = AGAIN, .side = CLIENT, .time = 300, .of = 1}},
@@ -662,6 +682,26 @@ compare(const char *scene, const char *part, uint64_t found, uint64_t expected)
                 (unsigned)expected);
 }
 
+/* What the report would ask about the scene with this number. */
+static smcr_timeline_question_t
+question_of(unsigned number, const smcr_timeline_t *timeline)
+{
+    bool misses_last = scenes[number].misses_last, misses_writer = scenes[number].misses_writer;
+    uint64_t since = scenes[number].missing_since;
+    smcr_timeline_question_t question = {
+        .span = {timeline->begun, when_of(scenes[number].end, 1000)},
+        .missing.acks = {misses_last, misses_last},
+        .missing.last = {[CLIENT] = misses_writer || since,
+                         [SERVER] = scenes[number].misses_peer},
+        .missing.closed = {[CLIENT] = scenes[number].have_closed ? 1 : 0}};
+
+    if (misses_writer)
+        question.span.begin = when_of(0, 0);
+    if (since)
+        question.missing.since[CLIENT] = when_of(since, 999);
+    return question;
+}
+
 static void
 test_scenes(void)
 {
@@ -675,13 +715,7 @@ test_scenes(void)
         for (unsigned number = 0; steps[number].event != END; number++)
             play_step(&stage, steps, &steps[number]);
         smcr_timeline_advance(&stage.timeline, scope, 1000, &sink);
-        smcr_interval_t span = {stage.timeline.begun, when_of(scenes[i].end, 1000)};
-        if (scenes[i].misses_writer)
-            span.begin = when_of(0, 0);
-        bool misses_last = scenes[i].misses_last;
-        smcr_timeline_question_t question = {
-            .span = span, .missing.acks = {misses_last, misses_last},
-            .missing.last = {[CLIENT] = scenes[i].misses_writer}};
+        smcr_timeline_question_t question = question_of(i, &stage.timeline);
         smcr_timeline_direction_t found =
             smcr_timeline_divide(&stage.timeline, CLIENT, &question);
         const uint64_t *share = found.division.share;
