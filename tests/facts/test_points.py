@@ -212,6 +212,34 @@ def test_bounds_contain_the_truth(tshark, pair, name):
         assert least - begin * PPM / 1e6 <= sign * offset <= most + begin * PPM / 1e6
 
 
+def rocev1(data):
+    """A packet of RoCEv2 over IPv4 as one of RoCEv1, with a GRH in the place of IP and UDP."""
+    if not key(data):
+        return data
+    begin, mapped = 14 + (data[14] & 15) * 4 + 8, bytes(10) + b"\xff\xff"
+    end = 14 + struct.unpack_from(">H", data, 16)[0]
+    head = struct.pack(">IHBB", 6 << 28 | data[15] << 20, end - begin, 0x1B, data[22])
+    gids = mapped + data[26:30] + mapped + data[30:34]
+    return data[:12] + b"\x89\x15" + head + gids + data[begin:end]
+
+
+def test_rocev1(tshark, pair, scratch):
+    """Two points show RoCEv1, which has neither IP identification nor port: the verdicts, and the
+    bounds of the clocks, are those of the same packets as RoCEv2."""
+    made = pair(read(CAPTURES["6.1-v2-c-three-conns"]), 7, thin=0.05, held=0.05)
+    changed = [(each, rocev1(each.data)) for each in made.packets]
+    grh = [each._replace(data=data, length=len(data)) for each, data in changed]
+    path = write(scratch / "grh.pcapng", grh, ["one", "two"])
+    one, two = (verdicts(tshark, each) for each in (made.path, path))
+    assert one == two and len(set(one.values())) > 1
+    ways, same = points(tshark, path), points(tshark, made.path)
+    assert without_frames(ways) == without_frames(same) and len(ways) == 2
+    for way in ways:
+        sign = 1 if way["from"] == "one" else -1
+        least, most = sorted(way["clock"][f"offset_{name}_s"] * sign for name in ("least", "most"))
+        assert least <= OFFSET / 1e9 + 1e-6 and most >= OFFSET / 1e9
+
+
 def test_mirrored_twice(tshark, pair):
     """Both points have each packet twice: the clocks' offset is found, and nothing is lost."""
     packets = mirrored(read(CAPTURES["6.1-v1-j-http11"]))
