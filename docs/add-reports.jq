@@ -175,7 +175,7 @@ def rules: {
         "rdma_flows": "own", "other_roce": {"of": "other_roce"}, "udp_ports": "own", "adapters": "own", "pauses":
         "own", "points": "own", "tcp_flows": "own"}
 };
-def left_out: ["clock", "cnp_limit", "delay", "derived", "end", "handshake_end", "intervals", "intervals", "longest", "longest_silence", "longest_waits", "marked_share", "open_wait", "states", "stuck"];
+def left_out: ["clock", "cnp_limit", "delay", "derived", "end", "handshake_end", "intervals", "intervals", "longest", "longest_silence", "longest_waits", "marked_share", "open_wait", "states", "stuck", "translated_client", "translated_server"];
 # ---- end of the rules ----
 
 # What has a rule of its own below, until that has been asked.

@@ -9,6 +9,7 @@
 #include <epan/conversation.h>
 
 #include "capture.h"
+#include "handshake.h"
 #include "ip_packet.h"
 #include "tcp_segment.h"
 #include "wire/wire.h"
@@ -27,6 +28,7 @@ typedef struct segment {
     uint32_t hosts;   /* hash of both addresses, the same in each direction */
     conversation_t *conversation;
     smcr_when_t when;
+    smcr_translation_end_t ends[2]; /* of the sender, of the receiver */
     bool has_copy;    /* the capture has a copy of it, so it stays as long as the file is open */
     struct segment *next; /* the segment that came after it; NULL: none */
 } segment_t;
@@ -38,6 +40,7 @@ static struct {
                                none */
     segment_t *newest;      /* the last one of this list; set with `oldest` */
     wmem_map_t *translated; /* segment_t of the original by conversation of the copy */
+    wmem_map_t *copies;     /* smcr_translation_ends_t by conversation of the original */
     wmem_map_t *streams;    /* the same by tcp.stream of the copy, plus 1 */
 } known;
 
@@ -58,6 +61,8 @@ smcr_translation_register(void)
                                             equal_numbers);
     known.translated = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
                                               g_direct_equal);
+    known.copies = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
+                                          g_direct_equal);
     known.streams = wmem_map_new_autoreset(wmem_epan_scope(), wmem_file_scope(), g_direct_hash,
                                            g_direct_equal);
 }
@@ -149,15 +154,23 @@ is_copy(const segment_t *original, const segment_t *segment)
            segment->when.time - original->when.time < LATEST;
 }
 
-/* Notes that the conversation is the copy of the conversation with the segment `original`. */
+/* Notes that the conversation of the segment is the copy of the conversation with the segment
+ * `original`. */
 static void
-note_copy(packet_info *pinfo, conversation_t *conversation, segment_t *original)
+note_copy(packet_info *pinfo, const segment_t *segment, segment_t *original)
 {
+    conversation_t *conversation = segment->conversation;
     uint32_t stream = get_tcp_conversation_data(conversation, pinfo)->stream;
 
     original->has_copy = true;
     wmem_map_insert(known.translated, conversation, original);
     wmem_map_insert(known.streams, GUINT_TO_POINTER(stream + 1), original);
+    if (wmem_map_contains(known.copies, original->conversation))
+        return;
+    smcr_translation_ends_t *ends = wmem_new(wmem_file_scope(), smcr_translation_ends_t);
+    memcpy(ends->original, original->ends, sizeof ends->original);
+    memcpy(ends->copy, segment->ends, sizeof ends->copy);
+    wmem_map_insert(known.copies, original->conversation, ends);
 }
 
 /* The condition under which a segment is a copy of an earlier one. */
@@ -178,13 +191,16 @@ take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
         .hosts = add_address_to_hash(0, &pinfo->src) ^ add_address_to_hash(0, &pinfo->dst),
         .conversation = find_or_create_conversation(pinfo),
         .when = smcr_capture_when(pinfo),
+        .ends = {{.port = (uint16_t)pinfo->srcport}, {.port = (uint16_t)pinfo->destport}},
     };
+    smcr_endpoint_gid(&pinfo->src, segment.ends[0].gid);
+    smcr_endpoint_gid(&pinfo->dst, segment.ends[1].gid);
     forget_old(segment.when.time);
     segment_t *original = wmem_map_lookup(known.segments, &numbers);
     bool has_moved = original && (chance == TRANSLATED || original->hosts != segment.hosts);
 
     if (chance != KNOWN && has_moved && is_copy(original, &segment)) {
-        note_copy(pinfo, segment.conversation, original);
+        note_copy(pinfo, &segment, original);
         return original->conversation;
     }
     if (original && chance == KNOWN)
@@ -227,6 +243,12 @@ smcr_translation_is_copy(uint32_t tcp_stream)
 {
     return wmem_map_size(known.streams) &&
            wmem_map_contains(known.streams, GUINT_TO_POINTER(tcp_stream + 1));
+}
+
+const smcr_translation_ends_t *
+smcr_translation_ends(const void *original)
+{
+    return wmem_map_size(known.copies) ? wmem_map_lookup(known.copies, original) : NULL;
 }
 
 uint32_t

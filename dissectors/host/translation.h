@@ -11,6 +11,21 @@
 
 #include <epan/dissectors/packet-tcp.h>
 
+#include "wire/wire.h"
+
+/* An end of a TCP connection. */
+typedef struct {
+    uint8_t gid[SMCR_GID_LENGTH]; /* address, IPv4 mapped */
+    uint16_t port;                /* port, host byte order */
+} smcr_translation_end_t;
+
+/* A segment before and after the translation of its addresses. Index 0: its sender; 1: its
+ * receiver. */
+typedef struct {
+    smcr_translation_end_t original[2]; /* as the capture shows it first */
+    smcr_translation_end_t copy[2];     /* as the capture shows it once more */
+} smcr_translation_ends_t;
+
 /* First pass: takes a client's SYN with the SMC-R option. If the SYN is a copy of an earlier SYN
  * with other addresses or ports, its conversation counts as a copy from this frame on. Returns the
  * conversation of the earlier SYN; NULL: the SYN is no copy. `tcp`: header of the segment.
@@ -32,6 +47,10 @@ conversation_t *smcr_translation_take_message(packet_info *pinfo, tvbuff_t *mess
  * SYN or CLC message of the other conversation that proves the copy. 0: the conversation is no
  * copy. */
 uint32_t smcr_translation_original(packet_info *pinfo);
+
+/* Returns the ends of the connection whose original conversation this is, and of its first copy;
+ * NULL: the conversation has no copy. */
+const smcr_translation_ends_t *smcr_translation_ends(const void *original);
 
 /* Whether the conversation with this tcp.stream is a copy. */
 bool smcr_translation_is_copy(uint32_t tcp_stream);

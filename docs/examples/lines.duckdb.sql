@@ -123,10 +123,11 @@ CREATE OR REPLACE MACRO tcp_filled(it) AS CASE WHEN it IS NOT NULL THEN {'tcp_st
     'first_time': it."first_time", 'last_time': it."last_time", 'ecn_initiated': it."ecn_initiated", 'ecn_accepted':
     it."ecn_accepted", 'up': tcp_direction_filled(it."up"), 'down': tcp_direction_filled(it."down")} END;
 CREATE OR REPLACE MACRO connection_filled(it) AS CASE WHEN it IS NOT NULL THEN {'stream': it."stream", 'roce_stream':
-    it."roce_stream", 'client': it."client", 'server': it."server", 'version': it."version", 'outcome': it."outcome",
-    'fallback': it."fallback", 'handshake_end': it."handshake_end", 'links': it."links", 'setup_s': it."setup_s",
-    'setup': it."setup", 'setup_longest': it."setup_longest", 'buffer_bytes': it."buffer_bytes", 'first_time':
-    it."first_time", 'last_time': it."last_time", 'began_before': CASE WHEN it."stream" IS NOT NULL AND NOT
+    it."roce_stream", 'client': it."client", 'server': it."server", 'translated_client': it."translated_client",
+    'translated_server': it."translated_server", 'version': it."version", 'outcome': it."outcome", 'fallback':
+    it."fallback", 'handshake_end': it."handshake_end", 'links': it."links", 'setup_s': it."setup_s", 'setup':
+    it."setup", 'setup_longest': it."setup_longest", 'buffer_bytes': it."buffer_bytes", 'first_time': it."first_time",
+    'last_time': it."last_time", 'began_before': CASE WHEN it."stream" IS NOT NULL AND NOT
     list_contains(coalesce(it.not_known, []), 'began_before') THEN coalesce(it."began_before", false) ELSE
     it."began_before" END, 'ends': it."ends", 'named_by': it."named_by", 'named_time': it."named_time", 'goes_on':
     CASE WHEN it."stream" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'goes_on') THEN
@@ -156,7 +157,8 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
     from_time: 'DECIMAL(20, 9)',
     to_time: 'DECIMAL(20, 9)',
     connection: 'STRUCT("stream" UBIGINT, "roce_stream" UBIGINT, "client" STRUCT("addr" VARCHAR, "port" UBIGINT),
-        "server" STRUCT("addr" VARCHAR, "port" UBIGINT), "version" VARCHAR, "outcome" VARCHAR, "fallback"
+        "server" STRUCT("addr" VARCHAR, "port" UBIGINT), "translated_client" STRUCT("addr" VARCHAR, "port" UBIGINT),
+        "translated_server" STRUCT("addr" VARCHAR, "port" UBIGINT), "version" VARCHAR, "outcome" VARCHAR, "fallback"
         STRUCT("reason" VARCHAR, "code" UBIGINT, "by" VARCHAR, "time" DECIMAL(20, 9), "offered_eids" VARCHAR,
         "syn_sign" VARCHAR, "crossed_time" DECIMAL(20, 9)), "handshake_end" STRUCT("kind" VARCHAR, "by" VARCHAR,
         "step" VARCHAR, "acknowledged" BOOLEAN, "sent" UBIGINT, "from_time" DECIMAL(20, 9), "time" DECIMAL(20, 9),

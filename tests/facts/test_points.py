@@ -474,6 +474,7 @@ PARTS = (
 )
 OF_FRAMES = ("frame", "frames", "filter", "time", "stream")  # ends of names
 OF_SEGMENTS = ("accept_s", "confirm_s", "setup_s", "connecting_s", "connecting_most_s", "text")
+OF_NAT = ("translated_client", "translated_server")
 OF_TCP = ("src", "dst", "src_port", "dst_port", "rtt_s", "tsval_rtt_s", "ipg_s", "ack_elapsed_s")
 
 
@@ -492,7 +493,7 @@ def without_frames(value):
         name: without_frames(each)
         for name, each in value.items()
         if name not in ("client", "server") or not (isinstance(each, dict) and "addr" in each)
-        if name.split("_")[-1] not in OF_FRAMES and name not in (*OF_SEGMENTS, *OF_TCP)
+        if name.split("_")[-1] not in OF_FRAMES and name not in (*OF_SEGMENTS, *OF_TCP, *OF_NAT)
     }
 
 

@@ -643,6 +643,47 @@ write_classes(const page_t *page)
     g_string_free(text, true);
 }
 
+/* ---- address translation ---- */
+
+#define TRANSLATIONS_MOST 3 /* translated ends that the page names */
+
+/* Appends "10.96.0.10:80 is 10.0.0.2:12345, too", if the text does not have it yet. */
+static void
+append_translation(const page_t *page, GString *text, const smcr_entry_endpoint_t *end,
+                   const smcr_entry_endpoint_t *translated)
+{
+    const char *line =
+        wmem_strdup_printf(page->scope, "%s is %s, too", smcr_words_endpoint(page->scope, end),
+                           smcr_words_endpoint(page->scope, translated));
+
+    if (!strstr(text->str, line))
+        g_string_append_printf(text, "%s%s", text->len ? "; " : "", line);
+}
+
+/* Writes which ends of connections the capture shows with other addresses or ports, too. */
+static void
+write_translations(const page_t *page)
+{
+    GString *text = g_string_new(NULL);
+    unsigned named = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, page->report->connections) {
+        const smcr_entry_endpoint_t *ends[2][2] = {{&conn->server, conn->translated_server},
+                                                   {&conn->client, conn->translated_client}};
+        for (unsigned i = 0; i < 2 && named < TRANSLATIONS_MOST; i++) {
+            gsize before = text->len;
+            if (ends[i][1])
+                append_translation(page, text, ends[i][0], ends[i][1]);
+            named += text->len > before;
+        }
+    }
+    if (text->len)
+        write_item(page, "", INDENT,
+                   wmem_strdup_printf(page->scope, "Address translation: %s%s", text->str,
+                                      named == TRANSLATIONS_MOST ? " ..." : ""));
+    g_string_free(text, true);
+}
+
 /* ---- congestion ---- */
 
 /* Returns a rate: "9.4 Gbit/s". `bytes` in `time` nanoseconds, which is not 0. */
@@ -767,6 +808,7 @@ write_page(GString *text, const smcr_entry_report_t *report, unsigned most, bool
 #define WRITE(name) write_table(&page, &smcr_table_of_##name);
     SMCR_TABLES(WRITE)
 #undef WRITE
+    write_translations(&page);
     write_classes(&page);
     write_congestion(&page);
     write_pauses(&page);

@@ -21,6 +21,36 @@ fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned ro
     entry->port = conn->port[role];
 }
 
+/* Returns the end of a connection after address translation; NULL: it is the same there. */
+static smcr_entry_endpoint_t *
+translated_end(const smcr_translation_ends_t *ends, unsigned at, wmem_allocator_t *scope)
+{
+    const smcr_translation_end_t *before = &ends->original[at], *after = &ends->copy[at];
+
+    if (smcr_gid_is_same(before->gid, after->gid) && before->port == after->port)
+        return NULL;
+    smcr_entry_endpoint_t *entry = wmem_new(scope, smcr_entry_endpoint_t);
+    smcr_entry_clear(entry, &smcr_entry_endpoint_description);
+    entry->addr = smcr_figure_gid_text(scope, after->gid);
+    entry->port = after->port;
+    return entry;
+}
+
+/* Fills in the ends after address translation, if the capture shows the connection there, too. */
+static void
+fill_translated(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_allocator_t *scope)
+{
+    const smcr_translation_ends_t *ends =
+        conn->conversation ? smcr_translation_ends(conn->conversation) : NULL;
+
+    if (!ends || conn->roles_unknown)
+        return;
+    bool is_from_client = ends->original[0].port == conn->port[0] &&
+                          ends->original[1].port == conn->port[1];
+    entry->translated_client = translated_end(ends, !is_from_client, scope);
+    entry->translated_server = translated_end(ends, is_from_client, scope);
+}
+
 static const char *
 token_text(const smcr_conn_side_t *side, wmem_allocator_t *scope)
 {
@@ -46,6 +76,7 @@ fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
 
     fill_endpoint(&entry->client, conn, 0, collection);
     fill_endpoint(&entry->server, conn, 1, collection);
+    fill_translated(entry, conn, scope);
     if (!knows_roles(conn)) {
         smcr_show_ends_t ends = smcr_show_ends_of(scope, conn);
         const char **name = conn->conversation ? ends.name : ends.address;
