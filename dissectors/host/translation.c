@@ -12,7 +12,6 @@
 #include "handshake.h"
 #include "ip_packet.h"
 #include "tcp_segment.h"
-#include "wire/wire.h"
 
 /* Nanoseconds. A copy comes less than this after the original: a client retransmits its SYN after a
  * second. */
