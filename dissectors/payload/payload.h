@@ -1,5 +1,6 @@
 /* Knows the application's bytes: dissected as over TCP, Follow Stream, Export Objects, Export PDUs.
- * Does not know which packets carried the bytes. Called by packet/ only.
+ * Does not know which packets carried the bytes. Called by packet/, and by report/lines/ when a
+ * connection is released.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -55,6 +56,10 @@ bool smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
  * are new and their position is known. */
 bool smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
                                        smcr_payload_fresh_t *fresh);
+
+/* Frees what is kept of the application's bytes of the connection, of which no byte comes any
+ * more. Trees of messages and dissectors stay: few connections have them. */
+void smcr_payload_release(smcr_conn_t *conn);
 
 /* Dissects the new bytes of an RDMA WRITE packet as if TCP had carried these bytes. If no byte is
  * new, all bytes are shown as data. `data`: the captured bytes of the packet. */

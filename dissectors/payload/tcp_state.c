@@ -177,6 +177,26 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
     return flow;
 }
 
+void
+smcr_payload_release(smcr_conn_t *conn)
+{
+    smcr_handshake_ends_t *ends = NULL;
+
+    for (unsigned sender = 0; sender < 2; sender++) {
+        struct smcr_payload_flow *flow = conn->flow[sender];
+        if (!flow)
+            continue;
+        bool is_same = flow->ends == ends;
+        if (ends && !is_same)
+            wmem_free(wmem_file_scope(), ends);
+        ends = flow->ends;
+        wmem_free(wmem_file_scope(), flow);
+        smcr_conn_set_flow(conn, sender, NULL);
+    }
+    if (ends)
+        wmem_free(wmem_file_scope(), ends);
+}
+
 /* ---- held packets that a later frame of the stream shows ---- */
 
 wmem_array_t *

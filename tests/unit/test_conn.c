@@ -98,6 +98,14 @@ is_finished(const smcr_conn_t *conn, const void *data)
     return conn != data;
 }
 
+static const smcr_conn_t *released; /* the connection that is released last */
+
+static void
+note_release(smcr_conn_t *conn)
+{
+    released = conn;
+}
+
 /* Makes the second connection of the group, which uses the elements of the first one. */
 static void
 play_next_conn(capture_t *capture)
@@ -134,10 +142,13 @@ test_release(gconstpointer data)
         play_next_conn(&capture);
     if (stay->is_kept)
         smcr_conn_keep(conn);
-    const smcr_state_finished_t finished = {is_finished, stay->is_needed ? conn : NULL};
+    const smcr_state_finished_t finished = {
+        .has = is_finished, .data = stay->is_needed ? conn : NULL, .release = note_release};
+    released = NULL;
     smcr_state_forget(capture.state, stay->is_recent ? 1 : LATER, &finished);
     bool stays =
         stay->is_open || stay->is_newest || stay->is_kept || stay->is_needed || stay->is_recent;
+    g_assert_true(released == (stays ? NULL : conn));
     g_assert_cmpint(smcr_conn_of_conversation(capture.state, &conversation) == conn, ==, stays);
     g_assert_cmpint(smcr_conn_find(capture.state, lgr, SERVER, SERVER_TOKEN) == conn, ==, stays);
     g_assert_cmpint(smcr_conn_new(capture.state) != conn, ==, stays);

@@ -15,6 +15,7 @@
 #include "identity.h"
 #include "output_line.h"
 #include "host/host.h"
+#include "payload/payload.h"
 #include "report/findings/findings.h"
 #include "report/listen/listeners.h"
 
@@ -419,7 +420,7 @@ static void
 forget_old(line_writer_t *writer, const smcr_collection_t *collection)
 {
     const smcr_when_t now = {writer->frame, writer->time}, from = writer->kept_from;
-    const smcr_state_finished_t finished = {is_finished, collection};
+    const smcr_state_finished_t finished = {is_finished, collection, smcr_payload_release};
 
     if (smcr_capture_is_read())
         return;

@@ -75,6 +75,8 @@ void smcr_state_prove_qp(const smcr_arrival_t *arrival, uint32_t sender_qpn);
 typedef struct {
     bool (*has)(const smcr_conn_t *conn, const void *data); /* whether the caller has finished */
     const void *data; /* the last argument of `has` */
+    /* frees what rooms above keep in the connection, which is released next */
+    void (*release)(smcr_conn_t *conn);
 } smcr_state_finished_t;
 
 /* Forgets the records of packets before `frame` (smcr_record_forget()), and releases connections

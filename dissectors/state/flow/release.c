@@ -158,8 +158,10 @@ smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished
         forget_in_group(state, lgr);
     if (release.leaving->len)
         smcr_conn_forget_leaving_tokens(state);
-    for (unsigned i = 0; i < release.leaving->len; i++)
+    for (unsigned i = 0; i < release.leaving->len; i++) {
+        finished->release(release.leaving->pdata[i]);
         free_conn(state, release.leaving->pdata[i]);
+    }
     g_ptr_array_free(release.marked, TRUE);
     g_ptr_array_free(release.leaving, TRUE);
     g_hash_table_destroy(release.groups);

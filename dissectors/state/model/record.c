@@ -251,15 +251,37 @@ free_analysis(smcr_state_t *state, smcr_record_cdc_t *analysis)
         smcr_state_free(state, analysis, sizeof *analysis);
 }
 
-/* Frees what only this record of a connection that is leaving points to. */
+/* Frees the exchange that a CLC or CDC message begins. Those of LLC messages are members of other
+ * objects. */
+static void
+free_exchange(smcr_state_t *state, smcr_exchange_t *exchange)
+{
+    if (exchange && !exchange->llc_type)
+        smcr_state_free(state, exchange, sizeof *exchange);
+}
+
+/* Frees the list of messages that a response completes. */
+static void
+free_completed(smcr_state_t *state, const smcr_completion_t *message)
+{
+    while (message) {
+        const smcr_completion_t *next = smcr_completion_next(message);
+        smcr_state_free(state, (void *)(uintptr_t)message, sizeof *message);
+        message = next;
+    }
+}
+
+/* Frees what only this record points to, or only records of a connection that is leaving. */
 static void
 free_parts(smcr_state_t *state, const packed_t *packed)
 {
     smcr_record_t record;
 
     unpack(state, packed, &record);
+    free_completed(state, record.completed_messages);
     if (!record.conn || !record.conn->is_leaving)
         return;
+    free_exchange(state, record.begins_exchange);
     free_place(state, record.write_location);
     free_analysis(state, record.cdc_analysis);
 }
