@@ -614,6 +614,19 @@ function heights(all) {
     return [low < margin * 2 ? -margin / 4 : low - margin, high + margin];
 }
 
+/* Whether the value of a line is not known after the point `index`. */
+const isUnknownAfter = (each, index) => index >= 0 && (each.lost && index === each.t.length - 1 || Boolean(each.holes && each.holes.includes(index + 1)));
+
+/* The times and values of a line, with null where its value is not known. */
+function withHoles({t, v, holes = []}) {
+    const times = [...t], values = [...v];
+    for (const index of [...holes].reverse()) {
+        times.splice(index, 0, (t[index - 1] + t[index]) / 2);
+        values.splice(index, 0, null);
+    }
+    return [times, values];
+}
+
 /* Makes Tab reach a picture. There , and . go from point to point, and Enter copies the frame at the
  * cursor. `timesOf` returns the times of the points, `frameAt` the frame at the cursor, if any. */
 function listenKeys(box, timesOf, frameAt) {
@@ -653,7 +666,7 @@ function plot(title, all, format, steps, height = 260) {
                 incrs: COUNT_STEPS, values: (_, splits) => splits.map(grouped)}],
         series: [{}, ...all.map(each => ({
             label: each.label, scale: each.axis || "y", stroke: () => colour(each.name), width: each.mark ? 0 : widthOf(each),
-            dash: each.name === "edge" ? [5, 4] : undefined, spanGaps: true,
+            dash: each.name === "edge" ? [5, 4] : undefined, spanGaps: !(each.holes && each.holes.length),
             paths: each.mark ? () => null : uPlot.paths.stepped({align: 1}),
             points: {show: Boolean(each.mark), width: 1.5, stroke: () => colour(each.name), fill: () => colour("paper"), filter: undefined,
                 ...(each.mark ? {paths: markPaths(each.name)} : {})},
@@ -676,14 +689,14 @@ function plot(title, all, format, steps, height = 260) {
         for (const each of all) {
             const index = seconds === null ? -1 : lastBefore(each.t, seconds);
             const isHere = each.axis && index >= 0 && seconds - each.t[index] < each.step;
-            const isLost = each.lost && index === each.t.length - 1 && seconds > each.t[index];
+            const isLost = isUnknownAfter(each, index) && seconds > each.t[index];
             const value = isLost ? " ?" : index < 0 || each.mark && !isHere ? "" : ` ${isHere ? `${each.v[index]} here` : format(each.v[index])}`;
             const count = each.mark && each.n !== undefined ? ` (${grouped(each.n)}${isInTime(each) ? "" : ", none in this time"})` : "";
             const frame = index >= 0 && each.f && !isLost ? `, frame ${each.f[index]}` : "";
             readout.append(make("span", "", sign(each), `${each.label}${count}${value}${frame}`));
         }
     }
-    const tables = all.map(each => [each.t, each.v]);
+    const tables = all.map(withHoles);
     drawn = new uPlot(options, all.length ? uPlot.join(tables) : [[], []], box);
     say(null);
     const view = {
@@ -849,7 +862,7 @@ function pointsOf(direction, last) {
     for (const [names, from, mark] of [[LINES, direction.lines, false], [MARKS, direction.marks, true]])
         for (const [name, label] of Object.entries(names))
             if (from[name])
-                made.push({name, label, mark, lost: from[name].lost, n: from[name].n, t: added(from[name].t, 1e9), v: added(from[name].v, 1), f: added(from[name].f, 1)});
+                made.push({name, label, mark, lost: from[name].lost, holes: from[name].holes || [], n: from[name].n, t: added(from[name].t, 1e9), v: added(from[name].v, 1), f: added(from[name].f, 1)});
     for (const each of made.filter(one => !one.mark && !one.lost && one.t[one.t.length - 1] < last)) {
         each.t.push(last);
         each.v.push(each.v[each.v.length - 1]);

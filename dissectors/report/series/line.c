@@ -66,7 +66,7 @@ make_room(smcr_series_line_t *line, wmem_allocator_t *scope)
 void
 smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope, smcr_series_point_t point)
 {
-    const smcr_series_bucket_t one = {point, point, 1};
+    const smcr_series_bucket_t one = {point, point, 1, line->is_lost && line->length};
 
     line->is_lost = false;
     if (line->length && point.when.time < end_of(&line->buckets[line->length - 1]))

@@ -19,6 +19,7 @@ typedef struct {
     smcr_series_point_t low;  /* point with the lowest value */
     smcr_series_point_t high; /* point with the highest value */
     uint32_t count;           /* number of points */
+    bool after_hole;          /* before these points, the value of the line was not known */
 } smcr_series_bucket_t;
 
 /* Maximum number of buckets of a line. */

@@ -218,16 +218,18 @@ take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
     const smcr_place_t *place = packet->record->write_location;
     int writer = packet->record->sender;
     smcr_series_direction_t *direction = &pictures->direction[writer];
+    smcr_stream_range_t range = {.known = false};
 
-    if (!place)
+    if (place)
+        range = smcr_place_range(place);
+    else if (packet->record->order == SMCR_FLOW_IS_RETRANSMISSION)
         return;
-    smcr_stream_range_t range = smcr_place_range(place);
-    uint64_t end = range.position + place->length;
     if (!range.known) {
         lose_line(direction, SMCR_SERIES_written);
         lose_line(direction, SMCR_SERIES_acknowledged);
         return;
     }
+    uint64_t end = range.position + place->length;
     if (!direction->line[SMCR_SERIES_edge].length && !range.position)
         add_edge(pictures, writer, (smcr_series_point_t){packet->when, 0});
     add_line(direction, SMCR_SERIES_written, (smcr_series_point_t){packet->when, end});
