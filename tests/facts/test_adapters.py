@@ -243,7 +243,7 @@ def shown_out_of_order(tshark, path):
 SPRAYED = {
     # ports, jitter: kinds of findings, part of a sentence
     "several-paths": ((8, 20_000), {"reordered"}, "from 8 UDP source ports in turn"),
-    "adaptive-routing": ((1, 20_000), {"reordered"}, "none retransmitted"),
+    "adaptive-routing": ((1, 20_000), {"reordered"}, "none was retransmitted"),
     "in-order": ((8, 1), {"sprayed"}, "packets from 8 UDP source ports in turn"),
     "one-path": ((1, 1), set(), ""),
     "many-ports": ((90, 20_000), {"reordered"}, "from ≥64 UDP source ports in turn"),

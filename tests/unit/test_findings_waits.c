@@ -96,7 +96,7 @@ static const wait_case_t cases[] = {
      .text = "; acknowledgements took 2.0 ms at best, 20 ms on average, as from a queue on the "
              "path"},
     {.name = "a path that is long", .full = 1000, .acks = 19, .found = "note buffer_full 1",
-     .text = "is enough"},
+     .text = "128 KiB suffice (ACK round trip: 19 ms)"},
 
     /* the answer of the server's program */
     {.name = "an answer after half a second", .answer = 500, .found = "note slow_answer 1",
