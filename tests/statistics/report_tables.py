@@ -186,10 +186,10 @@ def directions(report):
                     for part, name in PARTS.items()
                 },
                 "ACK mean (s)": mean(ack),
-                "ACK 99 % (s)": most_of(ack),
+                "ACK p99 (s)": most_of(ack),
                 "ACK max (s)": longest(ack),
                 "Read reported mean (s)": mean(read),
-                "Read reported 99 % (s)": most_of(read),
+                "Read reported p99 (s)": most_of(read),
                 "Read reported max (s)": longest(read),
                 "Unreported": text(way["unreported_bytes"]),
                 "Urgent": text(way["urgent_count"]),
@@ -333,11 +333,11 @@ def fabric(report):
             "Priority": classes(flow, "by_priority"),
             "Ports": text(len(flow["udp_ports"])),
             "ACK mean (s)": mean(ack),
-            "ACK 99 % (s)": most_of(ack),
+            "ACK p99 (s)": most_of(ack),
             "ACK max (s)": longest(ack),
-            "Complete mean (s)": mean(complete),
-            "Complete 99 % (s)": most_of(complete),
-            "Complete max (s)": longest(complete),
+            "Latency mean (s)": mean(complete),
+            "Latency p99 (s)": most_of(complete),
+            "Latency max (s)": longest(complete),
             "Wrong ICRC": text(flow["icrc"]["bad"] if flow["icrc"] else None),
         }
 

@@ -323,7 +323,7 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
     X(BYTES, "Payload", NULL, 12, flow->payload_bytes)                                             \
     X(BYTES, "Goodput", NULL, 12, flow->goodput_bytes)                                             \
     SMCR_TABLE_SPREAD(X, "ACK", flow->ack_time_s)                                                  \
-    SMCR_TABLE_SPREAD(X, "Complete", flow->completion_time_s)                                      \
+    SMCR_TABLE_SPREAD(X, "Latency", flow->completion_time_s)                                       \
     X(TEXT, "Kind", NULL, 5, smcr_figure_flow_kind_words[flow->kind])                              \
     X(TEXT, "DSCP", NULL, 0, classes_text(taker->texts, &flow->classes, true))                     \
     X(TEXT, "Priority", NULL, 0, classes_text(taker->texts, &flow->classes, false))                \

@@ -104,11 +104,11 @@ SMCR_TABLES(SMCR_TABLE_OF)
     const smcr_table_kind_t smcr_table_of_##name = {                                               \
         "smcr," #name, title, heading, fill_##name, name##_columns, G_N_ELEMENTS(name##_columns)}
 
-/* Three columns: mean, 99 % and maximum of a distribution of times. */
+/* Three columns: mean, p99 and maximum of a distribution of times. */
 #define SMCR_TABLE_SPREAD(X, name, spread)                                                         \
     X(SECONDS, name " mean (s)", NULL, 0,                                                          \
       (spread) ? (spread)->sum / (spread)->count : SMCR_FIGURE_UNKNOWN)                            \
-    X(SECONDS, name " 99 % (s)", NULL, 0, smcr_distribution_quantile(spread, 990))                 \
+    X(SECONDS, name " p99 (s)", NULL, 0, smcr_distribution_quantile(spread, 990))                  \
     X(SECONDS, name " max (s)", NULL, 0, (spread) ? (spread)->max : SMCR_FIGURE_UNKNOWN)
 
 /* Number of a frame for a cell; frame 0 is not known. */

@@ -97,8 +97,18 @@ write_line(const page_t *page, const char *format, ...)
 
 /* ---- the capture ---- */
 
+/* Whether the page has a finding of truncated frames. */
+static bool
+has_truncation_finding(const smcr_entry_report_t *report)
+{
+    SMCR_FIGURE_EACH(finding, finding, report->findings)
+        if (g_strcmp0(finding->kind, "cut_frames") == 0)
+            return true;
+    return false;
+}
+
 /* Writes facts that limit the report: a display filter, truncated frames, a capture that was read
- * in a single pass. */
+ * in a single pass. A finding of truncated frames reports them instead of the first lines. */
 static void
 write_limits(const page_t *page)
 {
@@ -107,7 +117,7 @@ write_limits(const page_t *page)
     if (capture->filter)
         write_line(page, "display filter %s; no findings about missing packets",
                    smcr_words_clean(page->scope, capture->filter));
-    if (smcr_figure_or_zero(capture->cut_frames))
+    if (smcr_figure_or_zero(capture->cut_frames) && !has_truncation_finding(page->report))
         write_line(page, "%s truncated by snaplen",
                    smcr_words_things(page->scope, capture->cut_frames, "frame"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
