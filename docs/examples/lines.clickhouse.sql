@@ -31,62 +31,64 @@ CREATE TABLE smcr_lines
     to_time Nullable(DateTime64(9, 'UTC')),
     connection Tuple(`stream` Nullable(UInt64), `roce_stream` Nullable(UInt64), `client` Tuple(`addr`
         Nullable(String), `port` Nullable(UInt64)), `server` Tuple(`addr` Nullable(String), `port` Nullable(UInt64)),
-        `version` Nullable(String), `outcome` Nullable(String), `fallback` Tuple(`reason` Nullable(String), `code`
-        Nullable(UInt64), `by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')), `offered_eids`
-        Nullable(String), `syn_sign` Nullable(String), `crossed_time` Nullable(DateTime64(9, 'UTC'))), `handshake_end`
-        Tuple(`kind` Nullable(String), `by` Nullable(String), `step` Nullable(String), `acknowledged` Nullable(Bool),
-        `sent` Nullable(UInt64), `from_time` Nullable(DateTime64(9, 'UTC')), `time` Nullable(DateTime64(9, 'UTC')),
-        `answer` Nullable(String)), `links` Array(Tuple(`number` Nullable(UInt64), `from_time` Nullable(DateTime64(9,
-        'UTC')))), `setup_s` Nullable(Float64), `setup` Tuple(`tcp_s` Nullable(Float64), `accept_s` Nullable(Float64),
-        `confirm_s` Nullable(Float64), `llc_s` Nullable(Float64), `fallback_s` Nullable(Float64)), `setup_longest`
-        Nullable(String), `buffer_bytes` Tuple(`client` Nullable(UInt64), `server` Nullable(UInt64)), `first_time`
-        Nullable(DateTime64(9, 'UTC')), `last_time` Nullable(DateTime64(9, 'UTC')), `began_before` Nullable(Bool),
-        `ends` Nullable(String), `named_by` Nullable(String), `named_time` Nullable(DateTime64(9, 'UTC')), `goes_on`
-        Nullable(Bool), `close` Nullable(String), `reset_by` Nullable(String), `longest_waits` Array(Tuple(`writer`
-        Nullable(String), `kind` Nullable(String), `lasted_s` Nullable(Float64), `begin_time` Nullable(DateTime64(9,
-        'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')))), `end` Tuple(`by` Nullable(String), `time`
-        Nullable(DateTime64(9, 'UTC')), `is_reported` Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')),
-        `other_time` Nullable(DateTime64(9, 'UTC')), `written_after` Nullable(Bool), `aborted_by` Nullable(String),
-        `aborted_time` Nullable(DateTime64(9, 'UTC')), `not_known` Array(String)), `client_to_server` Tuple(`bytes`
-        Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64),
-        `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64),
-        `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s`
-        Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s`
-        Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s` Nullable(Float64), `nothing_to_write_most_s`
-        Nullable(Float64), `answer_most_s` Nullable(Float64), `buffer_full_most_s` Nullable(Float64),
-        `retransmission_most_s` Nullable(Float64), `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count`
-        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `read_reported_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s`
+        `translated_client` Tuple(`addr` Nullable(String), `port` Nullable(UInt64)), `translated_server` Tuple(`addr`
+        Nullable(String), `port` Nullable(UInt64)), `version` Nullable(String), `outcome` Nullable(String), `fallback`
+        Tuple(`reason` Nullable(String), `code` Nullable(UInt64), `by` Nullable(String), `time` Nullable(DateTime64(9,
+        'UTC')), `offered_eids` Nullable(String), `syn_sign` Nullable(String), `crossed_time` Nullable(DateTime64(9,
+        'UTC'))), `handshake_end` Tuple(`kind` Nullable(String), `by` Nullable(String), `step` Nullable(String),
+        `acknowledged` Nullable(Bool), `sent` Nullable(UInt64), `from_time` Nullable(DateTime64(9, 'UTC')), `time`
+        Nullable(DateTime64(9, 'UTC')), `answer` Nullable(String)), `links` Array(Tuple(`number` Nullable(UInt64),
+        `from_time` Nullable(DateTime64(9, 'UTC')))), `setup_s` Nullable(Float64), `setup` Tuple(`tcp_s`
+        Nullable(Float64), `accept_s` Nullable(Float64), `confirm_s` Nullable(Float64), `llc_s` Nullable(Float64),
+        `fallback_s` Nullable(Float64)), `setup_longest` Nullable(String), `buffer_bytes` Tuple(`client`
+        Nullable(UInt64), `server` Nullable(UInt64)), `first_time` Nullable(DateTime64(9, 'UTC')), `last_time`
+        Nullable(DateTime64(9, 'UTC')), `began_before` Nullable(Bool), `ends` Nullable(String), `named_by`
+        Nullable(String), `named_time` Nullable(DateTime64(9, 'UTC')), `goes_on` Nullable(Bool), `close`
+        Nullable(String), `reset_by` Nullable(String), `longest_waits` Array(Tuple(`writer` Nullable(String), `kind`
+        Nullable(String), `lasted_s` Nullable(Float64), `begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        Nullable(DateTime64(9, 'UTC')))), `end` Tuple(`by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')),
+        `is_reported` Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')), `other_time` Nullable(DateTime64(9,
+        'UTC')), `written_after` Nullable(Bool), `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9,
+        'UTC')), `not_known` Array(String)), `client_to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes`
+        Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64),
+        `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64),
+        `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s`
+        Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s`
+        Nullable(Float64), `reader_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s`
+        Nullable(Float64), `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64),
+        `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
+        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
+        UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
+        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s`
         Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `slow_answers` Nullable(UInt64),
-        `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64), `urgent_count` Nullable(UInt64),
-        `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')), `proven_time`
-        Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes` Nullable(UInt64),
-        `not_known` Array(String)), `server_to_client` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool),
-        `writes` Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes`
-        Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time`
-        Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64),
-        `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64),
-        `reader_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64),
-        `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64), `transfer_most_s`
-        Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s` Tuple(`count`
+        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s` Tuple(`count`
         Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64),
-        `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
+        Map(String, UInt64)), `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes`
+        Nullable(UInt64), `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
         Nullable(DateTime64(9, 'UTC')), `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes`
-        Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `not_known` Array(String)),
+        Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `server_to_client`
+        Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc`
+        Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64), `blocked_count`
+        Nullable(UInt64), `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s` Nullable(Float64),
+        `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s` Nullable(Float64),
+        `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s` Nullable(Float64),
+        `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64), `buffer_full_most_s`
+        Nullable(Float64), `retransmission_most_s` Nullable(Float64), `transfer_most_s` Nullable(Float64)),
+        `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `drain_time_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
+        Map(String, UInt64)), `read_reported_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `answer_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `slow_answers`
+        Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64), `urgent_count`
+        Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')),
+        `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes`
+        Nullable(UInt64), `not_known` Array(String)), `not_known` Array(String)),
     tcp Tuple(`tcp_stream` Nullable(UInt64), `tcp_isn` Tuple(`client` Nullable(UInt64), `server` Nullable(UInt64)),
         `src` Nullable(String), `dst` Nullable(String), `src_port` Nullable(UInt64), `dst_port` Nullable(UInt64),
         `first_time` Nullable(DateTime64(9, 'UTC')), `last_time` Nullable(DateTime64(9, 'UTC')), `ecn_initiated`
