@@ -190,6 +190,7 @@ class Queue:
 
     def __init__(self):
         self.frames = deque()
+        self.connections = 0  # of TCP, so far
 
     def ip(self, *frame):
         self.frames.append(frame)
