@@ -553,9 +553,8 @@ smcr_held_first(smcr_held_t *request)
 
 /* Frees the copy of the packet's bytes. */
 static void
-free_copy(smcr_state_t *state, smcr_held_t *held)
+free_copy(const smcr_state_t *state, smcr_held_t *held)
 {
-    state->buffered_bytes -= held->length;
     wmem_free(state->scope, held->bytes);
     held->bytes = NULL;
     held->length = 0;
@@ -605,6 +604,7 @@ smcr_held_drop(smcr_state_t *state, smcr_place_t *place)
 
     if (!held || held->handed_on_frame)
         return;
+    state->buffered_bytes -= held->length;
     free_copy(state, held);
 }
 
@@ -630,6 +630,7 @@ smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t 
         list = wmem_array_new(state->scope, sizeof held);
         wmem_map_insert(state->buffered_payload, key, list);
     }
+    state->buffered_bytes -= held->length;
     held->handed_on_frame = state->last_frame;
     held->sender = (int8_t)sender;
     smcr_conn_keep(conn);

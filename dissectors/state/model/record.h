@@ -675,8 +675,7 @@ struct smcr_held {
                              set with `bytes` */
     uint32_t offset_in_request; /* offset of the packet in its request, bytes */
     uint32_t length;      /* number of `bytes`; 0: the bytes are truncated by snaplen, too many
-                             bytes are copied already (BYTES_MAX in record.c), or the copy was
-                             freed */
+                             bytes waited already (BYTES_MAX in record.c), or the copy was freed */
     uint8_t *bytes;       /* copy of the packet's bytes; NULL: none */
     uint32_t handed_on_frame; /* frame with which the bytes go to the application's dissectors; 0:
                                  none so far */
@@ -714,9 +713,8 @@ void smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes
 void smcr_held_drop(smcr_state_t *state, smcr_place_t *place);
 
 /* Releases the copy of handed on bytes, which later passes do not need: they show the bytes in the
- * frame that carried them. The copy is freed after the dissection of the current frame, so that
- * BYTES_MAX (record.c) limits the bytes that wait at one time. Called in the first pass, at most
- * once for each packet, in `handed_on_frame`. */
+ * frame that carried them. The copy is freed after the dissection of the current frame. Called in
+ * the first pass, at most once for each packet, in `handed_on_frame`. */
 void smcr_held_release(smcr_state_t *state, smcr_held_t *held);
 
 /* Notes that the packet of `arrival` hands the held bytes on: the application's dissectors get the

@@ -36,8 +36,7 @@ struct smcr_state {
     wmem_map_t *buffered_payload; /* held bytes of WRITE packets (struct smcr_held), by frame and
                                      layer of the packet that hands the bytes on to the
                                      application's dissectors; NULL: none so far */
-    uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t: held now, or handed
-                                on, if a later pass needs the copy */
+    uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t and not handed on */
     wmem_list_t *released_payload; /* smcr_held_t: packets whose copy is freed after the current
                                       frame (smcr_held_release()); NULL: none so far */
     /* link.c */
