@@ -45,9 +45,10 @@ bool smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
 bool smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *record,
                                        smcr_payload_fresh_t *fresh, uint32_t *replaced);
 
-/* Finds the new bytes as smcr_payload_find_new_bytes() does, but in later passes those that the
- * receiver has accepted: a replaced packet has none, and the packet that replaces it has them. The
- * first pass cannot know this when the packet comes. */
+/* Finds the new bytes as smcr_payload_find_new_bytes() does, but in later passes a
+ * packet that the receiver refused has no new bytes, and the retransmission that replaces it has
+ * them (smcr_payload_find_replacing_bytes()). The first pass cannot know this when the packet
+ * comes. */
 bool smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
                                       const smcr_record_t *record, smcr_payload_fresh_t *fresh);
 

@@ -179,7 +179,8 @@ typedef struct {
 smcr_show_source_t smcr_show_source(const smcr_record_t *record, const smcr_ib_headers_t *roce);
 
 /* Sets pinfo->srcport, which columns, flow graphs and conversations show, to the number of the
- * sending queue pair; 0: not known. Otherwise they would show 4294967295, which InfiniBand's
+ * sending queue pair. If the plugin does not know it, the number that InfiniBand's dissector has
+ * found stays; 0: neither knows it. Otherwise they would show 4294967295, which InfiniBand's
  * dissector sets, or its low 16 bits, 65535. Called after InfiniBand's dissector, which uses the
  * source port itself. */
 void smcr_show_source_port(packet_info *pinfo, const smcr_record_t *record,

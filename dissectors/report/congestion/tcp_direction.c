@@ -347,8 +347,9 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
         data->first_ack_time = data->acked ? data->first_ack_time : segment->time;
         data->acked = data->first_acked = ack;
         data->sacked.count = 0;
-        take_sacks(data, scope, segment); /* the SACK blocks of the first ACK are kept, and count in
-                                             no figure */
+        take_sacks(data, scope, segment); /* the SACK blocks are kept, and count in no
+                                             figure, if this ACK is the first or its number is
+                                             far from the earlier ones */
         return 0;
     }
     bool is_repeated = ack == data->acked;

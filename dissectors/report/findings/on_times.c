@@ -474,7 +474,8 @@ typedef struct {
     const smcr_entry_conn_wait_t *longest; /* the longest answer; NULL: none */
     const char *filter; /* display filter of the connections; NULL: too many connections for one
                            filter */
-    wmem_array_t *frames; /* beginning and end of the longest answers of these connections */
+    wmem_array_t *frames; /* numbers of the frames that begin and end the
+                             longest slow answer of each of these connections */
 } slow_answers_t;
 
 /* Returns the mean time of the answers that were not slow, nanoseconds; 0: there are fewer than

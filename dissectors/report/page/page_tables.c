@@ -129,7 +129,8 @@ write_table(json_dumper *json, const smcr_entry_report_t *report, const smcr_tab
 
 /* ---- sentences ---- */
 
-/* Writes the lines of a part of the report, without their indents. */
+/* Writes the lines of a part of the text report into the HTML page, as strings of JSON, without
+ * indents and empty lines. */
 static void
 write_lines(json_dumper *json, const smcr_entry_report_t *report, smcr_text_part_t part)
 {

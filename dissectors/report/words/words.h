@@ -133,9 +133,10 @@ smcr_words_link_was_active(const smcr_entry_link_t *link)
     return false;
 }
 
-/* How long after ADD LINK Linux gives up a link that does not come up, nanoseconds: it waits 2
- * seconds for an LLC message, 5 seconds in a first contact (net/smc/smc_llc.h, SMC_LLC_WAIT_TIME
- * and SMC_LLC_WAIT_FIRST_TIME), and up to a second more passes until it reports this. */
+/* How long after ADD LINK Linux gives up a link that does not come up, nanoseconds: it
+ * waits 2 seconds for ADD LINK and for the response to it (SMC_LLC_WAIT_TIME), and 5 seconds for
+ * CONFIRM LINK of a further link (SMC_LLC_WAIT_FIRST_TIME, both in net/smc/smc_llc.h). Up to a
+ * second more passes until Linux reports the lost link. */
 #define SMCR_WORDS_LINK_WAIT_LEAST (2 * SMCR_TIME_SECOND)
 #define SMCR_WORDS_LINK_WAIT_MOST  (6 * SMCR_TIME_SECOND)
 

@@ -235,7 +235,8 @@ typedef struct {
                           capture has before this message */
 } smcr_evidence_clc_t;
 
-/* What the sequence numbers of the arriving message prove. Called before
+/* What the sequence numbers of the arriving CLC message, or of the first data of the application,
+ * prove. Called before
  * smcr_evidence_tcp_take(). */
 smcr_evidence_clc_t smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 

@@ -16,7 +16,8 @@ bool smcr_evidence_joins(const smcr_point_t *point, const smcr_qp_t *qp);
 /* Whether a request of the flow is missing between the frames `from` and `to`. `to` UINT32_MAX: up
  * to the end of the capture. Two kinds of requests count as missing, too: 1. requests that are
  * acknowledged but not captured, and that may be before `to`; 2. up to the end of the capture,
- * requests for which the receiver waits. */
+ * requests for which the receiver waits. A request that came later does not count; see
+ * smcr_evidence_flow_missed(). */
 bool smcr_evidence_flow_misses(const smcr_flow_t *flow, uint32_t from, uint32_t to);
 
 /* Whether a request of the flow was missing at some time between the frames `from` and `to`, even

@@ -171,8 +171,8 @@ end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *re
     smcr_rules_check_exchange(what, message, &(smcr_rules_exchange_t){request, came});
 }
 
-/* Notes for each open request of the peer with this type that no later packet will show its
- * response (`response_unknowable`), since the message may answer any of them. In two cases the
+/* Sets `response_unknowable` in each open request of the peer with this type: the message may
+ * answer any of them, so no later packet can show which. In two cases the
  * request is also removed from the open requests: 1. the request has the key of the message; 2. the
  * message is a request of the server, which ends the client's request. */
 static void
@@ -554,9 +554,9 @@ smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message
     const smcr_lgr_t *lgr = message->lgr;
     const smcr_llc_t *llc = message->llc;
     wanted_request_t wanted = {.type = message->type,
-                                       .requester = lgr->server,
-                       .key = &message->key,
-                       .qp = message->arrival->qp};
+                               .requester = lgr->server,
+                               .key = &message->key,
+                               .qp = message->arrival->qp};
     bool is_of_server = message->type == SMCR_LLC_CONFIRM_LINK ||
                         message->type == SMCR_LLC_ADD_LINK_CONT ||
                         (message->type == SMCR_LLC_ADD_LINK && llc->u.add_link.qpn);

@@ -19,8 +19,8 @@ void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 bool smcr_state_exchange_response(const smcr_exchange_message_t *message,
                                   const smcr_exchange_request_t **answered);
 
-/* Whether the message is a client's response to an open request of the server, though it does not
- * have the response flag. */
+/* Whether the message is a client's response to an open request of the server on the same link and
+ * with the same key, though the message does not have the response flag. */
 bool smcr_state_exchange_is_unflagged_response(const smcr_exchange_message_t *message);
 
 /* Opens or closes an exchange that is in no list of a link group: a step of the CLC handshake, or a

@@ -187,8 +187,8 @@ can_have_read(uint32_t size, smcr_cursor_t cons, smcr_cursor_t prod)
 
 /* Whether two connection objects, of which only one direction is known, can be the two directions
  * of one connection. `one`: has the direction to `side`. `other`: has the direction from `side`.
- * Neither object may know the token of the opposite direction, and each reader's consumer cursor
- * must fit the writer's producer cursor. */
+ * Both objects must be in one link group, neither may know the token of the opposite direction, and
+ * each reader's consumer cursor must fit the writer's producer cursor. */
 static bool
 are_two_directions(const smcr_conn_t *one, const smcr_conn_t *other, int side,
                    const smcr_told_socket_t *told)

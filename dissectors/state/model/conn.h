@@ -137,8 +137,8 @@ typedef struct {
     bool both_options : 1; /* SYN and SYN-ACK have the SMC-R option */
     bool outside_subnet : 1; /* the server's address is not in the subnet of the Proposal */
     bool roce_missing : 1; /* no RoCE packet has come on the connection's link after the Confirm */
-    bool clc_may_be_missing : 1; /* CLC messages before the fallback may be missing, for example an
-                                    earlier Decline */
+    bool clc_may_be_missing : 1; /* CLC messages before the fallback may be missing or truncated by
+                                    snaplen, for example an earlier Decline */
     bool roles_unknown : 1; /* it is not known which end of the TCP connection is the client */
     bool code_cut : 1;     /* the Decline is truncated by snaplen before its diagnosis */
 } smcr_fallback_t;
