@@ -179,7 +179,7 @@ ENDS = [
     (
         "peer-second-link",
         "",
-        "open, no packet in the last 4.70 s; the hosts exchange other packets",
+        "still open, but no packet in the last 4.70 s; the hosts exchange other packets",
         "path is down",
     ),
 ]

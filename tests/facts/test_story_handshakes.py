@@ -187,7 +187,7 @@ STORIES = {
         client_gives_up,
         "failed",
         "handshake_failed",
-        ["the client closed the connection 11.0 s after its CLC Proposal (frame 4), ack"],
+        ["the client closed the connection 11.0 s after its CLC Proposal (frame 4), which was ack"],
     ),
     "Proposal is lost": (
         proposal_is_lost,
@@ -229,7 +229,7 @@ STORIES = {
         answer_breaks_off,
         "failed",
         "message_short",
-        ["the server closed the", "CLC Proposal (frame 4), answered with a part of a CLC message"],
+        ["the server closed the", "(frame 4), which was answered with a part of a CLC message"],
     ),
     "Proposal breaks off": (
         proposal_breaks_off,

@@ -659,7 +659,7 @@ find_idle(smcr_finder_t *finder, const host_pair_t *idle, bool are_all_alive)
                                .frames = SMCR_FINDER_FRAMES(finder, idle->first, idle->last),
                                .filter = wmem_strdup_printf(
                                    finder->scope, "frame.number >= %" PRIu32, idle->first.frame)},
-        "%s: open, no packet in the last %s%s",
+        "%s: still open, but no packet in the last %s%s",
         smcr_words_connections(finder->scope, idle->one, idle->count),
         smcr_words_duration(finder->scope, finder->report->capture.last_time - idle->last.time),
         are_all_alive ? "; the hosts exchange other packets" : "");

@@ -348,17 +348,19 @@ losses_of(const smcr_entry_connection_t *conn)
 }
 
 /* Returns "; 12,000 bytes from the client not reported as read"; "" if there are none. The number
- * counts bytes of all connections with the property. The text says "at least" if the bytes of one
- * direction are not known, and no side if both sides have lost bytes or the client's address is not
- * known. */
+ * counts bytes of all connections with the property; the text says "in all" if there are several.
+ * The text says "at least" if the bytes of one direction are not known, and no side if both sides
+ * have lost bytes or the client's address is not known. */
 static const char *
 losses_text(const smcr_finder_t *finder, property_t *has_property)
 {
     losses_t sum = {0};
     bool knows_roles = true;
+    uint64_t conns = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         losses_t lost = has_property(conn) ? losses_of(conn) : (losses_t){0};
+        conns += has_property(conn);
         sum.of_client += lost.of_client;
         sum.of_server += lost.of_server;
         sum.is_least |= lost.is_least;
@@ -368,8 +370,8 @@ losses_text(const smcr_finder_t *finder, property_t *has_property)
         return "";
     const char *from = sum.of_server ? " from the server" : " from the client";
     bool is_both = sum.of_client && sum.of_server;
-    return wmem_strdup_printf(finder->scope, "; %s%s%s not reported as read",
-                              sum.is_least ? "at least " : "",
+    return wmem_strdup_printf(finder->scope, "; %s%s%s%s not reported as read",
+                              conns > 1 ? "in all, " : "", sum.is_least ? "at least " : "",
                               smcr_words_bytes(finder->scope, sum.of_client + sum.of_server),
                               knows_roles && !is_both ? from : "");
 }

@@ -96,10 +96,10 @@ find_refused(smcr_finder_t *finder)
 {
     smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_refused);
     const char *filter = "smcr.nak.code > 0";
-    const char *fail = "the queue pair fails";
+    const char *fail = "the queue pair failed";
 
     if (trouble.flows > 1)
-        fail = wmem_strdup_printf(finder->scope, "%s fail",
+        fail = wmem_strdup_printf(finder->scope, "%s failed",
                                   smcr_words_things(finder->scope, trouble.flows, "queue pair"));
     smcr_finder_add(
         finder,
@@ -107,8 +107,8 @@ find_refused(smcr_finder_t *finder)
                                .count = trouble.count,
                                .when = smcr_finder_notice(finder, filter).first,
                                .filter = filter},
-        "%s refuses %s, and %s: %s", smcr_finding_trouble_sender(&trouble, "A receiver"),
-        smcr_words_things(finder->scope, trouble.count, "request"), fail, nak_codes_text(finder));
+        "%s refused %s (%s); %s", smcr_finding_trouble_sender(&trouble, "A receiver"),
+        smcr_words_things(finder->scope, trouble.count, "request"), nak_codes_text(finder), fail);
 }
 
 /* ---- receive buffers ---- */

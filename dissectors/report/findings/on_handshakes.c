@@ -124,7 +124,7 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                                   step_text(finder, end), end->answer ? end->answer : "other data");
     default:
         return wmem_strdup_printf(
-            finder->scope, "the %s %s the connection %s after %s, %s%s", by,
+            finder->scope, "the %s %s the connection %s after %s, which was %s%s", by,
             end->kind == SMCR_FIGURE_HANDSHAKE_RESET ? "reset" : "closed",
             waited_text(finder, end), step_text(finder, end), fate_text(finder, end),
             doubt_of_server(end));
