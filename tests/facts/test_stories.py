@@ -402,8 +402,14 @@ DAMAGED = [
     (
         "6.1-v2-c-three-conns",
         translated,
-        [r"Connections: 3 SMC-Rv2; 3 closed normally", r"10\.0\.0\.1:32932 → 10\.96\.10\.10:80"],
-        [r"RoCE is not captured", r"counted twice", r"10\.0\.0\.2:12345"],
+        [
+            *(
+                r"Connections: 3 SMC-Rv2; 3 closed normally",
+                r"10\.0\.0\.1:32932 → 10\.96\.10\.10:80",
+            ),
+            r"Address translation: 10\.96\.10\.10:80 is 10\.0\.0\.2:12345, too",
+        ],
+        [r"RoCE is not captured", r"counted twice", r"→ 10\.0\.0\.2:12345"],
     ),
     ("cnp-smc", ONLY_CLIENT, [r"\d CNPs for packets that are not captured"], [r"0 of them"]),
 ]
