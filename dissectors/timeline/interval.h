@@ -173,8 +173,8 @@ void smcr_interval_union_join(smcr_interval_union_t *all, wmem_allocator_t *scop
  * were joined whose settled parts may overlap (smcr_interval_union_join()). */
 uint64_t smcr_interval_union_length(const smcr_interval_union_t *all);
 
-/* Upper bound of the length of the union within the span, nanoseconds. Intervals in the list are cut
- * to the span; the parts that were removed from the list count in full. */
+/* Upper bound of the length of the union within the span, nanoseconds. Intervals in the list are
+ * cut to the span; the parts that were removed from the list count in full. */
 uint64_t smcr_interval_union_length_most(const smcr_interval_union_t *all, smcr_interval_t span);
 
 /* Whether there are more than SMCR_INTERVAL_LIST_MOST intervals: some have to be settled. */

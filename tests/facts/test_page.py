@@ -328,7 +328,7 @@ def test_a_line_ends_where_its_position_is_not_known(tshark, scratch):
     lines = drawn["directions"][0]["lines"]
     for name in ("written", "announced"):
         assert lines[name]["lost"] and 60_000 < sum(lines[name]["v"]) < 66_000, name
-    (hole,) = lines["written"]["holes"]  # the first packets of a WRITE are missing
+    (hole,) = lines["written"]["breaks"]  # the first packets of a WRITE are missing
     assert added(lines["written"]["v"])[hole - 1] == 100
     whole = Page(print_json(tshark, source, tap=TAP).decode()).block("pictures")["connections"]
     assert not any(

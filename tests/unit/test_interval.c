@@ -140,7 +140,8 @@ test_settled_parts_are_joined(void)
         uint64_t true_length = (is_same ? 1 : 2) * COUNT * LENGTH;
         g_assert_cmpuint(length, <=, true_length);
         g_assert_cmpuint(length, >=, COUNT * LENGTH);
-        uint64_t most = smcr_interval_union_length_most(is_second_first ? &other : &one, whole_time);
+        uint64_t most =
+            smcr_interval_union_length_most(is_second_first ? &other : &one, whole_time);
         g_assert_cmpuint(most, >=, true_length);
         g_assert_true(!joined_cases[i / 2].is_exact || length == true_length);
     }

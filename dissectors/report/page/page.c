@@ -274,20 +274,20 @@ append_numbers(GString *json, const smcr_series_line_t *line, number_of_t which,
 /* Appends the indices of the points before which the value of the line was not known; nothing if
  * there are none. */
 static void
-append_holes(GString *json, const smcr_series_line_t *line)
+append_breaks(GString *json, const smcr_series_line_t *line)
 {
-    unsigned points = 0, holes = 0;
+    unsigned points = 0, breaks = 0;
 
     for (uint32_t i = 0; i < line->length; i++) {
         if (line->buckets[i].after_hole)
-            g_string_append_printf(json, holes++ ? ",%u" : ",\"holes\":[%u", points);
+            g_string_append_printf(json, breaks++ ? ",%u" : ",\"breaks\":[%u", points);
         points += line->buckets[i].count > 1 ? 2 : 1;
     }
-    if (holes)
+    if (breaks)
         g_string_append_c(json, ']');
 }
 
-/* Appends a line: {"n": number of points, "t": times, "v": values, "f": frames}, its holes, and
+/* Appends a line: {"n": number of points, "t": times, "v": values, "f": frames}, its breaks, and
  * "lost": true if it is not known how the line goes on. Times are since `begin`, values above
  * `zero`. */
 static void
@@ -303,7 +303,7 @@ append_line(GString *json, const smcr_series_line_t *line, uint64_t begin, uint6
     append_numbers(json, line, OF_VALUE, zero);
     g_string_append(json, ",\"f\":");
     append_numbers(json, line, OF_FRAME, 0);
-    append_holes(json, line);
+    append_breaks(json, line);
     g_string_append(json, line->is_lost ? ",\"lost\":true}" : "}");
 }
 

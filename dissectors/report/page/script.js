@@ -615,12 +615,12 @@ function heights(all) {
 }
 
 /* Whether the value of a line is not known after the point `index`. */
-const isUnknownAfter = (each, index) => index >= 0 && (each.lost && index === each.t.length - 1 || Boolean(each.holes && each.holes.includes(index + 1)));
+const isUnknownAfter = (each, index) => index >= 0 && (each.lost && index === each.t.length - 1 || Boolean(each.breaks && each.breaks.includes(index + 1)));
 
 /* The times and values of a line, with null where its value is not known. */
-function withHoles({t, v, holes = []}) {
+function withBreaks({t, v, breaks = []}) {
     const times = [...t], values = [...v];
-    for (const index of [...holes].reverse()) {
+    for (const index of [...breaks].reverse()) {
         times.splice(index, 0, (t[index - 1] + t[index]) / 2);
         values.splice(index, 0, null);
     }
@@ -666,7 +666,7 @@ function plot(title, all, format, steps, height = 260) {
                 incrs: COUNT_STEPS, values: (_, splits) => splits.map(grouped)}],
         series: [{}, ...all.map(each => ({
             label: each.label, scale: each.axis || "y", stroke: () => colour(each.name), width: each.mark ? 0 : widthOf(each),
-            dash: each.name === "edge" ? [5, 4] : undefined, spanGaps: !(each.holes && each.holes.length),
+            dash: each.name === "edge" ? [5, 4] : undefined, spanGaps: !(each.breaks && each.breaks.length),
             paths: each.mark ? () => null : uPlot.paths.stepped({align: 1}),
             points: {show: Boolean(each.mark), width: 1.5, stroke: () => colour(each.name), fill: () => colour("paper"), filter: undefined,
                 ...(each.mark ? {paths: markPaths(each.name)} : {})},
@@ -696,7 +696,7 @@ function plot(title, all, format, steps, height = 260) {
             readout.append(make("span", "", sign(each), `${each.label}${count}${value}${frame}`));
         }
     }
-    const tables = all.map(withHoles);
+    const tables = all.map(withBreaks);
     drawn = new uPlot(options, all.length ? uPlot.join(tables) : [[], []], box);
     say(null);
     const view = {
@@ -862,7 +862,7 @@ function pointsOf(direction, last) {
     for (const [names, from, mark] of [[LINES, direction.lines, false], [MARKS, direction.marks, true]])
         for (const [name, label] of Object.entries(names))
             if (from[name])
-                made.push({name, label, mark, lost: from[name].lost, holes: from[name].holes || [], n: from[name].n, t: added(from[name].t, 1e9), v: added(from[name].v, 1), f: added(from[name].f, 1)});
+                made.push({name, label, mark, lost: from[name].lost, breaks: from[name].breaks || [], n: from[name].n, t: added(from[name].t, 1e9), v: added(from[name].v, 1), f: added(from[name].f, 1)});
     for (const each of made.filter(one => !one.mark && !one.lost && one.t[one.t.length - 1] < last)) {
         each.t.push(last);
         each.v.push(each.v[each.v.length - 1]);
