@@ -41,8 +41,10 @@ typedef struct {
 const smcr_ecn_ce_t *smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer,
                                       wmem_allocator_t *scope, smcr_when_t when);
 
-/* Called when the queue pair receives a CNP. The CNP answers the open group of the opposite flow,
- * and closes that group. `peer`: the marks of the opposite flow; NULL: not known. */
+/* Called when the queue pair receives a CNP. The CNP answers the packets with CE of the reverse
+ * flow since its previous CNP (the open group), and closes that group. Returns the first of these
+ * packets and the previous CNP; frame 0: not known. `peer`: the marks of the reverse flow; NULL:
+ * not known. */
 smcr_ecn_cnp_t smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when);
 
 /* ---- acknowledgements ---- */

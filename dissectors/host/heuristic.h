@@ -21,9 +21,9 @@ heur_dtbl_entry_t *smcr_heuristic_add(const char *table, heur_dissector_t dissec
 /* Returns true if the heuristic and the protocol SMC-R are both enabled by the user. */
 bool smcr_heuristic_enabled(const heur_dtbl_entry_t *entry);
 
-/* Sets the protocol of the entry until the packet has been dissected. smcr_heuristic_add() leaves
- * an entry without protocol, which saves time; but TCP needs the protocol of the heuristic that has
- * accepted a packet, to export PDUs. */
+/* Sets the protocol of the entry until the packet has been dissected. While a file is open, the
+ * heuristics of the plugin have no protocol, which saves time. But TCP needs the protocol of the
+ * heuristic that has accepted a packet, to export PDUs. */
 void smcr_heuristic_restore_protocol(heur_dtbl_entry_t *entry, const packet_info *pinfo);
 
 /* The gate disables all other payload heuristics of InfiniBand while InfiniBand's dissector

@@ -106,7 +106,8 @@ smcr_observed_has_flow(const smcr_observed_flow_t *flow, uint32_t point)
     return flow->points >> point & 1;
 }
 
-/* Whether the point has packets of this way of the path. `is_back`: way 1. */
+/* Whether the point has packets of one direction of the path. `is_back`: the direction from the
+ * host with the higher GID to the other host. */
 static inline bool
 smcr_observed_has_way(const smcr_observed_path_t *path, uint32_t point, bool is_back)
 {

@@ -43,7 +43,8 @@ typedef struct {
     int64_t nearly;  /* 99th percentile of the delays */
 } smcr_points_delay_t;
 
-/* The transmissions of one direction of a segment. */
+/* The transmissions of one direction between two neighbouring capture points of a path, which form
+ * a segment. */
 typedef struct {
     uint64_t packets;                        /* transmissions that at least one of the two points
                                                 of the segment has */

@@ -556,8 +556,11 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
 
 /* Replaces the heuristic of Wireshark's own dissector `smc`. Wireshark may ask that heuristic
  * before the plugin's heuristic, and it takes every payload that has the length and a type of LLC.
- * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
- * the plugin's heuristic next. */
+ * The
+ * replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls the
+ * plugin's heuristic next. It does not decline a message of the packet that is being dissected:
+ * smcr_hooks_show_builtin() calls it for such messages. It declines all packets that ICMP errors
+ * quote. */
 ws_bool
 smcr_roce_dissect_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -248,8 +248,9 @@ add_events(wmem_strbuf_t *text, const packet_info *pinfo, const smcr_record_t *r
             add_event(text, record, event->id, words[event->id]);
 }
 
-/* Whether the record may have an event or order that puts a word in brackets into the Info column.
- * Most packets have none. */
+/* Whether the packet may get a word in brackets in the Info column: for an event, for a sequence
+ * gap before the packet, for the mark CE, or because the packet came out of order. Most packets get
+ * none. */
 static bool
 may_have_trouble(const smcr_record_t *record, bool is_overtaken)
 {

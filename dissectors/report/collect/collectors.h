@@ -25,8 +25,9 @@
  * to an X of the state as keys, and pointers to a Y as values. Where the comment of a member names
  * a file, that file defines the type of the values. */
 typedef struct smcr_collection {
-    wmem_allocator_t *scope;      /* memory pool that owns everything in this struct; NULL: nothing
-                                     has been counted */
+    wmem_allocator_t *scope;      /* memory pool of the collection; NULL: nothing has been
+                                     counted. The members `series` and `subjects` have pools of
+                                     their own, and so has each connection if `lets_go` is set */
     smcr_entry_capture_t capture; /* facts of the file: the members up to `passes`;
                                      smcr_collection_report() fills in the later members */
     smcr_entry_ip_t ip;           /* counts of IP packets that are neither TCP nor RoCE */

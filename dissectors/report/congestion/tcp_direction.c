@@ -211,7 +211,8 @@ is_retransmission(const smcr_congestion_tcp_direction_t *direction, segment_plac
     return is_known ? !is_older : !was_sent_earlier(newest, segment);
 }
 
-/* Counts a segment in three figures. `gaps`: segments that begin above the highest sequence number
+/* Counts a segment in three figures. Nothing counts as a gap if the next sequence number is not
+ * known (`next_unknown`). `gaps`: segments that begin above the highest sequence number
  * so far. `gap_bytes`: number of bytes from this sequence number to the segment.
  * `repeated_segments`: segments below this sequence number that were retransmitted. */
 static void

@@ -435,9 +435,10 @@ smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn)
 
 /* ---- lanes ---- */
 
-/* Whether both pieces are charged to the same single part. */
+/* Whether two pieces of a picture can be drawn as one lane: all time of both pieces is charged to
+ * the same part. */
 static bool
-is_one_part(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
+can_join_lanes(const smcr_interval_piece_t *one, const smcr_interval_piece_t *other)
 {
     uint64_t length = smcr_interval_length(one->interval);
 
@@ -456,7 +457,7 @@ smcr_series_add_lane(void *data, const smcr_interval_piece_t *piece)
 
     if (!smcr_interval_length(piece->interval))
         return;
-    if (last && is_one_part(last, piece)) {
+    if (last && can_join_lanes(last, piece)) {
         last->interval.end = piece->interval.end;
         for (unsigned part = 0; part < SMCR_INTERVAL_PARTS; part++)
             last->share[part] += piece->share[part];

@@ -91,7 +91,9 @@ may_miss_elsewhere(const succession_t *message)
     const smcr_conn_side_t *sender = message->sender;
     const smcr_qp_t *announced = sender->announced_at.qp;
 
-    if (!sender->last_cdc_frame) /* CLC or LLC announced the element on another link */
+    if (!sender->last_cdc_frame) /* no CDC message of the sender is captured: earlier ones
+                                     may have been on the link that CLC named, if that is another
+                                     link */
         return announced && announced->link != qp->link && !message->is_first ? UINT32_MAX : 0;
     if (message->step <= 1 || !message->last->qp)
         return 0;

@@ -294,7 +294,8 @@ has_begun_before(smcr_qp_t *qp, const smcr_clc_t *clc)
 }
 
 /* The server's queue pair on the link that the Accept names. For a first contact, or an unknown
- * queue pair, makes a new group and link, unless an earlier copy of the Accept has made them. */
+ * queue pair, makes a new group and link, unless an earlier transmission of the Accept has made
+ * them. */
 static smcr_qp_t *
 server_qp(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_clc_t *clc)
 {

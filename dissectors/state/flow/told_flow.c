@@ -468,9 +468,10 @@ is_named_by(const smcr_conn_t *conn, const smcr_socket_t *socket)
 }
 
 /* Stops using the report of `socket`: it is of another time, or of another host. The connection
- * loses its addresses, ports, positions and sizes, if it has them from this report. If a line of a
- * file was the only source of the group's roles, the roles are unknown from now on. `text`: the
- * reason, for the event. */
+ * loses its addresses, ports, positions and sizes, if it has them from this report or, over
+ * netlink, from the report of the other end (`mirror`). If this report is a line of a file, and was
+ * the only source of the group's roles, the roles are unknown from now on. `text`: the reason, for
+ * the event. */
 static void
 disbelieve(const smcr_arrival_t *arrival, smcr_socket_t *socket, const char *text)
 {

@@ -230,7 +230,8 @@ announces_known_data(const smcr_rules_cdc_t *message)
  * reported as read. RDMA WRITEs beyond this limit are reported by another event (check_window() in
  * write_rules.c), so this check applies only if all WRITEs are within the limit. The reader may
  * have reported more in a message that is missing in the capture. The reader's next message shows
- * whether this is so. */
+ * whether this is so. Called before the flow takes in the message: the streams are those before the
+ * message. */
 SMCR_RULES_CDC(check_writer)
 {
     const smcr_stream_t *out = &message->receiver->in;

@@ -409,8 +409,9 @@ smcr_collect_times_full_since(const smcr_collect_times_t *times, const smcr_conn
 }
 
 /* Returns the interval in which the connection can carry data: from the time when it was ready to
- * its last frame. If `span->ready` is not known, the interval begins with the report of a full
- * buffer, if there is one, and else with the connection's first RoCE packet. */
+ * its last frame. If `span->ready` is not known, the interval begins with the packet since which
+ * a buffer was full (`full_since`), if there is one, and else with the connection's first RoCE
+ * packet. */
 static smcr_interval_t
 span_of_data(const smcr_collect_times_t *times, const smcr_collect_span_t *span)
 {

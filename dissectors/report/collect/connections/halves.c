@@ -74,9 +74,9 @@ is_tcp_half(smcr_collect_t *collection _U_, smcr_collect_conn_stats_t *counted)
     return conn->conversation && agrees && !goes_elsewhere;
 }
 
-/* Returns the segment with which TCP ends; frame 0: it does not end in the capture. */
+/* Returns the first FIN or RST of the TCP connection; frame 0: none is captured. */
 static smcr_when_t
-end_of_tcp(const smcr_collect_tcp_facts_t *tcp)
+first_close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
 {
     smcr_when_t end = tcp->reset;
 
@@ -91,7 +91,7 @@ end_of_tcp(const smcr_collect_tcp_facts_t *tcp)
 static uint64_t
 distance_of_ends(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
 {
-    smcr_when_t end = end_of_tcp(tcp);
+    smcr_when_t end = first_close_of_tcp(tcp);
 
     if (!end.frame)
         return UINT64_MAX;
@@ -106,7 +106,8 @@ end_apart(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t 
     const smcr_conn_side_t *sides = roce->conn->side;
     bool has_closed = sides[0].closed_frame || sides[1].closed_frame;
 
-    return has_closed && end_of_tcp(tcp).frame && distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
+    return has_closed && first_close_of_tcp(tcp).frame &&
+           distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
 }
 
 /* Whether CLC and RoCE name different alert tokens or element sizes for one of the sides. */
@@ -138,7 +139,7 @@ may_share_group(const pairing_t *pairing, const smcr_conn_t *roce, const smcr_co
 static bool
 lies_within(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
 {
-    smcr_when_t end = end_of_tcp(tcp);
+    smcr_when_t end = first_close_of_tcp(tcp);
 
     if (!end.frame)
         return true;

@@ -449,8 +449,9 @@ SMCR_DOUBT_CLAIM(is_settled, const smcr_link_t *link,
 
 /* After the client has accepted ADD LINK, CONFIRM LINK follows on the new link. If CONFIRM LINK
  * fails, DELETE LINK follows on the link that carried ADD LINK (R-3.5.1.6-6, R-3.5.1.6-7). The rule
- * is broken if no CONFIRM LINK and no DELETE LINK is captured within SETTLED_IN after the
- * acceptance. The event is a NOTE, since the device of the new link may not be captured. */
+ * is broken if, SETTLED_IN seconds after the acceptance, the link is neither confirmed by a
+ * response to CONFIRM LINK nor rejected nor in use, and no DELETE LINK has named it. The event is a
+ * NOTE, since the device of the new link may not be captured. */
 static void
 expect_confirmation(const smcr_arrival_t *arrival, const smcr_link_t *link)
 {
