@@ -91,8 +91,9 @@ def members($summary):
 # ---- rules: tests/figures-doc writes them ----
 def rules: {
     "capture": {"frames": "total", "bytes": "total", "first_time": "earliest", "last_time": "latest", "cut_frames":
-        "total", "roce_frames": "total", "point_copies": "total", "passes": "same", "filter": "same", "wireshark":
-        "same", "plugin": "same", "smcr_roce": "same", "check_icrc": "same", "link_speed": "same"},
+        "total", "roce_frames": "total", "point_copies": "total", "flows_not_counted": "total", "passes": "same",
+        "filter": "same", "wireshark": "same", "plugin": "same", "smcr_roce": "same", "check_icrc": "same",
+        "link_speed": "same"},
     "other_roce": {"packets": "total", "unread": "total", "queue_pairs": "same", "repeated": "total", "naks": "total",
         "rnr_naks": "total", "ce": "total", "cnp": "total", "first_frame": "null", "first_time": "earliest"},
     "number_pair": {"client": "first", "server": "first"},

@@ -35,6 +35,7 @@ def capture(path):
         "cut_frames": sum(len(each.data) < each.length for each in every),
         "roce_frames": len(of_kind(path, Roce)),
         "point_copies": 0,  # no capture of those that are compared has several points
+        "flows_not_counted": 0,  # nor has any as many flows
     }
 
 

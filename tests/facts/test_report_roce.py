@@ -6,6 +6,7 @@ other readers know.
 
 import collections
 import functools
+import struct
 
 import pytest
 import rc_reader
@@ -393,3 +394,34 @@ def test_repeats(tshark, name):
                     )
                 )
     fail_on(wrong)
+
+
+# ---- many flows ----
+
+MOST = 65536  # flows that get figures
+
+
+def write_to(number):
+    """A frame with a WRITE Only of no data to the queue pair of this number."""
+    write = struct.pack("!BBHII", 10, 0, 0xFFFF, number, 7) + bytes(16) + bytes(4)
+    udp = struct.pack("!HHHH", 0xC000, 4791, 8 + len(write), 0)
+    addresses = bytes([10, 0, 0, 1, 10, 0, 0, 2])
+    ip = struct.pack("!BBHHHBBH", 0x45, 2, 28 + len(write), number & 0xFFFF, 0x4000, 64, 17, 0)
+    return bytes(12) + b"\x08\0" + ip + addresses + udp + write
+
+
+def test_flows_after_the_most_are_named(tshark, scratch):
+    """The page says how many flows are not counted, whatever their number of packets. A flow that
+    has figures goes on after that."""
+    more = 23
+    numbers = [*range(2, 2 + MOST + more)] + [*range(2 + MOST, 2 + MOST + more)] + [2, 2]
+    with (scratch / "many.pcap").open("wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for at, number in enumerate(numbers):
+            frame = write_to(number)
+            file.write(struct.pack("<IIII", 1, at, len(frame), len(frame)) + frame)
+    arguments = ("-q", "-o", "smcr.roce:TRUE", "-z", "smcr,report")
+    page = tshark.start("-r", scratch / "many.pcap", *arguments).stdout
+    assert f"{more} RDMA flows not counted: after 65,536 flows only those of SMC-R are" in page
+    assert f"RDMA: {MOST + 2:,} packets" in page
+    assert f"and {MOST - 6:,} more rows" in page

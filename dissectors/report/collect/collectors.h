@@ -52,6 +52,8 @@ typedef struct smcr_collection {
                                        back that the packet belongs to; NULL: it belongs to no step
                                        back */
     smcr_figure_list_t rdma_list;   /* all flows of `rdma`, in the order of their first packets */
+    wmem_array_t *uncounted_flows;  /* flows without figures, since FLOWS_MOST have some: a bit for
+                                       each smcr_rdma_flow_t.index; NULL: none */
     smcr_entry_icrcs_t stray_icrcs; /* counts of checked ICRCs, of packets that belong to no flow */
 
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;

@@ -13,6 +13,9 @@
 #define STEPS_KEPT 16 /* number of last steps back that are kept for each flow: later packets may
                          show their cause */
 
+#define FLOWS_MOST 65536 /* number of flows after which no flow gets figures but those of links: a
+                            flow takes about 4 kB, so that these take 250 MB */
+
 /* The packets that a flow retransmitted in one step back (go-back-N). */
 typedef struct {
     const smcr_step_back_t *step; /* the step back, in the state; NULL: this element and all later
@@ -67,8 +70,17 @@ typedef enum { NOT_ODD, LATE, LATE_AND_ASKED_FOR, DAMAGED, ASKS_FOR_DAMAGED } od
 
 /* ---- finding ---- */
 
+/* Whether a new flow gets no figures: it is no flow of a link, and FLOWS_MOST flows have figures.
+ * `to`: see follow(). */
+static bool
+has_no_room(const smcr_collect_t *collection, const smcr_qp_t *to)
+{
+    return !to && collection->rdma_list.length >= FLOWS_MOST;
+}
+
 /* Returns the figures of the flow to queue pair `to` of a link or, if `to` is NULL, of the flow
- * `foreign`. If there are none, they are made. Returns NULL if `to` and `foreign` are both NULL. */
+ * `foreign`. If there are none, they are made. Returns NULL if `to` and `foreign` are both NULL, or
+ * if there is no room (has_no_room()). */
 static followed_t *
 follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *foreign)
 {
@@ -76,7 +88,7 @@ follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *
     const void *which = to ? (const void *)to : foreign;
     followed_t *flow = which ? wmem_map_lookup(collection->rdma, which) : NULL;
 
-    if (which && !flow) {
+    if (which && !flow && !has_no_room(collection, to)) {
         flow = smcr_figure_list_add(&collection->rdma_list, collection->scope, &size);
         smcr_entry_clear(&flow->figures, &smcr_entry_rdma_description);
         flow->to = to;
@@ -576,6 +588,21 @@ hear(smcr_collect_t *collection, followed_t *flow, followed_t *answered, smcr_wh
     smcr_collect_flow_sizes_hear(&answered->sizes, packet->roce);
 }
 
+/* Counts the flow of a packet that has no figures, at its first packet. `flow` NULL: the packet has
+ * no flow. */
+static void
+note_uncounted(smcr_collect_t *collection, const smcr_rdma_flow_t *flow)
+{
+    if (!flow)
+        return;
+    if (!collection->uncounted_flows)
+        collection->uncounted_flows = wmem_array_new(collection->scope, 1);
+    if (smcr_collect_bits_has(collection->uncounted_flows, flow->index))
+        return;
+    smcr_collect_bits_set(collection->uncounted_flows, flow->index);
+    collection->capture.flows_not_counted++;
+}
+
 void
 smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                              const smcr_tap_t *packet)
@@ -585,6 +612,7 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
     followed_t *flow = follow(collection, to, to ? NULL : record->rdma);
 
     if (!flow) {
+        note_uncounted(collection, record->rdma);
         smcr_collect_rdma_flows_count_stray_icrc(collection, packet->roce->icrc);
         return;
     }

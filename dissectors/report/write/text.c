@@ -107,8 +107,9 @@ has_truncation_finding(const smcr_entry_report_t *report)
     return false;
 }
 
-/* Writes facts that limit the report: a display filter, truncated frames, a capture that was read
- * in a single pass. A finding of truncated frames reports them instead of the first lines. */
+/* Writes facts that limit the report: a display filter, truncated frames, too many RDMA flows, a
+ * capture that was read in a single pass. A finding of truncated frames reports them instead of the
+ * first lines. */
 static void
 write_limits(const page_t *page)
 {
@@ -120,6 +121,9 @@ write_limits(const page_t *page)
     if (smcr_figure_or_zero(capture->cut_frames) && !has_truncation_finding(page->report))
         write_line(page, "%s truncated by snaplen",
                    smcr_words_things(page->scope, capture->cut_frames, "frame"));
+    if (smcr_figure_or_zero(capture->flows_not_counted))
+        write_line(page, "%s not counted: after 65,536 flows only those of SMC-R are",
+                   smcr_words_things(page->scope, capture->flows_not_counted, "RDMA flow"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
         write_line(page, "read in one pass; two passes show more (tshark -2; reopen the window)");
 }
