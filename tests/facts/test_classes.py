@@ -365,6 +365,29 @@ def tunnel(traffic_class):
     return ether() / outer / UDP(sport=5000, dport=4789) / VXLAN(vni=5) / ether()
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+def test_cnp_before_the_flows_are_a_pair(tshark, scratch, passes):
+    """The first CNP comes before two acknowledgements have proven which flow it slows down. It
+    answers the mark before it nevertheless. A CNP without a mark before it answers none."""
+    for marks, text in ((1, "2 CNPs in answer"), (0, "2 CNPs, 1 of them in answer to a mark")):
+        packets = [
+            roce(ONE, OTHER, 17, WRITE, 104, traffic_class=DATA | (3 if marks else 2)),
+            *cnps(ether(), 1, QUICK),
+            *talk(ether(), 4, psn=105, data=DATA | 2),
+            roce(ONE, OTHER, 17, WRITE, 109, traffic_class=DATA | 3),
+            *cnps(ether(), 1, QUICK),
+        ]
+        packets = [each if Ether in each else ether() / each for each in packets]
+        path = write(scratch, f"early-{marks}", packets)
+        options = ("-2",) if passes == 2 else ()
+        page = tshark.show(path, *options, "-q", *PREFERENCES, *ROCE, "-z", "smcr,report")
+        assert text in " ".join(page.split()), page
+        flow = report_of(tshark, path)["rdma_flows"][0]
+        times = flow["ce_to_cnp_s"]
+        assert times["count"] == 1 + marks
+        assert times["min"] == times["max"] == pytest.approx(BETWEEN, rel=0.01)
+
+
 def test_marks_of_a_tunnel_get_cnps(tshark, scratch):
     """A mark of the underlay becomes a mark of the packet (RFC 6040), which the receiver answers
     with a CNP; the report tells them apart. Not of a packet that is Not-ECT."""

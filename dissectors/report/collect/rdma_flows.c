@@ -49,6 +49,9 @@ typedef struct {
     smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
+    smcr_when_t early_cnp;           /* the flow's first CNP, if no reverse flow with marks was
+                                        known; frame 0: it was, or the CNP is counted since */
+    smcr_when_t first_mark;          /* the flow's first packet with CE; frame 0: none */
     smcr_classes_marks_t *marks;     /* marked packets that wait for a CNP; NULL: no packet was
                                         marked */
     uint16_t port;                   /* UDP source port of the last data packet; 0: none */
@@ -419,6 +422,43 @@ count_congestion(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
                                    when, roce);
 }
 
+/* Adds the time from `from` to `to`, two times of packets. Adds nothing if `to` is earlier than
+ * `from`: the clock of the capture went back. */
+static void
+measure(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t from, uint64_t to)
+{
+    if (to >= from)
+        smcr_distribution_add_time(distribution, scope, to - from);
+}
+
+/* Counts the flow's first CNP as an answer to the first mark of the reverse flow, if the mark came
+ * before. Responses prove only later which flow is the reverse one, so the state has not assigned
+ * the mark to the CNP. */
+static void
+count_early_cnp(const smcr_collect_t *collection, followed_t *flow)
+{
+    followed_t *marked = peer_of(collection, flow);
+
+    if (!marked)
+        return;
+    if (marked->first_mark.frame && marked->first_mark.frame < flow->early_cnp.frame)
+        measure(&marked->figures.ce_to_cnp_s, collection->scope, marked->first_mark.time,
+                flow->early_cnp.time);
+    flow->early_cnp = (smcr_when_t){0, 0};
+}
+
+/* Notes a mark and a CNP of the flow for count_early_cnp(). */
+static void
+note_early(followed_t *flow, smcr_when_t when, const smcr_record_t *record)
+{
+    const smcr_ecn_cnp_t *cnp = record->cnp;
+
+    if (record->ce && !flow->first_mark.frame)
+        flow->first_mark = record->ce->first;
+    if (cnp && !cnp->ce.frame && !cnp->last_cnp.frame)
+        flow->early_cnp = when;
+}
+
 /* Counts the class and the UDP source port of a packet, and its marks. Ignores duplicates, whose
  * original is counted, and packets with a wrong ICRC, whose class may not be the one that the
  * sender has given them. */
@@ -472,6 +512,9 @@ count_packet(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
     smcr_figure_opcodes_count(&figures->opcodes, collection->scope, roce->opcode, 1);
     count_ecn(collection, flow, when, roce);
     count_class(collection, flow, when, packet);
+    note_early(flow, when, packet->record);
+    if (flow->early_cnp.frame)
+        count_early_cnp(collection, flow);
     count_nak(collection, flow, when, packet);
     count_order(collection, flow, when, packet);
     take_recovery(collection, flow, when, packet);
@@ -522,15 +565,6 @@ note_elsewhere(const smcr_collect_t *collection, followed_t *flow)
 }
 
 /* ---- what a response shows of the reverse flow ---- */
-
-/* Adds the time from `from` to `to`, two times of packets. Adds nothing if `to` is earlier than
- * `from`: the clock of the capture went back. */
-static void
-measure(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t from, uint64_t to)
-{
-    if (to >= from)
-        smcr_distribution_add_time(distribution, scope, to - from);
-}
 
 /* Counts the times that a response shows, in the figures of its requests:
  * 1. from a packet to its acknowledgement;
