@@ -437,7 +437,7 @@ def test_lost_data_that_no_switch_could_mark(tshark, scratch, traffic_class, can
     assert ("not_ect" in found) == cannot
     if cannot:
         assert found["not_ect"]["count"] == found["loss"]["count"] == 4
-        assert "no switch can mark it" in found["not_ect"]["text"]
+        assert "switches could not mark them" in found["not_ect"]["text"]
 
 
 def test_texts(tshark, scratch):
@@ -447,11 +447,13 @@ def test_texts(tshark, scratch):
         report = report_of(tshark, write(scratch, "scene", make()))
         texts |= {each["kind"]: each["text"] for each in report["findings"]}
     flow = "192.0.2.1 QP 17 → 192.0.2.2 QP 17"
-    assert texts["class_of_acks"] == f"{flow}: data in DSCP 26, its acknowledgements in DSCP 48"
-    assert texts["class_of_data"] == (
-        f"{flow} (VLAN 5): 2 packets of data in priority 1, the others in priority 3"
+    assert texts["class_of_acks"] == (
+        f"{flow}: data packets have DSCP 26, their acknowledgements DSCP 48"
     )
-    assert texts["class_of_cnps"].startswith(f"{flow}: CNPs in the class of data, DSCP 26")
+    assert texts["class_of_data"] == (
+        f"{flow} (VLAN 5): 2 packets of data have priority 1, the others priority 3"
+    )
+    assert texts["class_of_cnps"].startswith(f"{flow}: CNPs wait in the queues of data (DSCP 26)")
     assert texts["congestion"].startswith(
         "Congestion: 24 of 24 packets between 192.0.2.1 and 192.0.2.2 marked CE (on the tunnel)"
     )
@@ -532,7 +534,8 @@ def test_congestion_made_at_random(tshark, scratch, seed):
     if seed == 0:
         assert report["rdma_flows"][0]["reaction"]["measured"] > 2
         page = page_of(tshark, path)
-        assert "Congestion: up to " in page and ", after them " in " ".join(page.split())
+        assert "Congestion: at most " in page
+        assert " before CNPs, " in " ".join(page.split())
     whole = added(report, report)
     for name in ("reaction", "cnp_pacing"):
         sums = whole["summary"]["rdma_flows"][name]
