@@ -58,7 +58,7 @@ TYPES = {
     "sentence": {"type": "string", "minLength": 1},
     "schema": {"const": "smcr-report/1"},
     "lines_schema": {"const": "smcr-lines/1"},
-    "uid": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+    "uid": {"type": "string", "pattern": "^[0-9A-Za-z_-]{16}$"},
     "community_id": {"type": "string", "pattern": "^1:[A-Za-z0-9+/]{27}=$"},
     "index": {
         "description": "Counted from 0 within the report. Null: not known, or there is none.",

@@ -45,28 +45,28 @@ CREATE TABLE smcr_lines
         Nullable(DateTime64(9, 'UTC')), `began_before` Nullable(Bool), `ends` Nullable(String), `named_by`
         Nullable(String), `named_time` Nullable(DateTime64(9, 'UTC')), `goes_on` Nullable(Bool), `close`
         Nullable(String), `reset_by` Nullable(String), `longest_waits` Array(Tuple(`writer` Nullable(String), `kind`
-        Nullable(String), `lasted_s` Nullable(Float64), `begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
-        Nullable(DateTime64(9, 'UTC')))), `end` Tuple(`by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')),
-        `is_reported` Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')), `other_time` Nullable(DateTime64(9,
-        'UTC')), `written_after` Nullable(Bool), `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9,
-        'UTC')), `not_known` Array(String)), `client_to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes`
-        Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64),
-        `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64),
-        `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s`
-        Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s`
-        Nullable(Float64), `reader_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s`
-        Nullable(Float64), `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64),
-        `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
-        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
-        UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
-        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s` Tuple(`count`
+        Nullable(String), `lasted_s` Nullable(Float64), `begin_time` Nullable(DateTime64(9, 'UTC')))), `end`
+        Tuple(`by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')), `is_reported` Nullable(Bool), `idle_time`
+        Nullable(DateTime64(9, 'UTC')), `other_time` Nullable(DateTime64(9, 'UTC')), `written_after` Nullable(Bool),
+        `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9, 'UTC')), `not_known` Array(String)),
+        `client_to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64),
+        `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64),
+        `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s`
+        Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s`
+        Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s`
+        Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64),
+        `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64), `transfer_most_s`
+        Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `drain_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s` Tuple(`count`
         Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `read_reported_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes`
-        Nullable(UInt64), `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
+        Map(String, UInt64)), `answer_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64),
+        `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
         Nullable(DateTime64(9, 'UTC')), `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes`
         Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `server_to_client`
         Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc`
@@ -89,10 +89,23 @@ CREATE TABLE smcr_lines
         Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')),
         `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes`
         Nullable(UInt64), `not_known` Array(String)), `not_known` Array(String)),
-    tcp Tuple(`tcp_stream` Nullable(UInt64), `tcp_isn` Tuple(`client` Nullable(UInt64), `server` Nullable(UInt64)),
-        `src` Nullable(String), `dst` Nullable(String), `src_port` Nullable(UInt64), `dst_port` Nullable(UInt64),
-        `first_time` Nullable(DateTime64(9, 'UTC')), `last_time` Nullable(DateTime64(9, 'UTC')), `ecn_initiated`
-        Nullable(Bool), `ecn_accepted` Nullable(Bool), `up` Tuple(`packets` Nullable(UInt64), `segments`
+    tcp Tuple(`tcp_stream` Nullable(UInt64), `src` Nullable(String), `dst` Nullable(String), `src_port`
+        Nullable(UInt64), `dst_port` Nullable(UInt64), `first_time` Nullable(DateTime64(9, 'UTC')), `last_time`
+        Nullable(DateTime64(9, 'UTC')), `ecn_initiated` Nullable(Bool), `ecn_accepted` Nullable(Bool), `up`
+        Tuple(`packets` Nullable(UInt64), `segments` Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes`
+        Nullable(UInt64), `acks` Nullable(UInt64), `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64),
+        `ce` Nullable(UInt64), `sce` Nullable(UInt64), `esce` Nullable(UInt64), `ece` Nullable(UInt64), `cwr`
+        Nullable(UInt64), `esce_acked_bytes` Nullable(UInt64), `repeated_segments` Nullable(UInt64), `copies`
+        Nullable(UInt64), `late_segments` Nullable(UInt64), `gaps` Nullable(UInt64), `gap_bytes` Nullable(UInt64),
+        `duplicate_acks` Nullable(UInt64), `rtt_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)), `tsval_rtt_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares`
+        Nullable(Float64)), `ipg_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
+        `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)), `sce_ipg_s` Tuple(`count` Nullable(UInt64),
+        `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares`
+        Nullable(Float64)), `sce_run_length` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)), `ack_elapsed_s`
+        Nullable(Float64), `not_known` Array(String)), `down` Tuple(`packets` Nullable(UInt64), `segments`
         Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes` Nullable(UInt64), `acks` Nullable(UInt64),
         `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64), `ce` Nullable(UInt64), `sce`
         Nullable(UInt64), `esce` Nullable(UInt64), `ece` Nullable(UInt64), `cwr` Nullable(UInt64), `esce_acked_bytes`
@@ -105,39 +118,13 @@ CREATE TABLE smcr_lines
         Nullable(Float64), `sum_of_squares` Nullable(Float64)), `sce_ipg_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
         `sce_run_length` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `ack_elapsed_s` Nullable(Float64), `derived`
-        Tuple(`sce_percent` Nullable(Float64), `ce_percent` Nullable(Float64), `esce_acked_bytes_percent`
-        Nullable(Float64), `goodput_bit_s` Nullable(Float64))), `down` Tuple(`packets` Nullable(UInt64), `segments`
-        Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes` Nullable(UInt64), `acks` Nullable(UInt64),
-        `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64), `ce` Nullable(UInt64), `sce`
-        Nullable(UInt64), `esce` Nullable(UInt64), `ece` Nullable(UInt64), `cwr` Nullable(UInt64), `esce_acked_bytes`
-        Nullable(UInt64), `repeated_segments` Nullable(UInt64), `copies` Nullable(UInt64), `late_segments`
-        Nullable(UInt64), `gaps` Nullable(UInt64), `gap_bytes` Nullable(UInt64), `duplicate_acks` Nullable(UInt64),
-        `rtt_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `tsval_rtt_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
-        `ipg_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `sce_ipg_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
-        `sce_run_length` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `ack_elapsed_s` Nullable(Float64), `derived`
-        Tuple(`sce_percent` Nullable(Float64), `ce_percent` Nullable(Float64), `esce_acked_bytes_percent`
-        Nullable(Float64), `goodput_bit_s` Nullable(Float64)))),
+        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `ack_elapsed_s` Nullable(Float64), `not_known`
+        Array(String)), `not_known` Array(String)),
     link_group Tuple(`index` Nullable(UInt64), `version` Nullable(String), `type` Nullable(String), `peers`
         Tuple(`client` Tuple(`peer_id` Nullable(String), `host_name` Nullable(String), `system` Nullable(String)),
         `server` Tuple(`peer_id` Nullable(String), `host_name` Nullable(String), `system` Nullable(String))), `ends`
         Nullable(String), `eid` Nullable(String), `vlan` Nullable(UInt64), `first_time` Nullable(DateTime64(9,
-        'UTC')), `ended_time` Nullable(DateTime64(9, 'UTC')), `links` Array(Tuple(`number` Nullable(UInt64), `index`
-        Nullable(UInt64), `state` Nullable(String), `state_time` Nullable(DateTime64(9, 'UTC')), `states`
-        Array(Tuple(`state` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
-        Nullable(DateTime64(9, 'UTC')))), `mtu_bytes` Nullable(UInt64), `client` Tuple(`gid` Nullable(String), `mac`
-        Nullable(String), `qpn` Nullable(UInt64)), `server` Tuple(`gid` Nullable(String), `mac` Nullable(String),
-        `qpn` Nullable(UInt64)), `added_time` Nullable(DateTime64(9, 'UTC')), `deleted_time` Nullable(DateTime64(9,
-        'UTC')), `lost_time` Nullable(DateTime64(9, 'UTC')), `lost_by` Nullable(String), `delete_reason`
-        Nullable(String), `moved_from` Nullable(UInt64), `moved_to` Nullable(UInt64), `flows` Array(UInt64))), `rmbs`
-        Array(Tuple(`owner` Nullable(String), `size_bytes` Nullable(UInt64), `rkeys` Array(Tuple(`link`
-        Nullable(UInt64), `rkey` Nullable(String))), `va` Nullable(String), `confirmed_time` Nullable(DateTime64(9,
-        'UTC')), `deleted_time` Nullable(DateTime64(9, 'UTC')), `streams` Array(UInt64)))),
+        'UTC')), `ended_time` Nullable(DateTime64(9, 'UTC'))),
     link Tuple(`number` Nullable(UInt64), `index` Nullable(UInt64), `state` Nullable(String), `state_time`
         Nullable(DateTime64(9, 'UTC')), `states` Array(Tuple(`state` Nullable(String), `begin_time`
         Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')))), `mtu_bytes` Nullable(UInt64),
@@ -145,7 +132,7 @@ CREATE TABLE smcr_lines
         Nullable(String), `mac` Nullable(String), `qpn` Nullable(UInt64)), `added_time` Nullable(DateTime64(9,
         'UTC')), `deleted_time` Nullable(DateTime64(9, 'UTC')), `lost_time` Nullable(DateTime64(9, 'UTC')), `lost_by`
         Nullable(String), `delete_reason` Nullable(String), `moved_from` Nullable(UInt64), `moved_to`
-        Nullable(UInt64), `flows` Array(UInt64)),
+        Nullable(UInt64), `flows` Array(UInt64), `not_known` Array(String)),
     flow Tuple(`index` Nullable(UInt64), `peer` Nullable(UInt64), `src` Nullable(String), `dst` Nullable(String),
         `src_qpn` Nullable(UInt64), `src_qpn_from` Nullable(String), `dst_qpn` Nullable(UInt64), `network`
         Tuple(`tunnel` Nullable(String), `tunnel_id` Nullable(UInt64), `vlan` Nullable(UInt64), `outer_vlan`
@@ -221,7 +208,8 @@ CREATE TABLE smcr_lines
         Map(String, UInt64)), `repeated_completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
         `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
         UInt64)), `ce_to_cnp_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
-        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64))),
+        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `not_known`
+        Array(String)),
     finding Tuple(`severity` Nullable(String), `kind` Nullable(String), `text` Nullable(String), `frame`
         Nullable(UInt64), `time` Nullable(DateTime64(9, 'UTC')), `filter` Nullable(String), `count` Nullable(UInt64)),
     breach Tuple(`kind` Nullable(String), `by` Nullable(String), `count` Nullable(UInt64), `frame` Nullable(UInt64),

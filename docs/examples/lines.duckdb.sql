@@ -45,13 +45,18 @@ CREATE OR REPLACE MACRO conn_end_filled(it) AS CASE WHEN it IS NOT NULL THEN {'b
 CREATE OR REPLACE MACRO tcp_direction_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets",
     0), 'segments': coalesce(it."segments", 0), 'data_segments': coalesce(it."data_segments", 0), 'ip_bytes':
     coalesce(it."ip_bytes", 0), 'acks': coalesce(it."acks", 0), 'acked_bytes': it."acked_bytes", 'sacked_bytes':
-    coalesce(it."sacked_bytes", 0), 'ce': it."ce", 'sce': it."sce", 'esce': coalesce(it."esce", 0), 'ece':
-    coalesce(it."ece", 0), 'cwr': coalesce(it."cwr", 0), 'esce_acked_bytes': it."esce_acked_bytes",
-    'repeated_segments': coalesce(it."repeated_segments", 0), 'copies': it."copies", 'late_segments':
-    it."late_segments", 'gaps': coalesce(it."gaps", 0), 'gap_bytes': coalesce(it."gap_bytes", 0), 'duplicate_acks':
-    coalesce(it."duplicate_acks", 0), 'rtt_s': it."rtt_s", 'tsval_rtt_s': it."tsval_rtt_s", 'ipg_s': it."ipg_s",
-    'sce_ipg_s': it."sce_ipg_s", 'sce_run_length': it."sce_run_length", 'ack_elapsed_s': it."ack_elapsed_s",
-    'derived': it."derived"} END;
+    coalesce(it."sacked_bytes", 0), 'ce': CASE WHEN it."packets" IS NOT NULL AND NOT
+    list_contains(coalesce(it.not_known, []), 'ce') THEN coalesce(it."ce", 0) ELSE it."ce" END, 'sce': CASE WHEN
+    it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'sce') THEN coalesce(it."sce", 0) ELSE
+    it."sce" END, 'esce': coalesce(it."esce", 0), 'ece': coalesce(it."ece", 0), 'cwr': coalesce(it."cwr", 0),
+    'esce_acked_bytes': CASE WHEN it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
+    'esce_acked_bytes') THEN coalesce(it."esce_acked_bytes", 0) ELSE it."esce_acked_bytes" END, 'repeated_segments':
+    coalesce(it."repeated_segments", 0), 'copies': CASE WHEN it."packets" IS NOT NULL AND NOT
+    list_contains(coalesce(it.not_known, []), 'copies') THEN coalesce(it."copies", 0) ELSE it."copies" END,
+    'late_segments': it."late_segments", 'gaps': coalesce(it."gaps", 0), 'gap_bytes': coalesce(it."gap_bytes", 0),
+    'duplicate_acks': coalesce(it."duplicate_acks", 0), 'rtt_s': it."rtt_s", 'tsval_rtt_s': it."tsval_rtt_s", 'ipg_s':
+    it."ipg_s", 'sce_ipg_s': it."sce_ipg_s", 'sce_run_length': it."sce_run_length", 'ack_elapsed_s':
+    it."ack_elapsed_s"} END;
 CREATE OR REPLACE MACRO codepoints_filled(it) AS CASE WHEN it IS NOT NULL THEN {'not_ect': coalesce(it."not_ect", 0),
     'ect0': coalesce(it."ect0", 0), 'ect1': coalesce(it."ect1", 0), 'ce': coalesce(it."ce", 0)} END;
 CREATE OR REPLACE MACRO packet_class_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets",
@@ -113,15 +118,28 @@ CREATE OR REPLACE MACRO rdma_filled(it) AS CASE WHEN it IS NOT NULL THEN {'index
     coalesce(it."silences", 0), 'silent_repeated': coalesce(it."silent_repeated", 0), 'longest_silence':
     it."longest_silence", 'acked_longest': it."acked_longest", 'stuck': it."stuck", 'pause':
     flow_pause_filled(it."pause"), 'recovery': flow_recovery_filled(it."recovery"), 'reordered_time':
-    it."reordered_time", 'late_naks': coalesce(it."late_naks", 0), 'copies': it."copies", 'knows_copies':
-    it."knows_copies", 'gaps': coalesce(it."gaps", 0), 'missing': coalesce(it."missing", 0), 'not_captured':
-    coalesce(it."not_captured", 0), 'not_captured_time': it."not_captured_time", 'icrc': icrcs_filled(it."icrc"),
-    'ack_time_s': it."ack_time_s", 'completion_time_s': it."completion_time_s", 'repeated_completion_time_s':
-    it."repeated_completion_time_s", 'ce_to_cnp_s': it."ce_to_cnp_s"} END;
-CREATE OR REPLACE MACRO tcp_filled(it) AS CASE WHEN it IS NOT NULL THEN {'tcp_stream': it."tcp_stream", 'tcp_isn':
-    it."tcp_isn", 'src': it."src", 'dst': it."dst", 'src_port': it."src_port", 'dst_port': it."dst_port",
-    'first_time': it."first_time", 'last_time': it."last_time", 'ecn_initiated': it."ecn_initiated", 'ecn_accepted':
-    it."ecn_accepted", 'up': tcp_direction_filled(it."up"), 'down': tcp_direction_filled(it."down")} END;
+    it."reordered_time", 'late_naks': coalesce(it."late_naks", 0), 'copies': CASE WHEN it."packets" IS NOT NULL AND
+    NOT list_contains(coalesce(it.not_known, []), 'copies') THEN coalesce(it."copies", 0) ELSE it."copies" END,
+    'knows_copies': CASE WHEN it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
+    'knows_copies') THEN coalesce(it."knows_copies", false) ELSE it."knows_copies" END, 'gaps': coalesce(it."gaps",
+    0), 'missing': coalesce(it."missing", 0), 'not_captured': coalesce(it."not_captured", 0), 'not_captured_time':
+    it."not_captured_time", 'icrc': icrcs_filled(it."icrc"), 'ack_time_s': it."ack_time_s", 'completion_time_s':
+    it."completion_time_s", 'repeated_completion_time_s': it."repeated_completion_time_s", 'ce_to_cnp_s':
+    it."ce_to_cnp_s"} END;
+CREATE OR REPLACE MACRO link_filled(it) AS CASE WHEN it IS NOT NULL THEN {'number': it."number", 'index': it."index",
+    'state': it."state", 'state_time': it."state_time", 'states': it."states", 'mtu_bytes': it."mtu_bytes", 'client':
+    it."client", 'server': it."server", 'added_time': it."added_time", 'deleted_time': it."deleted_time", 'lost_time':
+    it."lost_time", 'lost_by': it."lost_by", 'delete_reason': it."delete_reason", 'moved_from': CASE WHEN it."index"
+    IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'moved_from') THEN coalesce(it."moved_from", 0) ELSE
+    it."moved_from" END, 'moved_to': CASE WHEN it."index" IS NOT NULL AND NOT list_contains(coalesce(it.not_known,
+    []), 'moved_to') THEN coalesce(it."moved_to", 0) ELSE it."moved_to" END, 'flows': it."flows"} END;
+CREATE OR REPLACE MACRO tcp_filled(it) AS CASE WHEN it IS NOT NULL THEN {'tcp_stream': it."tcp_stream", 'src':
+    it."src", 'dst': it."dst", 'src_port': it."src_port", 'dst_port': it."dst_port", 'first_time': it."first_time",
+    'last_time': it."last_time", 'ecn_initiated': CASE WHEN it."src" IS NOT NULL AND NOT
+    list_contains(coalesce(it.not_known, []), 'ecn_initiated') THEN coalesce(it."ecn_initiated", false) ELSE
+    it."ecn_initiated" END, 'ecn_accepted': CASE WHEN it."src" IS NOT NULL AND NOT
+    list_contains(coalesce(it.not_known, []), 'ecn_accepted') THEN coalesce(it."ecn_accepted", false) ELSE
+    it."ecn_accepted" END, 'up': tcp_direction_filled(it."up"), 'down': tcp_direction_filled(it."down")} END;
 CREATE OR REPLACE MACRO connection_filled(it) AS CASE WHEN it IS NOT NULL THEN {'stream': it."stream", 'roce_stream':
     it."roce_stream", 'client': it."client", 'server': it."server", 'translated_client': it."translated_client",
     'translated_server': it."translated_server", 'version': it."version", 'outcome': it."outcome", 'fallback':
@@ -136,9 +154,10 @@ CREATE OR REPLACE MACRO connection_filled(it) AS CASE WHEN it IS NOT NULL THEN {
     conn_direction_filled(it."client_to_server"), 'server_to_client': conn_direction_filled(it."server_to_client")}
     END;
 CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false) AS uid_partial, coalesce("continues",
-    false) AS continues, connection_filled("connection") AS connection, tcp_filled("tcp") AS tcp, rdma_filled("flow")
-    AS flow, breach_filled("breach") AS breach, pause_filled("pause") AS pause, capture_filled("capture") AS capture,
-    ip_filled("ip") AS ip, other_roce_filled("other_roce") AS other_roce) FROM read_json(getvariable('files'),
+    false) AS continues, connection_filled("connection") AS connection, tcp_filled("tcp") AS tcp, link_filled("link")
+    AS link, rdma_filled("flow") AS flow, breach_filled("breach") AS breach, pause_filled("pause") AS pause,
+    capture_filled("capture") AS capture, ip_filled("ip") AS ip, other_roce_filled("other_roce") AS other_roce) FROM
+    read_json(getvariable('files'),
     format = 'newline_delimited', columns = {
     schema: 'VARCHAR',
     line: 'VARCHAR',
@@ -167,10 +186,10 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20,
         9), "last_time" DECIMAL(20, 9), "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time"
         DECIMAL(20, 9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer"
-        VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "end"
-        STRUCT("by" VARCHAR, "time" DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time"
-        DECIMAL(20, 9), "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known"
-        VARCHAR[]), "client_to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT,
+        VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9))[], "end" STRUCT("by" VARCHAR, "time"
+        DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20, 9),
+        "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
+        "client_to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT,
         "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT,
         "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s"
         DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE,
@@ -199,45 +218,37 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
         DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
         "not_known" VARCHAR[]), "not_known" VARCHAR[])',
-    tcp: 'STRUCT("tcp_stream" UBIGINT, "tcp_isn" STRUCT("client" UBIGINT, "server" UBIGINT), "src" VARCHAR, "dst"
-        VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT, "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9),
-        "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up" STRUCT("packets" UBIGINT, "segments" UBIGINT,
-        "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT, "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT,
-        "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT, "cwr" UBIGINT, "esce_acked_bytes" UBIGINT,
-        "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments" UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT,
-        "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "derived" STRUCT("sce_percent" DOUBLE, "ce_percent" DOUBLE,
-        "esce_acked_bytes_percent" DOUBLE, "goodput_bit_s" DOUBLE)), "down" STRUCT("packets" UBIGINT, "segments"
-        UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT, "acked_bytes" UBIGINT, "sacked_bytes"
-        UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT, "cwr" UBIGINT, "esce_acked_bytes"
-        UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments" UBIGINT, "gaps" UBIGINT, "gap_bytes"
-        UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "derived" STRUCT("sce_percent" DOUBLE, "ce_percent" DOUBLE,
-        "esce_acked_bytes_percent" DOUBLE, "goodput_bit_s" DOUBLE)))',
+    tcp: 'STRUCT("tcp_stream" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT,
+        "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9), "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up"
+        STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,
+        "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT,
+        "cwr" UBIGINT, "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments"
+        UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "not_known" VARCHAR[]), "down"
+        STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,
+        "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT,
+        "cwr" UBIGINT, "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments"
+        UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
+        "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "not_known" VARCHAR[]), "not_known"
+        VARCHAR[])',
     link_group: 'STRUCT("index" UBIGINT, "version" VARCHAR, "type" VARCHAR, "peers" STRUCT("client" STRUCT("peer_id"
         VARCHAR, "host_name" VARCHAR, "system" VARCHAR), "server" STRUCT("peer_id" VARCHAR, "host_name" VARCHAR,
         "system" VARCHAR)), "ends" VARCHAR, "eid" VARCHAR, "vlan" UBIGINT, "first_time" DECIMAL(20, 9), "ended_time"
-        DECIMAL(20, 9), "links" STRUCT("number" UBIGINT, "index" UBIGINT, "state" VARCHAR, "state_time" DECIMAL(20,
-        9), "states" STRUCT("state" VARCHAR, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "mtu_bytes"
-        UBIGINT, "client" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "server" STRUCT("gid" VARCHAR, "mac"
-        VARCHAR, "qpn" UBIGINT), "added_time" DECIMAL(20, 9), "deleted_time" DECIMAL(20, 9), "lost_time" DECIMAL(20,
-        9), "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows"
-        UBIGINT[])[], "rmbs" STRUCT("owner" VARCHAR, "size_bytes" UBIGINT, "rkeys" STRUCT("link" UBIGINT, "rkey"
-        VARCHAR)[], "va" VARCHAR, "confirmed_time" DECIMAL(20, 9), "deleted_time" DECIMAL(20, 9), "streams"
-        UBIGINT[])[])',
+        DECIMAL(20, 9))',
     link: 'STRUCT("number" UBIGINT, "index" UBIGINT, "state" VARCHAR, "state_time" DECIMAL(20, 9), "states"
         STRUCT("state" VARCHAR, "begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9))[], "mtu_bytes" UBIGINT,
         "client" STRUCT("gid" VARCHAR, "mac" VARCHAR, "qpn" UBIGINT), "server" STRUCT("gid" VARCHAR, "mac" VARCHAR,
         "qpn" UBIGINT), "added_time" DECIMAL(20, 9), "deleted_time" DECIMAL(20, 9), "lost_time" DECIMAL(20, 9),
-        "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows" UBIGINT[])',
+        "lost_by" VARCHAR, "delete_reason" VARCHAR, "moved_from" UBIGINT, "moved_to" UBIGINT, "flows" UBIGINT[],
+        "not_known" VARCHAR[])',
     flow: 'STRUCT("index" UBIGINT, "peer" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_qpn" UBIGINT, "src_qpn_from"
         VARCHAR, "dst_qpn" UBIGINT, "network" STRUCT("tunnel" VARCHAR, "tunnel_id" UBIGINT, "vlan" UBIGINT,
         "outer_vlan" UBIGINT), "udp_ports" STRUCT("port" UBIGINT, "packets" UBIGINT)[], "port_changes" UBIGINT, "kind"
@@ -292,7 +303,7 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT,
         "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
         "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)))',
+        "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

@@ -200,4 +200,5 @@ def community_id(source, destination, seed=0):
 
 
 def uid(*parts):
-    return hashlib.sha1(" ".join(map(str, parts)).encode()).hexdigest()[:32]
+    digest = hashlib.sha1(" ".join(map(str, parts)).encode()).digest()
+    return base64.urlsafe_b64encode(digest[:12]).decode()

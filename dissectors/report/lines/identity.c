@@ -11,7 +11,7 @@
 #include "host/host.h"
 
 #define SHA1_LENGTH 20 /* length of a SHA-1 digest, bytes */
-#define UID_LENGTH 32  /* number of hexadecimal digits of a name */
+#define UID_BYTES 12   /* bytes of the SHA-1 that make a name: 16 characters of base64 */
 
 /* ---- Community ID ---- */
 
@@ -80,15 +80,23 @@ community_id(wmem_allocator_t *scope, const char *const addr[2], const uint16_t 
 
 /* ---- our own names ---- */
 
-/* Returns the name that a text makes: the first digits of its SHA-1. */
+/* Returns the name that a text makes: the first bytes of its SHA-1 in the alphabet of base64url
+ * (RFC 4648, section 5), so that a name may be a part of an URL or of a file's name. */
 static const char *
 uid_of(wmem_allocator_t *scope, const char *text)
 {
-    char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA1, text, -1);
-    const char *uid = wmem_strndup(scope, sum, UID_LENGTH);
+    uint8_t digest[SHA1_LENGTH];
+    gsize length = sizeof digest;
+    GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA1);
 
-    g_free(sum);
-    return uid;
+    g_checksum_update(sum, (const guchar *)text, -1);
+    g_checksum_get_digest(sum, digest, &length);
+    g_checksum_free(sum);
+    char *encoded = g_base64_encode(digest, UID_BYTES);
+    char *uid = wmem_strdup(scope, encoded);
+    g_free(encoded);
+    g_strdelimit(uid, "+", '-');
+    return g_strdelimit(uid, "/", '_');
 }
 
 /* Returns the number as text; "-" if it is not known. */
@@ -134,6 +142,14 @@ add_keys(smcr_entry_line_t *line, const smcr_conn_t *conn, const smcr_link_t *li
     }
 }
 
+/* Whether other files may have a part of the connection: its beginning is not in this file, or its
+ * end was not there long enough before the line was written. */
+static bool
+may_have_other_parts(const smcr_entry_line_t *line)
+{
+    return line->uid_partial == SMCR_FIGURE_YES || line->ended != SMCR_FIGURE_LINE_END_ENDED;
+}
+
 /* Returns the lowest of the keys and of `lowest`; NULL: there is none. */
 static const char *
 lowest_key(const smcr_figure_texts_t *keys, const char *lowest)
@@ -167,6 +183,8 @@ smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subjec
         const uint16_t port[2] = {(uint16_t)entry->client.port, (uint16_t)entry->server.port};
         const uint64_t isn[2] = {entry->tcp_isn.client, entry->tcp_isn.server};
         name_by_tcp(line, addr, port, isn, scope);
+        if (!may_have_other_parts(line))
+            line->client_keys.length = line->server_keys.length = 0;
         return;
     }
     if (conn->conversation) { /* it is not known which end is the client */

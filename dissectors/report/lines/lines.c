@@ -182,18 +182,15 @@ write_link(const batch_t *batch, smcr_entry_link_group_t *group, smcr_entry_link
     write_line(batch, &line);
 }
 
-/* Writes the line of a link group, without its links, which have lines of their own. */
 static void
-write_group(const batch_t *batch, const smcr_entry_link_group_t *group)
+write_group(const batch_t *batch, smcr_entry_link_group_t *group)
 {
     smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_LINK_GROUP);
-    smcr_entry_link_group_t alone = *group;
     bool is_partial = false;
 
     if (!is_due(batch, group->ended_frame, g_strdup_printf("group %" PRIu64, group->index)))
         return;
-    alone.links.length = alone.rmbs.length = 0;
-    line.link_group = &alone;
+    line.link_group = group;
     line.uid = group_uid(batch, group, &is_partial);
     line.uid_partial = smcr_figure_truth(is_partial);
     line.ended = group->ended_frame.frame ? SMCR_FIGURE_LINE_END_ENDED : SMCR_FIGURE_LINE_END_OPEN;
