@@ -157,6 +157,15 @@ def test_a_connection_that_is_given_up_goes_on_in_another_line(tshark):
     assert segments == sum(report["tcp_flows"][0][way]["segments"] for way in ("up", "down"))
 
 
+def test_ways_between_capture_points_have_lines(tshark, scratch):
+    points = [TOP / "captures" / "points" / f"path-{each}.pcapng.gz" for each in "AB"]
+    path = scratch / "points.pcapng"
+    tshark.bed.edit("-w", path, *map(tshark.bed.capture, points), program="mergecap")
+    report, found = both(tshark, path, *ROCE_ON, options=LATEST)
+    assert list(different(report, found)) == []
+    assert len(of_kind(found, "way")) == len(report["points"]) > 0
+
+
 def test_findings_have_lines(tshark):
     """A finding about connections comes with their lines; no finding of the report is missing."""
     for name in ("6.1-v1-h1-two-links-second-fails", NOW_AND_THEN):

@@ -333,6 +333,11 @@ write_others(const batch_t *batch)
         line.pause = pause;
         write_line(batch, &line);
     }
+    SMCR_FIGURE_EACH(way, way, report->points) {
+        smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_WAY);
+        line.way = way;
+        write_line(batch, &line);
+    }
     smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_CAPTURE);
     line.capture = &report->capture;
     line.ip = &report->ip;
