@@ -1,7 +1,7 @@
 """
 What dissectors/report/figures/entries.def and lines.def say, and the documents that are made of
 them: the tables of docs/json.md and docs/lines.md, docs/report.schema.json, docs/lines.schema.json,
-and the rules of docs/add-reports.jq.
+and the columns of docs/examples/lines.*.
 """
 
 import collections
@@ -66,9 +66,7 @@ TYPES = {
     },
     "frame": {
         "description": (
-            "Number of a frame, from 1. Null: not known, there is none, or the report was added "
-            "up from"
-            " several files."
+            "Number of a frame, from 1. Null: not known, or there is none."
         ),
         **whole(minimum=1),
     },
@@ -411,14 +409,10 @@ def an_object(text, properties, optional=()):
 
 
 def entry_schema(entry):
-    properties, members = {}, entries()[entry].members.values()
-    for each in members:
+    properties = {}
+    for each in entries()[entry].members.values():
         properties |= shape(each)
-    return an_object(
-        entries()[entry].text,
-        properties,
-        [each.name for each in members if each.added == "none" and each.of],
-    )
+    return an_object(entries()[entry].text, properties)
 
 
 def summed(figure):
@@ -874,74 +868,6 @@ def opensearch():
     return pretty({"index_patterns": ["smcr-lines-*"], "template": template}) + "\n"
 
 
-# ---- docs/add-reports.jq ----
-
-BEGIN, END = "# ---- rules: tests/figures-doc writes them ----\n", "# ---- end of the rules ----\n"
-
-
-def rule(figure):
-    """How a member is added up: a word; {of: entry} for parts; [words] in ascending order."""
-    if figure.added in ("highest", "lowest"):
-        return choices()[figure.values][:: 1 if figure.added == "highest" else -1]
-    return {"of": figure.of} if figure.added == "parts" else figure.added
-
-
-def rules_of(entry):
-    found = {}
-    for each in entries()[entry].members.values():
-        if each.added == "none":
-            continue
-        if each.kind == "WHEN":
-            found |= {each.name: "null", time_of(each.name): rule(each)}
-        else:
-            found[each.name] = rule(each)
-    return found
-
-
-def left_out():
-    """Parts that a sum of reports does not have."""
-    return [
-        each
-        for entry in entries().values()
-        for each in entry.members.values()
-        if each.added == "none" and each.of
-    ]
-
-
-def is_own(entry):
-    return all(each.added == "own" for each in entries()[entry].members.values())
-
-
-def rules():
-    """The rules as a definition of jq."""
-    objects = []
-    for entry in entries():
-        if {each.added for each in entries()[entry].members.values()} <= {
-            "total",
-            "none",
-        } or is_own(entry):
-            continue  # nobody asks for the rules of these
-        items = [f'"{name}": {json.dumps(each)}' for name, each in rules_of(entry).items()]
-        objects.append(
-            textwrap.fill(
-                f'"{entry}": {{{", ".join(items)}}}',
-                118,
-                initial_indent=" " * 4,
-                subsequent_indent=" " * 8,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-    names = json.dumps(sorted(each.name for each in left_out()))
-    return BEGIN + "def rules: {\n" + ",\n".join(objects) + f"\n}};\ndef left_out: {names};\n" + END
-
-
-def adding(text):
-    """docs/add-reports.jq with its rules made anew."""
-    before, rest = text.split(BEGIN)
-    return before + rules() + rest.split(END)[1]
-
-
 DOCUMENTS = {
     TOP / "docs" / "json.md": page,
     TOP / "docs" / "report.schema.json": lambda _: schema(),
@@ -950,5 +876,4 @@ DOCUMENTS = {
     TOP / "docs" / "examples" / "lines.duckdb.sql": duckdb,
     TOP / "docs" / "examples" / "lines.clickhouse.sql": clickhouse,
     TOP / "docs" / "examples" / "lines.opensearch.json": lambda _: opensearch(),
-    TOP / "docs" / "add-reports.jq": adding,
 }

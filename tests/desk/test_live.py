@@ -375,12 +375,12 @@ def test_ring_of_dumpcap(wire, live, scratch):
     ]
     reports = [report_of(live, path, "-2", "-o", "smcr.roce:TRUE") for path in files]
     assert [report_schema.problems(report) for report in reports] == [[]] * len(files)
-    total = report_schema.added(*reports)
     whole = report_of(live, FORTY, "-2", "-o", "smcr.roce:TRUE")
-    assert total["capture"]["frames"] == len(frames)
-    assert len(total["connections"]) == len(whole["connections"]) == 40
-    for what in ("packets", "bytes", "payload_bytes", "opcodes", "ecn", "nak", "cnp"):
-        assert total["summary"]["rdma_flows"][what] == whole["summary"]["rdma_flows"][what]
+    assert sum(each["capture"]["frames"] for each in reports) == len(frames)
+    assert len(whole["connections"]) == 40
+    for what in ("packets", "bytes", "payload_bytes", "cnp"):
+        parts = [each["summary"]["rdma_flows"][what] for each in reports]
+        assert sum(each or 0 for each in parts) == whole["summary"]["rdma_flows"][what]
 
 
 def test_ring_of_tshark(wire, live, scratch):

@@ -1,18 +1,15 @@
 """
-Reports of `-z smcr,json`: what docs/report.schema.json says of them, hand-made ones, and reports
-added up by docs/add-reports.jq.
+Reports of `-z smcr,json`: what docs/report.schema.json says of them, and hand-made ones.
 """
 
 import functools
 import json
-import subprocess
 
 import histograms
 import jsonschema
-from bed import TIME_LIMIT, TOP
+from bed import TOP
 
 SCHEMA = json.loads((TOP / "docs" / "report.schema.json").read_text(encoding="utf-8"))
-ADD_REPORTS = TOP / "docs" / "add-reports.jq"
 ALL_OF_IT = ("-o", "smcr.roce:TRUE", "-o", "smcr.check_icrc:TRUE")
 CALM = ("--disable-protocol", "rpcordma")  # which takes what others send for its own
 
@@ -50,19 +47,6 @@ def report_of(tshark, capture, *arguments, filter=None):
     """The JSON that tshark prints about a capture (name or path)."""
     statistic = "smcr,json" if filter is None else f"smcr,json,{filter}"
     return json.loads(tshark.show(capture, *CALM, *arguments, "-q", "-z", statistic))
-
-
-def added(*reports):
-    """The reports as docs/add-reports.jq adds them up."""
-    result = subprocess.run(
-        ["jq", "-s", "-f", ADD_REPORTS],
-        input="".join(map(json.dumps, reports)),
-        text=True,
-        capture_output=True,
-        timeout=TIME_LIMIT,
-    )
-    assert (result.returncode, result.stderr) == (0, ""), result.stderr
-    return json.loads(result.stdout)
 
 
 # ---- hand-made reports ----

@@ -4,7 +4,6 @@ reader of the bytes finds, and what the made adapters do: which limit their CNPs
 it is.
 """
 
-import functools
 import itertools
 import random
 
@@ -12,7 +11,7 @@ import adapter_reader
 import class_reader
 import pytest
 from report_runs import TWO, parse, print_json
-from report_schema import added, problems
+from report_schema import problems
 from scapy.layers.inet import UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
@@ -148,13 +147,7 @@ def test_the_limit_of_cnps(tshark, scratch, scope, waits):
     assert found == scope
     assert 0.6 * LIMIT < least < LIMIT <= most < 1.3 * LIMIT
     assert adapter["ce_to_cnp_s"]["min"] == pytest.approx(PROMPT / 1e9)
-    whole = added(report, report)
-    assert problems(report) == [] == problems(whole)
-    [twice] = [each for each in whole["adapters"] if each["addr"] == RECEIVER]
-    assert twice["cnp"] == 2 * adapter["cnp"]
-    for name in ("ce_to_cnp_s", "withheld.flow_s", "cnp_pacing.source_s"):
-        one, both = (functools.reduce(dict.get, name.split("."), each) for each in (adapter, twice))
-        assert (both["count"], both["max"]) == (2 * one["count"], one["max"])
+    assert problems(report) == []
 
 
 @pytest.mark.parametrize(

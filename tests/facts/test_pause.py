@@ -13,7 +13,7 @@ import pause_reader
 import pytest
 from bed import TOP
 from report_runs import ALL_TWO, ONE, TWO, parse, print_json
-from report_schema import added, problems
+from report_schema import problems
 
 sys.path.insert(0, str(TOP / "tests" / "synth"))
 from smcsynth import pause, roce  # noqa: E402
@@ -287,35 +287,6 @@ def test_random_pauses_have_standstills(tshark):
         path.write_bytes(random_capture(seed).pcap())
         counts.append(sum(each.count for each in expected_standstills(path, 10).values()))
     assert sum(count > 1 for count in counts) > 5 and sum(count == 0 for count in counts) > 3
-
-
-# ---- files of a ring ----
-
-
-def test_reports_of_two_files_are_added_up(tshark):
-    """Counts and times by port and class, and whether a flow of the class was seen."""
-    capture, halves = random_capture(3), []
-    for number, rows in enumerate((capture.frames[:80], capture.frames[80:])):
-        half = Capture()
-        half.frames = rows
-        path = tshark.bed.scratch / f"pause-half-{number}.pcap"
-        path.write_bytes(half.pcap())
-        halves.append(path)
-    reports = [json_of(tshark, path, 10) for path in halves]
-    whole = added(*reports)
-    assert problems(whole) == [] == [each for report in reports for each in problems(report)]
-    expected = {}
-    for path in halves:
-        for key, members in pause_reader.entries(path, 10).items():
-            sums = expected.setdefault(key, collections.Counter())
-            sums.update({name: members[name] for name in SUMS})
-    found = {
-        key: {name: members[name] for name in SUMS} for key, members in found_pauses(whole).items()
-    }
-    assert found == expected and any(each["pauses"] for each in reports)
-    assert {each["has_flow"] for each in whole["pauses"]} <= {
-        each["has_flow"] for report in reports for each in report["pauses"]
-    }
 
 
 # ---- the page ----

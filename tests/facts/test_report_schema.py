@@ -179,7 +179,6 @@ def test_every_report_fits(tshark, name, run):
         run.everything,
         run.everything,
     )
-    assert all("derived" in flow[way] for flow in found["tcp_flows"] for way in ("up", "down"))
 
 
 def test_indexes_lead_somewhere(tshark):
