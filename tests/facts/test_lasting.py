@@ -83,9 +83,9 @@ class Flow:
 
     def silences(self):
         """
-        (request or packet of the reverse flow, request) with which each begins and ends. It may
-        begin with each packet of the reverse flow, and anew where requests are missing and where
-        an RNR NAK is followed.
+        (request or packet of the reverse flow, request or packet of the reverse flow) with which
+        each begins and ends. It may begin with each packet of the reverse flow, and anew where
+        requests are missing and where an RNR NAK is followed.
         """
         answered = {again.frame for _, again in self.rnr_waits()}
         anew = [each for each in self.requests if each[1].absent or each[0].frame in answered]
@@ -99,7 +99,15 @@ class Flow:
                 since, [each for each in self.requests if since.frame <= each[0].frame < until]
             )
             if found:
-                yield found
+                yield self.until_heard(*found, following if following in self.back else None)
+
+    @staticmethod
+    def until_heard(begin, last, heard):
+        """The silence lasts until the peer is heard, unless its peer had given up."""
+        lasted = last.time - begin.time
+        if heard and heard[0].time - last.time <= lasted:
+            return begin, heard[0]
+        return begin, last
 
     def is_refused(self, frame):
         answers = [

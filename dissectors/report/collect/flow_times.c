@@ -2,8 +2,8 @@
  *
  * The peer is silent if it sends nothing while the flow retransmits requests that nobody has
  * answered. A silence begins with the peer's last packet, or with the first request after that
- * packet. It lasts until the last retransmission before the peer's next packet. Only
- * retransmissions by the sender's own timer prove a silence. After a NAK or RNR NAK, the peer has
+ * packet. It lasts until the peer's next packet, or until the last retransmission if the sender has
+ * given up before that. Only retransmissions by the sender's own timer prove a silence. After a NAK or RNR NAK, the peer has
  * asked for the retransmission, so the peer is alive. If packets of the peer may not be captured,
  * the silence is not counted.
  *
@@ -45,14 +45,27 @@ count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope)
     times->long_repeated += times->silent.repeated;
 }
 
-/* Ends the silence, if there is one, because the peer has sent a packet. `is_whole`: no packet of
- * the reverse flow is missing right before the peer's packet. If `is_whole` is false, a missing
- * packet may have ended the silence earlier, and the silence is not counted. */
-static void
-end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, bool is_whole)
+/* Whether the sender of the retransmissions has given up before `when`: the time since its last
+ * retransmission is longer than all the time before. A sender that goes on at most doubles the time
+ * from one retransmission to the next. */
+static bool
+has_given_up(const smcr_collect_silence_t *silence, smcr_when_t when)
 {
-    if (times->silent.time.end.frame && is_whole)
+    return when.time > silence->time.end.time + smcr_interval_length(silence->time);
+}
+
+/* Ends the silence, if there is one, because the peer has sent the packet `heard`. `is_whole`: no
+ * packet of the reverse flow is missing right before the peer's packet. If `is_whole` is false, a
+ * missing packet may have ended the silence earlier, and the silence is not counted. */
+static void
+end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, smcr_when_t heard,
+            bool is_whole)
+{
+    if (times->silent.time.end.frame && is_whole) {
+        if (!has_given_up(&times->silent, heard))
+            times->silent.time.end = heard;
         count_silence(times, scope);
+    }
     times->silent = (smcr_collect_silence_t){.time = {{0, 0}, {0, 0}}};
     times->asked.frame = 0;
 }
@@ -83,7 +96,7 @@ smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t 
 {
     const smcr_ib_headers_t *roce = packet->roce;
 
-    end_silence(times, scope, !packet->record->missing_before);
+    end_silence(times, scope, when, !packet->record->missing_before);
     times->heard = when;
     if (roce->opcode == SMCR_RC_ACK && roce->has_aeth)
         take_acknowledgement(times, when, roce);
@@ -234,7 +247,7 @@ void
 smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_collect_flow_times_t *from)
 {
-    end_silence(from, scope, true);
+    end_silence(from, scope, from->silent.time.end, true);
     smcr_interval_union_join(&times->retransmission, scope, &from->retransmission);
     smcr_interval_union_join(&times->rnr_wait, scope, &from->rnr_wait);
     smcr_interval_union_join(&times->silence, scope, &from->silence);

@@ -329,7 +329,8 @@ rank_of(const smcr_entry_flow_silence_t *silence, bool after_reset)
 
 /* Finding: nothing came back from a host for a time, although packets were retransmitted to it. The
  * time begins with the host's last packet, or with the first request after it, and ends with the
- * last retransmission before the host's next packet. If a host reset TCP connections before the
+ * host's next packet, or with the last retransmission if no packet follows or the sender had given
+ * up. If a host reset TCP connections before the
  * silence, it may have left the network: the resets are then the cause, and the finding has a lower
  * rank. */
 static void
