@@ -160,6 +160,30 @@ silence_of_dead_peer(scene_t *scene)
     return ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->longest_silence;
 }
 
+/* It has acknowledged packets up to 1,084 bytes, and got one of 4,156 bytes in the silence. */
+static void
+big_packet_to_dead_peer(scene_t *scene)
+{
+    dead_peer(scene);
+    smcr_entry_rdma_t *flow = scene->report.rdma_flows.entries[0];
+
+    flow->acked_longest = 1084;
+    flow->stuck = wmem_new(scene->scope, smcr_entry_flow_stuck_t);
+    *flow->stuck = (smcr_entry_flow_stuck_t){.begin_frame = {21, SECOND},
+                                             .end_frame = {60, 31 * SECOND},
+                                             .tries = 900,
+                                             .length = 4156,
+                                             .is_refused = SMCR_FIGURE_NO};
+}
+
+/* A packet as large has arrived before. */
+static void
+usual_packet_to_dead_peer(scene_t *scene)
+{
+    big_packet_to_dead_peer(scene);
+    ((smcr_entry_rdma_t *)scene->report.rdma_flows.entries[0])->acked_longest = 4156;
+}
+
 /* The peer goes on after half a minute: host or path. */
 static void
 peer_heard_again(scene_t *scene)
@@ -882,11 +906,33 @@ test_lower_bound(void)
     }
 }
 
+/* Only packets that are larger than all acknowledged ones got no answer: the size may be why. */
+static void
+test_size_hint(void)
+{
+    static void (*const plays[])(scene_t *) = {usual_packet_to_dead_peer, big_packet_to_dead_peer};
+
+    for (unsigned is_big = 0; is_big < 2; is_big++) {
+        scene_t scene;
+        scene_open(&scene);
+        plays[is_big](&scene);
+        smcr_findings_find(&scene.report, scene.notices, scene.notice_count, scene.scope);
+        const smcr_entry_finding_t *finding = scene.report.findings.entries[0];
+        const char *hint = strstr(finding->text, "; the receiver acknowledged packets up to 1,084 "
+                                                 "bytes, and none above: check the path MTU, too");
+        g_assert_cmpstr(finding->kind, ==, "dead_peer");
+        g_assert_cmpint(hint != NULL, ==, is_big);
+        g_assert_true(is_big || !strstr(finding->text, "MTU"));
+        scene_close(&scene);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/findings/lower_bound", test_lower_bound);
+    g_test_add_func("/findings/size_hint", test_size_hint);
     scene_add_cases("/findings", cases, G_N_ELEMENTS(cases));
     return g_test_run();
 }

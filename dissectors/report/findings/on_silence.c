@@ -103,6 +103,16 @@ add_flow(silent_host_t *host, const smcr_entry_rdma_t *flow,
     }
 }
 
+/* Whether the sender tried the request that nobody acknowledged (`stuck`) in the silence. */
+static bool
+is_stuck_in(const smcr_entry_rdma_t *flow, const smcr_entry_flow_silence_t *silence)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+
+    return stuck && silence->begin_frame.time <= stuck->end_frame.time &&
+           silence->end_frame.time >= stuck->begin_frame.time;
+}
+
 /* Whether packets that are too big for the path explain the silence; another finding reports them
  * (on_sizes.c). The receiver has sent one NAK for the packets after the lost ones, and answers
  * nothing until the lost ones arrive. So the receiver is not silent. */
@@ -110,11 +120,7 @@ static bool
 is_of_big_packets(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
                   const smcr_entry_flow_silence_t *silence)
 {
-    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
-
-    return smcr_finding_flow_is_too_big(finder, flow) &&
-           silence->begin_frame.time <= stuck->end_frame.time &&
-           silence->end_frame.time >= stuck->begin_frame.time;
+    return smcr_finding_flow_is_too_big(finder, flow) && is_stuck_in(flow, silence);
 }
 
 /* Returns all silent hosts: an array of silent_host_t. Two kinds of silences are left out: those of
@@ -256,6 +262,19 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
                  "or queue pair down";
 }
 
+/* Returns text that asks for the path MTU if only packets that are larger than all acknowledged ones
+ * got no answer in the silence; "" if an ICMP error, or the end of the link, explains it. */
+static const char *
+size_text(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    const smcr_entry_rdma_t *flow = host->flow;
+
+    if (!is_stuck_in(flow, host->silence) || may_have_ended(finder, host) ||
+        *smcr_finder_undelivered(finder, flow->src, flow->dst))
+        return "";
+    return smcr_finding_flow_size_hint(finder, flow);
+}
+
 /* Returns "for 3.93 s despite 210 retransmissions", with the number of times if there are
  * several. */
 static const char *
@@ -291,17 +310,17 @@ static const char *
 silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const smcr_entry_rdma_t *flow = host->flow;
-    const char *length = length_text(finder, host);
+    const char *length = length_text(finder, host), *size = size_text(finder, host);
 
     if (is_dead(finder, host))
         return wmem_strdup_printf(finder->scope,
-                                  "%s stopped answering %s%s: no packet %s%s",
+                                  "%s stopped answering %s%s: no packet %s%s%s",
                                   flow->dst, flow->src, link_text(finder, flow), length,
-                                  cause_text(finder, host));
+                                  cause_text(finder, host), size);
     return wmem_strdup_printf(
-        finder->scope, "No packet from %s%s to %s %s%s",
+        finder->scope, "No packet from %s%s to %s %s%s%s",
         smcr_words_queue_pair(finder->scope, flow->dst, flow->dst_qpn), link_text(finder, flow),
-        flow->src, length, cause_text(finder, host));
+        flow->src, length, cause_text(finder, host), size);
 }
 
 /* ---- the findings ---- */
@@ -450,7 +469,7 @@ find_used_up_retries(smcr_finder_t *finder)
                                            .filter = "smcr.nak || smcr.retransmission",
                                            .cost = lasted},
                     "%s: the sender sent a request %" PRIu64 " times in %s and got no "
-                    "acknowledgement%s; no request followed: retries used up%s",
+                    "acknowledgement%s; no request followed: retries used up%s%s",
                     smcr_words_hosts(scope,
                                      smcr_words_queue_pair(scope, worst->src, worst->src_qpn),
                                      smcr_words_queue_pair(scope, worst->dst, worst->dst_qpn)),
@@ -461,7 +480,8 @@ find_used_up_retries(smcr_finder_t *finder)
                                     : "",
                     count > 1 ? wmem_strdup_printf(scope, "; %s in all",
                                                    smcr_words_things(scope, count, "flow"))
-                              : "");
+                              : "",
+                    smcr_finding_flow_size_hint(finder, worst));
 }
 
 void

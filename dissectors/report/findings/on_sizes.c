@@ -56,6 +56,21 @@ smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_
     return (mtu ? mtu : USUAL_MTU) > arrived;
 }
 
+const char *
+smcr_finding_flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+    uint64_t arrived = smcr_figure_or_zero(flow->acked_longest);
+
+    if (!stuck || stuck->length == SMCR_FIGURE_UNKNOWN || smcr_finder_is_filtered(finder))
+        return "";
+    if (!arrived || stuck->rnr_naks || stuck->length <= longest_arrived(finder, flow))
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; the receiver acknowledged packets up to %s bytes, and none above: "
+                              "check the path MTU, too", smcr_words_number(finder->scope, arrived));
+}
+
 /* Returns the beginning of the sentence: "a packet of 4,156 bytes did not arrive". If these
  * packets are missing in the capture: "16 packets before frame 74 did not arrive". */
 static const char *

@@ -711,14 +711,14 @@ find_hung_reader(smcr_finder_t *finder)
     if (is_proven)
         smcr_finder_add_as(finder, is_most ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, &facts,
                            "The program of %s has read nothing for %s, to the last packet of its "
-                           "host (frame %" PRIu32 "): %s waits for space in %s%s",
+                           "host (frame %" PRIu32 "): %s waits for space%s%s",
                            reader_name(finder, open.conn, open.to_server),
                            smcr_words_duration(scope, proven_time(open.wait)),
                            open.wait->proven_frame.frame, direction, buffer_text(finder, &wait),
                            other_hangs_text(finder, &open));
     else
         smcr_finder_add_as(finder, SMCR_FIGURE_NOTE, &facts,
-                           "%s waits for space in %s when the capture ends, %s after it was full; "
+                           "%s waits for space%s when the capture ends, %s after it was full; "
                            "%s sends no later packet on the link%s",
                            direction, buffer_text(finder, &wait),
                            smcr_words_duration(scope, open.lasted),
