@@ -200,5 +200,7 @@ smcr_collect_conn_fill_tcp_direction(smcr_entry_conn_direction_t *entry,
         return;
     unsigned way = tcp_way(conn, tcp, role);
     entry->bytes = tcp->payload[way] > clc ? tcp->payload[way] - clc : 0;
-    entry->lacks_bytes = smcr_figure_truth(tcp->may_lack_bytes_of[way]);
+    /* without a TCP handshake there is no data that could be missing */
+    bool may_have_data = !smcr_collect_conn_never_connected(tcp);
+    entry->lacks_bytes = smcr_figure_truth(may_have_data && tcp->may_lack_bytes_of[way]);
 }

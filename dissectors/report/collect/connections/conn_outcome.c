@@ -149,10 +149,8 @@ may_yet_be_declined(const smcr_collect_conn_stats_t *counted, const smcr_collect
     return !is_over && last_time < counted->clc[SMCR_CLC_CONFIRM].time + wait;
 }
 
-/* Whether the TCP handshake has not succeeded: a RST answers the SYN, or the SYN is retransmitted
- * at least twice and gets no answer. */
-static bool
-never_connected(const smcr_collect_tcp_facts_t *tcp)
+bool
+smcr_collect_conn_never_connected(const smcr_collect_tcp_facts_t *tcp)
 {
     const unsigned syns_at_least = tcp->reset.frame ? 1 : 3;
 
@@ -185,7 +183,7 @@ smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
 
     if (is_guess(fallback))
         return SMCR_FIGURE_OUTCOME_UNKNOWN;
-    if (tcp && never_connected(tcp))
+    if (tcp && smcr_collect_conn_never_connected(tcp))
         return SMCR_FIGURE_OUTCOME_NO_CONNECTION;
     switch (fallback->kind) {
     case SMCR_FALLBACK_NO_OPTION:

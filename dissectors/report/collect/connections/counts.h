@@ -279,6 +279,10 @@ void smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_c
 /* Returns how TCP ended; SMCR_FIGURE_CLOSE_UNKNOWN: not known. `tcp` may be NULL. */
 smcr_figure_close_t smcr_collect_conn_tcp_close(const smcr_collect_tcp_facts_t *tcp);
 
+/* Whether the TCP handshake has not succeeded: a RST answers the SYN, or the SYN is retransmitted
+ * at least twice and gets no answer. */
+bool smcr_collect_conn_never_connected(const smcr_collect_tcp_facts_t *tcp);
+
 /* Fills in why the connection fell back to TCP, if it did so. `tcp` may be NULL. */
 void smcr_collect_conn_fill_fallback(smcr_entry_connection_t *entry,
                                      const smcr_collect_conn_stats_t *counted,
