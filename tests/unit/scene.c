@@ -150,6 +150,7 @@ fall_back(scene_t *scene, uint64_t code, uint32_t frame)
     conn->fallback = wmem_new0(scene->scope, smcr_entry_conn_fallback_t);
     *conn->fallback = (smcr_entry_conn_fallback_t){
         .code = code, .by = SMCR_FIGURE_ROLE_SERVER, .frame = at(frame)};
+    conn->setup.fallback_s = at(frame).time - conn->first_frame.time;
 }
 
 void
