@@ -95,12 +95,31 @@ wait_of(const smcr_entry_connection_t *conn, bool to_server)
 
 /* ---- the receive buffer is full ---- */
 
-/* Whether the writer waits long: the receive buffer was full for 7 % of the connection's time, or
- * for half a second in all. */
+/* Returns the time for which later packets of the peer's host prove the wait, nanoseconds. */
+static uint64_t
+proven_time(const smcr_entry_conn_open_wait_t *wait)
+{
+    return smcr_figure_or_zero(smcr_figure_time_between(wait->begin_frame, wait->proven_frame));
+}
+
+/* Whether nearly all of the time for which the writer waited is one wait that has not ended when the
+ * capture ends. It has a finding of its own (find_hung_reader()). */
+static bool
+is_one_open_wait(const wait_t *wait)
+{
+    const smcr_entry_conn_open_wait_t *open = wait->figures->open_wait;
+
+    if (!open || open->kind != SMCR_FIGURE_WAIT_READER)
+        return false;
+    return proven_time(open) >= LONG_WAIT && proven_time(open) * 10 >= wait->full_time * 9;
+}
+
+/* Whether the writer waited long: the receive buffer was full for 7 % of the connection's time, or
+ * for half a second in all. A wait that has a finding of its own does not count. */
 static bool
 waits_long(const wait_t *wait)
 {
-    return wait->full_time &&
+    return wait->full_time && !is_one_open_wait(wait) &&
            (wait->full_time * 100 >= wait->conn_time * 7 || wait->full_time >= LONG_WAIT);
 }
 
@@ -584,13 +603,6 @@ typedef struct {
     uint64_t count;                          /* number of such waits */
 } open_wait_t;
 
-/* Returns the time for which later packets of the peer's host prove the wait, nanoseconds. */
-static uint64_t
-proven_time(const smcr_entry_conn_open_wait_t *wait)
-{
-    return smcr_figure_or_zero(smcr_figure_time_between(wait->begin_frame, wait->proven_frame));
-}
-
 /* Returns the open wait of this kind in one direction of a connection; all zeros: there is none. */
 static open_wait_t
 open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool to_server,
@@ -702,7 +714,9 @@ find_hung_reader(smcr_finder_t *finder)
         return;
     wait_t wait = wait_of(open.conn, open.to_server);
     bool is_proven = proven_time(open.wait) >= LONG_WAIT;
-    bool is_most = open.lasted >= wait.conn_time;
+    uint64_t before = smcr_figure_or_zero(
+        smcr_figure_time_between(open.conn->first_frame, open.wait->begin_frame));
+    bool is_most = open.lasted >= before;
     smcr_finder_facts_t facts = facts_of_hang(finder, &open, is_proven
                                                                  ? SMCR_FIGURE_FOUND_SLOW_READER
                                                                  : SMCR_FIGURE_FOUND_BUFFER_FULL);

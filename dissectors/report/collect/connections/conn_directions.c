@@ -196,6 +196,55 @@ doubt_pauses(smcr_interval_division_t *division)
     share[SMCR_INTERVAL_IS_NOTHING] = share[SMCR_INTERVAL_IS_ANSWER] = 0;
 }
 
+/* Whether packets of the connection may be missing at its end, or anywhere. */
+static bool
+misses_any(const smcr_timeline_missing_t *missing)
+{
+    return missing->doubt || missing->last[0] || missing->last[1];
+}
+
+/* Whether the waits that have not ended when the capture ends are known: the connection is open,
+ * its time is known, and no packet may be missing at its end. */
+static bool
+knows_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted)
+{
+    smcr_timeline_missing_t missing = missing_of(counted, false);
+
+    return entry->close == SMCR_FIGURE_CLOSE_OPEN && is_time_known(counted) &&
+           !misses_any(&missing);
+}
+
+/* Returns the last packet of the reader's host on the link, if the writer waits for space when the
+ * capture ends: up to this packet the capture proves the wait. Frame 0: the writer does not wait,
+ * or may wait for credits. */
+static smcr_when_t
+proven_wait_for_space(const smcr_collect_conn_stats_t *counted,
+                      const smcr_collect_t *collection, int writer)
+{
+    const smcr_link_t *link = counted->conn->side[!writer].link;
+    smcr_timeline_open_t open = smcr_timeline_open(&counted->counts->times.timeline, writer);
+
+    if (!link || !open.unread.frame || may_wait_for_credits(counted, writer))
+        return (smcr_when_t){0, 0};
+    return smcr_collect_rdma_flows_last(collection, &link->qp[writer]);
+}
+
+/* Extends the time of a connection whose writer waits for space when the capture ends, to the
+ * packet up to which the wait is proven. The connection may have no packet of its own for a long
+ * time before. */
+static void
+extend_to_wait(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+               const smcr_collect_t *collection)
+{
+    if (!knows_open_waits(entry, counted))
+        return;
+    for (int writer = 0; writer < 2; writer++) {
+        smcr_when_t proven = proven_wait_for_space(counted, collection, writer);
+        if (proven.frame > entry->last_frame.frame)
+            entry->last_frame = proven;
+    }
+}
+
 /* Fills in how the time of both directions is divided. If packets are missing, the entry has lower
  * and upper bounds. */
 static void
@@ -243,13 +292,6 @@ open_wait_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *col
     return entry;
 }
 
-/* Whether packets of the connection may be missing at its end, or anywhere. */
-static bool
-misses_any(const smcr_timeline_missing_t *missing)
-{
-    return missing->doubt || missing->last[0] || missing->last[1];
-}
-
 /* Fills in the waits that have not ended when the capture ends, for an open connection of which no
  * packet may be missing at the end. */
 static void
@@ -258,10 +300,8 @@ fill_open_waits(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t 
 {
     const smcr_conn_t *conn = counted->conn;
     int client = smcr_lgr_client_side(conn->lgr);
-    smcr_timeline_missing_t missing = missing_of(counted, false);
 
-    if (entry->close != SMCR_FIGURE_CLOSE_OPEN || !entry->client_to_server.time ||
-        misses_any(&missing))
+    if (!entry->client_to_server.time || !knows_open_waits(entry, counted))
         return;
     if (!may_wait_for_credits(counted, client))
         entry->client_to_server.open_wait = open_wait_of(counted, collection, client, scope);
@@ -322,6 +362,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     int client = smcr_lgr_client_side(conn->lgr);
     uint32_t size = conn->side[client].size, server_size = conn->side[!client].size;
     ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, &collection->gaps);
+    extend_to_wait(entry, counted, collection);
     smcr_collect_span_t span = span_of(entry, counted, tcp, ending.is_part_in_time);
 
     entry->buffer_bytes.client = size ? size : SMCR_FIGURE_UNKNOWN;
