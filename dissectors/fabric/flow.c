@@ -245,7 +245,7 @@ is_captured_beyond_router(const smcr_flow_t *flow)
     return flow && flow->routed_copies == ROUTED_COPIES;
 }
 
-/* Whether the capture has nearly all packets of the flow twice, as time has proven. */
+/* Whether time has proven that the capture has nearly all packets of the flow twice. */
 static bool
 is_captured_twice(const smcr_flow_t *flow)
 {
@@ -253,20 +253,30 @@ is_captured_twice(const smcr_flow_t *flow)
            flow->timed_copies >= flow->timed_requests / 8 * 7;
 }
 
-/* Returns how long after a request, nanoseconds, an equal one is still a copy. `seen`: its history.
+/* Whether a request that comes once more before the sender's timer can run out is a copy that a
+ * queue has held up: the capture has nearly all packets twice, and the receiver has refused no
+ * request of the flow. After a refusal, the sender retransmits sooner than its timer. */
+static bool
+may_be_held_up(const smcr_flow_t *flow)
+{
+    return is_captured_twice(flow) && !flow->last_refusal_frame;
+}
+
+/* Returns the longest time, nanoseconds, from a request to an equal packet that still counts as a
+ * copy made by the network. `seen`: history of the request's PSN.
  *
  * - A sender that goes back does so after 100 microseconds or more.
- * - The last one of all requests cannot be refused for a gap. If the receiver answers at all, and
- *   has not refused it, the sender waits for its timer: a millisecond or more.
- * - If the capture has every packet twice, the copies come as long after their requests as those
- *   that have proven it; half as long again at most. If nearly all requests had a copy, one that
- *   was held up in a queue comes before the sender's timer runs out. */
+ * - If the request has the highest PSN of the flow, no NAK for a gap can make the sender retransmit
+ *   it. If the receiver sends responses, the sender waits for its timer: a millisecond or more.
+ * - If the capture has every packet twice (mirror port), all copies come about equally long after
+ *   their requests (mirrored_distance()). A copy may be held up in a queue (may_be_held_up()): then
+ *   it comes before the sender's timer runs out. */
 static uint64_t
 longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
 {
     bool is_newest = seen->psn == flow->highest && flow->steps.last_request == seen->psn;
 
-    if (flow->has_acks && !seen->fetches && (is_newest || is_captured_twice(flow)))
+    if (flow->has_acks && !seen->fetches && (is_newest || may_be_held_up(flow)))
         return TIMER_LEAST;
     return mirrored_distance(flow);
 }

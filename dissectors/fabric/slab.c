@@ -19,12 +19,16 @@ _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
 _Static_assert(sizeof(smcr_slab_block_t) <= SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX,
                "blocks begin with this");
 
-/* Under AddressSanitizer, who uses a freed entry is found. */
+/* AddressSanitizer reports every access to an entry that has been freed. Its library defines the two
+ * functions; the plugin does without its header, which is no part of C. */
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
+void __asan_poison_memory_region(const volatile void *bytes, size_t size);
+void __asan_unpoison_memory_region(const volatile void *bytes, size_t size);
+#define POISON(bytes, size) __asan_poison_memory_region(bytes, size)
+#define UNPOISON(bytes, size) __asan_unpoison_memory_region(bytes, size)
 #else
-#define ASAN_POISON_MEMORY_REGION(bytes, size)
-#define ASAN_UNPOISON_MEMORY_REGION(bytes, size)
+#define POISON(bytes, size)
+#define UNPOISON(bytes, size)
 #endif
 
 /* Makes a block with the next index. */
@@ -89,7 +93,7 @@ smcr_slab_free(smcr_slab_t *slab, void *entry, size_t size)
     void **last = &slab->freed[size / SMCR_SLAB_FREED_UNIT];
     *(void **)entry = *last;
     *last = entry;
-    ASAN_POISON_MEMORY_REGION(entry, size);
+    POISON(entry, size);
 }
 
 void *
@@ -101,7 +105,7 @@ smcr_slab_take_freed(smcr_slab_t *slab, size_t size)
 
     if (!entry)
         return NULL;
-    ASAN_UNPOISON_MEMORY_REGION(entry, size);
+    UNPOISON(entry, size);
     *last = *(void **)entry;
     return entry;
 }

@@ -172,7 +172,7 @@ VARIANTS = {
     ),
     "not-ready": (not_ready(Path(), 8), r"8 RNR NAKs", r"no receive buffer", r"No packet from"),
     "outer-ce": (marked(Path(4, "vxlan"), True), r"20 marked CE", r"\(on the tunnel\)", QUIET),
-    "ce-ipv6": (marked(Path(6), False), r"20 marked CE", r"marked CE, no CNP", r"tunnel"),
+    "ce-ipv6": (marked(Path(6), False), r"20 marked CE", r"marked CE; no CNP", r"tunnel"),
     "twice-ipv6": (twice(Path(6), 60e-6, 63), COUNTED, QUIET, RETRANSMITTED),
     "twice-held-up": (twice(Path(6), 60e-6, 63, 5e-3), COUNTED, QUIET, RETRANSMITTED),
     "mirror-held-up": (twice(Path(), 30e-6, 64, 4e-4), COUNTED, QUIET, RETRANSMITTED),

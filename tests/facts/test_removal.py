@@ -35,6 +35,7 @@ SAMPLES = {
     "mirror": 1,
     "copies": 1,
     "snap": 1,
+    "thinned": 1,
 }
 BREACH = ["smcr.breach"]
 

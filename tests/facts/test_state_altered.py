@@ -26,6 +26,7 @@ SAMPLES = {
     "mirror": 1,
     "copies": 1,
     "snap": 2,
+    "thinned": 1,
     "joined": 1,
     "joined late": 1,
 }

@@ -244,16 +244,16 @@ static void
 leave_group(const smcr_conn_t *conn)
 {
     smcr_lgr_t *lgr = conn->lgr;
-    smcr_conn_t **at = &lgr->newest_conn, **open = &lgr->newest_open_conn;
+    smcr_conn_t **at = &lgr->newest_conn, **at_open = &lgr->newest_open_conn;
 
     while (*at && *at != conn)
         at = &(*at)->older_in_group;
     if (*at)
         *at = conn->older_in_group;
-    while (*open && *open != conn)
-        open = &(*open)->older_open;
-    if (*open)
-        *open = conn->older_open;
+    while (*at_open && *at_open != conn)
+        at_open = &(*at_open)->older_open;
+    if (*at_open)
+        *at_open = conn->older_open;
     lgr->unfinished_clc_conns -= !conn->clc_finished;
 }
 
