@@ -688,6 +688,22 @@ def hung_client(capture):
     links_are_tested(capture, hang(capture, "server"))
 
 
+def reset_by_middlebox(capture):
+    """A firewall resets the idle TCP connection; the hosts take no notice."""
+    connection = begun(capture)
+    talk(connection)
+    connection.tcp.segment("server", "R")
+    talk(connection, times=100)
+
+
+def reset_at_the_end(capture):
+    """The server's host resets TCP and is gone: the client's retransmits without an answer."""
+    connection = begun(capture)
+    talk(connection)
+    connection.tcp.segment("server", "R")
+    again(capture, burst(connection, 1000), times=7)
+
+
 def hung_programs(capture):
     """Both programs write, and neither reads."""
     links_are_tested(capture, hang(capture, "server", "client"))
@@ -766,6 +782,8 @@ SCENES = {
         "closed_then_aborted",
         "publisher",
         "hung_client",
+        "reset_by_middlebox",
+        "reset_at_the_end",
         "hung_programs",
         "hung_or_cut",
         "hung_server",

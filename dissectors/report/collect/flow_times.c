@@ -3,9 +3,9 @@
  * The peer is silent if it sends nothing while the flow retransmits requests that nobody has
  * answered. A silence begins with the peer's last packet, or with the first request after that
  * packet. It lasts until the peer's next packet, or until the last retransmission if the sender has
- * given up before that. Only retransmissions by the sender's own timer prove a silence. After a NAK or RNR NAK, the peer has
- * asked for the retransmission, so the peer is alive. If packets of the peer may not be captured,
- * the silence is not counted.
+ * given up before that. Only retransmissions by the sender's own timer prove a silence. After a NAK
+ * or RNR NAK, the peer has asked for the retransmission, so the peer is alive. If packets of the
+ * peer may not be captured, the silence is not counted.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 

@@ -482,6 +482,9 @@ typedef struct {
                               `first` */
     uint32_t closed;       /* frame before `first` in which the other side closed the connection; 0:
                               none */
+    uint64_t went_on;      /* longest time for which RoCE packets of a connection went on after
+                              its RST, nanoseconds, if the notice counts tcp.flags.reset; 0: none
+                              did, or another notice */
     const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
                               sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */

@@ -278,8 +278,9 @@ bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_
 
 /* Returns text that asks for the path MTU if the sender tries a request in vain that is larger than
  * all packets which arrive at the destination host; "" if it does not, if RNR NAKs refuse the
- * request, or if no packet was acknowledged. Nothing proves that a smaller packet would have
- * arrived at that time (smcr_finding_flow_is_too_big() does). */
+ * request, if no packet was acknowledged, or if every path carries a request of this size. Nothing
+ * proves that a smaller packet would have arrived at that time (smcr_finding_flow_is_too_big()
+ * does). */
 const char *smcr_finding_flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether the capture has other packets from the flow's receiver to its sender. */

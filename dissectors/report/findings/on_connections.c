@@ -713,6 +713,19 @@ reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_co
                               smcr_figure_role_words[by]);
 }
 
+/* Returns text about RoCE packets that continued after the resets; "" if they did so for less than
+ * half a second. A host that resets TCP ends SMC-R, too. So a middlebox may have sent the RST. */
+static const char *
+after_reset_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+{
+    if (notice->went_on < 500 * SMCR_TIME_MILLISECOND)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; RoCE packets%s continued for %s after it: perhaps a middlebox "
+                              "sent the reset", notice->count > 1 ? " of one" : "",
+                              smcr_words_duration(finder->scope, notice->went_on));
+}
+
 /* Findings: TCP resets. A reset of a connection over RDMA ends the connection without the close
  * flags of CDC, so data may be lost: the finding has a high rank. A reset of a connection over TCP
  * has a low rank, since programs that end in a hurry send one. The second sentence leaves out "over
@@ -729,8 +742,9 @@ find_resets(smcr_finder_t *finder)
                                            .count = group.count,
                                            .when = notice.first,
                                            .filter = reset_filter(finder, &group, &notice)},
-                    "%s, without a CDC close%s%s%s", reset_text(finder, is_reset, &group, ""),
-                    losses_text(finder, is_reset), group.count ? icmp_text(finder, &group) : "",
+                    "%s, without a CDC close%s%s%s%s", reset_text(finder, is_reset, &group, ""),
+                    losses_text(finder, is_reset), after_reset_text(finder, &notice),
+                    group.count ? icmp_text(finder, &group) : "",
                     group.count ? earlier_failure_text(finder, group.first, notice.first.frame)
                                 : "");
     smcr_finder_add(finder,

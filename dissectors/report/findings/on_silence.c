@@ -262,8 +262,8 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
                  "or queue pair down";
 }
 
-/* Returns text that asks for the path MTU if only packets that are larger than all acknowledged ones
- * got no answer in the silence; "" if an ICMP error, or the end of the link, explains it. */
+/* Returns text that asks for the path MTU if only packets that are larger than all acknowledged
+ * ones got no answer in the silence; "" if an ICMP error, or the end of the link, explains it. */
 static const char *
 size_text(const smcr_finder_t *finder, const silent_host_t *host)
 {

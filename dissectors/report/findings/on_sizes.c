@@ -56,6 +56,9 @@ smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_
     return (mtu ? mtu : USUAL_MTU) > arrived;
 }
 
+/* Bytes of an IP packet that every path carries: the smallest MTU of IPv6. */
+#define EVERY_PATH_CARRIES 1280
+
 const char *
 smcr_finding_flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -63,6 +66,8 @@ smcr_finding_flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t
     uint64_t arrived = smcr_figure_or_zero(flow->acked_longest);
 
     if (!stuck || stuck->length == SMCR_FIGURE_UNKNOWN || smcr_finder_is_filtered(finder))
+        return "";
+    if (stuck->length <= EVERY_PATH_CARRIES)
         return "";
     if (!arrived || stuck->rnr_naks || stuck->length <= longest_arrived(finder, flow))
         return "";

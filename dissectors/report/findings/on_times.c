@@ -102,8 +102,8 @@ proven_time(const smcr_entry_conn_open_wait_t *wait)
     return smcr_figure_or_zero(smcr_figure_time_between(wait->begin_frame, wait->proven_frame));
 }
 
-/* Whether nearly all of the time for which the writer waited is one wait that has not ended when the
- * capture ends. It has a finding of its own (find_hung_reader()). */
+/* Whether nearly all of the time for which the writer waited is one wait that has not ended when
+ * the capture ends. It has a finding of its own (find_hung_reader()). */
 static bool
 is_one_open_wait(const wait_t *wait)
 {

@@ -573,6 +573,7 @@ resets(const smcr_collect_t *all, const smcr_entry_report_t *report, wmem_alloca
     }
     notice.occurrences = wmem_array_get_raw(occurrences);
     notice.count = notice.occurrence_count = wmem_array_get_count(occurrences);
+    notice.went_on = notice.count ? smcr_collect_connections_after_reset(all) : 0;
     return notice;
 }
 

@@ -147,6 +147,41 @@ smcr_collect_conns_complete(smcr_collect_t *collection, wmem_allocator_t *scope)
     return all;
 }
 
+/* Returns for how long RoCE packets of the connection went on after the RST of its TCP connection,
+ * nanoseconds: up to its last packet, and at most to the last acknowledgement on its last link. 0
+ * if none did, if CDC has ended the connection, or if TCP and RoCE have times of two clocks. */
+static uint64_t
+time_after_reset(const smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_tcp_facts_t *tcp = smcr_collect_conn_tcp_facts(collection, counted);
+    const smcr_link_t *link = counted->last_use ? counted->last_use->link : NULL;
+    const smcr_conn_side_t *sides = counted->conn->side;
+    bool has_ended = smcr_conn_side_has_ended(&sides[0]) || smcr_conn_side_has_ended(&sides[1]);
+
+    if (!tcp || !tcp->reset.frame || has_ended)
+        return 0;
+    if (!link || link->lgr->clocks_differ)
+        return 0;
+    smcr_when_t ack = smcr_collect_rdma_flows_ack(collection, &link->qp[0]);
+    smcr_when_t other_ack = smcr_collect_rdma_flows_ack(collection, &link->qp[1]);
+    uint64_t acked = MAX(ack.frame ? ack.time : 0, other_ack.frame ? other_ack.time : 0);
+    uint64_t last = MIN(counted->last.time, acked);
+    return last > tcp->reset.time ? last - tcp->reset.time : 0;
+}
+
+uint64_t
+smcr_collect_connections_after_reset(const smcr_collect_t *collection)
+{
+    wmem_array_t *all = smcr_collect_conns_all(collection, NULL);
+    uint64_t longest = 0;
+
+    for (unsigned i = 0; i < wmem_array_get_count(all); i++)
+        longest = MAX(longest, time_after_reset(collection, *(smcr_collect_conn_stats_t **)
+                                                                wmem_array_index(all, i)));
+    wmem_destroy_array(all);
+    return longest;
+}
+
 void
 smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
                                 smcr_figure_list_t *list, wmem_allocator_t *scope)

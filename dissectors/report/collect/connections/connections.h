@@ -23,6 +23,11 @@ void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
 void smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope);
 
+/* Returns the longest time for which RoCE packets of a connection certainly went on after the RST
+ * of its TCP connection, nanoseconds; 0: none did. The receiver has acknowledged packets of the
+ * link up to then, so a host that retransmits to a dead peer does not count. */
+uint64_t smcr_collect_connections_after_reset(const smcr_collect_t *collection);
+
 /* Begins the figures of a connection that a TCP segment shows, if there are none. */
 void smcr_collect_connections_take_segment(smcr_collect_t *collection, const smcr_conn_t *conn);
 
