@@ -367,7 +367,8 @@ SMCR_RULES_WRITE(check_urgent)
     if (is_unanswered && writes_after_urgent(write->place, stream) && has_never_moved(conn))
         smcr_breach_report_unless(arrival, SMCR_EVENT_cdc_urgent_overrun,
                                   smcr_doubt_other(arrival, conn, answer),
-                                  "The writer does not wait until its urgent data have been read");
+                                  "The writer does not wait until the reader has read the urgent "
+                                  "data");
 }
 
 /* The reader reports urgent data at once, however much space its element has (R-4.7.5-3). The rule
