@@ -77,10 +77,14 @@ PAGES = {
     ),
     "any-interface-dnat": (
         [
-            *(NOTHING, r"3 SMC-Rv2; 3 closed normally", r"RDMA: 246 packets flow"),
+            *(NOTHING, r"3 SMC-Rv2; all 3 closed normally", r"RDMA: 246 packets flow"),
             r"Address translation: 10\.96\.0\.10:80 is 10\.0\.0\.2:12345, too",
         ],
-        [NOTHING, r"3 SMC-Rv2; 3 closed normally", r"10\.96\.0\.10:80 is 10\.0\.0\.2:12345, too"],
+        [
+            NOTHING,
+            r"3 SMC-Rv2; all 3 closed normally",
+            r"10\.96\.0\.10:80 is 10\.0\.0\.2:12345, too",
+        ],
         [r"6 SMC", r"end not known", r"no RoCE", r"retransmitted", r"→ 10\.0\.0\.2:12345"],
     ),
 }

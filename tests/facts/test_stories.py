@@ -58,7 +58,11 @@ STORY = {
         [DEAD_HOST, SLOW_PROGRAM],
     ),
     "s05-delay20": (
-        [r"Receive buffer full", r"10\.0\.0\.2:80 → 10\.0\.0\.1:48500", r"ACK round trip: 4\d ms"],
+        [
+            r"Receive buffer full",
+            r"10\.0\.0\.2:80 → 10\.0\.0\.1:48500",
+            r"ACK times of both directions: 4\d ms in all",
+        ],
         [],
         [SLOW_PROGRAM, LOST],
     ),
@@ -152,7 +156,7 @@ STORY = {
         [SLOW_PROGRAM, LOST],
     ),
     "s26-second-link-acl": (
-        [r"^Link 2 \(10\.0\.1\.1 ↔ 10\.0\.1\.2\) never came up", r"5\.08 s after ADD LINK"],
+        [r"^Link 2 \(10\.0\.1\.1 → 10\.0\.1\.2\) never came up", r"5\.08 s after ADD LINK"],
         [r"Links: 1 active, 1 never came up", r"QP 1235 0 2 never came up"],
         [r"normal with one device", r"\blost\b(?! path)", DEAD_HOST],
     ),
@@ -404,7 +408,7 @@ DAMAGED = [
         translated,
         [
             *(
-                r"Connections: 3 SMC-Rv2; 3 closed normally",
+                r"Connections: 3 SMC-Rv2; all 3 closed normally",
                 r"10\.0\.0\.1:32932 → 10\.96\.10\.10:80",
             ),
             r"Address translation: 10\.96\.10\.10:80 is 10\.0\.0\.2:12345, too",

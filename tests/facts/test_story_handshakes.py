@@ -250,7 +250,7 @@ STORIES = {
         [
             "the client declined after the Confirm",
             "the client declined, and 30 ms later the server (frame 12)",
-            "reads the Decline of the other side as data",
+            "gets the peer's Decline as application data",
             "took 5.00 s to fall back to TCP; longest step: after the CLC Confirm, 5.00 s",
         ],
     ),
@@ -294,8 +294,8 @@ STORIES = {
 UNSAID = {
     "answer breaks off": ["not answered", "only reflected"],
     "Proposal breaks off": ["failed", "not answered", "only reflected"],
-    "one declines": ["Decline as data"],
-    "soon declined": ["Decline as data", "to set up"],
+    "one declines": ["Decline as application data"],
+    "soon declined": ["Decline as application data", "to set up"],
     "Confirm is lost": ["is a port left out", "no RoCE packet"],
 }
 

@@ -348,13 +348,13 @@ TIMES = {  # text: (list, its member or members in an entry)
     "CE to CNP": ("rdma_flows", "ce_to_cnp_s"),
     "gap to NAK": ("rdma_flows", "gap_to_nak_s"),
     "NAK to retransmission": ("rdma_flows", "nak_to_resend_s"),
-    "retransmit timeout": ("rdma_flows", "timeout_s"),
-    "out of order by": ("rdma_flows", "late_s"),
+    "timeout (if measured)": ("rdma_flows", "timeout_s"),
+    "out-of-order delay": ("rdma_flows", "late_s"),
     "client response time": ("server_to_client", "answer_time_s"),
     "server response time": ("client_to_server", "answer_time_s"),
     "program response time": (None, "answer_time_s"),
     "full to window update": ("connections", "reader_time_s"),
-    "data to read report": ("connections", "read_reported_s"),
+    "data to report 'read'": ("connections", "read_reported_s"),
     "SMC-R setup": ("connections", "setup_s"),
 }
 

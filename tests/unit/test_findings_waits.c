@@ -61,7 +61,8 @@ static const wait_case_t cases[] = {
      * elsewhere. A buffer of 64 KiB is filled in 1 s, and 1 s is waited: twice as much would do */
     {.name = "half of the time of the path", .full = 1000, .reader = 500, .longest = 300,
      .found = "note buffer_full 1",
-     .text = "for space (64 KiB buffer); 128 KiB suffice (ACK round trip: 1.0 ms)"},
+     .text = "for space (64 KiB buffer); 128 KiB suffice (ACK times of both directions: 1.0 ms "
+             "in all)"},
     {.name = "nearly half of the time of the path", .full = 1000, .reader = 501, .longest = 300,
      .found = "note buffer_full 1", .text = "for space (64 KiB buffer); longest wait 300 ms"},
     {.name = "one wait is nearly all", .full = 1000, .reader = 1000, .longest = 899,
@@ -96,11 +97,12 @@ static const wait_case_t cases[] = {
      .text = "; acknowledgements took 2.0 ms at best, 20 ms on average, as from a queue on the "
              "path"},
     {.name = "a path that is long", .full = 1000, .acks = 19, .found = "note buffer_full 1",
-     .text = "128 KiB suffice (ACK round trip: 19 ms)"},
+     .text = "128 KiB suffice (ACK times of both directions: 19 ms in all)"},
 
     /* the answer of the server's program */
     {.name = "an answer after half a second", .answer = 500, .found = "note slow_answer 1",
-     .text = "The program of server 10.0.0.2 took 500 ms to answer 10.0.0.1:46464 → 10.0.0.2:8080"},
+     .text = "The program of server 10.0.0.2 took 500 ms to answer a request of "
+             "10.0.0.1:46464 → 10.0.0.2:8080"},
     {.name = "an answer after nearly half a second", .answer = 499, .found = ""},
     {.name = "a client that takes its time", .client_answers = 5000, .found = ""},
     {.name = "an answer of nobody knows whose", .answer = 500, .is_nameless = true, .found = ""},

@@ -230,7 +230,7 @@ smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_
 
 /* Finding: both sides declined. Linux sends no Decline after it has read one. So each side sent its
  * Decline before it read the peer's Decline, and continues with TCP. The next bytes on TCP are the
- * other side's Decline: the program reads it as data. */
+ * peer's Decline: the program gets it as application data. */
 static void
 find_two_declines(smcr_finder_t *finder)
 {
@@ -261,8 +261,8 @@ find_two_declines(smcr_finder_t *finder)
                                .when = fallback->crossed_frame,
                                .frames = frames,
                                .filter = filter ? filter : "smcr.clc.type == 4"},
-        "%s: the %s declined, and %s later the %s (frame %" PRIu32 "): each program reads the "
-        "Decline of the other side as data",
+        "%s: the %s declined, and %s later the %s (frame %" PRIu32 "): each program gets the "
+        "peer's Decline as application data",
         smcr_words_connections(finder->scope, first, count), by_client ? "client" : "server",
         smcr_words_duration(finder->scope, later), by_client ? "server" : "client",
         fallback->crossed_frame.frame);
@@ -319,7 +319,8 @@ smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_c
     unsigned open = most_open_at_fallback(finder, conn);
 
     if (open >= CONNS_PER_GROUP)
-        return "; perhaps no queue pair is left: 255 connections fill the link group";
+        return "; the link group is full (255 connections): perhaps no queue pair is left for "
+               "a new one";
     if (open || has_unnamed_connection(finder))
         return "; perhaps no queue pair is left";
     return "; perhaps no queue pair is left for a new link group";

@@ -37,8 +37,8 @@ is_same_path(const smcr_entry_link_t *one, const smcr_entry_link_t *other)
            strcmp(one->server.gid, other->server.gid) == 0;
 }
 
-/* Returns the path of the link, for use after its name: " (10.0.1.1 ↔ 10.0.1.2)"; "" if an address
- * is not known. */
+/* Returns the path of the link, for use after its name: " (10.0.1.1 → 10.0.1.2)", from the client
+ * to the server; "" if an address is not known. */
 static const char *
 path_text(const link_place_t *place)
 {
@@ -46,7 +46,7 @@ path_text(const link_place_t *place)
 
     if (!link->client.gid || !link->server.gid)
         return "";
-    return wmem_strdup_printf(place->finder->scope, " (%s ↔ %s)", link->client.gid,
+    return wmem_strdup_printf(place->finder->scope, " (%s → %s)", link->client.gid,
                               link->server.gid);
 }
 
@@ -252,8 +252,8 @@ gather_moves(const link_place_t *place)
 }
 
 /* Returns "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more connections moved to link 1, interrupted for
- * at most 4.1 ms"; "... moved to link 1 within 4.1 ms" if none of them waited for retransmissions;
- * "" if no connection has moved. */
+ * at most 4.1 ms"; "... moved to link 1, at most 4.1 ms after the old link last worked" if none of
+ * them waited for retransmissions; "" if no connection has moved. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
 {
@@ -267,8 +267,9 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
         wmem_strbuf_append_printf(text, " to link %" PRIu64, failover->to);
     if (failover->interruption)
         wmem_strbuf_append_printf(text,
-                                  failover->may_have_waited ? ", interrupted for at most %s"
-                                                            : " within %s",
+                                  failover->may_have_waited
+                                      ? ", interrupted for at most %s"
+                                      : ", at most %s after the old link last worked",
                                   smcr_words_duration(scope, failover->interruption));
     return wmem_strbuf_finalize(text);
 }

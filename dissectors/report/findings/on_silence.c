@@ -198,8 +198,9 @@ heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *si
  * are alive. TCP and other links prove the host. A packet after the silence proves that the host is
  * alive then. */
 static const char *
-elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence)
+elsewhere_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
+    const smcr_entry_flow_silence_t *silence = host->silence;
     const char *way;
     smcr_when_t when = heard_elsewhere(finder, silence, &way);
     const char *cause = silence->other_queue_pair_frame.frame
@@ -210,12 +211,12 @@ elsewhere_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *sil
 
     if (when.frame > silence->end_frame.frame)
         return wmem_strdup_printf(finder->scope,
-                                  "; later the same host sent %s (last in frame %" PRIu32
-                                  "), but not %s", way, when.frame,
+                                  "; later %s sent %s (last in frame %" PRIu32
+                                  "), but not %s", host->flow->dst, way, when.frame,
                                   is_tcp ? "on RoCE" : "on this queue pair");
     return wmem_strdup_printf(finder->scope,
-                              "; in that time the same host sent %s (frame %" PRIu32 "): %s", way,
-                              when.frame, cause);
+                              "; during the silence %s sent %s (frame %" PRIu32 "): %s",
+                              host->flow->dst, way, when.frame, cause);
 }
 
 /* Whether the silent host has sent a packet elsewhere, during the silence or after the silence. */
@@ -251,13 +252,13 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
     if (may_have_ended(finder, host))
         return "; before that, a message that is not captured may have ended the link";
     if (was_heard(host->silence))
-        return elsewhere_text(finder, host->silence);
+        return elsewhere_text(finder, host);
     if (host->other)
         return wmem_strdup_printf(finder->scope,
                                   "; no packet from %s at the same time: host or all paths down",
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
-               ? "; no other packet from this host in that time: host or path down"
+               ? "; no other packet from this host during the silence: host or path down"
                : "; no other packet from this host until the end of the capture: host, path "
                  "or queue pair down";
 }

@@ -351,7 +351,7 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
     if (!has_long_path(wait) || !knows_path)
         return longest_text(finder, wait);
     return wmem_strdup_printf(finder->scope,
-                              "; %s suffice (ACK round trip: %s)",
+                              "; %s suffice (ACK times of both directions: %s in all)",
                               size_of(finder, needed_buffer_size(wait)),
                               smcr_words_duration(finder->scope, wait->round_trip));
 }
@@ -547,7 +547,7 @@ sum_slow_answers(const smcr_finder_t *finder)
     return sum;
 }
 
-/* Returns "; 2 such answers took 6.17 s in all on 2 connections; other answers of this program took
+/* Returns "; 2 slow answers took 6.17 s in all on 2 connections; other answers of this program took
  * 34 ms on average". Parts that do not apply are left out. */
 static const char *
 other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
@@ -556,7 +556,7 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     uint64_t usual = usual_answer(&sum->worst->client_to_server);
 
     if (sum->answers > 1)
-        wmem_strbuf_append_printf(text, "; %" PRIu64 " such answers took %s in all", sum->answers,
+        wmem_strbuf_append_printf(text, "; %" PRIu64 " slow answers took %s in all", sum->answers,
                                   smcr_words_duration(finder->scope, sum->time));
     if (sum->conns > 1)
         wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
@@ -584,11 +584,13 @@ find_slow_answer(smcr_finder_t *finder)
                                            .frames = sum.frames,
                                            .filter = sum.filter ? sum.filter : "smcr",
                                            .cost = sum.cost},
-                    "The program of %s took %s to answer %s (from frame %" PRIu32 " on)%s",
+                    "The program of %s took %s to answer a request of %s (wait from frame %" PRIu32
+                    " to frame %" PRIu32 ")%s",
                     reader_name(finder, sum.worst, true),
                     smcr_words_duration(finder->scope, sum.longest->lasted_s),
                     smcr_words_direction(finder->scope, sum.worst, true),
-                    sum.longest->begin_frame.frame, other_answers_text(finder, &sum));
+                    sum.longest->begin_frame.frame, sum.longest->end_frame.frame,
+                    other_answers_text(finder, &sum));
 }
 
 /* ---- waits that have not ended when the capture ends ---- */
@@ -875,7 +877,7 @@ find_slow_setup(smcr_finder_t *finder)
                     worst_conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK ? "fall back to TCP"
                                                                         : "set up SMC-R",
                     longest_step(finder, worst_conn),
-                    count > 1 ? wmem_strdup_printf(finder->scope, "; worst of %u connections",
+                    count > 1 ? wmem_strdup_printf(finder->scope, "; the slowest of %u connections",
                                                    count)
                               : "");
 }

@@ -190,8 +190,18 @@ plain_connections(const smcr_table_row_sink_t *taker)
         has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
 }
 
+/* Returns "all " if all connections, three or more, have the same kind of close; otherwise "". */
+static const char *
+all_closes(const uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1], uint64_t connections)
+{
+    for (unsigned kind = 0; kind <= SMCR_FIGURE_CLOSE_ABORT; kind++)
+        if (connections > 2 && closes[kind] == connections)
+            return "all ";
+    return "";
+}
+
 /* Returns the number of connections by outcome and by close: "Connections: 3 SMC-Rv2, 1 fell back
- * to TCP; 4 closed normally". */
+ * to TCP; all 4 closed normally". */
 static const char *
 heading_of_directions(const smcr_table_row_sink_t *taker)
 {
@@ -210,7 +220,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
         has_inferred |= smcr_words_is_inferred(conn);
     }
     return wmem_strdup_printf(
-        taker->scope, "Connections: %s; %s%s",
+        taker->scope, "Connections: %s; %s%s%s",
         SMCR_WORDS_COUNTS(
             taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-Rv1"},
             {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"},
@@ -223,12 +233,13 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
             {outcomes[SMCR_FIGURE_OUTCOME_FAILED], "failed in the handshake"},
             {outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION], "refused or not answered by TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "with unknown handshake outcome"}),
+        all_closes(closes, taker->report->connections.length),
         SMCR_WORDS_COUNTS(taker->scope, {closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"},
                           {closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"},
                           {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
                           {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
                           {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "without a captured close"}),
-        has_inferred ? " (probably: TCP ports inferred)" : "");
+        has_inferred ? " (\"probably\": TCP ports inferred)" : "");
 }
 
 SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);

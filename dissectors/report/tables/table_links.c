@@ -389,7 +389,7 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     return wmem_strdup_printf(
         taker->scope, "RDMA: %s%s",
         SMCR_WORDS_COUNTS(taker->scope, {sum.packets, PLURAL(sum.packets, "packet")},
-                          {sum.repeated, "retransmitted"}, {sum.missing, "in sequence gaps"},
+                          {sum.repeated, "retransmitted"}, {sum.missing, "missing"},
                           {sum.copies, PLURAL(sum.copies, "duplicate")},
                           {naks, PLURAL(naks, "NAK")},
                           {sum.rnr_nak, PLURAL(sum.rnr_nak, "RNR NAK")},

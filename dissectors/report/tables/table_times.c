@@ -14,11 +14,11 @@
 #define OF_RECOVERY(X) /* members of an RDMA flow's member `recovery` */                           \
     X(gap_to_nak_s, "gap to NAK")                                                                  \
     X(nak_to_resend_s, "NAK to retransmission")                                                    \
-    X(timeout_s, "retransmit timeout")                                                             \
-    X(late_s, "out of order by")
+    X(timeout_s, "timeout (if measured)")                                                          \
+    X(late_s, "out-of-order delay")
 #define OF_DIRECTION(X)                                                                            \
     X(reader_time_s, "full to window update")                                                      \
-    X(read_reported_s, "data to read report")
+    X(read_reported_s, "data to report 'read'")
 
 #define NAME(name, text) OF_##name,
 typedef enum {
@@ -84,10 +84,10 @@ add_flow(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_rdma_t *flo
     X(COUNT, "Samples", "samples", 8, times->count)                                                \
     X(SECONDS, "Min (s)", NULL, 12, times->min)                                                    \
     X(SECONDS, "Mean (s)", NULL, 12, times->sum / times->count)                                    \
-    X(SECONDS, "Median (s)", "median", 12, QUANTILE(500))                                          \
-    X(SECONDS, "p95 (s)", "p95", 12, QUANTILE(950))                                                \
-    X(SECONDS, "p99 (s)", "p99", 12, QUANTILE(990))                                                \
-    X(SECONDS, "p99.9 (s)", "p99.9", 12, QUANTILE(999))                                            \
+    X(SECONDS, "Median (s)", "≈p50", 12, QUANTILE(500))                                            \
+    X(SECONDS, "p95 (s)", "≈p95", 12, QUANTILE(950))                                               \
+    X(SECONDS, "p99 (s)", "≈p99", 12, QUANTILE(990))                                               \
+    X(SECONDS, "p99.9 (s)", "≈p99.9", 12, QUANTILE(999))                                           \
     X(SECONDS, "Max (s)", "max", 12, times->max)
 
 static void

@@ -126,7 +126,8 @@ longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
     if (!longest)
         return NULL;
     return wmem_strdup_printf(
-        scope, "%s%s on link %u%s", contact->longest_step_after_response ? "the step after " : "",
+        scope, "%s%s on link %u%s",
+        contact->longest_step_after_response ? "after the response to " : "",
         val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
         longest->response_frame ? "" : ", without an answer");
 }
