@@ -38,16 +38,19 @@ is_same_path(const smcr_entry_link_t *one, const smcr_entry_link_t *other)
 }
 
 /* Returns the path of the link, for use after its name: " (10.0.1.1 → 10.0.1.2)", from the client
- * to the server; "" if an address is not known. */
+ * to the server; " (10.0.1.1 ↔ 10.0.1.2)" if it is not known which end is the client; "" if an
+ * address is not known. */
 static const char *
 path_text(const link_place_t *place)
 {
+    wmem_allocator_t *scope = place->finder->scope;
     const smcr_entry_link_t *link = place->link;
 
     if (!link->client.gid || !link->server.gid)
         return "";
-    return wmem_strdup_printf(place->finder->scope, " (%s → %s)", link->client.gid,
-                              link->server.gid);
+    return wmem_strdup_printf(scope, " (%s)",
+                              (place->group->ends ? smcr_figure_ends : smcr_words_hosts)(
+                                  scope, link->client.gid, link->server.gid));
 }
 
 /* Returns text about the side that first reported that the path is lost: ", as the client reports";
