@@ -15,7 +15,7 @@ from bed import TOP
 FIGURES = TOP / "dissectors" / "report" / "figures"
 Entry = collections.namedtuple("Entry", "text members")
 Figure = collections.namedtuple(
-    "Figure", "kind name values null added text of"
+    "Figure", "kind name values null text of"
 )  # `of`: the entry of a part
 
 PARTS = ("OBJECT", "MAYBE", "LIST")
@@ -229,8 +229,8 @@ def read_entries(file):
         elif macro == "CHOICE":
             found[entry].members[columns[0]] = Figure(macro, *columns, None)
         else:
-            kind, name, of, added, said = columns
-            found[entry].members[name] = Figure(kind, name, None, None, added, said, of)
+            kind, name, of, said = columns
+            found[entry].members[name] = Figure(kind, name, None, None, said, of)
     return found
 
 
