@@ -560,7 +560,7 @@ EVERY = [
             "copy-that-was-held-up",
             "dissectors/fabric/flow.c",
             "facts/test_fabric.py::test_copies_that_were_held_up[64-400000-cnp-smc]",
-            "(is_newest || is_captured_twice(flow))",
+            "(is_newest || may_be_held_up(flow))",
             "is_newest",
         ),
         (

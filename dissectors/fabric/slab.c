@@ -19,8 +19,8 @@ _Static_assert((SMCR_SLAB_SIZE & (SMCR_SLAB_SIZE - 1)) == 0,
 _Static_assert(sizeof(smcr_slab_block_t) <= SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX,
                "blocks begin with this");
 
-/* AddressSanitizer reports every access to an entry that has been freed. Its library defines the two
- * functions; the plugin does without its header, which is no part of C. */
+/* AddressSanitizer reports every access to an entry that has been freed. Its library defines the
+ * two functions. They are declared here, since its header is no part of C. */
 #ifdef __SANITIZE_ADDRESS__
 void __asan_poison_memory_region(const volatile void *bytes, size_t size);
 void __asan_unpoison_memory_region(const volatile void *bytes, size_t size);

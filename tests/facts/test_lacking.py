@@ -506,9 +506,9 @@ def test_page_of_what_is_known_in_part(tshark, scratch, name, rows):
 def test_each_frame_twice(tshark, scratch, name):
     """
     As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets
-    not either. IPv6 has no identification, which alone tells copies of acknowledgements; and of the
-    copies that the network made itself, two may be too late to be told from retransmissions, once
-    copies come after 5 us.
+    not either. IPv6 has no identification, so some copies of acknowledgements are not recognised; and
+    of the copies that the network made itself, two may be too late to be told from retransmissions,
+    once copies come after 5 us.
     """
     unsure = 2 if "-v1-" in name else 0
     path = altered(
@@ -531,9 +531,8 @@ def test_each_frame_twice(tshark, scratch, name):
     before, after = whole["rdma_flows"], twice["rdma_flows"]
     untold = before["opcodes"]["RC_ACK"] if "-v1-" in name else 0
     assert 0 <= after["repeated"] - before["repeated"] <= unsure
-    assert after["repeated"] + after["copies"] == (
-        before["repeated"] + before["copies"] + before["packets"] - untold
-    )
+    of_each = before["repeated"] + before["copies"] + before["packets"]
+    assert of_each - untold <= after["repeated"] + after["copies"] <= of_each
     for way in ("up", "down"):
         before = whole["tcp_flows"][way]
         assert twice["tcp_flows"][way] == {
