@@ -65,9 +65,7 @@ TYPES = {
         **whole(minimum=0),
     },
     "frame": {
-        "description": (
-            "Number of a frame, from 1. Null: not known, or there is none."
-        ),
+        "description": ("Number of a frame, from 1. Null: not known, or there is none."),
         **whole(minimum=1),
     },
     "time": {

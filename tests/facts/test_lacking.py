@@ -506,9 +506,9 @@ def test_page_of_what_is_known_in_part(tshark, scratch, name, rows):
 def test_each_frame_twice(tshark, scratch, name):
     """
     As where two interfaces see it, 5 us apart: nobody has sent anything again, the first packets
-    not either. IPv6 has no identification, so some copies of acknowledgements are not recognised; and
-    of the copies that the network made itself, two may be too late to be told from retransmissions,
-    once copies come after 5 us.
+    not either. IPv6 has no identification, so some copies of acknowledgements are not recognised;
+    and of the copies that the network made itself, two may be too late to be told from
+    retransmissions, once copies come after 5 us.
     """
     unsure = 2 if "-v1-" in name else 0
     path = altered(

@@ -473,7 +473,15 @@ PARTS = (
     "tcp_flows",
 )
 OF_FRAMES = ("frame", "frames", "filter", "time", "stream")  # ends of names
-OF_SEGMENTS = ("fallback_s", "accept_s", "confirm_s", "setup_s", "connecting_s", "connecting_most_s", "text")
+OF_SEGMENTS = (
+    "fallback_s",
+    "accept_s",
+    "confirm_s",
+    "setup_s",
+    "connecting_s",
+    "connecting_most_s",
+    "text",
+)
 OF_NAT = ("translated_client", "translated_server")
 OF_TCP = ("src", "dst", "src_port", "dst_port", "rtt_s", "tsval_rtt_s", "ipg_s", "ack_elapsed_s")
 
