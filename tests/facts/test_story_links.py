@@ -30,8 +30,8 @@ SAID = [
     # while the silence lasts it is as long as the frames show
     (S02B, "frame.number <= 900", r"10\.0\.0\.2 .* for \d\d\.\d s .*retransmissions", "86"),
     # a host that is paused: its direction, its longest pause, how many pauses
-    (S23, None, r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.93 s .*longest of 2 such", STOPPED),
-    (S23, "frame.number >= 1900", r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.93 s", STOPPED),
+    (S23, None, r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.94 s .*longest of 2 such", STOPPED),
+    (S23, "frame.number >= 1900", r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.94 s", STOPPED),
     (S23, "frame.number <= 2050", r"10\.0\.1\.2 stopped answering.* 2\.43 s", "TCP"),
     # one of two paths fails: the host sends on the other one
     (S27, None, r"10\.0\.0\.2 .*\(link 1\).* for 1\.90 s .*on link 2 .*not the host", STOPPED),

@@ -226,7 +226,7 @@ test_worst(void)
     g_assert_cmpstr(found, ==, "note slow_reader 3");
     g_assert_nonnull(strstr(text_of_wait(&scene), ": 10.0.0.1:3 → 10.0.0.2:8080 waited 1.00 s"));
     g_assert_nonnull(strstr(text_of_wait(&scene),
-                            "; 3 directions waited ≥7 % of their time, or ≥500 ms"));
+                            "; 3 directions waited ≥7 % or ≥500 ms"));
     g_free(found);
     scene_close(&scene);
 }

@@ -394,13 +394,13 @@ buffer_text(const smcr_finder_t *finder, const wait_t *wait)
     return wmem_strdup_printf(finder->scope, " (%s buffer)", size_of(finder, wait->buffer_size));
 }
 
-/* Returns "; 3 directions waited ≥7 % of their time, or ≥500 ms"; "" if `count` is 0 or 1. */
+/* Returns "; 3 directions waited ≥7 % or ≥500 ms"; "" if `count` is 0 or 1. */
 static const char *
 how_many_waited(const smcr_finder_t *finder, uint32_t count)
 {
     if (count <= 1)
         return "";
-    return wmem_strdup_printf(finder->scope, "; %s waited ≥7 %% of their time, or ≥500 ms",
+    return wmem_strdup_printf(finder->scope, "; %s waited ≥7 %% or ≥500 ms",
                               smcr_words_things(finder->scope, count, "direction"));
 }
 
