@@ -26,9 +26,22 @@ void __asan_poison_memory_region(const volatile void *bytes, size_t size);
 void __asan_unpoison_memory_region(const volatile void *bytes, size_t size);
 #define POISON(bytes, size) __asan_poison_memory_region(bytes, size)
 #define UNPOISON(bytes, size) __asan_unpoison_memory_region(bytes, size)
+
+/* Allows access to all memory of one allocation again. wmem calls this function before it frees the
+ * memory, and possibly overwrites it. Returns false, so that wmem does not call the function once
+ * more. */
+static SMCR_WIRE_TYPEOF(((wmem_user_cb_t)NULL)(NULL, WMEM_CB_FREE_EVENT, NULL))
+allow_access(G_GNUC_UNUSED wmem_allocator_t *scope, G_GNUC_UNUSED wmem_cb_event_t event,
+             void *memory)
+{
+    __asan_unpoison_memory_region(memory, BLOCKS_AT_ONCE * (size_t)SMCR_SLAB_SIZE);
+    return false;
+}
+#define ALLOW_ACCESS_AT_END(scope, memory) wmem_register_callback(scope, allow_access, memory)
 #else
 #define POISON(bytes, size)
 #define UNPOISON(bytes, size)
+#define ALLOW_ACCESS_AT_END(scope, memory)
 #endif
 
 /* Makes a block with the next index. */
@@ -39,6 +52,7 @@ add_block(smcr_slab_t *slab)
         ws_error("More is to be kept of the capture than there are numbers for");
     if (slab->unused_count == 0) {
         uint8_t *memory = wmem_alloc(slab->scope, BLOCKS_AT_ONCE * (size_t)SMCR_SLAB_SIZE);
+        ALLOW_ACCESS_AT_END(slab->scope, memory);
         size_t before = (size_t)((uintptr_t)memory & (SMCR_SLAB_SIZE - 1));
         slab->unused = memory + (SMCR_SLAB_SIZE - before);
         slab->unused_count = BLOCKS_AT_ONCE - 1;

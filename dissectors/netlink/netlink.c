@@ -584,7 +584,7 @@ ends_dump(const walk_t *walk, tvbuff_t *tvb, unsigned at, unsigned length)
  * frame have been dissected. The byte order of the host is the order in which the length of the
  * first message fits the frame. */
 static void
-learn_ends(tvbuff_t *tvb, packet_info *pinfo)
+learn_dump_ends(tvbuff_t *tvb, packet_info *pinfo)
 {
     unsigned captured = tvb_captured_length(tvb), at = COOKED_LENGTH, length;
     walk_t walk = {.pinfo = pinfo, .order = ENC_BIG_ENDIAN, .told.kind = SMCR_TOLD_DONE};
@@ -608,13 +608,15 @@ static dissector_handle_t original_frame;  /* Wireshark's dissector for frames o
 static dissector_handle_t original_socket; /* Wireshark's dissector for messages of SOCK_DIAG */
 static dissector_handle_t ours;            /* handle of dissect_socket() */
 
+/* Calls Wireshark's dissector for netlink frames. After it, the state learns which dumps end in
+ * this frame. */
 static int
-wrap_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+wrap_netlink_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     int used = call_dissector_only(original_frame, tvb, pinfo, tree, data);
 
     if (used && proto_is_protocol_enabled(find_protocol_by_id(proto_smcr)))
-        learn_ends(tvb, pinfo);
+        learn_dump_ends(tvb, pinfo);
     return used;
 }
 
@@ -652,7 +654,7 @@ void
 smcr_netlink_handoff(void)
 {
     ours = create_dissector_handle(dissect_socket, proto_smcr);
-    original_frame = replace_dissector("wtap_encap", WTAP_ENCAP_NETLINK, wrap_frame);
+    original_frame = replace_dissector("wtap_encap", WTAP_ENCAP_NETLINK, wrap_netlink_frame);
     original_socket = replace_dissector("netlink.protocol", WS_NETLINK_SOCK_DIAG, wrap_socket);
     dissector_add_string("genl.family", "SMC_GEN_NETLINK",
                          create_dissector_handle(dissect_generic, proto_smcr));

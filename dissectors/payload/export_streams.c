@@ -54,6 +54,8 @@ file_name(const smcr_conn_t *conn, unsigned receiver, uint64_t missing)
                            missing);
 }
 
+/* Returns the name of an end of the connection for Export Objects: ADDRESS:PORT; "?": not known.
+ * The caller frees the name. */
 static char *
 end_name(const smcr_conn_t *conn, unsigned role)
 {

@@ -487,8 +487,8 @@ when_of(const passage_t *passage, bool at_second)
     return (smcr_when_t){observed->frame, observed->time};
 }
 
-/* Returns the passage of the transmission, if it is of the way and both points have it. Otherwise a
- * point of the result is NULL. */
+/* Returns the passage of the transmission. Its `from` is NULL if the transmission is of the other
+ * way, or if one of the two points does not have it. */
 static passage_t
 whole_passage(const segment_way_t *way, const smcr_transmission_t *transmission)
 {

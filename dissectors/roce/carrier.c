@@ -354,7 +354,7 @@ dissect_without_source(const call_t *call)
 /* Whether the state has no use for a packet with this opcode to the queue pair `qpn`: the packet
  * concerns no queue pair that is known to be of SMC-R. A whole SEND is always of interest, since
  * its bytes may prove SMC-R. Captures of other RDMA traffic have millions of packets without
- * interest, so this question comes first, before the packet's headers are read. */
+ * interest, so this question comes first, before the plugin reads the packet's headers. */
 static bool
 is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
@@ -556,9 +556,8 @@ is_message_for_us(tvbuff_t *tvb, packet_info *pinfo, const struct infinibandinfo
 
 /* Replaces the heuristic of Wireshark's own dissector `smc`. Wireshark may ask that heuristic
  * before the plugin's heuristic, and it takes every payload that has the length and a type of LLC.
- * The
- * replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls the
- * plugin's heuristic next. It does not decline a message of the packet that is being dissected:
+ * The replacement declines the messages that the plugin's heuristic takes, so that Wireshark calls
+ * the plugin's heuristic next. It does not decline a message of the packet that is being dissected:
  * smcr_hooks_show_builtin() calls it for such messages. It declines all packets that ICMP errors
  * quote. */
 ws_bool

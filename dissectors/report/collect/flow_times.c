@@ -217,9 +217,10 @@ take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     times->last = when;
 }
 
-/* Three kinds of packets are ignored: packets that are not of a reliable connection, duplicates
- * made by the network, and responses (acknowledgements, READ responses), which the peer never
- * answers. */
+/* Takes the next packet of the flow into three times: retransmission, wait after an RNR NAK,
+ * silence of the peer. Three kinds of packets are ignored: packets that are not of a reliable
+ * connection, duplicates made by the network, and responses (acknowledgements, READ responses),
+ * which the peer never answers. */
 void
 smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet)

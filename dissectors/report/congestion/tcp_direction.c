@@ -417,11 +417,10 @@ take_marks(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_direc
 
 /* Returns a hash of the numbers that are equal in a segment and its duplicates, and differ in any
  * other segment; 0: there is no such hash. A retransmission differs in the identification of IPv4,
- * or in the time stamp.
- * If a segment has no identification and no time stamp, the hash includes `heard`: how many packets
- * the other side has sent. A duplicate comes before the other side's next packet. An
- * acknowledgement without data, identification and time stamp equals the next such acknowledgement,
- * so it has no hash. */
+ * or in the time stamp. If a segment has no identification and no time stamp, the hash includes
+ * `heard`: how many packets the other side has sent. A duplicate comes before the other side's next
+ * packet. An acknowledgement without data, identification and time stamp equals the next such
+ * acknowledgement, so it has no hash. */
 static uint64_t
 identity_of(const smcr_congestion_tcp_segment_t *segment, uint64_t heard)
 {

@@ -563,8 +563,8 @@ is_closed_while_idle(const smcr_finder_t *finder, const smcr_entry_connection_t 
 typedef struct {
     uint32_t open;   /* number of connections of the pool that were open at the close */
     uint32_t closed; /* number of these open connections that the server closed while idle */
-    uint32_t later;  /* number of these open connections that were used after the client closed
-                        the connection */
+    uint32_t later;  /* number of other connections in `open` that were used more than LONG_IDLE
+                        after the client closed the connection of the pool */
 } pool_t;
 
 /* Whether both connections have the same client host, server host and server port. */

@@ -214,7 +214,8 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     write_item(page, indent, width(mark), line + strspn(line, " "));
 }
 
-/* Returns the number of RoCE packets of other programs, which the report has not analysed. */
+/* Returns the number of frames with RoCE packets of other programs, which the report has not
+ * analysed. */
 static uint64_t
 count_others(const smcr_entry_report_t *report)
 {

@@ -236,8 +236,7 @@ typedef struct {
 } smcr_evidence_clc_t;
 
 /* What the sequence numbers of the arriving CLC message, or of the first data of the application,
- * prove. Called before
- * smcr_evidence_tcp_take(). */
+ * prove. Called before smcr_evidence_tcp_take(). */
 smcr_evidence_clc_t smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn);
 
 /* Whether the Confirm has come, but no RoCE packet of the connection's link is captured so far. */

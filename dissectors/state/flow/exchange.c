@@ -172,9 +172,9 @@ end_exchange(const smcr_exchange_message_t *message, smcr_exchange_request_t *re
 }
 
 /* Sets `response_unknowable` in each open request of the peer with this type: the message may
- * answer any of them, so no later packet can show which. In two cases the
- * request is also removed from the open requests: 1. the request has the key of the message; 2. the
- * message is a request of the server, which ends the client's request. */
+ * answer any of them, so no later packet can show which. In two cases the request is also removed
+ * from the open requests: 1. the request has the key of the message; 2. the message is a request of
+ * the server, which ends the client's request. */
 static void
 give_up_requests(const smcr_exchange_message_t *message, uint8_t type)
 {

@@ -543,8 +543,8 @@ smcr_state_immediate_cdc(const smcr_record_t *record, const smcr_ib_headers_t *r
         .is_immediate = true,
         .lacks_prod = !view || !view->has_announced,
     };
-    if (!cdc->lacks_prod) /* made from the position, which distinguishes two cursors of the stream
-                             as the cursor itself would */
+    if (!cdc->lacks_prod) /* the cursor is made from the position: two positions are equal
+                             if and only if their cursors are */
         cdc->prod = (smcr_cursor_t){(uint16_t)(view->announced >> 32), (uint32_t)view->announced};
     return true;
 }

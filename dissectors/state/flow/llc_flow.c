@@ -634,8 +634,8 @@ note_confirmed(const smcr_exchange_message_t *message, int side, smcr_rmb_t *rmb
         rmb->first->confirm_frame = arrival->when.frame;
 }
 
-/* Whether the connection certainly is open for the owner of its RMB. `data`: the message, an
- * smcr_exchange_message_t. */
+/* Whether the connection certainly is open for the sender of CONFIRM RKEY, and did not make the
+ * first contact of its link group. `data`: the message, an smcr_exchange_message_t. */
 static bool
 is_certainly_open(const smcr_conn_t *conn, const void *data)
 {

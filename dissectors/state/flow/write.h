@@ -122,5 +122,6 @@ void smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset);
  * smcr_write_learn_base(), which is called. NULL: positions are not known. */
 smcr_stream_t *smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset);
 
-/* WRITE packets without a position belong to one run if their PSNs differ by no more than this. */
+/* A WRITE packet without a position continues a run of such packets if its PSN is at most this much
+ * above the highest PSN of the run. */
 #define SMCR_WRITE_UNPLACED_NEAR 1024

@@ -136,8 +136,8 @@ smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
     return link;
 }
 
-/* Removes a queue pair from the table of queue pairs, since its own number or the number of its
- * peer has been reused. A later packet with this number means another queue pair. */
+/* Removes a queue pair from the table of queue pairs: its number was reused or announced wrongly.
+ * smcr_qp_find() does not find the queue pair any more. */
 static void
 forget_qp(smcr_state_t *state, const smcr_qp_t *qp)
 {

@@ -516,7 +516,7 @@ smcr_lgr_link(const smcr_lgr_t *lgr, uint8_t number)
 }
 
 /* Forgets both queue pairs of the link: smcr_qp_find() does not find them any more. Their numbers
- * have been reused in packets that are not captured. */
+ * have been reused in packets that are not captured, or CLC named the wrong link. */
 void smcr_link_forget_qps(smcr_state_t *state, smcr_link_t *link);
 
 /* Activates an announced link. Returns whether the type of its group has changed. */
