@@ -203,45 +203,61 @@ misses_any(const smcr_timeline_missing_t *missing)
     return missing->doubt || missing->last[0] || missing->last[1];
 }
 
-/* Whether the waits that have not ended when the capture ends are known: the connection is open,
- * its time is known, and no packet may be missing at its end. */
-static bool
-knows_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted)
-{
-    smcr_timeline_missing_t missing = missing_of(counted, false);
+/* A writer that waits when the capture ends. */
+typedef struct {
+    smcr_figure_wait_t kind; /* the writer waits for the reader's program, or for its answer */
+    smcr_when_t begin;       /* the packet with which the wait begins; frame 0: there is no wait */
+    smcr_when_t proven;      /* the last packet of the reader's host on the link: up to this packet
+                                the capture proves the wait */
+} waiting_writer_t;
 
-    return entry->close == SMCR_FIGURE_CLOSE_OPEN && is_time_known(counted) &&
-           !misses_any(&missing);
-}
-
-/* Returns the last packet of the reader's host on the link, if the writer waits for space when the
- * capture ends: up to this packet the capture proves the wait. Frame 0: the writer does not wait,
- * or may wait for credits. */
-static smcr_when_t
-proven_wait_for_space(const smcr_collect_conn_stats_t *counted,
-                      const smcr_collect_t *collection, int writer)
+/* Returns the wait of the side `writer` that has not ended when the capture ends. There is none if
+ * the writer may wait for credits instead. */
+static waiting_writer_t
+find_open_wait(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *collection,
+               int writer)
 {
     const smcr_link_t *link = counted->conn->side[!writer].link;
     smcr_timeline_open_t open = smcr_timeline_open(&counted->counts->times.timeline, writer);
+    bool is_reader = open.unread.frame != 0;
+    smcr_when_t begin = is_reader ? open.unread : open.asked;
 
-    if (!link || !open.unread.frame || may_wait_for_credits(counted, writer))
-        return (smcr_when_t){0, 0};
-    return smcr_collect_rdma_flows_last(collection, &link->qp[writer]);
+    if (!link || !begin.frame || may_wait_for_credits(counted, writer))
+        return (waiting_writer_t){0};
+    return (waiting_writer_t){
+        .kind = is_reader ? SMCR_FIGURE_WAIT_READER : SMCR_FIGURE_WAIT_ANSWER,
+        .begin = begin,
+        .proven = smcr_collect_rdma_flows_last(collection, &link->qp[writer]),
+    };
+}
+
+/* Finds for each writer (index: side) the wait that has not ended when the capture ends. Such waits
+ * are known only if the connection is open, its time is known, and no packet may be missing at its
+ * end. */
+static void
+find_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+                const smcr_collect_t *collection, waiting_writer_t waits[2])
+{
+    smcr_timeline_missing_t missing = missing_of(counted, false);
+    bool is_known = entry->close == SMCR_FIGURE_CLOSE_OPEN && is_time_known(counted) &&
+                    !misses_any(&missing);
+
+    for (int writer = 0; writer < 2; writer++)
+        waits[writer] =
+            is_known ? find_open_wait(counted, collection, writer) : (waiting_writer_t){0};
 }
 
 /* Extends the time of a connection whose writer waits for space when the capture ends, to the
  * packet up to which the wait is proven. The connection may have no packet of its own for a long
  * time before. */
 static void
-extend_to_wait(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
-               const smcr_collect_t *collection)
+extend_to_wait(smcr_entry_connection_t *entry, const waiting_writer_t waits[2])
 {
-    if (!knows_open_waits(entry, counted))
-        return;
     for (int writer = 0; writer < 2; writer++) {
-        smcr_when_t proven = proven_wait_for_space(counted, collection, writer);
-        if (proven.frame > entry->last_frame.frame)
-            entry->last_frame = proven;
+        const waiting_writer_t *wait = &waits[writer];
+        if (wait->kind == SMCR_FIGURE_WAIT_READER &&
+            wait->proven.frame > entry->last_frame.frame)
+            entry->last_frame = wait->proven;
     }
 }
 
@@ -273,40 +289,16 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     }
 }
 
-/* The wait of the side `writer` that has not ended when the capture ends; NULL: none. */
+/* Returns the report's entry of an open wait; NULL: there is none. */
 static smcr_entry_conn_open_wait_t *
-open_wait_of(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *collection, int writer,
-             wmem_allocator_t *scope)
+open_wait_entry(const waiting_writer_t *wait, wmem_allocator_t *scope)
 {
-    const smcr_link_t *link = counted->conn->side[!writer].link;
-    smcr_timeline_open_t open = smcr_timeline_open(&counted->counts->times.timeline, writer);
-    bool is_reader = open.unread.frame != 0;
-
-    if (!link || !(is_reader || open.asked.frame))
+    if (!wait->begin.frame)
         return NULL;
     smcr_entry_conn_open_wait_t *entry = wmem_new(scope, smcr_entry_conn_open_wait_t);
     *entry = (smcr_entry_conn_open_wait_t){
-        .kind = is_reader ? SMCR_FIGURE_WAIT_READER : SMCR_FIGURE_WAIT_ANSWER,
-        .begin_frame = is_reader ? open.unread : open.asked,
-        .proven_frame = smcr_collect_rdma_flows_last(collection, &link->qp[writer])};
+        .kind = wait->kind, .begin_frame = wait->begin, .proven_frame = wait->proven};
     return entry;
-}
-
-/* Fills in the waits that have not ended when the capture ends, for an open connection of which no
- * packet may be missing at the end. */
-static void
-fill_open_waits(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
-                const smcr_collect_t *collection, wmem_allocator_t *scope)
-{
-    const smcr_conn_t *conn = counted->conn;
-    int client = smcr_lgr_client_side(conn->lgr);
-
-    if (!entry->client_to_server.time || !knows_open_waits(entry, counted))
-        return;
-    if (!may_wait_for_credits(counted, client))
-        entry->client_to_server.open_wait = open_wait_of(counted, collection, client, scope);
-    if (!may_wait_for_credits(counted, !client))
-        entry->server_to_client.open_wait = open_wait_of(counted, collection, !client, scope);
 }
 
 /* Whether the TCP connection shows that the other end had closed before: it has sent its FIN. A
@@ -362,7 +354,9 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     int client = smcr_lgr_client_side(conn->lgr);
     uint32_t size = conn->side[client].size, server_size = conn->side[!client].size;
     ending_t ending = ending_of(counted, tcp, entry->last_frame.frame, &collection->gaps);
-    extend_to_wait(entry, counted, collection);
+    waiting_writer_t waits[2];
+    find_open_waits(entry, counted, collection, waits);
+    extend_to_wait(entry, waits);
     smcr_collect_span_t span = span_of(entry, counted, tcp, ending.is_part_in_time);
 
     entry->buffer_bytes.client = size ? size : SMCR_FIGURE_UNKNOWN;
@@ -370,7 +364,10 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     smcr_collect_conn_fill_direction(&entry->client_to_server, counted, ending.is_part, client);
     smcr_collect_conn_fill_direction(&entry->server_to_client, counted, ending.is_part, !client);
     fill_time(entry, counted, &span, scope);
-    fill_open_waits(entry, counted, collection, scope);
+    if (entry->client_to_server.time) {
+        entry->client_to_server.open_wait = open_wait_entry(&waits[client], scope);
+        entry->server_to_client.open_wait = open_wait_entry(&waits[!client], scope);
+    }
     fill_end(entry, counted, tcp, scope);
 }
 
