@@ -30,6 +30,7 @@ FORWARD = {
     "smcr.icrc.status",
     "smcr.initial_rtt",
     "smcr.link.mismatch",
+    "smcr.named_in",
     "smcr.no_response",
     "smcr.no_roce",
     "smcr.out_of_order",

@@ -9,7 +9,9 @@
 
 /* The application bytes for which heuristic dissectors are called. */
 typedef enum {
-    SMCR_HEURISTICS_ADAPTIVE, /* for bytes with which a message may begin (payload/payload.h) */
+    SMCR_HEURISTICS_ADAPTIVE, /* for all bytes, until heuristic dissectors have declined a direction
+                                 several times; from then on only for bytes with which a message
+                                 may begin (payload/payload.h) */
     SMCR_HEURISTICS_ALWAYS,   /* for all bytes, as Wireshark's TCP does */
 } smcr_heuristics_t;
 

@@ -194,8 +194,9 @@ lead_to_infiniband(packet_info *pinfo, const datagram_t *datagram, bool is_smcr)
     p_add_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num + 1, &ports);
 }
 
-/* Dissects a packet of a claimed conversation. A packet with the magic number goes to its
- * dissector. A packet of a marked frame goes to the dissector of the destination port. Any other
+/* Dissects a packet of a claimed conversation. A packet that begins with the magic number of a
+ * kernel's copy of messages (room anck) goes to the dissector given to smcr_udp_ports_lead(). A
+ * packet of a marked frame goes to the dissector of the destination port. Any other
  * packet goes to the dissector that UDP would have called: the dissector that another protocol has
  * set for the conversation from frame 0 on; if there is none, returns 0, and UDP calls the
  * dissectors of the ports. If there is no conversation, the file was written by Export PDU, with

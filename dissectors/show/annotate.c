@@ -197,7 +197,8 @@ show_naming(proto_tree *tree, const smcr_socket_t *socket)
             proto_tree_add_item(tree, hf_smcr_named_by_file, NULL, 0, 0, ENC_NA));
 }
 
-/* Shows all fields of a connection below its line. */
+/* Shows all fields of a connection below its line. Each field stands in the list of
+ * smcr_annotate_conn(), too: otherwise a filter by this field alone finds nothing. */
 static void
 show_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -357,6 +358,7 @@ show_link(packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
         show_link_name(pinfo, below, link);
     if (!smcr_generated_any_wanted(tree, fields, array_length(fields)))
         return;
+    /* without a number of the link, the line itself has the index (begin_link()) */
     if (record->has_number)
         smcr_generated_hidden_uint(below, hf_smcr_link_index, link->index);
     if (record->lgr_proven)

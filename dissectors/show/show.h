@@ -19,9 +19,10 @@
 void smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                       const smcr_socket_t *socket);
 
-/* Shows the fields of a connection, below `tree`, without the fields that contain numbers of later
- * frames. `sender`: the role of the packet's sender: 0 client, 1 server, or
- * SMCR_LGR_SIDE_UNKNOWN. */
+/* Shows the fields of a connection, below `tree`. Fields that contain the number of a frame of the
+ * handshake, and a fallback, are shown only if that frame is earlier than this one. The frame of
+ * the report that names the ends (smcr.named_in) may be later. `sender`: the role of the packet's
+ * sender: 0 client, 1 server, or SMCR_LGR_SIDE_UNKNOWN. */
 void smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender);
 
 /* For a TCP segment without a CLC message: shows the number of the connection, and adds below

@@ -159,8 +159,8 @@ void smcr_series_number_flow(smcr_series_t *series, const void *key, uint64_t nu
  * may be NULL. Called when the points have been compared. */
 void smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points);
 
-/* Returns the pictures of the connection; NULL: it has none. Adds the acknowledgements that have
- * come since its last packet. */
+/* Returns the pictures of the connection; NULL: it has none. Before, adds to the pictures the
+ * acknowledgements that have come since the connection's last packet. */
 smcr_series_conn_t *smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn);
 
 /* Adds a piece of time to the lanes of a direction. `direction` is an

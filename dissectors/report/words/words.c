@@ -246,7 +246,8 @@ smcr_words_names_both_ends(const smcr_entry_connection_t *conn)
 const char *
 smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool is_server)
 {
-    if (!conn->ends) /* made by smcr_figure_ends(): "one ↔ other" */
+    /* `ends` is "one ↔ other" (smcr_figure_ends()). It is set only if the client is not known. */
+    if (!conn->ends)
         return is_server ? "the server" : "the client";
     if (is_server)
         return strrchr(conn->ends, ' ') + 1;

@@ -243,7 +243,8 @@ add_points(smcr_doubt_proof_t *claim, smcr_link_t *link, const needed_flows_t *n
 }
 
 /* Adds the claim to `doubt`. If `doubt` is no doubt, the claim holds only if the needed flows
- * continue. Otherwise the claim depends on no flow. */
+ * continue, and keep_claim() returns a claim. Otherwise the claim depends on no flow. A kept claim
+ * may name any connection of the group: `claimed_conns` keeps them from being released (link.h). */
 static smcr_doubt_t
 claim_flows(const smcr_arrival_t *arrival, smcr_doubt_t doubt, const needed_flows_t *needed,
             smcr_doubt_proof_t claim)
@@ -298,7 +299,8 @@ smcr_doubt_answer(const smcr_arrival_t *arrival, const smcr_conn_t *conn, int se
 }
 
 /* Adds the claim to `doubt`. If `doubt` is no doubt, the claim holds only if the flow to the queue
- * pair continues. Otherwise the claim depends on no flow. */
+ * pair continues, and keep_claim() returns a claim. Otherwise the claim depends on no flow. A kept
+ * claim may name any connection of the group: `claimed_conns` keeps them from being released. */
 static smcr_doubt_t
 claim_flow(const smcr_arrival_t *arrival, smcr_doubt_t doubt, smcr_qp_t *qp,
            smcr_doubt_proof_t claim)

@@ -119,7 +119,8 @@ const smcr_socket_link_t *smcr_socket_link_of(const smcr_state_t *state, const s
 void smcr_socket_set_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
 /* Notes that `conn` is not the connection of `socket`. `conn` loses its socket (`socket` of
- * smcr_conn) and its TCP conversation. */
+ * smcr_conn) and its TCP conversation. The full buffers and the close that the host reported for
+ * `socket` are forgotten, since they do not belong to `conn`. */
 void smcr_socket_drop_conn(smcr_state_t *state, smcr_socket_t *socket, smcr_conn_t *conn);
 
 /* Removes the next connection that waits for its TCP conversation from the queue, and returns it;

@@ -183,7 +183,7 @@ check_offered(const smcr_arrival_t *arrival)
 
 /* Whether the packet's sender, if it is Linux, has given up the second link. A Linux server waits
  * LINUX_WAITS for the response to its ADD LINK. A Linux client waits LINUX_WAITS for ADD LINK, from
- * its CONFIRM LINK response on. */
+ * its CONFIRM LINK response on; if this response is not captured, the time counts from ADD LINK. */
 static bool
 has_given_up_second_link(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
 {
