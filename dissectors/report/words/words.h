@@ -94,8 +94,8 @@ bool smcr_words_is_inferred(const smcr_entry_connection_t *conn);
  * no figure of either direction is known. */
 bool smcr_words_names_both_ends(const smcr_entry_connection_t *conn);
 
-/* Returns the name of one end of a connection whose client is not known: "10.0.0.2". If `conn->ends`
- * is NULL, no end is known, or the client is known; then returns "the client" or "the server".
+/* Returns the name of one end of a connection whose client is not known: "10.0.0.2". Returns "the
+ * client" or "the server" if no end is known, or the client is known (`conn->ends` is NULL).
  * `is_server`: the end that the report writes in the server's place. */
 const char *smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn,
                            bool is_server);
