@@ -84,8 +84,8 @@ has_roce(const smcr_conn_t *conn)
     return link != NULL;
 }
 
-/* Returns the number of bytes for data in the buffer in which the end `role` receives; 0: not known.
- * With SMC-R, this is the size of the RMB element that CLC announces. With SMC-D, it is the
+/* Returns the number of bytes for data in the buffer in which the end `role` receives; 0: not
+ * known. With SMC-R, this is the size of the RMB element that CLC announces. With SMC-D, it is the
  * announced size of the direct memory buffer (DMB) minus the size of the CDC message, which Linux
  * keeps at the start of the DMB (net/smc/smc_core.c). */
 static uint32_t

@@ -248,8 +248,8 @@ CHECK(check_unasked)
                                   "No request precedes this response");
 }
 
-/* Whether the request is acknowledged and came less than GIVEN_UP ago, and its link is still in use.
- * The response then has to use the same link. */
+/* Whether the request is acknowledged and came less than GIVEN_UP ago, and its link is still in
+ * use. The response then has to use the same link. */
 static bool
 is_link_of_request_alive(const smcr_arrival_t *arrival, const smcr_exchange_request_t *request)
 {
