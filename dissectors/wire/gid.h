@@ -39,17 +39,19 @@ smcr_gid_is_same(const uint8_t one[SMCR_GID_LENGTH], const uint8_t other[SMCR_GI
     return memcmp(one, other, SMCR_GID_LENGTH) == 0;
 }
 
-/* Returns a hash of the key at `key`, of `size` bytes, at least 8. The hash depends on all bits of
- * the key, because GIDs of different networks may end with the same bytes. */
+/* Returns a hash of the key at `key`, of `size` bytes. The hash depends on all bits of the key,
+ * because GIDs of different networks may end with the same bytes. */
 static inline unsigned
 smcr_wire_hash(const void *key, size_t size)
 {
-    uint64_t hash = 0, part;
+    uint64_t hash = 0, part = 0;
+    size_t width = size < sizeof part ? size : sizeof part; /* bytes of a part; a pointer is a key,
+                                                               too, and may have four bytes */
 
-    for (size_t at = 0; at < size; at += sizeof part) {
-        size_t last = size - sizeof part; /* offset of the last part of the key; the last part may
-                                             overlap the previous one */
-        memcpy(&part, (const uint8_t *)key + (at < last ? at : last), sizeof part);
+    for (size_t at = 0; at < size; at += width) {
+        size_t last = size - width; /* offset of the last part of the key; the last part may overlap
+                                       the previous one */
+        memcpy(&part, (const uint8_t *)key + (at < last ? at : last), width);
         hash = (hash ^ part) * UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 32;
     }

@@ -4,6 +4,7 @@
  */
 
 #include "fabric/slab.h"
+#include "wire/gid.h"
 
 #include <string.h>
 
@@ -117,6 +118,23 @@ test_free(void)
     wmem_destroy_allocator(scope);
 }
 
+/* The hash of a key depends on each of its bytes and on no byte after it. The shortest key of a
+ * table is a pointer: four bytes on a machine of 32 bits. */
+static void
+test_key(void)
+{
+    for (size_t size = 1; size <= 40; size++) {
+        uint8_t key[48] = {0};
+        unsigned hash = smcr_wire_hash(key, size);
+
+        for (size_t at = 0; at < sizeof key; at++) {
+            key[at] = 1;
+            g_assert_cmpint(smcr_wire_hash(key, size) == hash, ==, at >= size);
+            key[at] = 0;
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -125,5 +143,6 @@ main(int argc, char **argv)
     g_test_add_func("/slab/memory", test_memory);
     g_test_add_func("/slab/release", test_release);
     g_test_add_func("/slab/free", test_free);
+    g_test_add_func("/slab/key", test_key);
     return g_test_run();
 }
