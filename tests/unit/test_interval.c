@@ -74,7 +74,7 @@ test_union_counts_each_moment_once(void)
         uint64_t end = (uint64_t)i * STEP;
         uint64_t begin = end - (uint64_t)g_rand_int_range(random, 0, MOST);
         smcr_interval_union_add(&all, scope, (smcr_interval_t){at(begin), at(end)});
-        memset(holds + begin, true, end - begin);
+        memset(holds + begin, true, (size_t)(end - begin));
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(holds); i++)
         length += holds[i];

@@ -65,8 +65,8 @@ community_id(wmem_allocator_t *scope, const char *const addr[2], const uint16_t 
         return NULL;
     GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA1);
     g_checksum_update(sum, seed, sizeof seed);
-    g_checksum_update(sum, first->addr, first->length);
-    g_checksum_update(sum, second->addr, second->length);
+    g_checksum_update(sum, first->addr, (gssize)first->length);
+    g_checksum_update(sum, second->addr, (gssize)second->length);
     g_checksum_update(sum, protocol, sizeof protocol);
     g_checksum_update(sum, first->port, sizeof first->port);
     g_checksum_update(sum, second->port, sizeof second->port);
