@@ -287,6 +287,11 @@ def begun_late(frames):
     return frames[len(frames) // 5 :]
 
 
+def ended_early(frames):
+    """The capture ends after an eighth of the frames."""
+    return frames[: len(frames) // 8]
+
+
 def out_of_order(frames):
     """A twentieth of the frames, each in the place of one of the next three."""
     chance, moved = random.Random(4), list(frames)
@@ -370,6 +375,35 @@ DAMAGED = [
     # nobody has seen all connections of the link group
     ("s13c-qp-limit", THINNED, [r"perhaps no queue pair is left"], [r"new link group"]),
     ("s13c-qp-limit", begun_late, [r"perhaps no queue pair is left"], [r"new link group"]),
+    # nobody knows who is the client: the host that aborted has its address
+    (
+        "s07-bufferbloat-A",
+        begun_late,
+        [r"10\.0\.0\.2 aborted connection 0 and 4 more connections"],
+        [r"The (client|server) aborted"],
+    ),
+    # LLC shows who is the client, and the link has the addresses
+    (
+        "s08a-server-stopped",
+        without_tcp,
+        [r"server 10\.0\.0\.2 took 3\.12 s to answer a request of connection 0 to the server"],
+        [],
+    ),
+    (
+        "s20-busy",
+        begun_late,
+        [r"client 10\.0\.0\.1 reads slowly: connection \d+ to the client waited \d+\.\d s"],
+        [r"the reader"],
+    ),
+    # packets of one direction do not show when the link last worked
+    (
+        "s27-acl-failover",
+        ONLY_CLIENT,
+        [r"43900 → 10\.0\.0\.2:6379 moved to link 2; no redundancy since"],
+        [r"interrupted"],
+    ),
+    # ten NAKs ask for packets that are captured, and one for a packet that is not
+    ("s06c-reorder", ended_early, [r"Packets lost or out of order; 1\d\d of"], [r"Packets lost;"]),
     # 10 packets came a second time, nobody knows why, and nothing shows that it cost time
     (
         "s13c-qp-limit",

@@ -397,42 +397,50 @@ is_other_abort(const smcr_entry_connection_t *conn)
     return is_aborted(conn) && !is_hasty_abort(conn);
 }
 
-/* How many connections of a group each side has aborted. */
+/* Which ends have aborted the connections of a group. */
 typedef struct {
     uint32_t by[SMCR_FIGURE_ROLE_SERVER + 1]; /* number of connections; index: the side that aborted
                                                  first; SMCR_FIGURE_ROLE_NONE: not known */
-    smcr_when_t first; /* first abort of a known side; frame 0: none */
+    const char *aborter; /* the end that aborted each connection, by its role or address: "the
+                            server", "10.0.0.2"; NULL: there are several, or one is not known */
+    smcr_when_t first;   /* first abort of a known end; frame 0: none */
 } aborts_t;
 
-/* Returns which side aborted each of the aborted connections. */
+/* Returns the end that aborted the connection first: "the server"; "10.0.0.2" if it is not known
+ * which end is the client; NULL if the end is not known. */
+static const char *
+aborter_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    if (!conn->end || !conn->end->aborted_by)
+        return NULL;
+    return smcr_words_end(finder->scope, conn, conn->end->aborted_by == SMCR_FIGURE_ROLE_SERVER);
+}
+
+/* Returns which ends have aborted the aborted connections. */
 static aborts_t
 sides_of_aborts(const smcr_finder_t *finder)
 {
     aborts_t aborts = {0};
+    bool is_first = true;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!is_aborted(conn))
             continue;
-        bool knows = conn->end && conn->end->aborted_by;
-        aborts.by[knows ? conn->end->aborted_by : SMCR_FIGURE_ROLE_NONE]++;
-        if (knows)
+        const char *aborter = aborter_of(finder, conn);
+        bool knows_role = aborter && !conn->ends;
+        aborts.by[knows_role ? conn->end->aborted_by : SMCR_FIGURE_ROLE_NONE]++;
+        if (aborter)
             aborts.first = smcr_figure_when_earlier(aborts.first, conn->end->aborted_frame);
+        if (is_first || g_strcmp0(aborter, aborts.aborter) != 0)
+            aborts.aborter = is_first ? aborter : NULL;
+        is_first = false;
     }
     return aborts;
 }
 
-/* The side that aborted all connections of the group; NONE: both did, or it is not known. */
-static smcr_figure_role_t
-common_aborter(const alike_conns_t *group, const aborts_t *aborts)
-{
-    if (aborts->by[SMCR_FIGURE_ROLE_SERVER] == group->count)
-        return SMCR_FIGURE_ROLE_SERVER;
-    return aborts->by[SMCR_FIGURE_ROLE_CLIENT] == group->count ? SMCR_FIGURE_ROLE_CLIENT
-                                                               : SMCR_FIGURE_ROLE_NONE;
-}
-
 /* Returns the beginning of the sentence: "The server aborted 10.0.0.1:58724 → 10.0.0.2:8088 and 1
- * more connection"; "... ended with an abort" if the side is not known; with the number of each
+ * more connection"; "10.0.0.2 aborted connection 0" if it is not known which end is the client;
+ * "... ended with an abort" if the aborting end is not known; with the number of each
  * side if both sides have aborted connections. `captured`: side whose message is the first captured
  * abort. If only the direction of `captured` is captured, the text says so: the other side may have
  * aborted first. */
@@ -442,11 +450,9 @@ aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const abor
 {
     const uint32_t *sides = aborts->by;
     const char *name = conns_text(finder, group);
-    smcr_figure_role_t by = common_aborter(group, aborts);
 
-    if (by)
-        return wmem_strdup_printf(finder->scope, "The %s aborted %s", smcr_figure_role_words[by],
-                                  name);
+    if (aborts->aborter)
+        return wmem_strdup_printf(finder->scope, "%s aborted %s", aborts->aborter, name);
     bool is_half = captured && smcr_finding_flow_one_sided(finder);
     if (sides[SMCR_FIGURE_ROLE_NONE] || group->count < 2)
         return wmem_strdup_printf(finder->scope, "%s ended with an abort%s%s%s", name,
@@ -683,34 +689,40 @@ reset_filter(const smcr_finder_t *finder, const alike_conns_t *group,
                               group->first->tcp_stream);
 }
 
-/* Returns the side that has reset all connections with the property; SMCR_FIGURE_ROLE_NONE: both
- * have, or the side is not known. */
-static smcr_figure_role_t
-side_of_resets(const smcr_finder_t *finder, property_t *has_property)
+/* Returns the end that has reset all connections with the property: "the server"; "10.0.0.2" if it
+ * is not known which end is the client; NULL: there are several, or one is not known. */
+static const char *
+end_of_resets(const smcr_finder_t *finder, property_t *has_property)
 {
-    bool by[SMCR_FIGURE_ROLE_SERVER + 1] = {false};
+    const char *common = NULL;
 
-    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
-        by[conn->reset_by] |= has_property(conn);
-    if (by[SMCR_FIGURE_ROLE_NONE] || by[SMCR_FIGURE_ROLE_CLIENT] == by[SMCR_FIGURE_ROLE_SERVER])
-        return SMCR_FIGURE_ROLE_NONE;
-    return by[SMCR_FIGURE_ROLE_CLIENT] ? SMCR_FIGURE_ROLE_CLIENT : SMCR_FIGURE_ROLE_SERVER;
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!has_property(conn))
+            continue;
+        if (!conn->reset_by)
+            return NULL;
+        const char *end =
+            smcr_words_end(finder->scope, conn, conn->reset_by == SMCR_FIGURE_ROLE_SERVER);
+        if (common && strcmp(common, end) != 0)
+            return NULL;
+        common = end;
+    }
+    return common;
 }
 
 /* Returns "X, over TCP: TCP reset by the server", or "X, over TCP, ended with a TCP reset" if the
- * side is not known. `over`: "" or ", over TCP". */
+ * end is not known. `over`: "" or ", over TCP". */
 static const char *
 reset_text(const smcr_finder_t *finder, property_t *has_property, const alike_conns_t *group,
            const char *over)
 {
-    smcr_figure_role_t by = side_of_resets(finder, has_property);
+    const char *by = end_of_resets(finder, has_property);
     const char *conns = group->count ? conns_text(finder, group) : "";
 
     if (!by)
         return wmem_strdup_printf(finder->scope, "%s%s%s ended with a TCP reset", conns, over,
                                   over[0] ? "," : "");
-    return wmem_strdup_printf(finder->scope, "%s%s: TCP reset by the %s", conns, over,
-                              smcr_figure_role_words[by]);
+    return wmem_strdup_printf(finder->scope, "%s%s: TCP reset by %s", conns, over, by);
 }
 
 /* Returns text about RoCE packets that continued after the resets; "" if they did so for less than

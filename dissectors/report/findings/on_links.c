@@ -177,23 +177,26 @@ typedef struct {
 
 /* Returns when the link last worked, nanoseconds since 1970; 0: not known. This is the last packet
  * of the flow that ended first. If requests got no answer at the end of the link, the time is that
- * of the beginning of this silence, if it is later: the link may have been idle before. */
+ * of the beginning of this silence, if it is later: the link may have been idle before. Packets of
+ * one direction alone do not show that they arrived. */
 static uint64_t
 last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
     uint64_t last = 0, unanswered = 0;
+    unsigned directions = 0;
 
     for (uint32_t i = 0; i < link->flows.length; i++) {
         uint64_t index = link->flows.numbers[i];
         const smcr_entry_rdma_t *flow =
             index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
         const smcr_entry_flow_silence_t *silence = flow ? flow->longest_silence : NULL;
+        directions += flow && flow->last_frame.frame;
         if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
             last = flow->last_frame.time;
         if (silence && silence->is_over != SMCR_FIGURE_YES)
             unanswered = silence->begin_frame.time;
     }
-    return MAX(last, unanswered);
+    return directions == 2 ? MAX(last, unanswered) : 0;
 }
 
 /* Counts a connection that has moved to the link `next`. `last`: when the old link last worked

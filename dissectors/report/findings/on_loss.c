@@ -154,18 +154,22 @@ severity_of_loss(const smcr_finding_trouble_t *trouble, const smcr_entry_causes_
 
 /* Whether packets were lost upstream of the capture point: packets are missing in the capture, and
  * not only packets that the receiver acknowledged and nobody retransmitted. Maybe only the capture
- * does not have the latter. */
+ * does not have the latter. There is such a packet for each of the `naks` NAKs: a NAK more asks for
+ * a captured packet, which may have been out of order downstream. */
 static bool
-are_lost_upstream(const smcr_entry_rdma_t *sum)
+are_lost_upstream(const smcr_entry_rdma_t *sum, uint64_t naks)
 {
-    return smcr_figure_or_zero(sum->missing) > smcr_figure_or_zero(sum->not_captured);
+    uint64_t missing = smcr_figure_or_zero(sum->missing);
+
+    return missing >= smcr_figure_or_zero(sum->not_captured) + MAX(naks, 1);
 }
 
 /* Returns the beginning of the sentence, which says where packets were lost:
  * 1. No packet is missing in the capture, so it has all packets, in the order of their PSNs. What
  *    the receiver missed was lost or out of order downstream of the capture point, or the packet is
  *    damaged. Packets whose ICRC is known to be wrong have a finding of their own.
- * 2. Packets were lost upstream, and none came later out of order: packets were lost.
+ * 2. All packets that NAKs ask for were lost upstream, and none came later out of order: packets
+ *    were lost.
  * 3. All NAKs ask for packets that were captured out of order: packets were out of order.
  * 4. Otherwise packets were lost or out of order, or damaged if none is missing and ICRCs are not
  *    checked.
@@ -181,7 +185,7 @@ place_of_loss(const smcr_finder_t *finder, const smcr_entry_rdma_t *sum, uint64_
                    ? "Packets lost or out of order downstream of the capture point"
                    : "Packets lost or out of order downstream of the capture point, or damaged (-o "
                      "smcr.check_icrc:TRUE)";
-    if (is_in_order && are_lost_upstream(sum) && !sum->repeated_after.read)
+    if (is_in_order && are_lost_upstream(sum, naks) && !sum->repeated_after.read)
         return "Packets lost";
     if (naks && naks == sum->late_naks)
         return "Packets out of order";

@@ -243,22 +243,52 @@ is_worse(const wait_t *wait, const wait_t *than)
     return slow != other_slow ? slow : wait->full_time > than->full_time;
 }
 
-/* Whether two directions have the same reader: the same host in the same role. */
+/* Whether it is known which end of the connection is the client. */
 static bool
-has_same_reader(const wait_t *one, const wait_t *other)
+knows_roles(const smcr_entry_connection_t *conn)
 {
-    const char *host = one->to_server ? one->conn->server.addr : one->conn->client.addr;
-    const char *other_host = other->to_server ? other->conn->server.addr : other->conn->client.addr;
-
-    return one->to_server == other->to_server && g_strcmp0(host, other_host) == 0;
+    return !conn->ends;
 }
 
-/* Whether one of the `count` findings of `told` is about the reader of `wait`. */
-static bool
-was_told(const wait_t *told, unsigned count, const wait_t *wait)
+/* Returns the address of one end: that of TCP; if this is not captured, that of the first link of
+ * the link group; NULL: neither is known. */
+static const char *
+address_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool is_server)
 {
+    const smcr_entry_endpoint_t *end = is_server ? &conn->server : &conn->client;
+
+    if (end->addr)
+        return end->addr;
+    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups) {
+        if (group->index != conn->link_group || !group->links.length)
+            continue;
+        const smcr_entry_link_t *link = group->links.entries[0];
+        return is_server ? link->server.gid : link->client.gid;
+    }
+    return NULL;
+}
+
+/* Returns an end of the connection with its role: "server 10.0.0.2", or "the server" if the address
+ * is not known. If it is not known who is the client: "10.0.0.2". */
+static const char *
+reader_name(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool is_server)
+{
+    const char *address = address_of(finder, conn, is_server);
+
+    if (!knows_roles(conn) || !address)
+        return smcr_words_end(finder->scope, conn, is_server);
+    return wmem_strdup_printf(finder->scope, "%s %s", is_server ? "server" : "client", address);
+}
+
+/* Whether one of the `count` findings of `told` is about the reader of `wait`: the same host in the
+ * same role. */
+static bool
+was_told(const smcr_finder_t *finder, const wait_t *told, unsigned count, const wait_t *wait)
+{
+    const char *reader = reader_name(finder, wait->conn, wait->to_server);
+
     for (unsigned i = 0; i < count; i++)
-        if (has_same_reader(&told[i], wait))
+        if (!strcmp(reader, reader_name(finder, told[i].conn, told[i].to_server)))
             return true;
     return false;
 }
@@ -276,7 +306,7 @@ find_worst_wait(const smcr_finder_t *finder, const wait_t *told, unsigned told_c
     for (uint32_t i = 0; i < conns->length; i++) {
         for (int to_server = 1; to_server >= 0; to_server--) {
             wait_t wait = wait_of(conns->entries[i], to_server);
-            if (!waits_long(&wait) || was_told(told, told_count, &wait))
+            if (!waits_long(&wait) || was_told(finder, told, told_count, &wait))
                 continue;
             if (!(*count)++ || is_worse(&wait, &found))
                 found = wait;
@@ -354,19 +384,6 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
                               "; %s suffice (ACK times of both directions: %s in all)",
                               size_of(finder, needed_buffer_size(wait)),
                               smcr_words_duration(finder->scope, wait->round_trip));
-}
-
-/* Returns an end of the connection with its role: "server 10.0.0.2". If it is not known who is the
- * client: "10.0.0.2", or "the reader". */
-static const char *
-reader_name(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool is_server)
-{
-    bool has_roles = conn->client.addr && conn->server.addr;
-
-    if (!has_roles)
-        return conn->ends ? smcr_words_end(finder->scope, conn, is_server) : "the reader";
-    return wmem_strdup_printf(finder->scope, "%s %s", is_server ? "server" : "client",
-                              is_server ? conn->server.addr : conn->client.addr);
 }
 
 /* Returns the beginning of the sentence, which names the cause of the wait, and whose side it is
@@ -469,7 +486,7 @@ find_full_buffer(smcr_finder_t *finder)
 /* ---- answers ---- */
 
 /* Returns the wait for the server's slowest answer. Returns NULL if this wait was shorter than
- * LONG_WAIT, or if the client's address is not known. Returns NULL as well if the server also
+ * LONG_WAIT, or if it is not known which end is the client. Returns NULL as well if the server also
  * writes unasked, as one that publishes messages does: what comes late may be its next message, not
  * its answer. Waits for the client are not judged: a client may pause between requests. */
 static const smcr_entry_conn_wait_t *
@@ -479,7 +496,7 @@ find_long_answer(const smcr_entry_connection_t *conn)
 
     if (smcr_figure_or_zero(conn->server_to_client.unasked_writes))
         return NULL;
-    return wait && wait->lasted_s >= LONG_WAIT && conn->client.addr ? wait : NULL;
+    return wait && wait->lasted_s >= LONG_WAIT && knows_roles(conn) ? wait : NULL;
 }
 
 /* The slow answers of all connections. */
@@ -627,7 +644,7 @@ is_overdue(const open_wait_t *open)
     const smcr_entry_connection_t *conn = open->conn;
     const smcr_distribution_t *answers =
         smcr_distribution_get(conn->client_to_server.answer_time_s);
-    bool is_asked = open->to_server && conn->client.addr &&
+    bool is_asked = open->to_server && knows_roles(conn) &&
                     !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
 
     return is_asked && answers->count >= ENOUGH_ANSWERS &&

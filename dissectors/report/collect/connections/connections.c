@@ -180,6 +180,15 @@ count_write(smcr_collect_t *collection, smcr_collect_direction_t *direction,
         smcr_collect_notices_count(collection, "smcr.stream.rewritten", when, rewritten);
 }
 
+/* Returns the sequence number of a direction's first captured CDC message. A failover validation
+ * has the number of the message before it, 0 if there is none, and counts with the number of the
+ * next one (RFC 7609, 4.6.1). */
+static uint16_t
+number_of_first(const smcr_cdc_t *cdc)
+{
+    return (uint16_t)(cdc->seq + (cdc->flags & SMCR_CDC_FLAG_FAILOVER ? 1 : 0));
+}
+
 /* Counts a CDC message, and the wait of its writer. A CDC message with the flag "writer blocked"
  * (RFC 7609, 4.5.1) reports a wait. Messages with equal producer cursors report the same wait: the
  * producer cursor of a writer that is not blocked advances. Messages may come out of order, so the
@@ -190,7 +199,7 @@ count_cdc(smcr_collect_direction_t *direction, wmem_allocator_t *scope, const sm
     uint64_t *count = &direction->figures.blocked_count;
 
     if (!direction->figures.cdc++ && cdc)
-        direction->first_cdc_seq = cdc->seq;
+        direction->first_cdc_seq = number_of_first(cdc);
     if (!cdc || !cdc->complete || !(cdc->flags & SMCR_CDC_FLAG_BLOCKED))
         return;
     for (unsigned i = 0; i < MIN(*count, SMCR_COLLECT_BLOCKED_KEPT); i++)

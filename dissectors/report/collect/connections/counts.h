@@ -26,8 +26,9 @@ typedef struct {
      * the list. NULL: the writer has not waited. */
     smcr_cursor_t *wait_cursors;
 
-    uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message; 1: the direction
-                                began in the capture; valid if `figures.cdc` is not 0 */
+    uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message, of a failover
+                                validation the next number; 1: the direction began in the capture;
+                                valid if `figures.cdc` is not 0 */
     bool has_unowned_writes; /* `figures` may miss a WRITE: before the direction's last packet, the
                                 sender has sent a WRITE on the same link whose connection is not
                                 known */
