@@ -3,7 +3,8 @@
  * that is truncated by snaplen has none. The state then has two connections: one of TCP and CLC,
  * one of RoCE. The report shows them as one.
  *
- * Single packets that are missing make halves, too. Such halves are not paired: which belong
+ * Halves are paired by the order of their tokens, if there are as many of both kinds, else by their
+ * ends. Single packets that are missing make halves, too. Such halves are not paired: which belong
  * together would be a guess. So no half is paired in a group that has a connection known from TCP
  * and RoCE, nor in a capture in disorder.
  *
@@ -13,19 +14,33 @@
 
 #include "wire/wire.h"
 
-/* Longest time between the close of TCP and the last CDC message of the same connection,
- * nanoseconds. Hosts close SMC-R and TCP at almost the same time. */
+/* Longest time between the close of TCP and that over RoCE of the same connection, nanoseconds.
+ * Hosts close SMC-R and TCP at almost the same time. */
 #define CLOSE_TOGETHER (100 * SMCR_TIME_MILLISECOND)
+
+#define HALVES_MOST 512 /* maximum number of halves of one kind that are compared with each other */
+#define ROUNDS_MOST 16  /* maximum number of times in which all halves are compared: each time finds
+                           pairs that were not clear before */
+
+/* One half of a connection. */
+typedef struct half {
+    smcr_collect_conn_stats_t *counted;  /* its figures */
+    const smcr_collect_tcp_facts_t *tcp; /* facts of its TCP connection; NULL: half of RoCE */
+    smcr_when_t agreed; /* half of TCP: last CLC message; half of RoCE: first packet */
+    smcr_when_t close;  /* first FIN or RST; half of RoCE: first CDC message that ends the
+                           connection; frame 0: none is captured */
+    smcr_when_t end;    /* last FIN or RST, frame 0: none is captured; half of RoCE: last packet */
+    struct half *partner; /* the other half; NULL: none yet */
+} half_t;
 
 /* Halves of one kind. */
 typedef struct {
-    smcr_collect_conn_stats_t **list; /* the halves */
-    unsigned count;                   /* number of halves */
+    half_t *list;   /* the halves */
+    unsigned count; /* number of halves */
 } halves_t;
 
 /* The data of one attempt to pair halves. */
 typedef struct {
-    smcr_collect_t *collection;
     halves_t roce; /* halves that are known from RoCE alone */
     halves_t tcp;  /* halves that are known from TCP and CLC alone */
     const smcr_lgr_t *only_group; /* the link group that carried all connections; NULL: there are
@@ -50,63 +65,75 @@ is_roce_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
            smcr_evidence_knows_server(conn->lgr);
 }
 
-/* Returns the last CLC message; frame 0: none is captured. */
-static smcr_when_t
-last_clc(const smcr_collect_conn_stats_t *counted)
-{
-    smcr_when_t last = {0, 0};
-
-    for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++)
-        if (counted->clc[type].frame > last.frame)
-            last = counted->clc[type];
-    return last;
-}
-
 /* Whether the connection is known from TCP and CLC alone, and agreed on SMC-R as far as the capture
  * shows. */
 static bool
-is_tcp_half(smcr_collect_t *collection _U_, smcr_collect_conn_stats_t *counted)
+is_tcp_half(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
     const smcr_conn_t *conn = counted->conn;
     bool agrees = counted->clc[SMCR_CLC_ACCEPT].frame || counted->clc[SMCR_CLC_CONFIRM].frame;
     bool goes_elsewhere = counted->on_roce || counted->is_smcd || conn->fallback.kind;
 
-    return conn->conversation && agrees && !goes_elsewhere;
+    return conn->conversation && agrees && !goes_elsewhere &&
+           smcr_collect_tcp_flows_facts(collection, conn->tcp_stream);
 }
 
-/* Returns the first FIN or RST of the TCP connection; frame 0: none is captured. */
-static smcr_when_t
-first_close_of_tcp(const smcr_collect_tcp_facts_t *tcp)
+/* Returns the half of RoCE. */
+static half_t
+roce_half_of(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {
-    smcr_when_t end = tcp->reset;
+    smcr_collect_conn_open(collection, counted);
+    const smcr_collect_writer_times_t *of = counted->counts->times.of;
 
-    for (unsigned role = 0; role < 2; role++)
-        if (tcp->fin[role].frame && (!end.frame || tcp->fin[role].frame < end.frame))
-            end = tcp->fin[role];
-    return end;
+    return (half_t){.counted = counted,
+                    .agreed = counted->first,
+                    .close = smcr_figure_when_earlier(of[0].ended.first, of[1].ended.first),
+                    .end = counted->last};
 }
 
-/* Returns the time between the end of TCP and the last packet on RoCE, nanoseconds; UINT64_MAX: TCP
- * does not end in the capture. */
+/* Returns the half of TCP. */
+static half_t
+tcp_half_of(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
+{
+    const smcr_collect_tcp_facts_t *tcp =
+        smcr_collect_tcp_flows_facts(collection, counted->conn->tcp_stream);
+    const smcr_when_t ends[] = {tcp->reset, tcp->fin[0], tcp->fin[1]};
+    half_t half = {.counted = counted, .tcp = tcp};
+
+    for (unsigned type = SMCR_CLC_PROPOSAL; type <= SMCR_CLC_CONFIRM; type++)
+        if (counted->clc[type].frame > half.agreed.frame)
+            half.agreed = counted->clc[type];
+    for (unsigned i = 0; i < G_N_ELEMENTS(ends); i++) {
+        half.close = smcr_figure_when_earlier(half.close, ends[i]);
+        if (ends[i].frame > half.end.frame)
+            half.end = ends[i];
+    }
+    return half;
+}
+
+/* Returns the time between two packets, nanoseconds. */
 static uint64_t
-distance_of_ends(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
+distance(smcr_when_t one, smcr_when_t other)
 {
-    smcr_when_t end = first_close_of_tcp(tcp);
+    return one.time > other.time ? one.time - other.time : other.time - one.time;
+}
 
-    if (!end.frame)
+/* Returns the time between the first close of TCP and the first close over RoCE, or the last packet
+ * if no close over RoCE is captured, nanoseconds. UINT64_MAX: TCP does not end in the capture. */
+static uint64_t
+distance_of_ends(const half_t *roce, const half_t *tcp)
+{
+    if (!tcp->close.frame)
         return UINT64_MAX;
-    return end.time > roce->last.time ? end.time - roce->last.time : roce->last.time - end.time;
+    return distance(tcp->close, roce->close.frame ? roce->close : roce->end);
 }
 
 /* Whether the capture has the end of TCP and a close over RoCE, and more than a second lies between
- * the end of TCP and the last RoCE packet: then the halves are not one connection. */
+ * the two: then the halves are not one connection. */
 static bool
-end_apart(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
+end_apart(const half_t *roce, const half_t *tcp)
 {
-    const smcr_conn_side_t *sides = roce->conn->side;
-    bool has_closed = sides[0].closed_frame || sides[1].closed_frame;
-
-    return has_closed && first_close_of_tcp(tcp).frame &&
+    return roce->close.frame && tcp->close.frame &&
            distance_of_ends(roce, tcp) > SMCR_TIME_SECOND;
 }
 
@@ -135,52 +162,50 @@ may_share_group(const pairing_t *pairing, const smcr_conn_t *roce, const smcr_co
 }
 
 /* Whether the half that is known from RoCE lies in the time of the TCP connection: it begins before
- * TCP ends, and does not end long after. */
+ * TCP ends, and does not end long after. If both close together, a host may still retransmit over
+ * RoCE after the end of TCP. */
 static bool
-lies_within(const smcr_collect_conn_stats_t *roce, const smcr_collect_tcp_facts_t *tcp)
+lies_within(const half_t *roce, const half_t *tcp)
 {
-    smcr_when_t end = first_close_of_tcp(tcp);
+    bool close_together =
+        roce->close.frame && distance_of_ends(roce, tcp) <= CLOSE_TOGETHER;
 
-    if (!end.frame)
+    if (!tcp->close.frame)
         return true;
-    return roce->first.frame < end.frame && roce->last.time <= end.time + CLOSE_TOGETHER;
+    return roce->agreed.frame < tcp->close.frame &&
+           (close_together || roce->end.time <= tcp->end.time + CLOSE_TOGETHER);
 }
 
-/* Whether the halves `roce` and `clc` may be one connection: they may share a link group
+/* Whether the halves `roce` and `tcp` may be one connection: they may share a link group
  * (may_share_group()), the first RoCE packet comes after CLC, and the times agree (lies_within(),
  * end_apart()). Returns false if the link group has a connection that is known from TCP and from
  * RoCE. */
 static bool
-may_be_one(const pairing_t *pairing, const smcr_collect_conn_stats_t *roce,
-           const smcr_collect_conn_stats_t *clc)
+may_be_one(const pairing_t *pairing, const half_t *roce, const half_t *tcp)
 {
-    const smcr_collect_tcp_facts_t *tcp =
-        smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream);
+    const smcr_conn_t *conn = roce->counted->conn;
 
-    if (!tcp || wmem_map_contains(pairing->whole_groups, roce->conn->lgr))
+    if (roce->agreed.frame < tcp->agreed.frame || end_apart(roce, tcp) || !lies_within(roce, tcp))
         return false;
-    if (!may_share_group(pairing, roce->conn, clc->conn))
-        return false;
-    if (roce->first.frame < last_clc(clc).frame)
-        return false;
-    return !end_apart(roce, tcp) && lies_within(roce, tcp);
+    return may_share_group(pairing, conn, tcp->counted->conn) &&
+           !wmem_map_contains(pairing->whole_groups, conn->lgr);
 }
 
 /* The halves of the other kind that one half may be paired with: its candidates. */
 typedef struct {
-    smcr_collect_conn_stats_t *nearest; /* candidate whose end is nearest; NULL: no candidate */
-    smcr_collect_conn_stats_t *first;   /* candidate that began first; NULL: no candidate */
-    uint64_t distance;                  /* distance of the ends of the nearest, nanoseconds */
-    uint64_t second;                    /* distance of the ends of the next nearest; UINT64_MAX: no
-                                           other candidate */
-    unsigned count;                     /* number of candidates */
+    half_t *nearest;   /* candidate whose end is nearest; NULL: no candidate */
+    half_t *first;     /* candidate that began first; NULL: no candidate */
+    uint64_t distance; /* distance of the ends of the nearest, nanoseconds */
+    uint64_t second;   /* distance of the ends of the next nearest; UINT64_MAX: no other
+                          candidate */
+    unsigned count;    /* number of candidates */
 } candidates_t;
 
 /* Adds a candidate, whose end is at `distance` from the end of the half, nanoseconds. */
 static void
-add_candidate(candidates_t *found, smcr_collect_conn_stats_t *other, uint64_t distance)
+add_candidate(candidates_t *found, half_t *other, uint64_t distance)
 {
-    if (!found->first || other->first.frame < found->first->first.frame)
+    if (!found->first || other->counted->first.frame < found->first->counted->first.frame)
         found->first = other;
     if (!found->count++ || distance < found->distance) {
         found->nearest = other;
@@ -190,23 +215,19 @@ add_candidate(candidates_t *found, smcr_collect_conn_stats_t *other, uint64_t di
         found->second = MIN(found->second, distance);
 }
 
-/* Returns the candidates for `half`. `is_roce`: `half` is known from RoCE, the candidates from TCP;
- * else the other way round. */
+/* Returns the candidates for `half`: halves of the other kind that have no partner. */
 static candidates_t
-find_candidates(const pairing_t *pairing, smcr_collect_conn_stats_t *half, bool is_roce)
+find_candidates(const pairing_t *pairing, half_t *half)
 {
-    const halves_t *others = is_roce ? &pairing->tcp : &pairing->roce;
+    const halves_t *others = half->tcp ? &pairing->roce : &pairing->tcp;
     candidates_t found = {.distance = UINT64_MAX, .second = UINT64_MAX};
 
     for (unsigned i = 0; i < others->count; i++) {
-        smcr_collect_conn_stats_t *other = others->list[i];
-        smcr_collect_conn_stats_t *roce = is_roce ? half : other, *clc = is_roce ? other : half;
+        half_t *other = &others->list[i];
+        const half_t *roce = half->tcp ? other : half, *tcp = half->tcp ? half : other;
 
-        if (other->partner || !may_be_one(pairing, roce, clc))
-            continue;
-        const smcr_collect_tcp_facts_t *tcp =
-            smcr_collect_tcp_flows_facts(pairing->collection, clc->conn->tcp_stream);
-        add_candidate(&found, other, distance_of_ends(roce, tcp));
+        if (!other->partner && may_be_one(pairing, roce, tcp))
+            add_candidate(&found, other, distance_of_ends(roce, tcp));
     }
     return found;
 }
@@ -219,71 +240,192 @@ is_clear(const candidates_t *found)
 }
 
 /* Whether the half `roce` and its nearest candidate end together (CLOSE_TOGETHER), and each of the
- * two is clearly the nearest candidate of the other. `clc`: candidates for `roce`. `own`:
- * candidates for clc->nearest, so `roce` is among them. */
+ * two is clearly the nearest candidate of the other. `tcp`: candidates for `roce`. `own`:
+ * candidates for tcp->nearest, so `roce` is among them. */
 static bool
-end_together(const smcr_collect_conn_stats_t *roce, const candidates_t *clc,
-             const candidates_t *own)
+end_together(const half_t *roce, const candidates_t *tcp, const candidates_t *own)
 {
-    return clc->distance < CLOSE_TOGETHER && own->nearest == roce && is_clear(clc) && is_clear(own);
+    return tcp->distance < CLOSE_TOGETHER && own->nearest == roce && is_clear(tcp) && is_clear(own);
 }
 
 /* Whether the half `roce` has only one candidate, is the first of all halves that this candidate
  * may be paired with, and the candidate does not end together with another of these halves. The
  * arguments are those of end_together(). */
 static bool
-is_only_choice(const smcr_collect_conn_stats_t *roce, const candidates_t *clc,
-               const candidates_t *own)
+is_only_choice(const half_t *roce, const candidates_t *tcp, const candidates_t *own)
 {
     bool is_of_other = own->distance < CLOSE_TOGETHER && own->nearest != roce;
 
-    return clc->count == 1 && own->first == roce && !is_of_other;
+    return tcp->count == 1 && own->first == roce && !is_of_other;
 }
 
 /* The half that is known from TCP and belongs to the half `roce`; NULL: none, or this is not
  * certain. */
-static smcr_collect_conn_stats_t *
-find_partner(const pairing_t *pairing, smcr_collect_conn_stats_t *roce)
+static half_t *
+find_partner(const pairing_t *pairing, half_t *roce)
 {
-    const candidates_t clc = find_candidates(pairing, roce, true);
+    const candidates_t tcp = find_candidates(pairing, roce);
 
-    if (!clc.count)
+    if (!tcp.count)
         return NULL;
-    const candidates_t own = find_candidates(pairing, clc.nearest, false);
-    return end_together(roce, &clc, &own) || is_only_choice(roce, &clc, &own) ? clc.nearest : NULL;
+    const candidates_t own = find_candidates(pairing, tcp.nearest);
+    return end_together(roce, &tcp, &own) || is_only_choice(roce, &tcp, &own) ? tcp.nearest : NULL;
 }
 
-/* Pairs one more half that is known from RoCE, and returns true. Returns false if no half can be
+/* Makes two halves each other's partners. */
+static void
+pair_up(half_t *roce, half_t *tcp)
+{
+    roce->partner = tcp;
+    tcp->partner = roce;
+    roce->counted->partner = tcp->counted;
+    tcp->counted->partner = roce->counted;
+}
+
+/* Pairs halves that are known from RoCE, and returns true. Returns false if no half can be
  * paired. */
 static bool
-pair_one(const pairing_t *pairing)
+pair_some(const pairing_t *pairing)
 {
+    bool found = false;
+
     for (unsigned i = 0; i < pairing->roce.count; i++) {
-        smcr_collect_conn_stats_t *roce = pairing->roce.list[i];
-        smcr_collect_conn_stats_t *partner = roce->partner ? NULL : find_partner(pairing, roce);
-        if (!partner)
-            continue;
-        roce->partner = partner;
-        partner->partner = roce;
-        return true;
+        half_t *roce = &pairing->roce.list[i];
+        half_t *partner = roce->partner ? NULL : find_partner(pairing, roce);
+        if (partner)
+            pair_up(roce, partner);
+        found |= partner != NULL;
     }
-    return false;
+    return found;
 }
 
-/* Returns the halves among `all` that have the property. Memory is allocated in `scope`. */
+/* ---- pairs by the order of alert tokens ---- */
+
+/* Compares two halves for sorting, by the token of the side `side`. */
+static int
+compare_tokens(const void *one, const void *other, void *side)
+{
+    const smcr_conn_t *a = (*(half_t *const *)one)->counted->conn;
+    const smcr_conn_t *b = (*(half_t *const *)other)->counted->conn;
+    uint32_t token = a->side[GPOINTER_TO_INT(side)].token;
+    uint32_t other_token = b->side[GPOINTER_TO_INT(side)].token;
+
+    return token < other_token ? -1 : token > other_token;
+}
+
+/* Compares two halves of TCP for sorting, by the frame of their CLC message of this type. */
+static int
+compare_clc(const void *one, const void *other, void *type)
+{
+    uint32_t frame = (*(half_t *const *)one)->counted->clc[GPOINTER_TO_INT(type)].frame;
+    uint32_t other_frame = (*(half_t *const *)other)->counted->clc[GPOINTER_TO_INT(type)].frame;
+
+    return frame < other_frame ? -1 : frame > other_frame;
+}
+
+/* Returns pointers to the halves, sorted. */
+static half_t **
+sort_halves(const halves_t *halves, GCompareDataFunc compare, int by, wmem_allocator_t *scope)
+{
+    half_t **sorted = wmem_alloc_array(scope, half_t *, halves->count);
+
+    for (unsigned i = 0; i < halves->count; i++)
+        sorted[i] = &halves->list[i];
+    g_qsort_with_data(sorted, (int)halves->count, sizeof *sorted, compare, GINT_TO_POINTER(by));
+    return sorted;
+}
+
+/* Whether the sorted tokens of the side have been given one after the other: they differ, and no
+ * more than half of the numbers between them is missing. Linux counts so. */
+static bool
+are_in_sequence(half_t *const *sorted, unsigned count, int side)
+{
+    uint32_t first = sorted[0]->counted->conn->side[side].token;
+    uint32_t last = sorted[count - 1]->counted->conn->side[side].token;
+
+    for (unsigned i = 1; i < count; i++)
+        if (compare_tokens(&sorted[i - 1], &sorted[i], GINT_TO_POINTER(side)) == 0)
+            return false;
+    return last - first < 2 * count;
+}
+
+/* Returns the halves, sorted by the tokens of a side that has given them one after the other
+ * (are_in_sequence()). NULL: of no side all halves have such a token. */
+static half_t **
+sort_by_token(const halves_t *halves, wmem_allocator_t *scope)
+{
+    for (int side = 0; side < 2; side++) {
+        bool have_tokens = true;
+        for (unsigned i = 0; i < halves->count; i++)
+            have_tokens &= halves->list[i].counted->conn->side[side].has_token;
+        if (!have_tokens)
+            continue;
+        half_t **sorted = sort_halves(halves, compare_tokens, side, scope);
+        if (are_in_sequence(sorted, halves->count, side))
+            return sorted;
+    }
+    return NULL;
+}
+
+/* Returns the halves of TCP, sorted by the Accept, or by the Confirm if a half has no Accept. NULL:
+ * not all have one of them. */
+static half_t **
+sort_by_clc(const halves_t *tcp, wmem_allocator_t *scope)
+{
+    for (int type = SMCR_CLC_ACCEPT; type <= SMCR_CLC_CONFIRM; type++) {
+        bool have_message = true;
+        for (unsigned i = 0; i < tcp->count; i++)
+            have_message &= tcp->list[i].counted->clc[type].frame != 0;
+        if (have_message)
+            return sort_halves(tcp, compare_clc, type, scope);
+    }
+    return NULL;
+}
+
+/* Pairs all halves at once, if there are as many of TCP as of RoCE. Hosts give the tokens of a link
+ * group one after the other, in the order in which connections agree on SMC-R: the order of the
+ * tokens in CLC, or if these are not captured, of the messages that name them. All pairs have to
+ * agree in their times, too: a single pair that does not refutes the order. */
+static void
+pair_by_order(const pairing_t *pairing, wmem_allocator_t *scope)
+{
+    const halves_t *roce = &pairing->roce, *tcp = &pairing->tcp;
+
+    if (roce->count < 2 || roce->count != tcp->count)
+        return;
+    half_t **by_token = sort_by_token(roce, scope), **by_clc = sort_by_token(tcp, scope);
+
+    if (!by_clc)
+        by_clc = sort_by_clc(tcp, scope);
+    if (!by_token || !by_clc)
+        return;
+    for (unsigned i = 0; i < roce->count; i++)
+        if (!may_be_one(pairing, by_token[i], by_clc[i]))
+            return;
+    for (unsigned i = 0; i < roce->count; i++)
+        pair_up(by_token[i], by_clc[i]);
+}
+
+/* ---- the halves ---- */
+
+/* A property of a connection; and a function that makes a half of it. */
+typedef bool has_half_t(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted);
+typedef half_t make_half_t(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted);
+
+/* Returns the halves of the connections in `all` that have the property. Memory is allocated in
+ * `scope`. */
 static halves_t
-gather_halves(smcr_collect_t *collection, wmem_array_t *all,
-              bool (*has_property)(smcr_collect_t *, smcr_collect_conn_stats_t *),
-              wmem_allocator_t *scope)
+gather_halves(smcr_collect_t *collection, wmem_array_t *all, has_half_t *has_half,
+              make_half_t *make_half, wmem_allocator_t *scope)
 {
     unsigned length = wmem_array_get_count(all);
-    halves_t halves = {.list = wmem_alloc_array(scope, smcr_collect_conn_stats_t *, length)};
+    halves_t halves = {.list = wmem_alloc_array(scope, half_t, length)};
 
     for (unsigned i = 0; i < length; i++) {
         smcr_collect_conn_stats_t *counted =
             *(smcr_collect_conn_stats_t **)wmem_array_index(all, i);
-        if (has_property(collection, counted))
-            halves.list[halves.count++] = counted;
+        if (has_half(collection, counted))
+            halves.list[halves.count++] = make_half(collection, counted);
     }
     return halves;
 }
@@ -319,22 +461,23 @@ find_whole_groups(wmem_array_t *all, wmem_allocator_t *scope)
     return groups;
 }
 
-#define HALVES_MOST 64 /* maximum number of halves that are compared with each other */
-
 void
 smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_allocator_t *scope)
 {
     for (unsigned i = 0; i < wmem_array_get_count(all); i++)
         (*(smcr_collect_conn_stats_t **)wmem_array_index(all, i))->partner = NULL;
-    pairing_t pairing = {.collection = collection};
+    pairing_t pairing = {0};
 
-    pairing.roce = gather_halves(collection, all, is_roce_half, scope);
+    pairing.roce = gather_halves(collection, all, is_roce_half, roce_half_of, scope);
     if (!pairing.roce.count || pairing.roce.count > HALVES_MOST)
         return;
-    pairing.tcp = gather_halves(collection, all, is_tcp_half, scope);
+    pairing.tcp = gather_halves(collection, all, is_tcp_half, tcp_half_of, scope);
+    if (pairing.tcp.count > HALVES_MOST)
+        return;
     pairing.only_group = find_only_group(all);
     pairing.whole_groups = find_whole_groups(all, scope);
-    while (pair_one(&pairing))
+    pair_by_order(&pairing, scope);
+    for (unsigned i = 0; i < ROUNDS_MOST && pair_some(&pairing); i++)
         continue;
 }
 
