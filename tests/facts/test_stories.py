@@ -484,3 +484,23 @@ def test_damaged_story(tshark, scratch, row):
     text = " ".join(tshark.show(path, "-2", "-q", "-z", "smcr,report").split())
     assert [words for words in page if not re.search(words, text)] == [], text
     assert [words for words in never if re.search(words, text)] == [], text
+
+
+def test_wait_for_a_silent_peer_is_no_wait_for_a_lost_packet(tshark, scratch):
+    """Two stories in one file, one after the other. The silence has its own finding: its 31.7 s
+    are no time of the losses, and the setup that took 5 s comes before the losses."""
+    head, lossy = pcapng.read(PATHS["s06e-corrupt"])
+    _, silent = pcapng.read(PATHS["s02b-fw-roce-60s"])
+    shift = pcapng.time(lossy[-1]) + 10**6 - pcapng.time(silent[0])
+    path = scratch / "two.pcapng"
+    pcapng.write(
+        path,
+        head,
+        lossy + [pcapng.at_time(frame, pcapng.time(frame) + shift) for frame in silent],
+    )
+    path.chmod(0o644)
+    report = json.loads(tshark.show(path, *OPTIONS, "-2", "-q", "-z", "smcr,json"))
+    kinds = [each["kind"] for each in report["findings"]]
+    (loss,) = [each["text"] for each in report["findings"] if each["kind"] == "loss"]
+    assert "waited up to" not in loss and "retransmitted" in loss
+    assert kinds.index("slow_setup") < kinds.index("loss")

@@ -222,16 +222,55 @@ unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
                               may_be_copies(finder) ? ", or captured twice" : "");
 }
 
+/* Returns the silences that findings of silent peers report (on_silence.c), as
+ * const smcr_entry_flow_silence_t *. */
+static wmem_array_t *
+gather_silences(const smcr_finder_t *finder)
+{
+    wmem_array_t *silences =
+        wmem_array_new(finder->scope, sizeof(const smcr_entry_flow_silence_t *));
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
+        const smcr_entry_flow_silence_t *silence = smcr_finding_flow_silence(finder, flow);
+        if (silence)
+            wmem_array_append_one(silences, silence);
+    }
+    return silences;
+}
+
+/* Whether one of the silences lies in the same time as the wait. */
+static bool
+is_of_silence(wmem_array_t *silences, const smcr_entry_conn_wait_t *wait)
+{
+    for (unsigned i = 0; i < wmem_array_get_count(silences); i++) {
+        const smcr_entry_flow_silence_t *silence =
+            *(const smcr_entry_flow_silence_t **)wmem_array_index(silences, i);
+        if (wait->begin_frame.time < silence->end_frame.time &&
+            wait->end_frame.time > silence->begin_frame.time)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the writer waited for a retransmission, and not for a silent peer, of which another
+ * finding reports. */
+static bool
+is_for_retransmission(wmem_array_t *silences, const smcr_entry_conn_wait_t *wait)
+{
+    return wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION && !is_of_silence(silences, wait);
+}
+
 /* Returns "; a writer waited up to 3.93 s (frame 1942)" for the longest time in which a writer
  * waited for retransmissions; "" if no writer waited STALL or more. */
 static const char *
 longest_wait_text(const smcr_finder_t *finder)
 {
+    wmem_array_t *silences = gather_silences(finder);
     const smcr_entry_conn_wait_t *longest = NULL;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
         SMCR_FIGURE_EACH(conn_wait, wait, conn->longest_waits)
-            if (wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION &&
+            if (is_for_retransmission(silences, wait) &&
                 (!longest || wait->lasted_s > longest->lasted_s))
                 longest = wait;
     if (!longest || longest->lasted_s < STALL)
@@ -287,19 +326,36 @@ kind_of_loss(const smcr_entry_causes_t *causes)
     return causes->timeout ? SMCR_FIGURE_FOUND_TIMEOUTS : SMCR_FIGURE_FOUND_REPEATS;
 }
 
+/* Returns the connection's longest wait for retransmissions during a silence, nanoseconds. */
+static uint64_t
+wait_in_silence(wmem_array_t *silences, const smcr_entry_connection_t *conn)
+{
+    uint64_t longest = 0;
+
+    SMCR_FIGURE_EACH(conn_wait, wait, conn->longest_waits)
+        if (wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION && is_of_silence(silences, wait))
+            longest = MAX(longest, wait->lasted_s);
+    return longest;
+}
+
 /* Returns how long programs of SMC-R waited for retransmissions, nanoseconds, as far as frames
  * prove it. For each connection only the direction that waited longer counts, since both directions
- * may wait for the same packet. Returns 0 if no such time is known. */
+ * may wait for the same packet. Waits for a silent peer do not count. Returns 0 if no such time is
+ * known. */
 static uint64_t
 wait_for_retransmissions(const smcr_finder_t *finder)
 {
+    wmem_array_t *silences = gather_silences(finder);
     uint64_t cost = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_time_t *up = conn->client_to_server.time;
         const smcr_entry_conn_time_t *down = conn->server_to_client.time;
-        if (conn->outcome == SMCR_FIGURE_OUTCOME_SMCR)
-            cost += MAX(up ? up->retransmission_s : 0, down ? down->retransmission_s : 0);
+        if (conn->outcome != SMCR_FIGURE_OUTCOME_SMCR)
+            continue;
+        uint64_t waited = MAX(up ? up->retransmission_s : 0, down ? down->retransmission_s : 0);
+        uint64_t silent = waited ? wait_in_silence(silences, conn) : 0;
+        cost += waited > silent ? waited - silent : 0;
     }
     return cost;
 }
