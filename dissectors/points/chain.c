@@ -11,6 +11,7 @@
 
 #define ALIKE_IN_SAMPLES 4 /* highest number of equal packets at a point that are used as samples of
                               its clock */
+#define RESOLUTION 1000 /* coarsest unit of time stamps, nanoseconds */
 #define ALIKE_MOST 64 /* highest number of equal observations of a path that time assigns to
                          transmissions; more of them are counted instead */
 
@@ -234,6 +235,20 @@ median_distance(const GArray *samples)
     return median;
 }
 
+/* Returns how much the distances of most samples differ: the 99th percentile minus the shortest. */
+static uint64_t
+variation_of(const GArray *samples)
+{
+    GArray *distances = distances_of(samples);
+    uint64_t variation = 0;
+
+    if (distances->len)
+        variation = (uint64_t)(smcr_chain_quantile(distances, 0.99) -
+                               smcr_chain_quantile(distances, 0));
+    g_array_free(distances, TRUE);
+    return variation;
+}
+
 /* Returns a number above 0 if packets of way 0 pass the first point first, below 0 if they pass the
  * second point first, 0 if the order is not known. The first of these proofs decides:
  *
@@ -309,6 +324,9 @@ find_clocks(const grouping_t *grouping)
             *line = (smcr_clock_line_t){.is_bounded = true};
         chain->usual[0] += forward->len ? median_distance(forward) - line->offset : 0;
         chain->usual[1] += back->len ? line->offset - median_distance(back) : 0;
+        chain->way[0][i] = chain->usual[0];
+        chain->way[1][i] = -chain->usual[1];
+        chain->variation += MAX(variation_of(forward), variation_of(back));
         free_samples(&samples);
     }
     for (unsigned way = 0; way < 2; way++)
@@ -377,43 +395,145 @@ widest(const smcr_chain_t *chain)
     return (uint64_t)widest;
 }
 
-/* Whether the observation may belong to the transmission. Two conditions hold: 1. the transmission
- * has no observation at this point so far; 2. their times are not further apart than widest(). */
-static bool
-may_join(const grouping_t *grouping, const smcr_transmission_t *transmission,
-         const smcr_observed_t *observed)
-{
-    const smcr_chain_t *chain = grouping->chain;
-    uint32_t position = smcr_chain_position(chain, observed->point);
-    uint64_t time = smcr_chain_time(chain, position, observed->time);
-    uint64_t distance = time > transmission->time ? time - transmission->time
-                                                  : transmission->time - time;
+/* ---- equal packets: which observations are of one transmission ----
+ *
+ * Equal packets are retransmissions whose IP identification is always the same, or copies of a
+ * mirror port. Each observation has a time of departure: when the packet left the first point, if
+ * it took the usual time from there. Observations of one transmission have departures that differ
+ * by the variation of the delays. So those with the nearest departures are joined first. If another
+ * observation is about as near, the transmission is ambiguous. */
 
-    return !transmission->at[position] && distance <= widest(chain);
+/* A set of observations of a group that are joined to one transmission so far. */
+typedef struct {
+    const smcr_observed_t *observed[ALIKE_MOST]; /* the observations, in the order of the file */
+    uint32_t position[ALIKE_MOST]; /* by observation: position of its point in the chain */
+    uint64_t departure[ALIKE_MOST]; /* by observation: time of departure, nanoseconds */
+    uint32_t joined[ALIKE_MOST]; /* by observation: the first observation of its transmission */
+    uint32_t points[ALIKE_MOST]; /* by first observation of a transmission: bit n: it has an
+                                    observation at the position n */
+    bool is_ambiguous[ALIKE_MOST]; /* by first observation of a transmission */
+    uint32_t count;               /* number of observations */
+} equals_t;
+
+/* Two observations of a group at different points. */
+typedef struct {
+    uint64_t apart;      /* difference of their departures, nanoseconds */
+    uint32_t one, other; /* indexes in equals_t */
+} near_t;
+
+static uint64_t
+difference(uint64_t one, uint64_t other)
+{
+    return one > other ? one - other : other - one;
 }
 
-/* Makes the transmissions of a group with several observations at one point. Each observation joins
- * the first transmission of the group whose time fits; if none fits, it begins a transmission. If
- * several fit, the transmission is ambiguous. */
+/* Returns the time of departure of an observation at `position` of the chain. */
+static uint64_t
+departure_of(const smcr_chain_t *chain, const group_t *group, uint32_t position, uint64_t time)
+{
+    return smcr_chain_time(chain, position, time) - (uint64_t)chain->way[group->is_back][position];
+}
+
+static void
+begin_equals(const grouping_t *grouping, const group_t *group, equals_t *equals)
+{
+    equals->count = group->count;
+    for (uint32_t i = 0; i < group->count; i++) {
+        const smcr_observed_t *observed = &grouping->points->observed[group->numbers[i]];
+        uint32_t position = smcr_chain_position(grouping->chain, observed->point);
+        equals->observed[i] = observed;
+        equals->position[i] = position;
+        equals->departure[i] = departure_of(grouping->chain, group, position, observed->time);
+        equals->joined[i] = i;
+        equals->points[i] = 1U << position;
+        equals->is_ambiguous[i] = false;
+    }
+}
+
+static int
+compare_near(const void *one, const void *other)
+{
+    const near_t *a = one, *b = other;
+
+    if (a->apart != b->apart)
+        return a->apart < b->apart ? -1 : 1;
+    if (a->one != b->one)
+        return a->one < b->one ? -1 : 1;
+    return a->other < b->other ? -1 : a->other > b->other;
+}
+
+/* Returns all pairs of observations that may be of one transmission, the nearest first. */
+static GArray *
+pairs_of(const smcr_chain_t *chain, const equals_t *equals)
+{
+    GArray *pairs = g_array_new(FALSE, FALSE, sizeof(near_t));
+    uint64_t most = widest(chain);
+
+    for (uint32_t i = 0; i < equals->count; i++) {
+        for (uint32_t k = i + 1; k < equals->count; k++) {
+            near_t pair = {difference(equals->departure[i], equals->departure[k]), i, k};
+            if (equals->position[i] != equals->position[k] && pair.apart <= most)
+                g_array_append_val(pairs, pair);
+        }
+    }
+    qsort(pairs->data, pairs->len, sizeof(near_t), compare_near);
+    return pairs;
+}
+
+/* Marks the transmission of the observation `own` as ambiguous if an observation that is at the
+ * point of `far`, and in no transmission with an observation at the point of `own`, is at most
+ * `most` nanoseconds from `own`. Its transmission is ambiguous, too. */
+static void
+mark_ambiguous(equals_t *equals, uint32_t own, uint32_t far, uint64_t most)
+{
+    for (uint32_t i = 0; i < equals->count; i++) {
+        uint32_t first = equals->joined[i];
+        bool is_free = !(equals->points[first] >> equals->position[own] & 1);
+        if (i == far || equals->position[i] != equals->position[far] || !is_free ||
+            difference(equals->departure[i], equals->departure[own]) > most)
+            continue;
+        equals->is_ambiguous[first] = equals->is_ambiguous[equals->joined[own]] = true;
+    }
+}
+
+/* Joins the transmissions of two observations to one, if no point has an observation of both. */
+static void
+join(const smcr_chain_t *chain, equals_t *equals, const near_t *pair)
+{
+    uint32_t one = equals->joined[pair->one], other = equals->joined[pair->other];
+
+    if (one == other || equals->points[one] & equals->points[other])
+        return;
+    uint64_t most = pair->apart + 2 * chain->variation + RESOLUTION;
+    mark_ambiguous(equals, pair->one, pair->other, most);
+    mark_ambiguous(equals, pair->other, pair->one, most);
+    uint32_t first = MIN(one, other), second = MAX(one, other);
+    equals->points[first] |= equals->points[second];
+    equals->is_ambiguous[first] |= equals->is_ambiguous[second];
+    for (uint32_t i = 0; i < equals->count; i++)
+        if (equals->joined[i] == second)
+            equals->joined[i] = first;
+}
+
+/* Makes the transmissions of a group with several observations at one point, by their times. */
 static void
 make_by_time(grouping_t *grouping, const group_t *group)
 {
-    uint32_t begin = grouping->made_count;
+    equals_t equals;
 
-    for (uint32_t i = 0; i < group->count; i++) {
-        const smcr_observed_t *observed = &grouping->points->observed[group->numbers[i]];
-        smcr_transmission_t *joined = NULL;
-        uint32_t candidates = 0;
-        for (uint32_t k = begin; k < grouping->made_count; k++) {
-            if (!may_join(grouping, &grouping->made[k], observed))
-                continue;
-            joined = joined ? joined : &grouping->made[k];
-            candidates++;
-        }
-        if (!joined)
-            joined = add_transmission(grouping);
-        joined->is_ambiguous |= candidates > 1;
-        add_observed(grouping, joined, observed);
+    begin_equals(grouping, group, &equals);
+    GArray *pairs = pairs_of(grouping->chain, &equals);
+    for (unsigned i = 0; i < pairs->len; i++)
+        join(grouping->chain, &equals, &g_array_index(pairs, near_t, i));
+    g_array_free(pairs, TRUE);
+    for (uint32_t i = 0; i < equals.count; i++) {
+        if (equals.joined[i] != i)
+            continue;
+        smcr_transmission_t *made = add_transmission(grouping);
+        made->is_ambiguous = equals.is_ambiguous[i];
+        for (uint32_t k = i; k < equals.count; k++)
+            if (equals.joined[k] == i)
+                add_observed(grouping, made, equals.observed[k]);
     }
 }
 
@@ -432,6 +552,60 @@ make_by_number(grouping_t *grouping, const group_t *group, bool is_ambiguous)
         uint32_t nth = counted[smcr_chain_position(grouping->chain, observed->point)]++;
         add_observed(grouping, &grouping->made[begin + nth], observed);
     }
+}
+
+/* Whether the points have equally many observations of the group, and the n-th ones of all points
+ * have about the same time of departure. So they are one transmission, and none is missing. */
+static bool
+is_whole(const grouping_t *grouping, const group_t *group)
+{
+    const smcr_chain_t *chain = grouping->chain;
+    uint64_t most = 2 * chain->variation + RESOLUTION;
+
+    for (uint32_t i = 0; i < chain->count; i++)
+        if (group->at[i] != group->most)
+            return false;
+    for (uint32_t nth = 0; nth < group->most; nth++) {
+        uint64_t first = 0;
+        for (uint32_t i = 0; i < chain->count; i++) {
+            uint64_t departure =
+                departure_of(chain, group, i, nth_at(grouping, group, i, nth)->time);
+            first = i ? first : departure;
+            if (difference(departure, first) > most)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether two successive observations of a whole group are nearer to each other than delays vary: a
+ * mirror port shows packets several times. */
+static bool
+has_near_ones(const grouping_t *grouping, const group_t *group)
+{
+    uint64_t before = 0;
+
+    for (uint32_t nth = 0; nth < group->most; nth++) {
+        uint64_t time = nth_at(grouping, group, 0, nth)->time;
+        if (nth && difference(time, before) <= 4 * grouping->chain->variation + RESOLUTION)
+            return true;
+        before = time;
+    }
+    return false;
+}
+
+/* Makes the transmissions of a group. */
+static void
+make_group(grouping_t *grouping, const group_t *group)
+{
+    if (group->most == 1)
+        make_by_number(grouping, group, false);
+    else if (group->most <= ALIKE_MOST && is_whole(grouping, group))
+        make_by_number(grouping, group, has_near_ones(grouping, group));
+    else if (group->count <= ALIKE_MOST)
+        make_by_time(grouping, group);
+    else
+        make_by_number(grouping, group, true);
 }
 
 /* Sets `numbers` to the numbers of the observations of two transmissions at the first point that
@@ -473,12 +647,8 @@ make_transmissions(grouping_t *grouping, smcr_observed_t *observed, wmem_allocat
     group_t group;
 
     grouping->made = wmem_alloc_array(scope, smcr_transmission_t, grouping->count + 1);
-    for (uint32_t at = 0; find_group(grouping, at, &group); at += group.count) {
-        if (group.most > 1 && group.count <= ALIKE_MOST)
-            make_by_time(grouping, &group);
-        else
-            make_by_number(grouping, &group, group.most > 1);
-    }
+    for (uint32_t at = 0; find_group(grouping, at, &group); at += group.count)
+        make_group(grouping, &group);
     qsort(grouping->made, grouping->made_count, sizeof *grouping->made, compare_transmissions);
     chain->transmissions = grouping->made;
     chain->transmission_count = grouping->made_count;

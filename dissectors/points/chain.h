@@ -55,6 +55,11 @@ typedef struct {
                                                contradict each other about `clock`; not set for
                                                position 0 */
     int64_t usual[2]; /* by way: usual delay from the first to the last point, nanoseconds */
+    int64_t way[2][SMCR_POINTS_OF_PATH]; /* by way and position: usual time of a packet at the
+                                            point minus its time at the point of position 0,
+                                            nanoseconds */
+    uint64_t variation; /* by how much the delays of the chain differ, without the longest hundredth
+                           of them, nanoseconds */
     uint64_t begin;   /* time from which all points were capturing, by the first point's clock,
                          nanoseconds since the epoch */
     uint64_t end;     /* time up to which all points were capturing, by the same clock */

@@ -32,6 +32,7 @@ from points_reader import (
     without_timestamps,
     write,
 )
+from points_simulator import BETWEEN, Path, Plan, judged, proven
 
 SAMPLE = (
     "6.1-v1-j-http11",
@@ -607,3 +608,36 @@ def test_a_path_of_many_points(tshark, scratch):
         assert way["packets"] == way["at_both"] > 0 and way["clocks_agree"]
         assert way["clock"]["offset_least_s"] <= offset <= way["clock"]["offset_most_s"]
         assert abs(way["delay"]["median_s"] - DELAY / 1e9) <= way["delay"]["error_s"] + 1e-9
+
+
+# ---- a queue pair whose packets are lost at known places ----
+
+PLANS = {
+    "between": Plan(lost=(0, 0.01, 0)),
+    "between, identification 0": Plan(lost=(0, 0.01, 0), ids=False),
+    "after": Plan(lost=(0, 0, 0.01)),
+    "before": Plan(lost=(0.01, 0, 0)),
+    "everywhere, identification 0": Plan(lost=(0.005, 0.005, 0.005), ids=False),
+    "not ready": Plan(lost=(0, 0.004, 0.004), not_ready=0.01),
+    "thinned": Plan(missed=(0.01, 0.01)),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_simulated(tshark, scratch, name):
+    """No packet has a false verdict. What was lost between the points is found."""
+    plan = PLANS[name]
+    for seed in (1, 2):
+        path = Path(plan, 300, seed).run()
+        frames = sorted(path.frames, key=lambda frame: frame[1].time)
+        made = write(scratch / f"{seed}.pcapng", [packet for _, packet in frames], ["one", "two"])
+        told = {frames[frame - 1][0]: each for frame, each in verdicts(tshark, made).items()}
+        found = judged(path, told)
+        assert [each for each in found if not each[-1]] == []
+        undecided = sum(verdict == UNDECIDED for *_, verdict, _ in found)
+        assert undecided <= 0.01 * len(found)
+        lost = sum(part == BETWEEN for _, _, part, _, _ in found)
+        assert sum(verdict == LOST for *_, verdict, _ in found) >= lost - undecided
+        silent = [each for each in proven(path) if told.get(each) not in (LOST, LOST_AFTER)]
+        # A NAK may ask for a packet that no point has.
+        assert len(silent) <= undecided or plan.lost[0]

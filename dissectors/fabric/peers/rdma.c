@@ -447,12 +447,21 @@ connect_flows(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, enum smcr_grou
     flow->ground = opposite->ground = (uint8_t)ground;
 }
 
-/* Whether the ports of the two flows prove nothing: one is sprayed, several flows have its port, or
- * the packets have no port. */
+/* Whether no flow of the opposite direction has the port of the flow: some adapters give the two
+ * flows of a connection ports of their own. */
+static bool
+has_port_alone(const smcr_rdma_flow_t *flow)
+{
+    return flow->pair && !flow->pair->flows[!direction(flow)];
+}
+
+/* Whether the port of the flow proves nothing: it is sprayed, several flows have the port, no
+ * opposite flow has it, or the packets have no port. */
 static bool
 has_no_port(const smcr_rdma_flow_t *flow)
 {
-    return flow->is_sprayed || !flow->port || (flow->pair && flow->pair->ambiguous);
+    return flow->is_sprayed || !flow->port || has_port_alone(flow) ||
+           (flow->pair && flow->pair->ambiguous);
 }
 
 /* Returns the only flow of the opposite direction in which a request has the PSN of the response;

@@ -22,8 +22,9 @@ typedef struct smcr_port_pair smcr_port_pair_t; /* the flows between two address
  * flow.
  *
  * A sender that sprays changes its source port from packet to packet, an adapter may give all flows
- * one port, and RoCEv1 has none. Then PSNs alone prove the pair: several successive responses have
- * PSNs of requests in one flow of the opposite direction, and of no other.
+ * one port, or each direction its own, and RoCEv1 has none. Then PSNs alone prove the pair: several
+ * successive responses have PSNs of requests in one flow of the opposite direction, and of no
+ * other.
  *
  * A new flow begins when communication management sets up a new connection with a queue pair number
  * of an earlier flow. A new flow also begins when the source port changes, if the port is the
