@@ -63,7 +63,7 @@ PAGES = {
     ),
     "bth-reserved-bit-port-69": (
         [r"No SMC-R in the capture", r"20 packets of RoCE not analysed"],
-        [NOTHING, r"RDMA: 20 packets", r"192\.0\.2\.1 → 192\.0\.2\.2 QP 514 10 - - -"],
+        [NOTHING, r"RDMA: 20 packets", r"192\.0\.2\.1 QP 257 → 192\.0\.2\.2 QP 514 10 - - -"],
         [r"no RoCE packet", r"not captured"],
     ),
     "server-resets-after-proposal": (
