@@ -11,6 +11,11 @@
  *   point. If several packets are retransmitted together, this holds for at least one of them.
  * - If the sender retransmits a packet after an acknowledgement that covers the packet, the
  *   acknowledgement was lost.
+ * - An RDMA READ takes as many PSNs as it has responses. A response acknowledges all PSNs up to its
+ *   own.
+ * - If the sender requests an RDMA READ or atomic once more, from a PSN on, it has not got the
+ *   response with this PSN, and has got all responses of the READ with lower PSNs. Requests that
+ *   follow are retransmitted, too, whether the receiver has them or not.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -34,6 +39,8 @@ typedef struct {
     uint32_t order; /* number of an observation: puts equal times in the order of the file */
     smcr_transmission_t *transmission;
     const smcr_observed_t *packet; /* an observation of the transmission */
+    uint32_t psns; /* number of PSNs that a request takes: 1, or the number of responses to a
+                      READ */
     bool is_response; /* a response; false: a request */
     bool is_seen;  /* the point has the transmission */
 } event_t;
@@ -45,7 +52,23 @@ typedef struct {
     smcr_transmission_t *accepted; /* the transmission that the receiver accepted, as far as the
                                       last point shows; NULL: none */
     uint64_t time;                 /* time of `latest`, as event_t.time */
+    bool is_timed;                 /* the point has `latest`, so `time` is no estimate */
 } slot_t;
+
+/* A transmission with SMCR_FATE_DOUBTFUL. */
+typedef struct {
+    smcr_psn_t psn; /* its PSN */
+    smcr_transmission_t *transmission;
+} doubt_t;
+
+/* A READ or atomic that the sender requests once more after the receiver has accepted it. The last
+ * point does not have this request. */
+typedef struct {
+    smcr_transmission_t *transmission; /* the request; NULL: none is undecided */
+    smcr_psn_t first; /* the first PSN that it takes */
+    smcr_psn_t last;  /* the last PSN that it takes */
+    uint64_t time;    /* as event_t.time */
+} fetched_again_t;
 
 /* A receiver, as the packets at the last point show it. */
 typedef struct {
@@ -60,12 +83,16 @@ typedef struct {
     uint64_t last_retransmission; /* time of the last retransmission, as event_t.time; 0: none */
     smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
     bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
+    smcr_psn_t fetched;     /* PSN with which the last step back began, if that request is a READ or
+                               atomic and no NAK has asked for it; 0: it is another request */
+    fetched_again_t again;  /* the last READ or atomic that was requested once more */
     smcr_transmission_t *unanswered; /* the last transmission that got SMCR_FATE_UNANSWERED; NULL:
                                         none, or a later response or step back has settled it */
+    bool is_timed;          /* the last point has the response that is being taken */
     uint64_t fastest;       /* shortest time from a request to its acknowledgement, nanoseconds;
                                UINT64_MAX: not known */
-    GPtrArray *doubtful;    /* slot_t *: slots whose accepted transmission has SMCR_FATE_DOUBTFUL,
-                               in ascending order of PSNs */
+    GArray *doubtful;       /* doubt_t: transmissions with SMCR_FATE_DOUBTFUL, in ascending order of
+                               PSNs */
 } follower_t;
 
 /* ---- PSNs ---- */
@@ -125,10 +152,15 @@ settle_earlier(follower_t *receiver, slot_t *slot, bool was_seen)
 
     if (slot->psn <= receiver->acked || earlier->fate == SMCR_FATE_LOST)
         return;
+    if (receiver->fetched && slot->psn != receiver->fetched) {
+        earlier->fate = SMCR_FATE_UNKNOWN;
+        return;
+    }
     bool is_doubtful = was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked;
     if (is_doubtful) {
+        const doubt_t doubt = {slot->psn, earlier};
         earlier->fate = SMCR_FATE_DOUBTFUL;
-        g_ptr_array_add(receiver->doubtful, slot);
+        g_array_append_val(receiver->doubtful, doubt);
     } else if (earlier->fate == SMCR_FATE_PENDING) {
         earlier->fate = SMCR_FATE_LOST;
     } else {
@@ -139,17 +171,32 @@ settle_earlier(follower_t *receiver, slot_t *slot, bool was_seen)
 /* Notes a retransmission of the PSN. If the PSN is not above the PSN of the last request, a step
  * back begins. The step back answers the last NAK if it begins at the PSN of the NAK or lower. */
 static void
-note_step(follower_t *receiver, smcr_psn_t psn, uint64_t now)
+note_step(follower_t *receiver, smcr_psn_t psn, const event_t *event)
 {
     bool begins = psn <= receiver->last;
 
     if (begins) {
         receiver->is_asked = receiver->refused >= psn;
+        receiver->fetched =
+            smcr_ib_operations[event->packet->opcode].fetches_data && !receiver->is_asked ? psn : 0;
         receiver->refused = 0;
         receiver->unanswered = NULL;
     }
     receiver->resent = begins ? psn : MAX(receiver->resent, psn);
-    receiver->resent_time = receiver->last_retransmission = now;
+    receiver->resent_time = receiver->last_retransmission = event->time;
+}
+
+/* Takes a READ or atomic that the receiver has accepted before. If the previous one has brought no
+ * response, it was lost. */
+static void
+take_fetch_again(follower_t *receiver, const event_t *event, smcr_psn_t psn)
+{
+    fetched_again_t *again = &receiver->again;
+
+    if (again->transmission && psn >= again->first && psn <= again->last)
+        again->transmission->fate = SMCR_FATE_LOST;
+    *again = (fetched_again_t){event->is_seen ? NULL : event->transmission, psn,
+                               psn + event->psns - 1, event->time};
 }
 
 static void
@@ -157,21 +204,25 @@ take_request(follower_t *receiver, const event_t *event, uint32_t last)
 {
     smcr_psn_t psn = smcr_psn_near(receiver->highest, event->packet->psn);
     slot_t *slot = slot_of(receiver, psn);
+    bool fetches = smcr_ib_operations[event->packet->opcode].fetches_data;
 
-    if (slot->latest) {
-        note_step(receiver, psn, event->time);
+    if (slot->latest || (fetches && psn < receiver->expected))
+        note_step(receiver, psn, event);
+    if (fetches && psn < receiver->expected)
+        take_fetch_again(receiver, event, psn);
+    if (slot->latest)
         settle_earlier(receiver, slot, slot->latest->at[last] != 0);
-    }
     if (event->is_seen && psn == receiver->expected) {
         slot->accepted = event->transmission;
-        receiver->expected++;
+        receiver->expected += event->psns;
     } else if (psn == receiver->expected) {
         event->transmission->fate = SMCR_FATE_PENDING;
     }
     slot->latest = event->transmission;
     slot->time = event->time;
-    receiver->last = psn;
-    receiver->highest = MAX(receiver->highest, psn);
+    slot->is_timed = event->is_seen;
+    receiver->last = psn + event->psns - 1;
+    receiver->highest = MAX(receiver->highest, receiver->last);
 }
 
 /* ---- responses ---- */
@@ -188,16 +239,14 @@ settle_doubtful(follower_t *receiver, uint64_t now)
     unsigned count = receiver->doubtful->len;
 
     for (unsigned i = 0; i < count; i++) {
-        const slot_t *slot = g_ptr_array_index(receiver->doubtful, i);
-        if (!slot->accepted)
-            continue;
+        smcr_transmission_t *each = g_array_index(receiver->doubtful, doubt_t, i).transmission;
         bool is_last = i + 1 == count && !was_late;
-        slot->accepted->fate = is_last ? SMCR_FATE_UNANSWERED : SMCR_FATE_RECEIVED;
-        slot->accepted->is_one_of_several = count > 1;
+        each->fate = is_last ? SMCR_FATE_UNANSWERED : SMCR_FATE_RECEIVED;
+        each->is_one_of_several = count > 1;
         if (is_last)
-            receiver->unanswered = slot->accepted;
+            receiver->unanswered = each;
     }
-    g_ptr_array_set_size(receiver->doubtful, 0);
+    g_array_set_size(receiver->doubtful, 0);
 }
 
 /* Called for a NAK. The NAK shows that a packet before or among the doubtful transmissions was
@@ -205,12 +254,9 @@ settle_doubtful(follower_t *receiver, uint64_t now)
 static void
 discard_doubtful(follower_t *receiver)
 {
-    for (unsigned i = 0; i < receiver->doubtful->len; i++) {
-        const slot_t *slot = g_ptr_array_index(receiver->doubtful, i);
-        if (slot->accepted)
-            slot->accepted->fate = SMCR_FATE_DISCARDED;
-    }
-    g_ptr_array_set_size(receiver->doubtful, 0);
+    for (unsigned i = 0; i < receiver->doubtful->len; i++)
+        g_array_index(receiver->doubtful, doubt_t, i).transmission->fate = SMCR_FATE_DISCARDED;
+    g_array_set_size(receiver->doubtful, 0);
 }
 
 /* Returns the highest PSN among the doubtful transmissions; 0: there are none. A step back adds
@@ -218,10 +264,9 @@ discard_doubtful(follower_t *receiver)
 static smcr_psn_t
 highest_doubtful(const follower_t *receiver)
 {
-    const GPtrArray *doubtful = receiver->doubtful;
+    const GArray *doubtful = receiver->doubtful;
 
-    return doubtful->len
-               ? ((const slot_t *)g_ptr_array_index(doubtful, doubtful->len - 1))->psn : 0;
+    return doubtful->len ? g_array_index(doubtful, doubt_t, doubtful->len - 1).psn : 0;
 }
 
 /* Sets the fate of the transmission that the receiver accepted, for a PSN that is acknowledged at
@@ -240,7 +285,8 @@ settle_acked(follower_t *receiver, slot_t *slot, smcr_psn_t acked, uint64_t now)
         return;
     }
     received->fate = SMCR_FATE_RECEIVED;
-    if (slot->psn == acked && received == slot->latest && now > slot->time)
+    bool is_timed = slot->is_timed && receiver->is_timed && now > slot->time;
+    if (slot->psn == acked && received == slot->latest && is_timed)
         receiver->fastest = MIN(receiver->fastest, now - slot->time);
 }
 
@@ -274,14 +320,16 @@ take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
 /* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
  * NULL: the NAK proves none. Reason: the latest transmission was sent before the latest packet with
  * the PSN below. The receiver may have discarded it because it expected the lower PSN, and the
- * transmission that was lost may be missing in the capture. If the PSN below has no slot any more,
- * its latest packet was sent before if nothing was retransmitted since. */
+ * transmission that was lost may be missing in the capture. If no packet with the PSN below is known,
+ * since its slot is used again or a READ took it, its latest packet was sent before if nothing was
+ * retransmitted since. */
 static smcr_transmission_t *
 refused_transmission(const follower_t *receiver, const slot_t *slot)
 {
     const slot_t *below = kept_slot_of(receiver, slot->psn - 1);
-    bool follows = below ? slot->latest > below->latest
-                         : slot->time >= receiver->last_retransmission;
+    bool has_below = below && below->latest;
+    bool follows = has_below ? slot->latest > below->latest
+                             : slot->time >= receiver->last_retransmission;
 
     return slot->latest && follows ? slot->latest : NULL;
 }
@@ -302,6 +350,29 @@ take_nak(follower_t *receiver, smcr_psn_t psn, uint64_t now, bool is_lost)
     receiver->refused = psn;
 }
 
+/* Whether the packet is a response that carries data: of a READ, or of an atomic. */
+static bool
+is_data_response(const smcr_observed_t *packet)
+{
+    return smcr_ib_operations[packet->opcode].is_response &&
+           packet->opcode != SMCR_RC_ACK;
+}
+
+/* Takes a response to a READ or atomic. It acknowledges all PSNs up to its own. */
+static void
+take_data(follower_t *receiver, smcr_psn_t psn, uint64_t now)
+{
+    fetched_again_t *again = &receiver->again;
+
+    if (again->transmission && psn >= again->first && psn <= again->last &&
+        may_answer(receiver, again->time, now)) {
+        again->transmission->fate = SMCR_FATE_RECEIVED;
+        again->transmission = NULL;
+    }
+    if (psn > receiver->acked && psn <= receiver->highest)
+        take_ack(receiver, psn, now);
+}
+
 static void
 take_response(follower_t *receiver, const event_t *event)
 {
@@ -310,6 +381,11 @@ take_response(follower_t *receiver, const event_t *event)
     int kind = smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_KIND);
     unsigned code = smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_CODE);
 
+    receiver->is_timed = event->is_seen;
+    if (is_data_response(event->packet)) {
+        take_data(receiver, psn, event->time);
+        return;
+    }
     if (!event->packet->has_aeth || psn > receiver->highest)
         return;
     if (kind == SMCR_IB_SYNDROME_ACK) {
@@ -332,9 +408,27 @@ typedef struct {
     bool is_nak;    /* the acknowledgement is a NAK or RNR NAK */
 } ack_t;
 
+/* The latest response to a READ or atomic with a PSN. */
+typedef struct {
+    smcr_psn_t psn; /* the unwrapped PSN; 0: the element is free */
+    smcr_transmission_t *transmission;
+    uint64_t time; /* as event_t.time */
+    bool is_seen;  /* the first point has it */
+    bool is_followed;  /* the first point has it, and after it a response with a higher PSN */
+    bool is_one_of_several;  /* the response was sent more than once */
+} data_t;
+
 /* The sender of a flow, as the packets at the first point show it. */
 typedef struct {
     follower_t sent;       /* the PSNs that were sent; only `slots`, `highest`, `last` are set */
+    data_t *data;          /* hash table of SLOTS responses to READs and atomics: the low bits of a
+                              PSN are the index; NULL: none so far */
+    smcr_psn_t data_highest; /* highest PSN of the responses to READs and atomics; 0: none */
+    smcr_psn_t data_seen;  /* highest PSN of those that the first point has; 0: none */
+    uint64_t step;         /* time of the last step back, as event_t.time; 0: none */
+    smcr_psn_t awaited;    /* PSN that the sender has requested once more, and whose response the
+                              first point does not have so far; 0: none */
+    uint64_t now;          /* time of the last event, as event_t.time */
     ack_t acks[ACKS_KEPT]; /* circular list of the latest acknowledgements */
     uint32_t ack_count;    /* number of all acknowledgements so far */
 } requester_t;
@@ -356,21 +450,118 @@ settle_acks(requester_t *sender, smcr_psn_t psn, uint64_t sent, uint64_t now)
     }
 }
 
+/* ---- the sender of requests: which responses to READs and atomics it has got ---- */
+
+/* Returns the latest response with the PSN; NULL: none is known. */
+static data_t *
+find_data(const requester_t *sender, smcr_psn_t psn)
+{
+    data_t *data = sender->data ? &sender->data[psn & (SLOTS - 1)] : NULL;
+
+    return data && data->psn == psn ? data : NULL;
+}
+
+/* Decides about a response whose PSN was not requested once more. A sender that gets a response
+ * with a higher PSN sees the gap at once (IBA, volume 1, 9.7.5.2.8): so it has got the response if
+ * it had time to react. */
+static void
+settle_data(const requester_t *sender, const data_t *data)
+{
+    if (data->transmission && data->transmission->fate == SMCR_FATE_UNKNOWN &&
+        !data->is_one_of_several && sender->data_seen > data->psn &&
+        sender->now - data->time >= TIME_TO_REACT)
+        data->transmission->fate = SMCR_FATE_RECEIVED;
+}
+
+static void
+note_data(requester_t *sender, const event_t *event, smcr_psn_t psn)
+{
+    if (!sender->data)
+        sender->data = g_new0(data_t, SLOTS);
+    data_t *data = &sender->data[psn & (SLOTS - 1)], *before = find_data(sender, psn - 1);
+    bool is_again = data->psn == psn;
+    if (!is_again)
+        settle_data(sender, data);
+    if (before && event->is_seen)
+        before->is_followed |= before->is_seen;
+    *data = (data_t){
+        .psn = psn,
+        .transmission = event->transmission,
+        .time = event->time,
+        .is_seen = event->is_seen,
+        .is_one_of_several = is_again,
+    };
+    if (sender->awaited && psn > sender->awaited)
+        event->transmission->fate = SMCR_FATE_DISCARDED;
+    sender->data_highest = MAX(sender->data_highest, psn);
+    if (!event->is_seen)
+        return;
+    sender->data_seen = MAX(sender->data_seen, psn);
+    sender->awaited = psn == sender->awaited ? 0 : sender->awaited;
+}
+
+/* Whether the sender, which requests the PSN of the response once more at `now`, certainly has not
+ * got it: the first point does not have it; or the sender had time to react; or the gap in the
+ * responses is the reason, since the sender has not gone back for another reason shortly before. */
+static bool
+is_data_lost(const requester_t *sender, const data_t *data, uint64_t now)
+{
+    bool is_gap = data->is_followed && (!sender->step || now - sender->step >= TIME_TO_REACT);
+
+    return !data->is_seen || now - data->time >= TIME_TO_REACT || is_gap;
+}
+
+/* Called when the sender goes back to a READ or atomic, from the PSN `psn` on. */
+static void
+settle_fetched(requester_t *sender, smcr_psn_t psn, uint64_t now)
+{
+    data_t *data = find_data(sender, psn);
+
+    if (data && data->transmission->fate == SMCR_FATE_UNKNOWN && is_data_lost(sender, data, now))
+        data->transmission->fate = SMCR_FATE_LOST;
+    for (smcr_psn_t before = psn - 1; (data = find_data(sender, before)) != NULL; before--) {
+        if (data->transmission->fate != SMCR_FATE_UNKNOWN || data->is_one_of_several)
+            break;
+        data->transmission->fate = SMCR_FATE_RECEIVED;
+    }
+    for (smcr_psn_t after = psn + 1; after <= MIN(sender->data_highest, psn + SLOTS); after++) {
+        data = find_data(sender, after);
+        if (data && data->transmission->fate == SMCR_FATE_UNKNOWN)
+            data->transmission->fate = SMCR_FATE_DISCARDED;
+    }
+    sender->awaited = psn;
+    sender->data_seen = MIN(sender->data_seen, psn - 1);
+}
+
+/* Frees the responses, after deciding about those whose PSNs were not requested once more. */
+static void
+end_data(requester_t *sender)
+{
+    for (uint32_t i = 0; sender->data && i < SLOTS; i++)
+        settle_data(sender, &sender->data[i]);
+    g_free(sender->data);
+}
+
 static void
 note_sent(requester_t *sender, const event_t *event)
 {
     follower_t *sent = &sender->sent;
     smcr_psn_t psn = smcr_psn_near(sent->highest, event->packet->psn);
     slot_t *slot = slot_of(sent, psn);
+    bool fetches = smcr_ib_operations[event->packet->opcode].fetches_data;
     const ack_t *newest =
         sender->ack_count ? &sender->acks[(sender->ack_count - 1) % ACKS_KEPT] : NULL;
 
-    if (slot->latest && psn <= sent->last && newest && !newest->is_nak)
+    if (fetches && psn <= sent->last)
+        settle_fetched(sender, psn, event->time);
+    else if (slot->latest && psn <= sent->last && newest && !newest->is_nak)
         settle_acks(sender, psn, slot->time, event->time);
+    if (psn <= sent->last)
+        sender->step = event->time;
     slot->latest = event->transmission;
     slot->time = event->time;
-    sent->last = psn;
-    sent->highest = MAX(sent->highest, psn);
+    sent->last = psn + event->psns - 1;
+    sent->highest = MAX(sent->highest, sent->last);
 }
 
 static void
@@ -380,7 +571,9 @@ note_response(requester_t *sender, const event_t *event)
     bool is_nak = kind != SMCR_IB_SYNDROME_ACK;
     smcr_psn_t psn = smcr_psn_near(sender->sent.highest, event->packet->psn);
 
-    if (event->packet->has_aeth)
+    if (is_data_response(event->packet))
+        note_data(sender, event, psn);
+    else if (event->packet->has_aeth)
         sender->acks[sender->ack_count++ % ACKS_KEPT] =
             (ack_t){event->transmission, psn - is_nak, event->time, is_nak};
 }
@@ -453,9 +646,15 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
         if (packet->opcode >= SMCR_RC_OPCODES ||
             smcr_ib_operations[packet->opcode].is_response != responses)
             continue;
-        event_t event = {MIN(time, soonest), here ? here : transmission->any, transmission, packet,
-                         responses, here != 0};
-        event.time = here ? time : event.time;
+        event_t event = {
+            .time = here ? time : MIN(time, soonest),
+            .order = here ? here : transmission->any,
+            .transmission = transmission,
+            .packet = packet,
+            .psns = 1,
+            .is_response = responses,
+            .is_seen = here != 0,
+        };
         g_array_append_val(events, event);
     }
 }
@@ -476,17 +675,32 @@ answers_of(const smcr_points_t *points, const smcr_observed_flow_t *flow)
     return i;
 }
 
+/* Returns the number of PSNs that the request takes. `mtu`: path MTU, bytes; 0: not known, so each
+ * message of the capture has one packet. */
+static uint32_t
+psns_of(const smcr_observed_t *packet, uint32_t mtu)
+{
+    return mtu && packet->fetched ? MIN((packet->fetched - 1) / mtu + 1, SMCR_PSN_MASK / 2) : 1;
+}
+
 /* Fills `events` with the requests of the flow and their answers, as they pass the point at
  * `position`. Returns the first request; NULL: there is none. */
 static const event_t *
 collect_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, uint32_t position)
 {
-    uint32_t answers = answers_of(chain->points, &chain->points->flows[flow]);
+    const smcr_observed_flow_t *flows = chain->points->flows;
+    uint32_t answers = answers_of(chain->points, &flows[flow]), mtu = flows[flow].mtu;
 
     g_array_set_size(events, 0);
     add_events(events, chain, flow, false, position);
-    if (answers < chain->points->flow_count)
+    if (answers < chain->points->flow_count) {
         add_events(events, chain, answers, true, position);
+        mtu = MAX(mtu, flows[answers].mtu);
+    }
+    for (unsigned i = 0; i < events->len; i++) {
+        event_t *event = &g_array_index(events, event_t, i);
+        event->psns = psns_of(event->packet, mtu);
+    }
     qsort(events->data, events->len, sizeof(event_t), compare_events);
     for (unsigned i = 0; i < events->len; i++)
         if (!g_array_index(events, event_t, i).is_response)
@@ -510,7 +724,7 @@ follow_receiver(const smcr_chain_t *chain, uint32_t flow, GArray *events, slot_t
         .expected = smcr_psn_begin(first->packet->psn),
         .highest = smcr_psn_begin(first->packet->psn) - 1,
         .fastest = UINT64_MAX,
-        .doubtful = g_ptr_array_new(),
+        .doubtful = g_array_new(FALSE, FALSE, sizeof(doubt_t)),
     };
     receiver.acked = receiver.last = receiver.highest;
     for (unsigned i = 0; i < events->len; i++) {
@@ -520,7 +734,7 @@ follow_receiver(const smcr_chain_t *chain, uint32_t flow, GArray *events, slot_t
         else
             take_request(&receiver, event, last);
     }
-    g_ptr_array_free(receiver.doubtful, TRUE);
+    g_array_free(receiver.doubtful, TRUE);
 }
 
 /* Follows the sender of a flow, at the first point of the flow. */
@@ -539,11 +753,13 @@ follow_sender(const smcr_chain_t *chain, uint32_t flow, GArray *events, slot_t *
                                 .highest = smcr_psn_begin(first->packet->psn) - 1};
     for (unsigned i = 0; i < events->len; i++) {
         const event_t *event = &g_array_index(events, event_t, i);
+        sender->now = event->time;
         if (event->is_response)
             note_response(sender, event);
         else
             note_sent(sender, event);
     }
+    end_data(sender);
     g_free(sender);
 }
 
@@ -556,7 +772,7 @@ smcr_fates_find(smcr_chain_t *chain)
 
     for (uint32_t i = 0; i < points->flow_count; i++) {
         const smcr_observed_flow_t *flow = &points->flows[i];
-        if (flow->path != chain->path || !flow->source_qpn || flow->fetches)
+        if (flow->path != chain->path || !flow->source_qpn)
             continue;
         follow_receiver(chain, i, events, slots);
         follow_sender(chain, i, events, slots);

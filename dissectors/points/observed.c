@@ -608,6 +608,7 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
         .time = packet->when.time,
         .frame = packet->when.frame,
         .psn = roce->psn,
+        .fetched = roce->opcode == SMCR_RC_READ_REQUEST && roce->has_reth ? roce->dma_length : 0,
         .opcode = roce->opcode,
         .syndrome = roce->syndrome,
         .traffic_class = roce->traffic_class,
@@ -643,7 +644,8 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     note_turn(path, point);
     note_shared(path, &alike, point, is_told_apart(packet->roce, &alike));
     flow->points |= 1U << point;
-    flow->fetches |= smcr_ib_operations[packet->roce->opcode].fetches_data;
+    if (smcr_ib_operations[packet->roce->opcode].is_first_or_middle)
+        flow->mtu = (uint32_t)packet->roce->payload_length;
     observed->is_copy = is_copy(points, packet, &alike);
     uint32_t *bucket = bucket_of(points, identity);
     observed->previous = *bucket;

@@ -20,6 +20,7 @@ typedef struct {
     uint32_t transmission; /* number of the transmission in the chain of its path, from 1 (chain.c);
                               0: none so far */
     uint32_t psn;       /* PSN, 24 bits */
+    uint32_t fetched;   /* bytes that an RDMA READ asks for; 0: the packet is no READ request */
     uint8_t point;      /* index of the capture point */
     uint8_t opcode;     /* opcode of the BTH */
     uint8_t syndrome;   /* syndrome of the AETH; set if `has_aeth` */
@@ -38,7 +39,8 @@ typedef struct {
     uint32_t path;       /* index of the path */
     uint32_t points;     /* bit n: the point with the index n has packets of the flow */
     bool is_known;       /* packets of the flow are analysed (smcr_points_know()) */
-    bool fetches;        /* the flow has RDMA READs or atomics: fates.c ignores such flows */
+    uint32_t mtu;        /* payload of a packet that is not the last one of its message: the path
+                            MTU, bytes; 0: not known */
 } smcr_observed_flow_t;
 
 /* A path: the traffic between two hosts, in both directions. Way 0 leads from the host with the

@@ -620,6 +620,9 @@ PLANS = {
     "everywhere, identification 0": Plan(lost=(0.005, 0.005, 0.005), ids=False),
     "not ready": Plan(lost=(0, 0.004, 0.004), not_ready=0.01),
     "thinned": Plan(missed=(0.01, 0.01)),
+    "READs": Plan(lost=(0, 0.01, 0), reads=0.5),
+    "READs and atomics": Plan(lost=(0, 0.004, 0.004), reads=0.4, atomics=0.3, not_ready=0.005),
+    "READs and atomics, thinned": Plan(missed=(0.01, 0.01), reads=0.4, atomics=0.3),
 }
 
 
