@@ -199,19 +199,28 @@ take_fetch_again(follower_t *receiver, const event_t *event, smcr_psn_t psn)
                                psn + event->psns - 1, event->time};
 }
 
+/* Takes a request, if its PSN was sent before, or a READ that was accepted took the PSN. */
+static void
+take_retransmission(follower_t *receiver, const event_t *event, slot_t *slot, uint32_t last)
+{
+    bool is_fetch = smcr_ib_operations[event->packet->opcode].fetches_data;
+    bool is_fetch_again = is_fetch && slot->psn < receiver->expected;
+
+    if (slot->latest || is_fetch_again)
+        note_step(receiver, slot->psn, event);
+    if (is_fetch_again)
+        take_fetch_again(receiver, event, slot->psn);
+    if (slot->latest)
+        settle_earlier(receiver, slot, slot->latest->at[last] != 0);
+}
+
 static void
 take_request(follower_t *receiver, const event_t *event, uint32_t last)
 {
     smcr_psn_t psn = smcr_psn_near(receiver->highest, event->packet->psn);
     slot_t *slot = slot_of(receiver, psn);
-    bool fetches = smcr_ib_operations[event->packet->opcode].fetches_data;
 
-    if (slot->latest || (fetches && psn < receiver->expected))
-        note_step(receiver, psn, event);
-    if (fetches && psn < receiver->expected)
-        take_fetch_again(receiver, event, psn);
-    if (slot->latest)
-        settle_earlier(receiver, slot, slot->latest->at[last] != 0);
+    take_retransmission(receiver, event, slot, last);
     if (event->is_seen && psn == receiver->expected) {
         slot->accepted = event->transmission;
         receiver->expected += event->psns;
@@ -320,9 +329,9 @@ take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
 /* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
  * NULL: the NAK proves none. Reason: the latest transmission was sent before the latest packet with
  * the PSN below. The receiver may have discarded it because it expected the lower PSN, and the
- * transmission that was lost may be missing in the capture. If no packet with the PSN below is known,
- * since its slot is used again or a READ took it, its latest packet was sent before if nothing was
- * retransmitted since. */
+ * transmission that was lost may be missing in the capture. No packet with the PSN below may be
+ * known, since its slot is used again or a READ took it. Its latest packet was then sent before if
+ * nothing was retransmitted since. */
 static smcr_transmission_t *
 refused_transmission(const follower_t *receiver, const slot_t *slot)
 {
@@ -467,10 +476,24 @@ find_data(const requester_t *sender, smcr_psn_t psn)
 static void
 settle_data(const requester_t *sender, const data_t *data)
 {
-    if (data->transmission && data->transmission->fate == SMCR_FATE_UNKNOWN &&
-        !data->is_one_of_several && sender->data_seen > data->psn &&
-        sender->now - data->time >= TIME_TO_REACT)
+    bool had_time = sender->data_seen > data->psn && sender->now - data->time >= TIME_TO_REACT;
+    bool is_open = data->transmission && data->transmission->fate == SMCR_FATE_UNKNOWN;
+
+    if (is_open && had_time && !data->is_one_of_several)
         data->transmission->fate = SMCR_FATE_RECEIVED;
+}
+
+/* Notes how far the responses have come. The sender discards those after the awaited one. */
+static void
+advance_data(requester_t *sender, const event_t *event, smcr_psn_t psn)
+{
+    if (sender->awaited && psn > sender->awaited)
+        event->transmission->fate = SMCR_FATE_DISCARDED;
+    sender->data_highest = MAX(sender->data_highest, psn);
+    if (!event->is_seen)
+        return;
+    sender->data_seen = MAX(sender->data_seen, psn);
+    sender->awaited = psn == sender->awaited ? 0 : sender->awaited;
 }
 
 static void
@@ -491,13 +514,7 @@ note_data(requester_t *sender, const event_t *event, smcr_psn_t psn)
         .is_seen = event->is_seen,
         .is_one_of_several = is_again,
     };
-    if (sender->awaited && psn > sender->awaited)
-        event->transmission->fate = SMCR_FATE_DISCARDED;
-    sender->data_highest = MAX(sender->data_highest, psn);
-    if (!event->is_seen)
-        return;
-    sender->data_seen = MAX(sender->data_seen, psn);
-    sender->awaited = psn == sender->awaited ? 0 : sender->awaited;
+    advance_data(sender, event, psn);
 }
 
 /* Whether the sender, which requests the PSN of the response once more at `now`, certainly has not
@@ -511,24 +528,41 @@ is_data_lost(const requester_t *sender, const data_t *data, uint64_t now)
     return !data->is_seen || now - data->time >= TIME_TO_REACT || is_gap;
 }
 
+/* The sender has got all responses of the READ before the PSN that it requests once more. */
+static void
+settle_data_before(const requester_t *sender, smcr_psn_t psn)
+{
+    for (const data_t *data; (data = find_data(sender, psn - 1)) != NULL; psn--) {
+        if (data->transmission->fate != SMCR_FATE_UNKNOWN || data->is_one_of_several)
+            return;
+        data->transmission->fate = SMCR_FATE_RECEIVED;
+    }
+}
+
+/* The sender discards responses after the PSN that it requests once more. */
+static void
+settle_data_after(const requester_t *sender, smcr_psn_t psn)
+{
+    smcr_psn_t last = MIN(sender->data_highest, psn + SLOTS);
+
+    while (psn++ < last) {
+        const data_t *data = find_data(sender, psn);
+        if (data && data->transmission->fate == SMCR_FATE_UNKNOWN)
+            data->transmission->fate = SMCR_FATE_DISCARDED;
+    }
+}
+
 /* Called when the sender goes back to a READ or atomic, from the PSN `psn` on. */
 static void
 settle_fetched(requester_t *sender, smcr_psn_t psn, uint64_t now)
 {
-    data_t *data = find_data(sender, psn);
+    const data_t *data = find_data(sender, psn);
+    bool is_open = data && data->transmission->fate == SMCR_FATE_UNKNOWN;
 
-    if (data && data->transmission->fate == SMCR_FATE_UNKNOWN && is_data_lost(sender, data, now))
+    if (is_open && is_data_lost(sender, data, now))
         data->transmission->fate = SMCR_FATE_LOST;
-    for (smcr_psn_t before = psn - 1; (data = find_data(sender, before)) != NULL; before--) {
-        if (data->transmission->fate != SMCR_FATE_UNKNOWN || data->is_one_of_several)
-            break;
-        data->transmission->fate = SMCR_FATE_RECEIVED;
-    }
-    for (smcr_psn_t after = psn + 1; after <= MIN(sender->data_highest, psn + SLOTS); after++) {
-        data = find_data(sender, after);
-        if (data && data->transmission->fate == SMCR_FATE_UNKNOWN)
-            data->transmission->fate = SMCR_FATE_DISCARDED;
-    }
+    settle_data_before(sender, psn);
+    settle_data_after(sender, psn);
     sender->awaited = psn;
     sender->data_seen = MIN(sender->data_seen, psn - 1);
 }

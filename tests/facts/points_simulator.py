@@ -32,7 +32,9 @@ Sent = collections.namedtuple("Sent", "number host opcode psn syndrome count ask
 # point, whether it does not capture a packet; `drop`: a function that gets a packet (Sent) and how
 # often its PSN was sent, and returns the part on which it is lost, or None.
 Plan = collections.namedtuple(
-    "Plan", "lost missed drop not_ready reads atomics ids", defaults=((0, 0, 0), (0, 0)) + (None,) * 5
+    "Plan",
+    "lost missed drop not_ready reads atomics ids",
+    defaults=((0, 0, 0), (0, 0)) + (None,) * 5,
 )
 
 
