@@ -218,9 +218,7 @@ def test_a_frame_shows_the_bytes_that_it_carries(tshark, scratch, name):
     counts the same messages."""
     whole = TOP / "captures" / "applications" / f"{name}.pcapng"
     head, frames = pcapng.read(whole)
-    truth = carried(
-        tshark, tshark.bed.root / whole.relative_to(TOP), range(1, len(frames) + 1)
-    )
+    truth = carried(tshark, tshark.bed.root / whole.relative_to(TOP), range(1, len(frames) + 1))
     for gone in UNCONFIRMED[name]:
         path = scratch / f"{gone}.pcapng"
         left = [frame for frame in frames if frame.number not in gone]

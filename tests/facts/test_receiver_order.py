@@ -70,9 +70,7 @@ def handed(found, owner):
 def unconfirmed(tshark, capture, one, two):
     """The number of bytes that two passes show and one pass does not: those of packets that a later
     frame confirms. Of each frame one pass shows what two show, or the beginning of it."""
-    waiting = tshark.fields(
-        capture, "smcr.write.len", where="smcr.write.data_in", two_pass=True
-    )
+    waiting = tshark.fields(capture, "smcr.write.len", where="smcr.write.data_in", two_pass=True)
     shown = {number: data for (number,), _, _, data, _ in two}
     less = 0
     for (number,), _, _, data, _ in one:
