@@ -62,6 +62,7 @@ OTHER_BLOCKS = (
     "ip link add smc0 ",  # of a host with ANCK's kernel
     "[Retransmission: NAK]",
     "(smcr.write && ",
+    "/* ",  # declarations in C
 )
 
 # What a command names that is not there: words for the reader to replace, and folders of the
