@@ -141,7 +141,7 @@ STORY = {
             r"128\.0 KiB from the client",
             r"frame 102\b",
         ],
-        [],
+        [r"HTTP status 400 or above \(2 times, on several connections\)"],
         [DEAD_HOST, LOST],
     ),
     "s20-busy": (

@@ -22,6 +22,7 @@ typedef struct {
     smcr_figure_subject_t hosts; /* source and destination of the first item's frame */
     const smcr_conn_t *conn;     /* connection of the first item; NULL: none */
     const smcr_link_t *link;     /* link of the first item; NULL: none */
+    const smcr_conn_t *other_conn; /* another connection of the items; NULL: none */
     bool is_event;               /* the first item is of an event of the state, not of the bytes of
                                     a single message */
     bool blamed;                 /* the packet that the item is about has come, and side, connection
@@ -221,6 +222,16 @@ keep_frame(counted_items_t *kind, const counted_items_t *item, wmem_allocator_t 
     wmem_array_append_one(kind->frames, frame);
 }
 
+/* Notes another connection of a kind: that of `items`, if the kind has none so far. */
+static void
+note_other_conn(counted_items_t *kind, const counted_items_t *items)
+{
+    if (kind->other_conn || !kind->conn || !items->conn || kind->conn == items->conn)
+        return;
+    kind->other_conn = items->conn;
+    smcr_conn_keep(items->conn);
+}
+
 /* Adds the number of `items` to the count of their kind. If the items have an earlier frame than
  * the kind so far, the kind takes frame, subject and texts from the items, and the kind is
  * returned. A new kind is returned, too. Otherwise returns NULL. `frames`: memory pool for the
@@ -241,17 +252,18 @@ count_items(wmem_array_t *kinds, const counted_items_t *items, wmem_allocator_t 
         smcr_conn_keep(items->conn);
     if (is_new)
         return kind;
+    counted_items_t before = *kind;
     uint64_t count = kind->notice.count + items->notice.count;
     uint32_t last = MAX(kind->notice.last, items->notice.last);
     bool is_first = items->notice.first.frame < kind->notice.first.frame;
-
-    wmem_array_t *counted_frames = kind->frames;
 
     if (is_first) {
         *kind = *items;
         smcr_conn_keep(items->conn);
     }
-    kind->frames = counted_frames;
+    kind->frames = before.frames;
+    kind->other_conn = before.other_conn;
+    note_other_conn(kind, is_first ? &before : items);
     kind->notice.count = count;
     kind->notice.last = last;
     return is_first ? kind : NULL;
@@ -497,6 +509,8 @@ with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
     subject->src = kind->hosts.src;
     subject->dst = kind->hosts.dst;
     notice.subject = subject;
+    notice.has_other_conns =
+        kind->other_conn && subject_of(kind->other_conn, NULL).stream != subject->stream;
     fill_occurrences(&notice, kind, scope);
     return notice;
 }

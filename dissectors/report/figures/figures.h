@@ -488,6 +488,7 @@ typedef struct {
     const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
                               sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */
+    bool has_other_conns;  /* the items are of several connections */
     const char *reason;    /* why RDMA-CM rejected the first connection, if the notice counts
                               smcr.cm.rejected; NULL: not known, or another notice */
     const smcr_figure_occurrence_t *occurrences; /* the frames that the notice counts, in the order

@@ -249,6 +249,17 @@ smcr_finder_undelivered(const smcr_finder_t *finder, const char *one, const char
     return wmem_strbuf_finalize(text);
 }
 
+/* Whether the items of `notice` and those that `sum` has so far are of several connections. */
+static bool
+has_other_conn(const smcr_figure_notice_t *sum, const smcr_figure_notice_t *notice)
+{
+    const smcr_figure_subject_t *one = sum->subject, *other = notice->subject;
+    bool are_known = one && other && one->stream != SMCR_FIGURE_UNKNOWN &&
+                     other->stream != SMCR_FIGURE_UNKNOWN;
+
+    return sum->has_other_conns || (are_known && one->stream != other->stream);
+}
+
 smcr_figure_notice_t
 smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
 {
@@ -261,10 +272,12 @@ smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
 
         if (strcmp(notice->filter, filter) != 0)
             continue;
+        bool has_others = notice->has_other_conns || has_other_conn(&sum, notice);
         if (!sum.count || (notice->first.frame && notice->first.frame < sum.first.frame))
             sum = *notice;
         sum.count = count;
         sum.last = last;
+        sum.has_other_conns = has_others;
     }
     return sum;
 }

@@ -166,6 +166,15 @@ item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     return text;
 }
 
+/* Returns how often the items were counted: "1 time"; "30 times, on several connections". */
+static const char *
+times_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
+{
+    return wmem_strdup_printf(finder->scope, "%s%s",
+                              smcr_words_things(finder->scope, notice->count, "time"),
+                              notice->has_other_conns ? ", on several connections" : "");
+}
+
 /* Makes a finding of all items of one kind. The sentence has the subject of the first item, the
  * side that broke a rule, the text of the first item, and the number of items. */
 static void
@@ -182,9 +191,7 @@ find_item(smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     finding.text = wmem_strdup_printf(
         finder->scope, "%s: %s%s%s", smcr_finder_subject(finder, sum.subject),
         fault_text(finder, &sum), item_text(finder, &sum),
-        sum.count > 1 ? wmem_strdup_printf(finder->scope, " (%s)",
-                                           smcr_words_things(finder->scope, sum.count, "time"))
-                      : "");
+        sum.count > 1 ? wmem_strdup_printf(finder->scope, " (%s)", times_text(finder, &sum)) : "");
     smcr_finder_add_item(finder, rank_of(notice), finding);
 }
 
@@ -261,7 +268,7 @@ find_application_errors(smcr_finder_t *finder)
         if (!error)
             continue;
         wmem_strbuf_append_printf(text, "%s%s (%s)", count ? ", " : "", error->name,
-                                  smcr_words_things(finder->scope, notice->count, "time"));
+                                  times_text(finder, notice));
         wmem_strbuf_append_printf(filter, " || %s", error->filter);
         smcr_finder_frames_add_notices(finder, frames, notice->filter);
         if (!first || notice->first.frame < first->first.frame)
