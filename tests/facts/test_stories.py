@@ -428,6 +428,19 @@ DAMAGED = [
         [r"Connections: 3 SMC-Rv1", r"probably 10\.0\.0\.2:12345 → 10\.0\.0\.1:44772"],
         [r"outcome unknown", HALF],
     ),
+    # why the outcome of a handshake is not known
+    (
+        "s20-busy",
+        functools.partial(ended, size=256),
+        [r"57166 → 10\.0\.0\.2:3306: handshake outcome unknown; the capture ends \d+ ms after the"],
+        [],
+    ),
+    (
+        "6.1-v1-c-three-conns",
+        SNAPPED,
+        [r"2 more connections: handshake outcome unknown; CLC went through, but no RoCE packet is"],
+        [],
+    ),
     # 10 packets came a second time, nobody knows why, and nothing shows that it cost time
     (
         "s13c-qp-limit",

@@ -820,6 +820,33 @@ cause_of_silence(const smcr_finder_t *finder)
     return ": no answer to SYNs with the SMC-R option: host down, or a firewall";
 }
 
+#define SOON (2 * SMCR_TIME_SECOND) /* shorter than the timeouts of CLC: a handshake may go on */
+
+/* Returns why the outcome of handshakes is not known, as the rest of a sentence, if all of them
+ * have the same reason: CLC went through, and no RoCE packet is recognized; or the capture ends
+ * soon after their last packet. Else "". */
+static const char *
+cause_of_unknown(const smcr_finder_t *finder)
+{
+    uint64_t end = finder->report->capture.last_time, longest = 0;
+    bool are_confirmed = true;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!is_unfinished(conn))
+            continue;
+        are_confirmed &= conn->setup.confirm_s != SMCR_FIGURE_UNKNOWN;
+        longest = MAX(longest, end > conn->last_frame.time ? end - conn->last_frame.time : 0);
+    }
+    if (are_confirmed)
+        return "; CLC went through, but no RoCE packet is recognized";
+    if (end == SMCR_FIGURE_UNKNOWN || longest >= SOON)
+        return "";
+    if (longest < SMCR_TIME_MILLISECOND)
+        return "; the capture ends with the last packet";
+    return wmem_strdup_printf(finder->scope, "; the capture ends %s after the last packet",
+                              smcr_words_duration(finder->scope, longest));
+}
+
 void
 smcr_finding_on_connections(smcr_finder_t *finder)
 {
@@ -835,5 +862,6 @@ smcr_finding_on_connections(smcr_finder_t *finder)
                ": connection refused: no listener, or a firewall");
     find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION, cause_of_silence(finder));
     find_alike(finder, is_unfinished, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED,
-               ": handshake outcome unknown");
+               wmem_strdup_printf(finder->scope, ": handshake outcome unknown%s",
+                                  cause_of_unknown(finder)));
 }
