@@ -78,6 +78,11 @@ MAY_DIFFER = [
         "the time that a program waited, see above",
     ),
     (
+        "rule-move",
+        r"findings\[\]\.text",
+        "that an item is of another connection: see above",
+    ),
+    (
         "rule-cdc-(close|number|reuse|urgent)",
         r"(summary\.connections|connections\[\])\.\w+_to_\w+\."
         r"(time\.\w+|read_reported_s\..*|urgent_count)",

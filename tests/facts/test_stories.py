@@ -438,7 +438,7 @@ DAMAGED = [
     (
         "6.1-v1-c-three-conns",
         SNAPPED,
-        [r"2 more connections: handshake outcome unknown; CLC went through, but no RoCE packet is"],
+        [r"2 more connections: handshake outcome unknown; no RoCE packet after the CLC Confirm is"],
         [],
     ),
     # 10 packets came a second time, nobody knows why, and nothing shows that it cost time

@@ -823,7 +823,7 @@ cause_of_silence(const smcr_finder_t *finder)
 #define SOON (2 * SMCR_TIME_SECOND) /* shorter than the timeouts of CLC: a handshake may go on */
 
 /* Returns why the outcome of handshakes is not known, as the rest of a sentence, if all of them
- * have the same reason: CLC went through, and no RoCE packet is recognized; or the capture ends
+ * have the same reason: no RoCE packet after the CLC Confirm is recognized; or the capture ends
  * soon after their last packet. Else "". */
 static const char *
 cause_of_unknown(const smcr_finder_t *finder)
@@ -838,7 +838,7 @@ cause_of_unknown(const smcr_finder_t *finder)
         longest = MAX(longest, end > conn->last_frame.time ? end - conn->last_frame.time : 0);
     }
     if (are_confirmed)
-        return "; CLC went through, but no RoCE packet is recognized";
+        return "; no RoCE packet after the CLC Confirm is recognized";
     if (end == SMCR_FIGURE_UNKNOWN || longest >= SOON)
         return "";
     if (longest < SMCR_TIME_MILLISECOND)
