@@ -512,6 +512,17 @@ note_shared(smcr_observed_path_t *path, const alike_t *alike, uint32_t point, bo
     }
 }
 
+/* Notes the time of a packet that is a NAK or RNR NAK. */
+static void
+note_refusal(smcr_observed_path_t *path, const smcr_points_packet_t *packet, bool is_back)
+{
+    const smcr_ib_headers_t *roce = packet->roce;
+
+    if (roce->has_aeth &&
+        smcr_wire_bits(roce->syndrome, SMCR_MASK_SYNDROME_KIND) != SMCR_IB_SYNDROME_ACK)
+        path->refused[is_back] = packet->when.time;
+}
+
 /* Notes that a packet comes at the point. */
 static void
 note_turn(smcr_observed_path_t *path, uint32_t point)
@@ -526,16 +537,22 @@ note_turn(smcr_observed_path_t *path, uint32_t point)
  * retransmission over another interface. Any of four conditions is enough: 1. the two points are
  * points of one path (`is_path`); 2. the packet has an IPv4 identification other than 0, the value
  * that some adapters give to all packets; 3. the packets come at nearly the same time
- * (COPY_DISTANCE); 4. the hop limits differ, so a router lies between the points. */
+ * (COPY_DISTANCE), the receiver has refused none in between, and the packet does not follow a
+ * retransmission; 4. the hop limits differ, so a router lies between the points. */
 static bool
-is_plausible_copy(const smcr_observed_path_t *path, const smcr_points_packet_t *packet,
+is_plausible_copy(const smcr_points_t *points, const smcr_points_packet_t *packet,
                   const alike_t *alike, uint32_t point)
 {
+    const smcr_observed_flow_t *flow = &points->flows[points->observed[points->count].flow];
+    const smcr_observed_path_t *path = &points->paths[flow->path];
     uint64_t now = packet->when.time, then = alike->last_time;
     uint64_t distance = now > then ? now - then : then - now;
+    bool is_refused = path->refused[!smcr_observed_is_back(points, flow)] > then;
+    bool follows = flow->resent_at == point + 1 && flow->resent_next == packet->roce->psn;
 
-    return is_told_apart(packet->roce, alike) ||
-           (distance <= COPY_DISTANCE && !is_refuted(path, point));
+    if (is_told_apart(packet->roce, alike))
+        return true;
+    return distance <= COPY_DISTANCE && !is_refused && !follows && !is_refuted(path, point);
 }
 
 /* Whether the user has given a list of points, and `one` comes before `other` in the list. */
@@ -560,7 +577,7 @@ is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const a
         smcr_observed_has_flow(flow, path->preferred))
         return true;
     return alike->counting > alike->at[last->point] &&
-           (is_path || is_plausible_copy(path, packet, alike, last->point));
+           (is_path || is_plausible_copy(points, packet, alike, last->point));
 }
 
 /* Whether no two points have shown common traffic, although many packets have come: the interfaces
@@ -640,13 +657,19 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     if (path->preferred == SMCR_POINTS_MOST || is_preferred(points, point, path->preferred))
         path->preferred = (uint8_t)point;
     path->seen[point]++;
-    path->ways[point] |= smcr_observed_is_back(points, flow) ? 2 : 1;
+    bool is_back = smcr_observed_is_back(points, flow);
+    path->ways[point] |= is_back ? 2 : 1;
+    note_refusal(path, packet, is_back);
     note_turn(path, point);
     note_shared(path, &alike, point, is_told_apart(packet->roce, &alike));
     flow->points |= 1U << point;
     if (smcr_ib_operations[packet->roce->opcode].is_first_or_middle)
         flow->mtu = (uint32_t)packet->roce->payload_length;
     observed->is_copy = is_copy(points, packet, &alike);
+    if (!observed->is_copy && alike.counting > alike.at[point]) {
+        flow->resent_at = (uint8_t)(point + 1);
+        flow->resent_next = (observed->psn + 1) & SMCR_PSN_MASK;
+    }
     uint32_t *bucket = bucket_of(points, identity);
     observed->previous = *bucket;
     *bucket = points->count;

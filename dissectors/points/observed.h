@@ -38,6 +38,9 @@ typedef struct {
     uint32_t source_qpn; /* queue pair that sends the flow; 0: not known */
     uint32_t path;       /* index of the path */
     uint32_t points;     /* bit n: the point with the index n has packets of the flow */
+    uint32_t resent_next; /* PSN after the last packet that has an equal packet at another point,
+                             and is no copy but a retransmission; 24 bits */
+    uint8_t resent_at;   /* index of the point with that packet, plus 1; 0: there is none */
     bool is_known;       /* packets of the flow are analysed (smcr_points_know()) */
     uint32_t mtu;        /* payload of a packet that is not the last one of its message: the path
                             MTU, bytes; 0: not known */
@@ -61,6 +64,8 @@ typedef struct {
     uint32_t turns[SMCR_POINTS_MOST][SMCR_POINTS_MOST]; /* how often a packet at one of two points
                                                            followed one at the other */
     uint8_t last_point; /* point of the last packet */
+    uint64_t refused[2]; /* by way of the NAK: time of the last NAK or RNR NAK, nanoseconds since
+                            the epoch; 0: none */
 } smcr_observed_path_t;
 
 /* Everything that is known of the capture points of one file. */

@@ -399,6 +399,11 @@ def changing(number, _, dice):
     return number // 50 % 2
 
 
+def failing(number, _, dice):
+    """The first link fails in the middle of 6.1-v1-n-lossy, while packets are retransmitted."""
+    return int(number >= 594)
+
+
 def each_way(_, headers, dice):
     return int(bool(headers) and headers.source < headers.target)
 
@@ -408,7 +413,7 @@ def at_random(_, headers, dice):
 
 
 @pytest.mark.parametrize("name", BONDS)
-@pytest.mark.parametrize("link", [changing, each_way, at_random])
+@pytest.mark.parametrize("link", [changing, failing, each_way, at_random])
 def test_links_of_a_bond_are_no_points(tshark, scratch, name, link):
     """Two links of a bond show each packet once, and a retransmission may take the other link: it
     is no copy, also without an identification. But duplicates that the network has made may be."""
