@@ -48,6 +48,14 @@ smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time)
     return time;
 }
 
+uint64_t
+smcr_chain_time_at(const smcr_chain_t *chain, uint32_t position, uint64_t time)
+{
+    for (uint32_t i = 1; i <= position; i++)
+        time += (uint64_t)smcr_clock_offset(&chain->clock[i], time);
+    return time;
+}
+
 static int
 compare_integers(const void *one, const void *other)
 {

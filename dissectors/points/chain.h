@@ -78,6 +78,10 @@ int64_t smcr_chain_quantile(const GArray *values, double part);
  * point. Both are nanoseconds since the epoch. */
 uint64_t smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time);
 
+/* Converts `time`, by the clock of the chain's first point, to the clock of the point at `position`.
+ * Both are nanoseconds since the epoch. */
+uint64_t smcr_chain_time_at(const smcr_chain_t *chain, uint32_t position, uint64_t time);
+
 /* Returns the observation of the transmission at the point at `position`; NULL: the point does not
  * have the transmission. */
 static inline const smcr_observed_t *

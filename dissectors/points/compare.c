@@ -477,16 +477,6 @@ find_way(const compared_t *result, uint32_t number, bool is_back)
     return way;
 }
 
-/* Returns frame and time of a packet at one point of the segment. `at_second`: at the second
- * point. */
-static smcr_when_t
-when_of(const passage_t *passage, bool at_second)
-{
-    const smcr_observed_t *observed = at_second ? passage->to : passage->from;
-
-    return (smcr_when_t){observed->frame, observed->time};
-}
-
 /* Returns the passage of the transmission. Its `from` is NULL if the transmission is of the other
  * way, or if one of the two points does not have it. */
 static passage_t
@@ -499,21 +489,29 @@ whole_passage(const segment_way_t *way, const smcr_transmission_t *transmission)
     return passage;
 }
 
-/* Whether more than half of the packets that both points have are copies at the first point. Then
- * the times of all packets of the way are by the clock of the second point, where most packets may
- * count; otherwise by the clock of the first. The choice is one for all packets: two clocks may be
- * far apart. */
-static bool
-are_copies_at_first(const smcr_points_t *points, const segment_way_t *way)
+/* Returns the position of the point on which the analysis of the path runs; 0: that point is not in
+ * the chain. */
+static uint32_t
+analysed_at(const smcr_chain_t *chain)
 {
-    uint64_t copies = 0, all = 0;
+    uint32_t position = smcr_chain_position(chain, chain->points->paths[chain->path].preferred);
 
-    for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
-        passage_t passage = whole_passage(way, &way->chain->transmissions[i]);
-        all += passage.from != NULL;
-        copies += passage.from && smcr_points_is_copy(points, passage.from->frame);
-    }
-    return 2 * copies > all;
+    return position < chain->count ? position : 0;
+}
+
+/* Returns frame and time of a packet that both points of the segment have: at the point `at` (a
+ * position) if it is one of the two; otherwise at the first point, with the time by the clock of
+ * the point `at`. So the times of all packets of a chain are by one clock. */
+static smcr_when_t
+when_of(const segment_way_t *way, const passage_t *passage, uint32_t at)
+{
+    const smcr_observed_t *observed = way->to == at ? passage->to : passage->from;
+    bool is_there = way->to == at || way->from == at;
+
+    if (is_there)
+        return (smcr_when_t){observed->frame, observed->time};
+    uint64_t first = smcr_chain_time(way->chain, way->from, observed->time);
+    return (smcr_when_t){observed->frame, smcr_chain_time_at(way->chain, at, first)};
 }
 
 void
@@ -526,13 +524,13 @@ smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
 
     if (!way.chain || !segment->clock_agrees || !segment->clock.is_bounded)
         return;
-    bool at_second = are_copies_at_first(points, &way);
+    uint32_t at = analysed_at(way.chain);
     GArray *all = g_array_new(FALSE, FALSE, sizeof(delayed_t));
     for (uint32_t i = 0; i < way.chain->transmission_count; i++) {
         passage_t passage = whole_passage(&way, &way.chain->transmissions[i]);
         if (!passage.from)
             continue;
-        delayed_t one = {when_of(&passage, at_second), delay_of(&way, &passage)};
+        delayed_t one = {when_of(&way, &passage, at), delay_of(&way, &passage)};
         g_array_append_val(all, one);
     }
     g_array_sort(all, by_time);
