@@ -279,6 +279,16 @@ order_of(const samples_t *samples)
     return 0;
 }
 
+/* Exchanges the points at `position` and after it. */
+static void
+swap_points(smcr_chain_t *chain, uint32_t position)
+{
+    uint8_t point = chain->point[position];
+
+    chain->point[position] = chain->point[position + 1];
+    chain->point[position + 1] = point;
+}
+
 /* Puts the points in the order in which way 0 passes them. */
 static void
 arrange_points(const grouping_t *grouping)
@@ -294,9 +304,7 @@ arrange_points(const grouping_t *grouping)
             chain->order_known &= order != 0;
             if (order >= 0)
                 break;
-            uint8_t point = chain->point[at];
-            chain->point[at] = chain->point[at - 1];
-            chain->point[at - 1] = point;
+            swap_points(chain, at - 1);
         }
     }
 }
@@ -704,7 +712,7 @@ find_points(smcr_chain_t *chain)
 
 void
 smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
-                smcr_observed_t *observed)
+                smcr_observed_t *observed, bool is_turned)
 {
     grouping_t grouping;
 
@@ -714,6 +722,8 @@ smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
         return;
     begin_grouping(&grouping, points, chain);
     arrange_points(&grouping);
+    if (is_turned && !chain->order_known && chain->count == 2)
+        swap_points(chain, 0);
     find_clocks(&grouping);
     find_span(&grouping);
     make_transmissions(&grouping, observed, points->scope);

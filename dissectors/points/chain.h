@@ -78,8 +78,8 @@ int64_t smcr_chain_quantile(const GArray *values, double part);
  * point. Both are nanoseconds since the epoch. */
 uint64_t smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time);
 
-/* Converts `time`, by the clock of the chain's first point, to the clock of the point at `position`.
- * Both are nanoseconds since the epoch. */
+/* Converts `time`, by the clock of the chain's first point, to the clock of the point at
+ * `position`. Both are nanoseconds since the epoch. */
 uint64_t smcr_chain_time_at(const smcr_chain_t *chain, uint32_t position, uint64_t time);
 
 /* Returns the observation of the transmission at the point at `position`; NULL: the point does not
@@ -94,9 +94,10 @@ smcr_chain_at(const smcr_chain_t *chain, const smcr_transmission_t *transmission
 
 /* Makes the chain of the path with the index `path`. `count` of the chain is below 2 if no two
  * points show the same traffic. `observed`: the observations of the file; sets their
- * `transmission`. */
+ * `transmission`. `is_turned`: if nothing shows the order of two points, the point that would be
+ * the first one becomes the second. */
 void smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
-                     smcr_observed_t *observed);
+                     smcr_observed_t *observed, bool is_turned);
 
 /* Returns the position in the chain of the point with the index `point`; `count` of the chain: the
  * point is not in the chain. */

@@ -378,15 +378,49 @@ add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
     wmem_array_append_one(result->segments, segment);
 }
 
+/* Whether two points, whose order nothing has shown, are in the opposite order: then more lost
+ * packets are at the second point only than at the first only. A packet that was lost between two
+ * points is at the first; to be at the second only, it must also have been missed by the capture at
+ * the first. */
+static bool
+is_turned(const smcr_chain_t *chain)
+{
+    int64_t at_first = 0;
+
+    if (chain->order_known || chain->count != 2)
+        return false;
+    for (uint32_t i = 0; i < chain->transmission_count; i++) {
+        const smcr_transmission_t *each = &chain->transmissions[i];
+        bool is_back =
+            smcr_observed_is_back(chain->points, &chain->points->flows[each->flow]);
+        if (each->fate != SMCR_FATE_LOST || (each->at[0] && each->at[1]))
+            continue;
+        at_first += each->at[is_back] ? 1 : -1;
+    }
+    return at_first < 0;
+}
+
+/* Makes the chain of a path, and finds out what its receivers got. */
+static void
+follow_path(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool turned)
+{
+    smcr_chain_make(chain, points, path, points->observed, turned);
+    if (chain->count > 1)
+        smcr_fates_find(chain);
+}
+
 static void
 compare_path(smcr_points_t *points, compared_t *result, uint32_t path)
 {
     smcr_chain_t chain;
 
-    smcr_chain_make(&chain, points, path, points->observed);
+    follow_path(&chain, points, path, false);
     if (chain.count < 2)
         return;
-    smcr_fates_find(&chain);
+    if (is_turned(&chain)) {
+        wmem_free(points->scope, chain.transmissions);
+        follow_path(&chain, points, path, true);
+    }
     for (uint32_t i = 1; i < chain.count; i++)
         add_segment(result, &chain, i);
     wmem_array_append_one(result->chains, chain);

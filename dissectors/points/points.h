@@ -111,8 +111,8 @@ void smcr_points_compare(smcr_points_t *points);
  * there are none. */
 const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, uint32_t *count);
 
-/* A function that gets the delay of a packet between two points, nanoseconds. `when`: a frame of the
- * packet, and its time by the clock of the point on which the analysis of the path runs. */
+/* A function that gets the delay of a packet between two points, nanoseconds. `when`: a frame of
+ * the packet, and its time by the clock of the point on which the analysis of the path runs. */
 typedef void smcr_points_take_delay_t(void *context, smcr_when_t when, int64_t delay);
 
 /* Calls `take` for each packet of one direction that both points have, in the order of time.

@@ -293,6 +293,17 @@ def proven(path):
     }
 
 
+def one_way(path, host, ahead):
+    """The second point has the packets of one host only, and its clock is ahead by `ahead`
+    nanoseconds."""
+    path.frames = [
+        (number, packet._replace(time=packet.time + (ahead if packet.interface else 0)))
+        for number, packet in path.frames
+        if packet.interface == 0 or path.sent[number].host == host
+    ]
+    return path
+
+
 def judged(path, told):
     """What is told of each captured packet: [(number, points, part, verdict, whether it is true)].
     `told`: {number: verdict}. Undecided is always true."""
