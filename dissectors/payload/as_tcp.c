@@ -269,13 +269,15 @@ smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
 }
 
 /* Shows bytes without asking any dissector, as TCP shows bytes that all dissectors have
- * declined. */
+ * declined. Without a tree there is nothing to show: "Data" writes no column. */
 static void
 show_unasked(const smcr_payload_target_t *target, tvbuff_t *fresh,
              const struct smcr_payload_flow *flow)
 {
     unsigned length = tvb_reported_length(fresh);
 
+    if (!target->tree)
+        return;
     if (target->below) {
         add_tcp_stream(fresh, target->below, flow->ends);
         proto_tree_add_bytes_format(target->below, smcr_handshake_tcp_ids()->hf_payload, fresh, 0,

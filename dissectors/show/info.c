@@ -107,33 +107,39 @@ smcr_info_begin_tcp(packet_info *pinfo)
     col_append_str(pinfo->cinfo, COL_INFO, " ");
 }
 
-/* Writes the ports of the TCP connection, the sender's port first: "54558 -> 8080 ". If the user
- * wants names of ports, Wireshark's own function writes the names into the column. If not, this
- * function writes the numbers, which is faster. */
-static void
-put_ports(smcr_quick_text_t *to, packet_info *pinfo, const smcr_conn_t *conn, int direction)
+/* Whether the TCP connection of the packet and the packet's direction are known. */
+static bool
+has_ports(const smcr_record_t *record)
 {
-    uint16_t from = conn->port[direction], at = conn->port[!direction];
-
-    if (gbl_resolv_flags.transport_name) {
-        col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, from, at);
-    } else {
-        smcr_quick_text_put_number(to, "", from);
-        smcr_quick_text_put_number(to, " " UTF8_RIGHTWARDS_ARROW " ", at);
-    }
-    smcr_quick_text_put(to, " ");
+    return record->conn && record->conn->conversation && record->direction >= 0;
 }
 
-/* Writes what the packet belongs to, for the Info column: the ports, if the TCP connection and the
- * packet's direction are known; if not, the number of the connection; if the connection is not
- * known, the number of the link. */
+/* Begins the Info column with the ports of the TCP connection as names, which Wireshark's own
+ * function writes. Other texts without names are written faster, into a buffer. */
 static void
-put_owner(smcr_quick_text_t *to, packet_info *pinfo, const smcr_record_t *record)
+begin_with_names(packet_info *pinfo, const smcr_record_t *record)
 {
     const smcr_conn_t *conn = record->conn;
 
-    if (conn && conn->conversation && record->direction >= 0) {
-        put_ports(to, pinfo, conn, record->direction);
+    col_clear(pinfo->cinfo, COL_INFO);
+    col_append_ports(pinfo->cinfo, COL_INFO, PT_TCP, conn->port[record->direction],
+                     conn->port[!record->direction]);
+    col_append_str(pinfo->cinfo, COL_INFO, " ");
+}
+
+/* Writes what the packet belongs to, for the Info column: the ports, if the TCP connection and the
+ * packet's direction are known, the sender's port first: "54558 -> 8080 "; if not, the number of
+ * the connection; if the connection is not known, the number of the link. */
+static void
+put_owner(smcr_quick_text_t *to, const smcr_record_t *record)
+{
+    const smcr_conn_t *conn = record->conn;
+
+    if (has_ports(record)) {
+        smcr_quick_text_put_number(to, "", conn->port[record->direction]);
+        smcr_quick_text_put_number(to, " " UTF8_RIGHTWARDS_ARROW " ",
+                                   conn->port[!record->direction]);
+        smcr_quick_text_put(to, " ");
     } else if (conn) {
         smcr_quick_text_put_number(to, "Connection ", conn->index);
         smcr_quick_text_put(to, ": ");
@@ -160,15 +166,21 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 {
     char text[128];
     smcr_quick_text_t to = SMCR_QUICK_TEXT(text);
+    bool is_named = gbl_resolv_flags.transport_name && has_ports(record);
 
     if (!pinfo->cinfo)
         return; /* nobody wants columns: tshark -2 in its first pass, tshark -q */
     col_set_str(pinfo->cinfo, COL_PROTOCOL, smcr_show_protocol(record));
-    col_clear(pinfo->cinfo, COL_INFO);
-    put_owner(&to, pinfo, record);
+    if (is_named)
+        begin_with_names(pinfo, record);
+    else
+        put_owner(&to, record);
     if (record->kind == SMCR_RECORD_WRITE)
         put_write(&to, record);
-    col_append_str(pinfo->cinfo, COL_INFO, text);
+    if (is_named)
+        col_append_str(pinfo->cinfo, COL_INFO, text);
+    else
+        col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
 void
@@ -288,8 +300,7 @@ smcr_info_begin_answer(packet_info *pinfo, const smcr_ib_headers_t *roce)
     smcr_quick_text_put_qpn(&to, "RC Acknowledge QP=", roce->destination.qpn);
     smcr_quick_text_put(&to, " ");
     col_set_str(pinfo->cinfo, COL_PROTOCOL, "RRoCE");
-    col_clear(pinfo->cinfo, COL_INFO);
-    col_append_str(pinfo->cinfo, COL_INFO, text);
+    col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
 /* Appends words to the Info column, after a space. Another dissector may have written the column

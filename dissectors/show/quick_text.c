@@ -9,11 +9,10 @@
 
 #include "wire/wire.h"
 
-void
-smcr_quick_text_put(smcr_quick_text_t *text, const char *more)
+/* Appends the first `length` bytes of `more`. */
+static void
+put_bytes(smcr_quick_text_t *text, const char *more, size_t length)
 {
-    size_t length = strlen(more);
-
     if (length > text->room) {
         const char *cut = g_utf8_find_prev_char(more, more + text->room + 1);
 
@@ -26,18 +25,24 @@ smcr_quick_text_put(smcr_quick_text_t *text, const char *more)
     *text->end = '\0';
 }
 
+void
+smcr_quick_text_put(smcr_quick_text_t *text, const char *more)
+{
+    put_bytes(text, more, strlen(more));
+}
+
 /* Appends a number with at least `width` digits, at most 20; leading zeros fill missing digits. */
 static void
 put_digits(smcr_quick_text_t *text, uint64_t number, unsigned width)
 {
-    char digits[21] = "", *end = digits + sizeof digits - 1, *at = end;
+    char digits[20], *end = digits + sizeof digits, *at = end;
 
     do
         *--at = (char)('0' + number % 10);
     while (number /= 10);
     while (at > end - width)
         *--at = '0';
-    smcr_quick_text_put(text, at);
+    put_bytes(text, at, (size_t)(end - at));
 }
 
 void
