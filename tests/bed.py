@@ -199,6 +199,11 @@ class Bed:
         folder.mkdir(parents=True)
         shutil.copyfile(plugin, folder / "smcr.so")
 
+    def replace_plugin(self, plugin, build):
+        """Another plugin in the place of this build."""
+        target = self.root / "plugins" / build / wireshark_version() / "epan" / "smcr.so"
+        shutil.copyfile(plugin, target)
+
     def capture(self, name_or_path):
         """Path of a capture that tshark can read: the copy of one of the project's, or a path as it
         is."""

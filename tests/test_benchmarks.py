@@ -10,6 +10,7 @@ sys.path.append(str(TOP / "tests" / "benchmarks"))
 import many  # noqa: E402
 import workloads  # noqa: E402
 from carriers import Smcr, Tcp  # noqa: E402
+from repeats import repeats  # noqa: E402
 
 SCENES = {
     "bulk": (workloads.bulk, 2000),
@@ -72,6 +73,23 @@ def test_half_of_the_mix_is_storage(tshark, scratch, carrier):
     path, frames = make(scratch, "mix", carrier)
     storage = tshark.frames(path, "ip.addr == 10.128.0.0/16")
     assert storage == list(range(2, frames + 1, 2))
+
+
+def test_repeats_are_connections_of_their_own(tshark, scratch):
+    """Each time has the connections and messages of the capture, and nothing is wrong there."""
+    original = TOP / "captures" / "applications" / "http11-smcr.pcapng"
+    path = scratch / "repeats.pcap"
+    with path.open("wb") as file:
+        repeats(file, 3, path=original)
+    path.chmod(0o644)
+    shown = ("smcr.stream", "http.response.code")
+    once, often = (
+        list(zip(*tshark.fields(each, *shown, where="http"), strict=True))
+        for each in (tshark.bed.root / "captures" / "applications" / original.name, path)
+    )
+    assert len({row[0] for row in often[0]}) == 3 * len({row[0] for row in once[0]}) > 0
+    assert often[1] == once[1] * 3
+    assert tshark.frames(path, f"_ws.expert.severity >= {WARNING}") == []
 
 
 @pytest.mark.parametrize(

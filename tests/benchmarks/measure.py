@@ -8,10 +8,15 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 from dataclasses import dataclass
 
 import started
-from bed import Tshark, as_user
+from bed import TOP, Tshark, as_user
+
+sys.path.append(str(TOP / "tests" / "facts"))
+
+import sharkd  # noqa: E402
 
 STOCK, PLUGIN = "none", "release"
 SILENT = ("-Y", "frame.number == 0")  # dissects everything, prints nothing
@@ -42,22 +47,27 @@ class Command:
     capture: object
     arguments: tuple = ()
 
+    def words(self):
+        """The program and its arguments."""
+        capture = "-" if callable(self.capture) else str(self.capture)
+        return [shutil.which("tshark"), "-n", "-r", capture, *self.arguments]
+
+    def is_fed(self):
+        """Does it read from a pipe?"""
+        return callable(self.capture)
+
+    def feed(self, file):
+        """Writes into that pipe."""
+        self.capture(file)
+
     def start(self, prefix=(), environment=None, **options):
-        piped = callable(self.capture)
-        command = [
-            *prefix,
-            shutil.which("tshark"),
-            "-n",
-            "-r",
-            "-" if piped else str(self.capture),
-            *self.arguments,
-        ]
+        command = [*prefix, *self.words()]
         environment = Tshark(self.bed, self.build).environment | (environment or {})
         return subprocess.Popen(
             command,
             env=environment,
             cwd=self.bed.root,
-            stdin=subprocess.PIPE if piped else subprocess.DEVNULL,
+            stdin=subprocess.PIPE if self.is_fed() else subprocess.DEVNULL,
             **as_user(),
             **options,
         )
@@ -65,7 +75,7 @@ class Command:
     def finish(self, process):
         if process.stdin:
             with process.stdin as file:
-                self.capture(file)
+                self.feed(file)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0, (self, process.returncode)
@@ -103,16 +113,16 @@ class Command:
         self.finish(process)
         return int(re.search(r"instructions: (\d+)", text).group(1))
 
-    def instructions(self, profile):
+    def instructions(self, profile, at_start=False):
         """As callgrind counts them, the same in each run (repeated.c); `profile` is where its
-        output goes."""
+        output goes. `at_start`: of the whole process, not only from the opening of the capture."""
         process = self.start(
             (
                 "setarch",
                 "-R",
                 "valgrind",
                 "--tool=callgrind",
-                "--instr-atstart=no",
+                f"--instr-atstart={'yes' if at_start else 'no'}",
                 f"--callgrind-out-file={profile}",
             ),
             {"LD_PRELOAD": str(repeated(self.bed))},
@@ -122,6 +132,22 @@ class Command:
         text = process.stderr.read().decode()
         self.finish(process)
         return int(re.search(r"Collected : (\d+)", text).group(1))
+
+
+@dataclass(frozen=True)
+class Window(Command):
+    """Wireshark without its window: loads the capture, then asks what `arguments` have, requests
+    of sharkd."""
+
+    def words(self):
+        return [shutil.which("sharkd"), "-"]
+
+    def is_fed(self):
+        return True
+
+    def feed(self, file):
+        requests = [sharkd.load(self.capture), *self.arguments]
+        file.write("\n".join([*sharkd.lines(requests), ""]).encode())
 
 
 @dataclass(frozen=True)
