@@ -23,9 +23,33 @@ typedef struct {
 /* An acknowledgement. It covers all packets up to the PSN in `psn`. */
 typedef struct {
     uint32_t frame; /* frame number of the acknowledgement, from 1 */
-    uint32_t psn;   /* PSN that the acknowledgement names, 24 bits */
+    uint32_t psn : 24;    /* PSN that the acknowledgement names */
+    uint32_t holders : 8; /* number of packets whose acknowledgement this is and that are kept;
+                             SMCR_ACK_STAYS: so many, or more */
     uint64_t time;  /* time of the acknowledgement, nanoseconds since the epoch */
 } smcr_ack_t;
+
+#define SMCR_ACK_STAYS 255 /* so many holders are not counted: the acknowledgement stays as long as
+                              its slab */
+
+/* Notes that a further packet has the acknowledgement. */
+static inline const smcr_ack_t *
+smcr_ack_hold(smcr_ack_t *ack)
+{
+    if (ack->holders < SMCR_ACK_STAYS)
+        ack->holders++;
+    return ack;
+}
+
+/* Notes that a packet which had the acknowledgement is not kept any more. Returns whether it was
+ * the last one: then nobody has the acknowledgement. */
+static inline bool
+smcr_ack_let_go(const smcr_ack_t *ack)
+{
+    smcr_ack_t *held = (smcr_ack_t *)(uintptr_t)ack;
+
+    return held->holders < SMCR_ACK_STAYS && --held->holders == 0;
+}
 
 static inline smcr_when_t
 smcr_ack_when(const smcr_ack_t *ack)

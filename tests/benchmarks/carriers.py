@@ -204,16 +204,19 @@ class Smcr(Tcp):
 
     options = MSS_OPTION + SMC_OPTION
 
-    def __init__(self, link, number, *, port=UNKNOWN, size_code=2, first=False):
+    def __init__(self, link, number, *, port=UNKNOWN, size_code=2, first=False, rmb=None):
+        """`rmb`: number of the RMBs of an earlier connection, which this one uses; None: the
+        connection has RMBs of its own, with its own number."""
         super().__init__(link, number, port=port)
         self.first, self.size_code, self.size = first, size_code, 16384 << size_code
+        self.rmb, self.has_new_rmb = (number, True) if rmb is None else (rmb, False)
         self.sent, self.consumed, self.cdc_seq = [0, 0], [0, 0], [0, 0]
 
     def rkey(self, side):
-        return 0x1000 * (1 + self.number) + side
+        return 0x1000 * (1 + self.rmb) + side
 
     def va(self, side):
-        return 0xFFFF888000000000 + (self.number << 23) + (side << 42)
+        return 0xFFFF888000000000 + (self.rmb << 23) + (side << 42)
 
     def token(self, side):
         return 1 + 2 * self.number + side
@@ -238,7 +241,7 @@ class Smcr(Tcp):
             ),
         )
         for sender, encode in ((SERVER, clc.clc_accept), (CLIENT, clc.clc_confirm)):
-            if not self.first:
+            if not self.first and self.has_new_rmb:
                 self.confirm_rkey(sender)
             self.segment(
                 sender,

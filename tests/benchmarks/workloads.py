@@ -137,6 +137,19 @@ def in_sequence(file, count, carrier=Smcr):
     return pcap.frames
 
 
+def in_one_group(file, count):
+    """Connections of one link group, one after the other. All use the RMBs of the first one, as
+    Linux does if these are free."""
+    pcap = Pcap(file, tick=1000)
+    link = Link(pcap, 0)
+    for number in range(count):
+        conn = Smcr(link, number, first=number == 0, rmb=0 if number else None)
+        conn.open()
+        talk(conn)
+        conn.close()
+    return pcap.frames
+
+
 def storage_frames(pcap):
     """RoCE of a storage protocol, some more with each step: commands, data that the target writes
     or reads, completions."""

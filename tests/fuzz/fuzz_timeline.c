@@ -40,8 +40,10 @@ pick_ack(stage_t *stage, uint32_t psn)
     if (how % 4 == 0)
         return NULL;
     smcr_ack_t *ack = wmem_new(stage->scope, smcr_ack_t);
-    *ack = (smcr_ack_t){stage->now.frame + 1 + how / 32, (psn + (how % 4 == 1)) & SMCR_PSN_MASK,
-                        stage->now.time + input_byte(stage->input) * UINT64_C(1000000)};
+    *ack = (smcr_ack_t){
+        .frame = stage->now.frame + 1 + how / 32,
+        .psn = (psn + (how % 4 == 1)) & SMCR_PSN_MASK,
+        .time = stage->now.time + input_byte(stage->input) * UINT64_C(1000000)};
     return ack;
 }
 

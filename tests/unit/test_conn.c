@@ -156,6 +156,34 @@ test_release(gconstpointer data)
     capture_close(&capture);
 }
 
+/* A WRITE of a connection that is still open has its record forgotten. Its place, and its
+ * acknowledgement, are freed with the connection, and not before. */
+static void
+test_forgotten_places(void)
+{
+    const smcr_state_finished_t finished = {.has = is_finished, .release = note_release};
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_conn_t *conn = smcr_conn_new(capture.state);
+    smcr_place_t *place = smcr_state_alloc0(capture.state, sizeof *place);
+    smcr_ack_t *ack = smcr_state_alloc0(capture.state, sizeof *ack);
+    smcr_record_t record;
+    place->acked = smcr_ack_hold(ack);
+    smcr_record_begin(&record);
+    record.conn = conn;
+    record.write_location = place;
+    smcr_record_keep(&(smcr_arrival_t){.state = capture.state, .when = {1, 1}, .record = &record},
+                     0);
+
+    smcr_state_forget(capture.state, LATER, &finished);
+    g_assert_true(place->acked == ack && ack->holders == 1);
+    smcr_record_free_parts(capture.state, conn);
+    g_assert_true(smcr_state_alloc0(capture.state, sizeof *place) == place);
+    g_assert_true(smcr_state_alloc0(capture.state, sizeof *ack) == ack);
+    capture_close(&capture);
+}
+
 static void
 test_direction(void)
 {
@@ -400,6 +428,7 @@ main(int argc, char **argv)
         g_test_add_data_func(path, &stays[i], test_release);
         g_free(path);
     }
+    g_test_add_func("/conn/forgotten-places", test_forgotten_places);
     g_test_add_func("/conn/sockets", test_sockets);
     g_test_add_func("/conn/mirrors", test_mirrors);
     g_test_add_func("/conn/directions", test_directions);

@@ -529,7 +529,7 @@ make_ack(stage_t *stage, const step_t *steps, uint64_t time, uint32_t psn)
     smcr_ack_t *acked = wmem_new(stage->scope, smcr_ack_t);
     smcr_when_t when = when_of(time, frame_at(steps, time));
 
-    *acked = (smcr_ack_t){.frame = when.frame, .psn = psn, .time = when.time};
+    *acked = (smcr_ack_t){.frame = when.frame, .psn = psn & SMCR_PSN_MASK, .time = when.time};
     return time ? acked : NULL;
 }
 

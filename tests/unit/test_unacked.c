@@ -65,6 +65,23 @@ test_one_for_several(void)
     wmem_destroy_allocator(scope);
 }
 
+/* An acknowledgement goes with the last packet that it covers, unless these were too many to be
+ * counted. */
+static void
+test_holders(void)
+{
+    start();
+    add(0, 300, 100);
+    settle(102, 90);
+    settle(399, 91);
+    g_assert_false(smcr_ack_let_go(acked[0]));
+    g_assert_false(smcr_ack_let_go(acked[1]));
+    g_assert_true(smcr_ack_let_go(acked[2]));
+    for (unsigned i = 3; i < 300; i++)
+        g_assert_false(smcr_ack_let_go(acked[i]));
+    wmem_destroy_allocator(scope);
+}
+
 /* Over the end of the 24 bits, while the ring grows with packets in the middle of it. */
 static void
 test_psn_wraps(void)
@@ -102,6 +119,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/unacked/one-for-several", test_one_for_several);
+    g_test_add_func("/unacked/holders", test_holders);
     g_test_add_func("/unacked/psn-wraps", test_psn_wraps);
     g_test_add_func("/unacked/no-acknowledgements", test_no_acknowledgements);
     return g_test_run();

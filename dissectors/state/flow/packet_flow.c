@@ -450,7 +450,7 @@ take_in_after_gap(const smcr_arrival_t *now, smcr_qp_t *qp, deferred_t *deferred
  * the packet; NULL: none has come so far, so the next one is noted when it comes. */
 static void
 note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferred,
-         const smcr_ack_t *ack)
+         smcr_ack_t *ack)
 {
     const smcr_ack_t **const acked[] = {
         deferred->content.place ? &deferred->content.place->acked : NULL,
@@ -459,7 +459,7 @@ note_ack(const smcr_arrival_t *arrival, smcr_qp_t *qp, const deferred_t *deferre
 
     for (unsigned i = 0; i < G_N_ELEMENTS(acked); i++) {
         if (acked[i] && ack)
-            *acked[i] = ack;
+            *acked[i] = smcr_ack_hold(ack);
         else if (acked[i])
             smcr_unacked_add(&qp->unacked, arrival->state->scope, deferred->psn, acked[i]);
     }
@@ -491,7 +491,7 @@ is_repeated(const smcr_qp_t *qp, const deferred_t *deferred, smcr_psn_t taken)
 /* Takes in a deferred packet of the receiver `qp`. `ack`: see note_ack(). */
 static void
 take_in_received(const smcr_arrival_t *arrival, smcr_qp_t *qp, deferred_t *deferred,
-                 const smcr_ack_t *ack)
+                 smcr_ack_t *ack)
 {
     if (was_discarded(deferred))
         deferred->analysis = NULL; /* the acknowledgement is that of the retransmission, so this
@@ -516,7 +516,9 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
         bool is_covered = is_ack && deferred->psn <= qp->traffic.flow.acked_psn;
         if (is_covered && !kept) {
             kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-            *kept = (smcr_ack_t){arrival->when.frame, arrival->roce->psn, arrival->when.time};
+            *kept = (smcr_ack_t){.frame = arrival->when.frame,
+                                  .psn = arrival->roce->psn & SMCR_PSN_MASK,
+                                  .time = arrival->when.time};
         }
         if (!is_repeated(qp, deferred, taken)) {
             taken = deferred->psn;

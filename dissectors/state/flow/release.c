@@ -125,6 +125,7 @@ free_conn(smcr_state_t *state, smcr_conn_t *conn)
 {
     for (int side = 0; side < 2; side++)
         smcr_window_free(state, &conn->side[side].in);
+    smcr_record_free_parts(state, conn);
     smcr_rules_free_conn(state, conn);
     smcr_conn_free(state, conn);
 }

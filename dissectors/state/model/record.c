@@ -233,22 +233,33 @@ smcr_record_first_kept(uint32_t frame)
     return frame / PAGE_FRAMES * PAGE_FRAMES;
 }
 
+void
+smcr_record_free_ack(smcr_state_t *state, const smcr_ack_t *ack)
+{
+    if (ack && smcr_ack_let_go(ack))
+        smcr_state_free(state, (void *)(uintptr_t)ack, sizeof *ack);
+}
+
 /* Frees the place of a WRITE, if nothing but its record points to it. An acknowledgement that is
  * still to come would be written into the place, a stream lists unannounced WRITEs, and who has
  * rare members may be listed elsewhere. */
 static void
 free_place(smcr_state_t *state, smcr_place_t *place)
 {
-    if (place && place->acked && !place->is_unannounced && !place->rare)
-        smcr_state_free(state, place, sizeof *place);
+    if (!place || !place->acked || place->is_unannounced || place->rare)
+        return;
+    smcr_record_free_ack(state, place->acked);
+    smcr_state_free(state, place, sizeof *place);
 }
 
 /* Frees the analysis of a CDC message, if only its record and its connection point to it. */
 static void
 free_analysis(smcr_state_t *state, smcr_record_cdc_t *analysis)
 {
-    if (analysis && analysis->acked && !analysis->is_deferred && !analysis->rare)
-        smcr_state_free(state, analysis, sizeof *analysis);
+    if (!analysis || !analysis->acked || analysis->is_deferred || analysis->rare)
+        return;
+    smcr_record_free_ack(state, analysis->acked);
+    smcr_state_free(state, analysis, sizeof *analysis);
 }
 
 /* Frees the exchange that a CLC or CDC message begins. Those of LLC messages are members of other
@@ -271,19 +282,65 @@ free_completed(smcr_state_t *state, const smcr_completion_t *message)
     }
 }
 
-/* Frees what only this record points to, or only records of a connection that is leaving. */
+/* What only the record of a packet and its connection point to. */
+typedef struct {
+    smcr_exchange_t *exchange;   /* exchange that the packet begins; NULL: none */
+    smcr_place_t *place;         /* place of a WRITE; NULL: none */
+    smcr_record_cdc_t *analysis; /* analysis of a CDC message; NULL: none */
+} record_parts_t;
+
 static void
-free_parts(smcr_state_t *state, const packed_t *packed)
+free_parts(smcr_state_t *state, const record_parts_t *parts)
+{
+    free_exchange(state, parts->exchange);
+    free_place(state, parts->place);
+    free_analysis(state, parts->analysis);
+}
+
+/* Keeps the parts of a forgotten record until its connection is freed. */
+static void
+keep_parts(smcr_state_t *state, const smcr_conn_t *conn, const record_parts_t *parts)
+{
+    if (!state->forgotten_parts)
+        state->forgotten_parts = wmem_map_new(state->scope, g_direct_hash, g_direct_equal);
+    wmem_array_t *kept = wmem_map_lookup(state->forgotten_parts, conn);
+    if (!kept) {
+        kept = wmem_array_new(state->scope, sizeof *parts);
+        wmem_map_insert(state->forgotten_parts, conn, kept);
+    }
+    wmem_array_append_one(kept, *parts);
+}
+
+void
+smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn)
+{
+    wmem_array_t *kept =
+        state->forgotten_parts ? wmem_map_remove(state->forgotten_parts, conn) : NULL;
+
+    for (unsigned i = 0; kept && i < wmem_array_get_count(kept); i++)
+        free_parts(state, wmem_array_index(kept, i));
+    if (kept)
+        wmem_destroy_array(kept);
+}
+
+/* Frees what only this record points to. What its connection points to, too, goes with the
+ * connection. */
+static void
+forget_record(smcr_state_t *state, const packed_t *packed)
 {
     smcr_record_t record;
 
     unpack(state, packed, &record);
     free_completed(state, record.completed_messages);
-    if (!record.conn || !record.conn->is_leaving)
+    const record_parts_t parts = {record.begins_exchange, record.write_location,
+                                  record.cdc_analysis};
+    bool has_parts = parts.exchange || parts.place || parts.analysis;
+    if (!record.conn || !has_parts)
         return;
-    free_exchange(state, record.begins_exchange);
-    free_place(state, record.write_location);
-    free_analysis(state, record.cdc_analysis);
+    if (record.conn->is_leaving)
+        free_parts(state, &parts);
+    else if (!record.conn->is_kept)
+        keep_parts(state, record.conn, &parts);
 }
 
 void
@@ -295,7 +352,7 @@ smcr_record_forget(smcr_state_t *state, uint32_t frame)
         for (unsigned i = 0; state->pages[page] && i < PAGE_FRAMES; i++) {
             const packed_t *packed = smcr_slab_entry(&state->records, state->pages[page][i]);
             for (; packed; packed = next_of(state, packed))
-                free_parts(state, packed);
+                forget_record(state, packed);
         }
         wmem_free(state->scope, state->pages[page]);
         state->pages[page] = NULL;
@@ -417,6 +474,7 @@ smcr_place_range(const smcr_place_t *place)
 void
 smcr_arrival_track(const smcr_arrival_t *arrival, smcr_link_sent_message_t *message)
 {
+    smcr_record_free_ack(arrival->state, message->acked);
     *message = (smcr_link_sent_message_t){arrival->when.time, NULL};
     smcr_unacked_add(&arrival->qp->unacked, arrival->state->scope, arrival->psn, &message->acked);
 }

@@ -474,6 +474,14 @@ uint32_t smcr_record_first_kept(uint32_t frame);
  * later packet. */
 void smcr_record_forget(smcr_state_t *state, uint32_t frame);
 
+/* Notes that an object is freed, or forgets its acknowledgement `ack`, which is freed if no other
+ * object has it. NULL changes nothing. */
+void smcr_record_free_ack(smcr_state_t *state, const smcr_ack_t *ack);
+
+/* Frees what records of the connection pointed to that were forgotten before the connection was
+ * being released. The connection is freed next. */
+void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
+
 /* Completes the record with what was learned after its packet came. There are three cases: 1. a
  * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
  * link or connection that was joined with another one. Removes the analysis of a CDC message that

@@ -39,6 +39,8 @@ struct smcr_state {
     uint64_t buffered_bytes; /* number of bytes that are copied for smcr_held_t and not handed on */
     wmem_list_t *released_payload; /* smcr_held_t: packets whose copy is freed after the current
                                       frame (smcr_held_release()); NULL: none so far */
+    wmem_map_t *forgotten_parts; /* smcr_conn_t -> what its forgotten records pointed to (record.c);
+                                    NULL: none so far */
     /* link.c */
     uint32_t lgr_count;      /* number of link groups that have an index */
     uint32_t link_count;     /* number of links */

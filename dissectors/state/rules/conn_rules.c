@@ -427,6 +427,29 @@ smcr_rules_forget_leaving(smcr_conn_t *conn)
     }
 }
 
+/* Whether an acknowledgement that is still to come would be written into the message. */
+static bool
+awaits_ack(const smcr_link_sent_message_t *message)
+{
+    return message->sent && !message->acked;
+}
+
+/* Frees the memory of the rules for the connection, unless one of its messages still awaits an
+ * acknowledgement. */
+static void
+free_kept(smcr_state_t *state, smcr_rules_conn_t *kept)
+{
+    for (int side = 0; side < 2; side++) {
+        if (awaits_ack(&kept->closed[side]) || awaits_ack(&kept->unread_probe[side].sent_message))
+            return;
+    }
+    for (int side = 0; side < 2; side++) {
+        smcr_record_free_ack(state, kept->closed[side].acked);
+        smcr_record_free_ack(state, kept->unread_probe[side].sent_message.acked);
+    }
+    smcr_state_free(state, kept, sizeof *kept);
+}
+
 void
 smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn)
 {
@@ -436,12 +459,13 @@ smcr_rules_free_conn(smcr_state_t *state, smcr_conn_t *conn)
         smcr_rules_side_t *of = kept->side[side];
         if (!of)
             continue;
-        smcr_state_free(state, of->validation, sizeof *of->validation);
+        /* a validation stays: it is rare, and acknowledgements of several may be awaited */
         smcr_state_free(state, of->announced_goal, sizeof *of->announced_goal);
         smcr_state_free(state, of->consumed_goal, sizeof *of->consumed_goal);
         smcr_state_free(state, of, sizeof *of);
     }
-    if (kept)
-        smcr_state_free(state, kept->reuse, sizeof *kept->reuse);
-    smcr_state_free(state, kept, sizeof *kept);
+    if (!kept)
+        return;
+    smcr_state_free(state, kept->reuse, sizeof *kept->reuse);
+    free_kept(state, kept);
 }
