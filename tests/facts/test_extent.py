@@ -39,6 +39,7 @@ THREE, LINKS, GONE = (
     "6.1-v2-a2-same-qpn",
 )
 HTTP = "6.1-v2-j-http11"
+OPEN = "6.1-v2-g6-single-link-down"  # with two connections that go on when the capture ends
 ROWS = [
     Row("a WRITE of another connection", THREE, without(230), 58152, SERVER, 0, 0),
     Row("a WRITE of another connection", THREE, without(230), 58158, SERVER, 0, 0),
@@ -72,6 +73,7 @@ ROWS = [
     ),
     Row("packets after both have closed", HTTP, without(94), 46464, CLIENT, 0, 0),
     Row("packets after both have closed", HTTP, without(94), 46464, SERVER, 0, 0),
+    Row("open, and a CDC message of another", OPEN, without(112), 58610, SERVER, 0, 0),
 ]
 
 
@@ -145,6 +147,40 @@ def test_missing_end_of_a_connection(tshark, scratch):
         part = ends_of(tshark, altered(tshark, scratch, THREE, without(end["frame"])))
         assert not part[port] or part[port]["by"] == end["by"]
         assert all(part[other] for other in whole if other != port)
+
+
+# What is missing; capture; frames; clients' ports that lose nothing; names of figures
+UNKNOWN = (None, "unknown")
+OTHERS = {
+    "a CDC message": (OPEN, (112,), [58610], ("close", "goes_on", "unreported_bytes")),
+    "a WRITE": (OPEN, (79,), [58610], ("close", "goes_on", "unreported_bytes")),
+    "a request": (THREE, (249,), [58160], ("idle_frame", "written_after")),
+    "an RKey": (THREE, (31, 35), [58160], ("idle_frame", "written_after")),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_gap_of_another_connection(tshark, scratch, what):
+    """A later message proves what is missing: another connection's packet, or a request of LLC. An
+    open connection misses nothing then, nor does one whose RKey is known."""
+    name, gone, ports, members = OTHERS[what]
+
+    def known_of(change):
+        shown = tshark.show(
+            altered(tshark, scratch, name, change), "-q", "-2", "-z", "smcr,json"
+        )
+        return {
+            (conn["client"]["port"], part, member)
+            for conn in json.loads(shown)["connections"]
+            for part in (None, CLIENT, SERVER, "end")
+            for member in members
+            if conn["client"]["port"] in ports
+            and ((conn[part] if part else conn) or {}).get(member) not in UNKNOWN
+        }
+
+    whole = known_of(list)
+    assert {port for port, *_ in whole} == set(ports)
+    assert known_of(without(*gone)) == whole
 
 
 def test_message_after_a_gap(tshark, scratch):

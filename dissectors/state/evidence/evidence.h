@@ -261,6 +261,27 @@ smcr_evidence_leaves_out_roce(const smcr_conn_t *conn)
  * certain. `to` UINT32_MAX: up to the end of the capture. */
 bool smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to);
 
+/* The same for one connection: missing packets that certainly are not packets of this connection do
+ * not count (smcr_evidence_prove_missing()). */
+bool smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, uint32_t to);
+
+/* Notes what `packets` of the packets that are missing in the flow to `qp` were: WRITEs and CDC
+ * messages before a captured CDC message of their connection, or LLC requests that change no link.
+ * If messages prove this of all missing packets of the flow, no connection misses a packet of the
+ * flow after its last message. */
+void smcr_evidence_prove_missing(smcr_qp_t *qp, uint64_t packets);
+
+/* Notes which packets of the sender are missing since its last CDC message, as the arriving CDC
+ * message of the connection proves. Called before the message becomes the last one.
+ *
+ * - `messages`: number of CDC messages that the sequence number skips.
+ * - `bytes`: number of bytes that the message announces and that no captured WRITE has. They need
+ *   at least one packet for each MTU.
+ *
+ * Only if the last message came on the same link, and packets are missing since then. */
+void smcr_evidence_take_missing(const smcr_arrival_t *arrival, smcr_conn_t *conn,
+                                uint64_t messages, uint64_t bytes);
+
 /* ---- links, and the two sides of a connection ---- */
 
 /* Whether the group may have a link that the plugin does not know as a link of this group. This is
@@ -298,6 +319,21 @@ smcr_evidence_last_to(const smcr_conn_side_t *receiver)
 {
     return receiver->last_cdc_received.qp ? &receiver->last_cdc_received : &receiver->valid_from;
 }
+
+/* The frame before which neither side sends a packet of the connection on RoCE: its Accept. 0: not
+ * known. Two interfaces of a capture may have two clocks, so that the order of TCP and RoCE is not
+ * known either. */
+uint32_t smcr_evidence_first_frame(const smcr_conn_t *conn);
+
+/* The frame after which neither side sends a packet of the connection: both have closed it, and the
+ * closing messages of both are acknowledged. UINT32_MAX: this is not known to have happened. */
+uint32_t smcr_evidence_last_frame(const smcr_conn_t *conn);
+
+/* Whether the capture has all packets of a connection after `last`, the point of its last CDC
+ * message in a flow. False if packets of the flow are missing after this point, or are acknowledged
+ * but not captured, or if the receiver waits for packets after a gap; unless later messages prove
+ * what the missing packets were (smcr_evidence_prove_missing()). */
+bool smcr_evidence_has_all_after(const smcr_point_t *last);
 
 /* Number of PSNs after the closing message of a side in which packets of the connection may still
  * come: Linux sends waiting data after the closing message (smc_tx_pending()). */

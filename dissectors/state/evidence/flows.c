@@ -123,6 +123,77 @@ smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to)
            smcr_evidence_links_missed(lgr, 1, from, to);
 }
 
+/* ---- missing packets that later messages prove ---- */
+
+/* Number of packets that are missing in the flow to `qp`, as far as captured packets and
+ * acknowledgements show. */
+static uint64_t
+count_missing(const smcr_qp_t *qp)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+    uint64_t after = flow->acked_psn > flow->highest ? flow->acked_psn - flow->highest : 0;
+
+    return smcr_ranges_count(&flow->gaps, 0, UINT64_MAX) + after;
+}
+
+void
+smcr_evidence_prove_missing(smcr_qp_t *qp, uint64_t packets)
+{
+    if (qp->proven_missing + packets <= count_missing(qp))
+        qp->proven_missing += (uint32_t)packets;
+}
+
+void
+smcr_evidence_take_missing(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t messages,
+                           uint64_t bytes)
+{
+    smcr_qp_t *qp = arrival->qp;
+    const smcr_point_t *last = &conn->side[qp->side].last_cdc_received;
+    uint64_t mtu = smcr_qp_mtu(qp);
+    uint64_t packets = messages + (bytes + mtu - 1) / mtu;
+    uint64_t absent = smcr_evidence_absent(last, qp, arrival->psn);
+
+    if (!packets || absent == UINT64_MAX || packets > absent)
+        return;
+    conn->side[!qp->side].is_missing = true;
+    smcr_evidence_prove_missing(qp, packets);
+}
+
+bool
+smcr_evidence_has_proven_missing(const smcr_qp_t *qp)
+{
+    const smcr_flow_t *flow = &qp->traffic.flow;
+    bool is_disordered = flow->filled_gaps.count || qp->last_late_psn;
+
+    if (!qp->proven_missing || is_disordered || qp->link->lgr->state->is_out_of_order)
+        return false;
+    return smcr_flow_has_last(flow) && count_missing(qp) == qp->proven_missing;
+}
+
+/* Whether a packet of the connection to the queue pair may have been missing between the frames
+ * `from` and `to`. */
+static bool
+may_miss_own(const smcr_conn_t *conn, const smcr_qp_t *qp, uint32_t from, uint32_t to)
+{
+    bool are_others = !conn->side[!qp->side].is_missing && smcr_evidence_has_proven_missing(qp);
+
+    return !are_others && smcr_evidence_flow_missed(&qp->traffic.flow, from, to);
+}
+
+bool
+smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, uint32_t to)
+{
+    const smcr_lgr_t *lgr = conn->lgr;
+
+    if (lgr->state->is_out_of_order)
+        return true;
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
+        for (int side = 0; side < 2; side++)
+            if (may_miss_own(conn, &link->qp[side], from, to))
+                return true;
+    return false;
+}
+
 /* ---- answers ---- */
 
 bool

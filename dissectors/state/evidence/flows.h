@@ -13,6 +13,11 @@
  * missing in the flow to `qp`. */
 bool smcr_evidence_joins(const smcr_point_t *point, const smcr_qp_t *qp);
 
+/* Whether messages prove of all packets that are missing in the flow to `qp` what they were
+ * (smcr_evidence_prove_missing()). False if packets came out of order, since then a missing packet
+ * may have come after all. */
+bool smcr_evidence_has_proven_missing(const smcr_qp_t *qp);
+
 /* Whether a request of the flow is missing between the frames `from` and `to`. `to` UINT32_MAX: up
  * to the end of the capture. Two kinds of requests count as missing, too: 1. requests that are
  * acknowledged but not captured, and that may be before `to`; 2. up to the end of the capture,

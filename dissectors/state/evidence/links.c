@@ -14,15 +14,18 @@ typedef struct {
     uint32_t to;   /* frame after the last one; UINT32_MAX: to the end of the capture */
 } period_t;
 
-/* Whether a packet to the queue pair may be missing in the period. A packet whose content is not
- * known, since it came out of order or is truncated, counts as missing. */
+/* Whether a message that changes a link may be missing in the period, in the flow to the queue
+ * pair. A packet whose content is not known, since it came out of order or is truncated, counts as
+ * missing. Missing packets that later messages prove change no link
+ * (smcr_evidence_prove_missing()). */
 static bool
 may_miss(const smcr_qp_t *qp, period_t period)
 {
     bool has_unknown = qp->last_late_frame && qp->last_late_frame >= period.from;
 
     return has_unknown ||
-           smcr_evidence_flow_misses(&qp->traffic.flow, period.from, period.to);
+           (!smcr_evidence_has_proven_missing(qp) &&
+            smcr_evidence_flow_misses(&qp->traffic.flow, period.from, period.to));
 }
 
 /* Whether packets may be missing before the first captured request of the flow: no message has

@@ -6,6 +6,8 @@
 
 #include "flows.h"
 
+#include "state/model/store.h"
+
 /* Whether the capture has all packets of the link to the side after the frame `since`. true also if
  * the link has no packets at all. */
 static bool
@@ -15,7 +17,8 @@ has_all_of_link(const smcr_link_t *link, int side, uint32_t since)
 
     if (!link->packet_count)
         return true;
-    return qp->number_known && !smcr_evidence_flow_misses(&qp->traffic.flow, since, UINT32_MAX);
+    return qp->number_known && (smcr_evidence_has_proven_missing(qp) ||
+                                !smcr_evidence_flow_misses(&qp->traffic.flow, since, UINT32_MAX));
 }
 
 /* Whether the first CDC message to the side may be missing. Called if no CDC message to the side is
@@ -31,10 +34,14 @@ may_miss_first_message(const smcr_conn_t *conn, int side)
     return link || !conn->lgr->first_contact_captured;
 }
 
-/* The frame after which neither side sends a packet of the connection: both have closed it, and the
- * closing messages of both are acknowledged. UINT32_MAX: this is not known to have happened. */
-static uint32_t
-end_frame(const smcr_conn_t *conn)
+uint32_t
+smcr_evidence_first_frame(const smcr_conn_t *conn)
+{
+    return conn->lgr->state->several_interfaces ? 0 : conn->accept_frame;
+}
+
+uint32_t
+smcr_evidence_last_frame(const smcr_conn_t *conn)
 {
     uint32_t frame = 0;
 
@@ -61,11 +68,11 @@ lacks_up_to(const smcr_point_t *last, uint32_t end)
     return qp->last_late_psn > last->psn && qp->last_late_frame <= end;
 }
 
-/* Whether the capture has all requests of the flow after the point. Packets that are acknowledged
- * but not captured are missing, too. So are packets for which the receiver waits after a gap. */
-static bool
-has_all_after(const smcr_point_t *point)
+bool
+smcr_evidence_has_all_after(const smcr_point_t *point)
 {
+    if (point->qp && smcr_evidence_has_proven_missing(point->qp))
+        return true;
     return smcr_evidence_holds(point) && smcr_flow_has_last(&point->qp->traffic.flow) &&
            point->qp->last_late_psn <= point->psn;
 }
@@ -74,8 +81,8 @@ has_all_after(const smcr_point_t *point)
  * that side. There are three cases:
  *
  * 1. Both sides have closed, and both closes are acknowledged: no packet up to the later
- *    acknowledgement is missing (end_frame()). Not if a WRITE shows that queued data follows the
- *    close (`wrote_after_end`).
+ *    acknowledgement is missing (smcr_evidence_last_frame()). Not if a WRITE shows that queued data
+ *    follows the close (`wrote_after_end`).
  * 2. The sender has closed: none of its next SMCR_EVIDENCE_AFTER_CLOSE packets is missing.
  * 3. Otherwise: no later packet of the flow is missing. */
 static bool
@@ -85,15 +92,16 @@ has_last_to(const smcr_conn_t *conn, int side)
     const smcr_flow_t *flow = last->qp ? &last->qp->traffic.flow : NULL;
     smcr_psn_t after_close = last->psn + SMCR_EVIDENCE_AFTER_CLOSE;
     const smcr_conn_side_t *sender = &conn->side[!side];
-    uint32_t end = end_frame(conn);
+    uint32_t end = smcr_evidence_last_frame(conn);
 
     if (!flow)
         return false;
     if (end != UINT32_MAX && !sender->wrote_after_end && !lacks_up_to(last, end))
         return true;
     if (smcr_conn_side_has_closed(sender) && flow->highest >= after_close)
-        return smcr_evidence_absent(last, last->qp, after_close) == 0;
-    return has_all_after(last);
+        return smcr_evidence_absent(last, last->qp, after_close) == 0 ||
+               smcr_evidence_has_proven_missing(last->qp);
+    return smcr_evidence_has_all_after(last);
 }
 
 /* Whether CDC messages to `side` may be missing that the other side has sent on another link than

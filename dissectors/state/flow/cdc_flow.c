@@ -718,6 +718,19 @@ new_view(const smcr_arrival_t *arrival)
     return record->cdc_analysis;
 }
 
+/* Notes the WRITE packets that are certainly missing before the message, which announces more bytes
+ * than captured ones have. `written`: bytes of the captured WRITEs that the message announces. */
+static void
+take_missing_writes(const smcr_arrival_t *arrival, const counted_t *counted, uint64_t written)
+{
+    const smcr_record_cdc_t *view = arrival->record->cdc_analysis;
+    bool is_first = view->has_announced_bytes && !counted->streams.out->may_rewrite;
+
+    if (is_first && counted->known.placed && view->announced_bytes > written &&
+        smcr_doubt_is_in_time(arrival))
+        smcr_evidence_take_missing(arrival, counted->conn, 0, view->announced_bytes - written);
+}
+
 /* Makes the analysis of the message, after the stream has moved to the producer cursor. Fills in
  * how many bytes the message announces, and how many it reports as read. */
 static void
@@ -737,7 +750,9 @@ begin_view(const smcr_arrival_t *arrival, const counted_t *counted)
     view->has_unread_bytes = known->current;
     view->announced_bytes = len > 0 ? (uint32_t)len : 0;
     view->read_bytes = read > 0 ? (uint32_t)read : 0;
-    smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
+    uint64_t written =
+        smcr_window_announced(arrival, counted->streams.out, counted->cdc->flags, known);
+    take_missing_writes(arrival, counted, written);
 }
 
 /* Number of free bytes in the element of the message's sender, into which the peer writes;
@@ -979,6 +994,8 @@ take_in_cursors_and_state(const smcr_arrival_t *arrival, smcr_conn_t *conn, cons
     take_in_numbers(arrival, sender, cdc, &known);
     take_in_update(arrival, sender, receiver, cdc, known.follows);
     take_in_cursors(arrival, conn, cdc, streams, known);
+    if (known.seq_step > 1 && smcr_doubt_is_in_time(arrival))
+        smcr_evidence_take_missing(arrival, conn, (uint64_t)known.seq_step - 1, 0);
     receiver->in.may_rewrite |= after_move;
     if (after_move) /* a move counts if its frame is higher than that of the last message
                        (smcr_conn_side_has_moved()) */

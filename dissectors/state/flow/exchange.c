@@ -608,6 +608,19 @@ keep_response(const smcr_exchange_message_t *message)
     return has_other ? NULL : came;
 }
 
+/* Notes that the request of the response `message` is missing. The response comes over the link of
+ * its request, unless the group has several links. Requests that change links count as not known:
+ * they matter to more than their flow. */
+static void
+take_missing_request(const smcr_exchange_message_t *message)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    bool changes_links = smcr_exchange_changes_links(message->type) || asks_for_link(message->type);
+
+    if (!changes_links && message->lgr->link_count == 1 && smcr_doubt_is_in_time(arrival))
+        smcr_evidence_prove_missing(smcr_qp_peer(arrival->qp), 1);
+}
+
 bool
 smcr_state_exchange_response(const smcr_exchange_message_t *message,
                              const smcr_exchange_request_t **answered)
@@ -633,6 +646,8 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
         return true;
     }
     unclear.request_came = keep_response(message);
+    if (!open)
+        take_missing_request(message);
     smcr_rules_check_exchange(open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
     return open;
 }

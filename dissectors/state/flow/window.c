@@ -255,27 +255,28 @@ may_be_announced_by_missing(const smcr_place_t *place, uint32_t since, uint32_t 
 }
 
 /* Connects a CDC message with the WRITE packets that the message announces: each packet gets the
- * frame of the message (`announced_in`), and `view` counts the packets. A packet gets frame 0 in
- * two cases:
+ * frame of the message (`announced_in`), and `view` counts the packets. Returns the number of bytes
+ * in these packets. A packet gets frame 0 in two cases:
  *
  * - Another message may have announced the packet: the packet is before frame `known->since`, or it
  *   fills a gap.
  * - The packet is before the sender's move to another link (`known->left`), and the message does
  *   not announce it. Its bytes may be written once more. */
-static void
+static uint64_t
 take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record_cdc_t *view,
               const smcr_evidence_cursors_t *known)
 {
     const smcr_slab_t *entries = &arrival->state->entries;
     smcr_place_t *last = smcr_slab_entry(entries, stream->unannounced);
     uint32_t frame = arrival->when.frame;
+    uint64_t bytes = 0;
 
     while (stream->unannounced) {
         smcr_place_t *place = smcr_slab_entry(entries, last->next); /* the oldest packet */
         bool is_beyond = place->position + place->length > stream->announced;
 
         if (is_beyond && place->frame >= known->left)
-            return;
+            break;
         remove_oldest_unannounced(stream, last, place);
         place->announced_in = 0;
         if (is_beyond || is_announced_before(place, stream, view))
@@ -285,7 +286,9 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
         if (!view->writes++)
             view->first_write = place->frame;
         view->last_write = place->frame;
+        bytes += place->length;
     }
+    return bytes;
 }
 
 /* Reports a message after which the element is full. */
@@ -381,13 +384,13 @@ keep_announcement(const smcr_arrival_t *arrival, smcr_stream_t *stream,
     stream->unread = announcement;
 }
 
-void
+uint64_t
 smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint8_t flags,
                       const smcr_evidence_cursors_t *known)
 {
     smcr_record_cdc_t *view = arrival->record->cdc_analysis;
 
-    take_in_writes(arrival, stream, view, known);
+    uint64_t written = take_in_writes(arrival, stream, view, known);
     if (!known->placed || !known->whole) /* the message may announce missing WRITEs */
         view->writes = 0;
     bool filled = fills(view, stream);
@@ -395,11 +398,12 @@ smcr_window_announced(const smcr_arrival_t *arrival, smcr_stream_t *stream, uint
     if (!view->has_announced_bytes)
         stalls(arrival->state, stream)->urgent_uncertain = stream->announced;
     if (view->announced_bytes == 0)
-        return;
+        return written;
     if (flags & SMCR_CDC_FLAG_URGENT_PRESENT)
         stalls(arrival->state, stream)->urgent = stream->announced;
     take_in_full(arrival, stream, filled);
     keep_announcement(arrival, stream, known);
+    return written;
 }
 
 /* ---- the reader ---- */

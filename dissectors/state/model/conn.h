@@ -103,6 +103,8 @@ typedef struct {
     bool last_cdc_missing;  /* CDC messages that this side sent after its last captured CDC message
                                are missing: at the end of the connection, or on the link from which
                                this side has moved */
+    bool is_missing;        /* a later message of this side proves that one of its packets of this
+                               connection is missing */
     bool has_announced;     /* a CDC message of this side has had another producer cursor than one
                                before */
     bool wrote_after_end;   /* after this side reported its end, an RDMA WRITE to the element of the

@@ -77,6 +77,8 @@ typedef struct {
     smcr_psn_t last_late_psn;
     uint32_t last_late_frame; /* frame of the last such request that is no WRITE (see
                                  `last_late_psn`); 0: none */
+    uint32_t proven_missing; /* number of packets missing in this flow that later messages prove to
+                                be missing: smcr_evidence_prove_missing() */
     bool send_unfinished;   /* a SEND message of several packets has begun, and its last packet has
                                not come */
     smcr_psn_t send_psn;    /* PSN of the first packet of the last SEND message of several packets;

@@ -94,7 +94,7 @@ may_miss_last_bytes(const smcr_conn_t *conn, int sender)
     const smcr_point_t *last = smcr_evidence_last_to(&conn->side[!sender]);
 
     if (!smcr_conn_side_has_ended(&conn->side[sender]))
-        return !smcr_evidence_holds(last);
+        return !smcr_evidence_has_all_after(last);
     return smcr_evidence_absent(last, last->qp, last->psn + SMCR_EVIDENCE_AFTER_CLOSE) != 0;
 }
 
@@ -114,7 +114,7 @@ may_miss_uncounted_bytes(const smcr_collect_conn_stats_t *counted, int sender)
 
     if (!receiver->in.positions_known && has_gap)
         return true;
-    if (counted->counts->direction[sender].has_unowned_writes && !receiver->announced_at.qp)
+    if (counted->counts->direction[sender].unowned_write && !receiver->announced_at.qp)
         return true;
     return has_odd_cursor && smcr_collect_conn_lacks_packets(conn);
 }

@@ -313,23 +313,25 @@ had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_tcp_facts_t
     return fin && fin < end->frame.frame;
 }
 
-/* Whether a WRITE of the connection may be missing in its figures. There are two cases:
- * 1. the link has a WRITE whose connection is not known;
+/* Whether a WRITE of the connection after `frame` may be missing in its figures. There are two
+ * cases:
+ * 1. after this frame the link has a WRITE whose connection is not known, and which may be one of
+ *    this connection;
  * 2. this is the first pass, and packets of the connection are missing: only a second pass knows
  *    the connection of each WRITE after missing packets. */
 static bool
-misses_writes(const smcr_collect_conn_stats_t *counted)
+misses_writes_after(const smcr_collect_conn_stats_t *counted, uint32_t frame)
 {
     const smcr_collect_direction_t *directions = counted->counts->direction;
 
-    if (directions[0].has_unowned_writes || directions[1].has_unowned_writes)
+    if (directions[0].unowned_write > frame || directions[1].unowned_write > frame)
         return true;
     return !smcr_capture_is_read() && smcr_collect_conn_lacks_packets(counted->conn);
 }
 
 /* Fills in which end closed the connection first. If a WRITE of the connection may be missing
- * (misses_writes()), it is not known which WRITE was the last one before the close, nor whether a
- * WRITE came after the close. */
+ * (misses_writes_after()), it is not known which WRITE was the last one before the close, or
+ * whether a WRITE came after the close. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
@@ -337,10 +339,12 @@ fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counte
     entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
     if (entry->end && had_peer_closed(entry->end, tcp))
         entry->end = NULL;
-    if (!entry->end || !misses_writes(counted))
+    if (!entry->end)
         return;
-    entry->end->idle_frame = (smcr_when_t){0, 0};
-    if (entry->end->written_after == SMCR_FIGURE_NO)
+    if (misses_writes_after(counted, entry->end->idle_frame.frame))
+        entry->end->idle_frame = (smcr_when_t){0, 0};
+    if (entry->end->written_after == SMCR_FIGURE_NO &&
+        misses_writes_after(counted, entry->end->frame.frame))
         entry->end->written_after = SMCR_FIGURE_MAYBE;
 }
 

@@ -247,8 +247,27 @@ end_by(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side)
 typedef struct {
     const smcr_collect_times_t *times;
     const smcr_conn_t *conn;
-    bool is_whole; /* no packet of the link group is missing before a captured one */
+    uint32_t first; /* frame before which the connection has no packets on RoCE; 0: not known */
+    uint32_t last;  /* frame after which it has none; UINT32_MAX: not known */
+    bool is_whole; /* no packet of the connection is missing in between */
 } certain_t;
+
+/* What missing packets leave certain of the end of a connection. A side that has written after
+ * its close may send more messages. */
+static certain_t
+certain_of(const smcr_collect_times_t *times, const smcr_conn_t *conn)
+{
+    bool may_send_more = conn->side[0].wrote_after_end || conn->side[1].wrote_after_end;
+    certain_t certain = {
+        .times = times,
+        .conn = conn,
+        .first = smcr_evidence_first_frame(conn),
+        .last = may_send_more ? UINT32_MAX : smcr_evidence_last_frame(conn),
+    };
+
+    certain.is_whole = !smcr_evidence_conn_lacks_between(conn, certain.first, certain.last);
+    return certain;
+}
 
 /* Whether no message of the kind `closing` is missing before the first captured one. */
 static bool
@@ -279,8 +298,8 @@ idle_before(const certain_t *certain, smcr_when_t ended)
 {
     smcr_when_t idle = certain->times->idle;
     bool has_written = idle.frame > certain->times->timeline.begun.frame;
-    uint32_t since = has_written ? idle.frame : 0;
-    bool may_miss_write = smcr_evidence_lacks_between(certain->conn->lgr, since, ended.frame);
+    uint32_t since = has_written ? idle.frame : certain->first;
+    bool may_miss_write = smcr_evidence_conn_lacks_between(certain->conn, since, ended.frame);
 
     for (int side = 0; side < 2; side++)
         may_miss_write |= !smcr_timeline_hears_acks(&certain->times->timeline, side);
@@ -293,7 +312,8 @@ written_after(const certain_t *certain, int side, smcr_when_t ended)
 {
     if (certain->times->timeline.writer[side].last_write.frame > ended.frame)
         return SMCR_FIGURE_YES;
-    bool may_miss_write = smcr_evidence_lacks_between(certain->conn->lgr, ended.frame, UINT32_MAX);
+    bool may_miss_write =
+        smcr_evidence_conn_lacks_between(certain->conn, ended.frame, certain->last);
     return may_miss_write ? SMCR_FIGURE_MAYBE : SMCR_FIGURE_NO;
 }
 
@@ -345,8 +365,7 @@ smcr_collect_times_end(const smcr_collect_times_t *times, const smcr_conn_t *con
                        wmem_allocator_t *scope)
 {
     int client = smcr_lgr_client_side(conn->lgr);
-    const certain_t certain = {times, conn,
-                               !smcr_evidence_lacks_between(conn->lgr, 0, UINT32_MAX)};
+    const certain_t certain = certain_of(times, conn);
     const smcr_when_t ends[] = {end_by(times, conn, 0), end_by(times, conn, 1)};
     int first = first_side(ends[0].frame, ends[1].frame);
     const smcr_collect_closing_t *closing = &times->of[first].ended;

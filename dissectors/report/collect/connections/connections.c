@@ -271,7 +271,8 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
         smcr_collect_stream_bytes_take(&direction->bytes, counted->scope, record);
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
-    direction->has_unowned_writes |= flows->unowned[record->sender];
+    direction->unowned_write =
+        MAX(direction->unowned_write, smcr_collect_link_flows_unowned(flows, record));
     count_meaning(direction, &counted->counts->direction[!record->sender], counted->scope, record,
                   when.frame);
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION) {

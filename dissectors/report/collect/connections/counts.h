@@ -29,9 +29,9 @@ typedef struct {
     uint16_t first_cdc_seq;  /* sequence number of the first captured CDC message, of a failover
                                 validation the next number; 1: the direction began in the capture;
                                 valid if `figures.cdc` is not 0 */
-    bool has_unowned_writes; /* `figures` may miss a WRITE: before the direction's last packet, the
-                                sender has sent a WRITE on the same link whose connection is not
-                                known */
+    uint32_t unowned_write;  /* frame of the sender's last WRITE, up to the direction's last packet,
+                                that may be one of this connection and is not in `figures`; 0:
+                                none */
 } smcr_collect_direction_t;
 
 /* Element of the list of links that a connection has used, in order of time. */
@@ -167,7 +167,13 @@ typedef struct {
     smcr_interval_t gap[2];
     smcr_ack_t acked_newest[2]; /* acknowledgement with the highest PSN so far of requests of the
                                    sender; frame 0: none */
-    bool unowned[2];  /* a WRITE has come whose connection is not known */
+    /* Last WRITE whose connection is not known, though a message has announced its RKey, or the
+     * packet with its RKey is missing: frame; 0: none. */
+    uint32_t unowned[2];
+    uint32_t unannounced_rkey[2]; /* last WRITE whose RKey no captured message has announced: frame;
+                                     0: none */
+    bool has_unannounced_rkey[2]; /* `unannounced_rkey` is the last WRITE request, which the next
+                                     packet may continue */
     /* packet from which on no packet of the flow is missing: its first packet, or its packet after
      * the last sequence gap; frame 0: none so far */
     smcr_when_t whole_since[2];
@@ -210,6 +216,13 @@ void smcr_collect_contact_take(smcr_collect_t *collection, smcr_when_t when,
 /* Whether the first contact still waits before `frame`: its last LLC request has no response, or a
  * link is being added. */
 bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t frame);
+
+/* Returns the frame of the last WRITE so far that may be one of the connection of `record`, though
+ * this is not known; 0: none. The WRITE has the sender and the link of `record`. A WRITE whose RKey
+ * was never announced is none of a connection whose RKey on this link is known. `record`: of a
+ * packet of a connection. */
+uint32_t smcr_collect_link_flows_unowned(const smcr_collect_link_flows_t *flows,
+                                         const smcr_record_t *record);
 
 /* Counts a packet in the facts of its link, for the packet's sender. Returns the facts of both
  * flows of the link. */

@@ -76,6 +76,41 @@ is_unowned_write(const smcr_record_t *record)
     return record->kind == SMCR_RECORD_WRITE && !record->conn && smcr_capture_is_read();
 }
 
+/* Notes a WRITE whose connection is not known, by whether its RKey was announced. Only the first
+ * packet of a request has the RKey. */
+static void
+note_unowned_write(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
+{
+    const smcr_record_t *record = packet->record;
+    unsigned sender = record->sender == 1;
+    const smcr_qp_t *owner = &record->link->qp[!sender];
+    const smcr_state_t *state = record->link->lgr->state;
+
+    if (!is_unowned_write(record)) {
+        flows->has_unannounced_rkey[sender] = false;
+        return;
+    }
+    if (packet->roce->has_reth)
+        flows->has_unannounced_rkey[sender] = !smcr_rmb_find(state, owner, packet->roce->rkey);
+    else if (record->order != SMCR_FLOW_IS_NEXT)
+        flows->has_unannounced_rkey[sender] = false;
+    if (flows->has_unannounced_rkey[sender])
+        flows->unannounced_rkey[sender] = when.frame;
+    else
+        flows->unowned[sender] = when.frame;
+}
+
+uint32_t
+smcr_collect_link_flows_unowned(const smcr_collect_link_flows_t *flows, const smcr_record_t *record)
+{
+    unsigned sender = record->sender == 1;
+    const smcr_rmb_t *rmb = record->conn->side[!sender].rmb;
+    bool knows_rkey = rmb && smcr_rmb_rtoken(rmb, &record->link->qp[!sender]);
+
+    return knows_rkey ? flows->unowned[sender]
+                      : MAX(flows->unowned[sender], flows->unannounced_rkey[sender]);
+}
+
 /* Notes a request: its place in the order of its flow, and how long it took if it is a
  * retransmission. */
 static void
@@ -154,7 +189,8 @@ smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packe
         note_ack(collection, flows, packet, when);
     if (!flows->whole_since[sender].frame || record->missing_before)
         flows->whole_since[sender] = when;
-    flows->unowned[sender] |= is_unowned_write(record);
+    if (record->kind == SMCR_RECORD_WRITE)
+        note_unowned_write(flows, packet, when);
     return flows;
 }
 
