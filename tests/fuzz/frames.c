@@ -221,6 +221,17 @@ frames_roce_packet(bool from_server, uint8_t opcode, uint8_t pad, input_t payloa
 }
 
 void
+frames_ack(bool from_server)
+{
+    uint8_t packet[BTH + 4] = {17, 0x40, 0xff, 0xff};
+
+    put(packet + 5, 3, from_server ? SERVER_QPN : CLIENT_QPN);
+    put(packet + 9, 3, next_psn[from_server] - 1);
+    packet[BTH] = 0x1f;
+    frames_roce(!from_server, (input_t){packet, sizeof packet}, 0);
+}
+
+void
 frames_announcement(bool server, uint8_t message[68])
 {
     static const uint8_t begin[] = {0xe2, 0xd4, 0xc3, 0xd9, 0, 0, 68, 0x18};
@@ -242,11 +253,40 @@ frames_announcement(bool server, uint8_t message[68])
     memcpy(message + 64, begin, 4);
 }
 
+/* Accept or Confirm of version 2.1, whose first contact extension has the options of ANCK. */
 static void
-confirm_link(bool from_server)
+announce_anck(bool server, uint8_t credits)
+{
+    uint8_t message[164];
+    size_t length = server ? 160 : 164; /* Confirm has a list of GIDs, here of none */
+    uint8_t *extension = message + 104;
+    input_t nothing = {message, 0};
+
+    memset(message, 0, sizeof message);
+    frames_announcement(server, message);
+    message[6] = (uint8_t)length;
+    message[7] = 0x28;
+    message[51] = credits;
+    memset(message + 64, 0, 4);
+    extension[0] = 0x80;   /* direct */
+    extension[1] = 0x21;   /* Linux, release 1 */
+    extension[36] = 255;   /* connections */
+    extension[37] = 2;     /* links */
+    extension[40] = 0xe0;  /* vendor options: valid, credits, immediate data */
+    memcpy(message + length - 4, message, 4);
+    frames_tcp(0, server, FRAMES_ACK | FRAMES_PUSH, nothing, (input_t){message, length}, 0);
+}
+
+static void
+confirm_link(bool from_server, unsigned version)
 {
     uint8_t message[44] = {1, 44, 0, from_server ? 0x03 : 0x83};
 
+    if (version == 2) {
+        message[0] = 0x21;
+        message[1] = 0;
+        message[2] = sizeof message;
+    }
     message[9] = 1U + from_server;
     put(message + 20, 4, 0xffff0a00);
     message[25] = 1U + from_server;
@@ -254,6 +294,13 @@ confirm_link(bool from_server)
     message[29] = 1;
     put(message + 30, 4, 0x1000U + from_server);
     frames_roce_packet(from_server, 4, 0, (input_t){message, sizeof message}, 0);
+}
+
+static void
+confirm_link_in(unsigned version)
+{
+    confirm_link(true, version);
+    confirm_link(false, version);
 }
 
 void
@@ -267,6 +314,14 @@ frames_link(void)
         frames_announcement(server, message);
         frames_tcp(0, server, FRAMES_ACK | FRAMES_PUSH, nothing, (input_t){message, 68}, 0);
     }
-    confirm_link(true);
-    confirm_link(false);
+    confirm_link_in(1);
+}
+
+void
+frames_link_of_anck(uint8_t credits)
+{
+    frames_handshake(0);
+    announce_anck(true, credits);
+    announce_anck(false, credits);
+    confirm_link_in(2);
 }

@@ -64,5 +64,12 @@ void frames_rdma(const frames_headers_t *headers, input_t packet, frames_cut_t c
 /* Accept or Confirm of version 1: 68 bytes. */
 void frames_announcement(bool server, uint8_t message[68]);
 
+/* The receiver of what `from_server` has sent last acknowledges it. */
+void frames_ack(bool from_server);
+
 /* The first contact of connection 0: its link is known, and has number 1. */
 void frames_link(void);
+
+/* The same in version 2.1 between two hosts with ANCK: they agree on immediate data in place of
+ * CDC, and each has space for `credits` messages. */
+void frames_link_of_anck(uint8_t credits);

@@ -19,6 +19,10 @@ enum { CUT = 0x01, SERVER = 0x02, FIX_LENGTH = 0x04, FIX_TRAILER = 0x08, SPLIT =
 enum { PACKETS_MAX = 20 }; /* what is said of most takes several others */
 enum { RECORDS_MAX = 8 }; /* else most inputs are a hundred frames without content */
 enum { SEND_FIRST = 0, SEND_MIDDLE = 1, SEND_LAST = 2, SEND_ONLY = 4, WRITE_ONLY = 10 };
+enum { WRITE_FIRST = 6, WRITE_LAST_IMMEDIATE = 9, WRITE_ONLY_IMMEDIATE = 11 };
+enum { MTU = 1024, RMB_SIZE = 16384 }; /* of the link of frames_link() */
+
+static unsigned written[2]; /* by sender: offset at which send_immediate() goes on */
 
 static const input_t nothing = {(const uint8_t *)"", 0};
 
@@ -164,6 +168,48 @@ send_write(input_t *input)
     memcpy(packet + header, data.bytes, data.left);
     uint8_t opcode = has_reth ? (how & 0x10 ? 6 : WRITE_ONLY) : (how & 0x10 ? 7 : 8);
     frames_roce_packet(server, opcode, how >> 6, (input_t){packet, header + data.left}, cut);
+}
+
+/* A WRITE with immediate data. Mostly they have the token of the receiver, and the data goes on
+ * where the last one has ended. */
+static void
+send_immediate(input_t *input)
+{
+    static const uint8_t rmb[] = {0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 2, 1}; /* address, RKey */
+    uint8_t how = input_byte(input), packet[MTU + 20] = {0};
+    bool server = (how & SERVER) != 0, is_long = (how & SPLIT) != 0;
+    frames_cut_t cut = pick_cut(input, how);
+    input_t word = input_part(input, 4), data = how & 0x04 ? nothing : record(input);
+    size_t length = data.left + (is_long ? MTU : 0);
+
+    memcpy(packet, rmb, sizeof rmb);
+    if (server) {
+        packet[4] = 0x10;
+        packet[10] = 1;
+    }
+    if (how & 0x20) /* anywhere in the RMB */
+        written[server] = input_byte(input) << 6;
+    if (length) {
+        packet[6] = (uint8_t)(written[server] >> 8);
+        packet[7] = (uint8_t)written[server];
+    }
+    packet[14] = (uint8_t)(length >> 8);
+    packet[15] = (uint8_t)length;
+    written[server] = (written[server] + (unsigned)length) % RMB_SIZE;
+    size_t header = 16;
+    if (is_long) {
+        frames_roce_packet(server, WRITE_FIRST, 0, (input_t){packet, header + MTU}, 0);
+        header = 0;
+    }
+    memset(packet + header, 0, 4);
+    memcpy(packet + header, word.bytes, word.left);
+    if (!(how & 0x80))
+        packet[header] = server ? 0xa1 : 0xb1;
+    memcpy(packet + header + 4, data.bytes, data.left);
+    frames_roce_packet(server, is_long ? WRITE_LAST_IMMEDIATE : WRITE_ONLY_IMMEDIATE, 0,
+                       (input_t){packet, header + 4 + data.left}, cut);
+    if (how & 0x40)
+        frames_ack(server);
 }
 
 /* Transport headers of the input's own. */
@@ -322,6 +368,32 @@ play_anck(input_t *input)
             send_tapped(input);
 }
 
+/* Hosts with ANCK, after a first contact that is captured, or after a later connection's CLC. */
+static void
+play_immediate(input_t *input)
+{
+    uint8_t begin = input_byte(input), message[68];
+
+    memset(written, 0, sizeof written);
+    if (begin & 1) {
+        frames_link_of_anck(begin >> 4);
+    } else {
+        frames_handshake(0);
+        for (int server = 1; server >= 0; server--) {
+            frames_announcement(server, message);
+            message[7] = 0x10; /* no first contact */
+            frames_tcp(0, server, FRAMES_ACK | FRAMES_PUSH, nothing,
+                       (input_t){message, sizeof message}, 0);
+        }
+    }
+    session_end_prelude();
+    for (unsigned count = 0; count < PACKETS_MAX && input->left > 0; count++)
+        if (begin & 2 && input_pick(input, 8) == 0)
+            send_anything(input);
+        else
+            send_immediate(input);
+}
+
 /* What hosts tell beside traffic, with a link of which CLC has told or without. */
 static void
 play_told(input_t *input)
@@ -362,6 +434,8 @@ play(const char *target, input_t *input)
         play_told(input);
     if (strcmp(target, "anck") == 0)
         play_anck(input);
+    if (strcmp(target, "immediate") == 0)
+        play_immediate(input);
     if (strcmp(target, "netlink") == 0)
         announce_family();
     bool sound = strcmp(target, "llc") == 0 || strcmp(target, "cdc") == 0;

@@ -37,6 +37,7 @@ EPAN = dict.fromkeys(
         "netlink",
         "told",
         "anck",
+        "immediate",
         "frames",
     ),
     600,
