@@ -191,6 +191,16 @@ smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t
     return walk.tree;
 }
 
+/* Reads the credits of ANCK (net/smc/smc_cdc.h there, struct smc_cdc_msg), the first byte after the
+ * flags. */
+static void
+read_credits(tvbuff_t *tvb, smcr_cdc_t *cdc)
+{
+    cdc->lacks_credits = tvb_captured_length(tvb) <= SMCR_CDC_FLAGS_END;
+    if (!cdc->lacks_credits)
+        cdc->credits = tvb_get_uint8(tvb, SMCR_CDC_FLAGS_END);
+}
+
 bool
 smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 {
@@ -206,6 +216,7 @@ smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
     memset(cdc, 0, sizeof *cdc);
     smcr_layout_walk(&cdc_layout, &walk, 0, cdc);
     cdc->complete = is_complete(tvb, cdc);
+    read_credits(tvb, cdc);
     return !flawed && tvb_get_uint8(tvb, 0) == SMCR_LLC_CDC && cdc->length == SMCR_LLC_LENGTH &&
            tvb_reported_length(tvb) == SMCR_LLC_LENGTH;
 }

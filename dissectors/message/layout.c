@@ -90,6 +90,10 @@ keep_row(const smcr_row_t *row, const smcr_layout_walk_t *walk, const uint8_t *b
 {
     uint8_t *member = (uint8_t *)keep + row->member;
 
+    if (row->first_byte_hf) {
+        *member = bytes[0];
+        return;
+    }
     if (row->keep == SMCR_KEEP_BYTES) {
         memcpy(member, bytes, row->member_size);
         return;

@@ -103,7 +103,8 @@ SMCR_LAYOUT_FILES(SMCR_LAYOUT_DECLARE)
     .member = offsetof(type_, member_), .member_size = sizeof(((type_ *)0)->member_)
 
 /* Rows of layouts. SHOW, BITS, TEXT and PART are kinds of rows (smcr_row_kind_t). A macro with KEEP
- * in its name also stores the bytes in `member_` of the struct `type_`. */
+ * in its name also stores the bytes in `member_` of the struct `type_`; KEEP_RESERVED stores the
+ * first byte only. */
 #define SMCR_ROW_OF(kind_, hf_, offset_, length_) \
     .hf = &(hf_), .offset = (offset_), .length = (length_), .kind = SMCR_ROW_##kind_
 #define SHOW(hf_, offset_, length_) {SMCR_ROW_OF(SHOW, hf_, offset_, length_)}

@@ -49,7 +49,7 @@ static int *const mtu_bits[] = {&hf_smcr_reserved_f0, &hf_smcr_mtu, NULL};
     KEEP(hf_smcr_llc_link_number, BODY(at + 19), 1, smcr_llc_t, u.add_link.link), \
     KEEP_BITS(hf_smcr_llc_mtu_byte, BODY(at + 20), 1, mtu_bits, smcr_llc_t, u.add_link.mtu), \
     KEEP(hf_smcr_psn, BODY(at + 21), 3, smcr_llc_t, u.add_link.psn), \
-    SHOW_RESERVED(BODY(at + 24), SMCR_LLC_LENGTH - (at + 24))
+    KEEP_RESERVED(BODY(at + 24), SMCR_LLC_LENGTH - (at + 24), smcr_llc_t, u.add_link.credits)
 
 /* A.3.2 figure 32 */
 SMCR_LAYOUT(add_link_rfc, "ADD LINK of figure 32", BODY(SMCR_LLC_LENGTH),

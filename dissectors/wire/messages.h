@@ -286,6 +286,8 @@ typedef struct {
     uint8_t link;          /* number of the new link */
     uint8_t mtu;           /* MTU code in the low nibble */
     uint32_t psn;          /* initial PSN of the sender, 24 bits */
+    uint8_t credits;       /* ANCK: messages for which the sender has space on the new link; 0: no
+                              limit. Others: a reserved byte */
     uint8_t reject_reason; /* reason of a rejection. Version 1: low nibble of the message's byte 2.
                               Version 2: low nibble of the message's flags; Linux sends 0. */
     uint16_t rkey_count;   /* version 2: number of RTokens, according to a field of the message */
@@ -376,6 +378,9 @@ typedef struct {
                            element */
     uint8_t flags;      /* byte 24 of the message: SMCR_CDC_FLAG_ bits */
     uint8_t state;      /* byte 25 of the message: SMCR_CDC_STATE_ bits */
+    uint8_t credits;    /* ANCK: byte 26 of the message, further messages for which the sender has
+                           space. Others: a reserved byte */
+    bool lacks_credits; /* `credits` is not known: snaplen has truncated the message before it */
     bool complete;      /* the whole message was captured */
     bool is_immediate;  /* the message is the immediate data of an RDMA WRITE (immediate.h). Such a
                            message has no sequence number, and the state has computed its cursors.

@@ -21,6 +21,7 @@ DONE, CLOSED, ABORT = 0x80, 0x40, 0x20
 WRITE_LAST_IMM = 0x09
 ANNOUNCE_CREDITS, TEST_LINK = 0x0A, 0x27
 CREDITS_AT = 51  # byte of Accept and Confirm
+CDC_CREDITS_AT = 26  # struct smc_cdc_msg of smc_cdc.h
 TOKENS = {"client": 0x1C, "server": 0xF5}
 
 
@@ -256,6 +257,28 @@ def no_credits(capture):
     anck.write("client", REQUEST)
     anck.write("server", ANSWER, credits=1)
     anck.close()
+
+
+def cdc_without_credits(capture):
+    """The same with CDC messages: the hosts have not agreed on immediate data. After CONFIRM LINK
+    and ADD LINK the client's messages use up the credits; it waits for half a second until LLC
+    announces more, and then until a CDC message does. Returns frames: {what uses the last credit:
+    what announces more}."""
+    anck = Anck(capture, options=VALID | CREDITS).first_contact(init_credits=6)
+    talk, waits = anck.connection, {}
+    for _ in range(4):
+        last = talk.send("client", REQUEST)
+    capture.wait(0.5)
+    waits[last] = anck.announce("server", 2)
+    talk.send("client", REQUEST)
+    last = talk.send("client", REQUEST)
+    capture.wait(0.5)
+    announcement = patch(talk.cdc_message("server"), CDC_CREDITS_AT, b"\x09")
+    waits[last] = anck.link.send("server", announcement)
+    talk.send("client", REQUEST)
+    talk.send("client", REQUEST)
+    talk.close()
+    return waits
 
 
 def late(capture):

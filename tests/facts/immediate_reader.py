@@ -15,7 +15,7 @@ PCAP_HEADER, RECORD_HEADER = 24, 16
 TCP, UDP, ROCE_PORT = 6, 17, 4791
 BTH, RETH, IMMEDIATE, ICRC = 12, 16, 4, 4
 # opcodes of RC packets
-SEND_ONLY = 4
+SEND_ONLY, ANNOUNCE_CREDITS, CDC_CREDITS = 4, 0x0A, 26
 WRITES = {6: "first", 7: "middle", 8: "last", 9: "last", 10: "only", 11: "only"}
 WITH_IMMEDIATE = (9, 11)
 # struct smc_clc_msg_hdr, smcr_clc_msg_accept_confirm, smc_clc_first_contact_ext_v2x
@@ -88,6 +88,10 @@ class Queue:
     psn: int = None  # that it expects
     write: bytes = b""  # the open WRITE's
     rwwi: bool = None
+    credits: int = 0  # messages that its host still has space for
+    limits: bool = False  # by CLC
+    empty: int = None  # frame of the message that has used the last credit
+    peer: object = None  # the queue of the other direction
     ends: dict = field(default_factory=dict)  # by token
 
 
@@ -96,12 +100,13 @@ class Reader:
     `messages`: {frame: what the message says}, with the bytes announced and consumed so far, the
     free bytes that it leaves, and those that its sender has not heard of yet. `data`: {(queue pair,
     token): bytes}. `ignored`: frames of CDC messages, which such a kernel drops. `undefined`:
-    frames whose immediate data names no opcode or no socket.
+    frames whose immediate data names no opcode or no socket. `used_up`: {frame of the message that
+    uses the last credit: frame of the message that announces more, None if there is none}.
     """
 
     def __init__(self, path):
         self.messages, self.data, self.ignored, self.undefined = {}, {}, [], []
-        self.queues, self.accepts = {}, {}
+        self.queues, self.accepts, self.used_up = {}, {}, {}
         content, at, number = path.read_bytes(), PCAP_HEADER, 0
         assert struct.unpack_from("<I", content)[0] in (0xA1B2C3D4, 0xA1B23C4D)
         while at < len(content):
@@ -149,6 +154,8 @@ class Reader:
             queue.ends[each.token & 0xFF] = each
             if each.rwwi is not None:
                 queue.rwwi = server.rwwi and end.rwwi
+                queue.credits, queue.limits = each.credits, each.credits > 0
+                queue.peer = self.queues.setdefault(each.peer.qpn, Queue())
 
     def _roce(self, number, packet):
         opcode = packet[0]
@@ -162,6 +169,12 @@ class Reader:
         queue.psn = psn + 1 & 0xFFFFFF
         at, end = BTH, len(packet) - padding
         if opcode == SEND_ONLY:
+            message = packet[BTH:]
+            self._use_credit(number, queue)
+            if message[0] == ANNOUNCE_CREDITS:
+                self._announce(number, queue.peer, message[4])
+            elif message[0] == CDC:
+                self._announce(number, queue.peer, message[CDC_CREDITS])
             if packet[BTH] == CDC and queue.rwwi:
                 self.ignored.append(number)
             return
@@ -172,9 +185,25 @@ class Reader:
             queue.write += packet[at:end]
             return
         (word,) = struct.unpack_from(">I", packet, at)
+        self._use_credit(number, queue)
+        self._announce(number, queue.peer, Message(word).credits or 0)
         queue.write += packet[at + IMMEDIATE : end]
         if queue.rwwi is not False:
             self._immediate(number, queue, Message(word))
+
+    def _use_credit(self, number, queue):
+        """smc_wr_tx_get_credit()"""
+        queue.credits -= queue.limits
+        if queue.limits and queue.credits == 0:
+            self.used_up[number], queue.empty = None, number
+
+    def _announce(self, number, queue, count):
+        """smc_wr_tx_put_credits()"""
+        if not queue or not count:
+            return
+        queue.credits += count
+        if queue.empty is not None:
+            self.used_up[queue.empty], queue.empty = number, None
 
     def _immediate(self, number, queue, message):
         """smc_cdc_rx_handler_rwwi(): the bytes count whatever the opcode is."""

@@ -331,6 +331,49 @@ def test_late_without_a_report(tshark):
     assert "Connections: none known with SMC-R; " in report
 
 
+def check_credits(tshark, path):
+    """Items and their frames are those of the bytes. Returns {frame that uses the last credit:
+    frame that announces more}."""
+    used_up = immediate_reader.Reader(path).used_up
+    for two_pass in (False, True):
+        assert tshark.frames(path, "smcr.credits.used_up", two_pass=two_pass) == sorted(used_up)
+        found = tshark.frames(path, "smcr.credits.announced", two_pass=two_pass)
+        assert found == sorted(each for each in used_up.values() if each)
+    return used_up
+
+
+def test_credits_run_out(tshark):
+    """With immediate data and with CDC, an item says when; time in which a host may wait for
+    credits is unknown, but no wait for space, and nobody's program is blamed. Where packets are
+    missing, no item says that there are none."""
+    waits = []
+    path = anck.store(
+        tshark.bed.scratch, "cdc-credits", lambda all_: waits.append(anck.cdc_without_credits(all_))
+    )
+    used_up = check_credits(tshark, path)
+    assert waits[0].items() <= used_up.items(), (waits, used_up)
+    with_immediate = anck.store(tshark.bed.scratch, "no_credits", anck.no_credits)
+    assert len(check_credits(tshark, with_immediate)) >= 2
+    for each in (path, with_immediate):
+        report = parse(print_json(tshark, each, TWO))
+        (conn,) = report["connections"]
+        check_pauses(conn, may_wait=True)
+        for way in ("client_to_server", "server_to_client"):
+            assert conn[way]["time"]["buffer_full_most_s"] < 0.01, (each, conn[way]["time"])
+        kinds = {finding["kind"] for finding in report["findings"]}
+        assert not kinds & {"slow_reader", "slow_answer"}, report["findings"]
+    gone = tshark.frames(path, "smcr.cdc")[0]
+    cut = anck.store(
+        tshark.bed.scratch,
+        "cdc-credits-cut",
+        anck.cdc_without_credits,
+        lambda all_: all_[: gone - 1] + all_[gone:],
+    )
+    assert tshark.frames(cut, "smcr.credits.used_up", two_pass=True) == []
+    (conn,) = parse(print_json(tshark, cut, TWO))["connections"]
+    assert conn["client_to_server"]["time"]["nothing_to_write_s"] == 0
+
+
 def test_info(tshark):
     """The packet list has opcode, step, credits and flags."""
     path = anck.store(tshark.bed.scratch, "info", anck.opcodes)

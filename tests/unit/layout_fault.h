@@ -40,7 +40,10 @@ layout_fault(const smcr_layout_t *layout, unsigned (*width)(int hf))
             return "length is not the field's width";
         if (row->keep == SMCR_KEEP_BYTES && row->member_size != row->length)
             return "kept array has another length than its row";
-        if (row->keep == SMCR_KEEP_INTEGER && row->member_size < row->length)
+        if (row->first_byte_hf && row->keep != SMCR_KEEP_NOT && row->member_size != 1)
+            return "kept member of the first byte is no byte";
+        if (row->keep == SMCR_KEEP_INTEGER && !row->first_byte_hf &&
+            row->member_size < row->length)
             return "kept integer is too narrow";
         if (row->kind == SMCR_ROW_BITS)
             fault = bits_fault(row);

@@ -10,6 +10,7 @@
  */
 
 #include "clc_flow.h"
+#include "credits.h"
 #include "exchange.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
@@ -186,11 +187,8 @@ take_in_link_terms(const smcr_conn_t *conn, smcr_qp_t *qp, const smcr_clc_accept
         qp->mtu = smcr_wire_bits(accept->sizes, SMCR_MASK_MTU);
         qp->mtu_repeated = !conn->first_contact;
     }
-    if (conn->first_contact) {
-        qp->has_credits = true;
-        qp->credits = accept->credits;
-        qp->limits_peer = accept->credits != 0;
-    }
+    if (conn->first_contact)
+        smcr_state_credits_begin(qp, accept->credits);
 }
 
 /* The number of the RMB element that the side offers. `index`: the number in the message. Numbers

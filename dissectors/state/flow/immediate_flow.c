@@ -19,6 +19,7 @@
 #include "immediate_flow.h"
 
 #include "cdc_flow.h"
+#include "credits.h"
 #include "write.h"
 #include "state/evidence/evidence.h"
 #include "state/model/socket.h"
@@ -358,7 +359,7 @@ smcr_state_immediate_take_in(const smcr_arrival_t *arrival, const smcr_state_imm
     };
 
     sender->steps_missing |= began_unseen(conn, !receiver);
-    smcr_state_immediate_add_credits(arrival, read.credits);
+    smcr_state_credits_add(arrival, read.credits);
     set_producer(&cdc, message, receiver, place);
     set_consumer(&cdc, sender, &own, read.step);
     smcr_state_cdc_take_in(arrival, conn, &cdc);
@@ -488,26 +489,6 @@ smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *wr
         rare->buffered_payload = NULL; /* its bytes are shown with this packet, so they are not held
                                           for a later one */
     smcr_state_cdc_take_in(arrival, conn, &cdc);
-}
-
-/* ---- credits ---- */
-
-void
-smcr_state_immediate_use_credit(const smcr_arrival_t *arrival)
-{
-    smcr_qp_t *qp = arrival->qp;
-    const smcr_ib_operation_t *operation = &smcr_ib_operations[arrival->roce->opcode];
-
-    if (!qp->limits_peer || !(operation->is_whole_send || operation->has_immediate))
-        return;
-    qp->credits--;
-    qp->has_had_no_credits |= qp->credits <= 0;
-}
-
-void
-smcr_state_immediate_add_credits(const smcr_arrival_t *arrival, unsigned count)
-{
-    smcr_qp_peer(arrival->qp)->credits += (int32_t)count;
 }
 
 /* ---- every pass ---- */

@@ -44,14 +44,6 @@ void smcr_state_immediate_take_in(const smcr_arrival_t *arrival,
  * known. */
 void smcr_state_immediate_begin(const smcr_arrival_t *arrival, const smcr_write_t *write);
 
-/* Notes that the packet uses one of the credits that its receiver has announced (ANCK). Only a
- * whole SEND, or a packet with immediate data, uses a credit. Called with each packet that the
- * receiver takes in, or may take in. */
-void smcr_state_immediate_use_credit(const smcr_arrival_t *arrival);
-
-/* Notes that the sender of the packet has announced space for `count` further messages. */
-void smcr_state_immediate_add_credits(const smcr_arrival_t *arrival, unsigned count);
-
 /* Makes a CDC message from the immediate data of an RDMA WRITE packet, if the hosts send immediate
  * data in place of CDC messages. For every pass; needs the record of the packet. Flags and state
  * are those in the immediate data. The sequence number is 1 if CLC has announced the sender's

@@ -10,6 +10,7 @@
 
 #include "llc_flow.h"
 #include "cost.h"
+#include "credits.h"
 #include "exchange.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
@@ -343,6 +344,7 @@ take_in_new_qp(const smcr_exchange_message_t *message, smcr_link_t *link,
         smcr_qp_set(message->arrival->state, link, qp->side, &key, SMCR_GROUND_LLC);
     qp->mtu = smcr_wire_bits(add->mtu, SMCR_MASK_MTU);
     qp->mtu_repeated = false;
+    smcr_state_credits_begin(qp, add->credits);
     smcr_flow_announce(&smcr_qp_peer(qp)->traffic.flow, add->psn);
     take_in_new_rtokens(message, link);
 }

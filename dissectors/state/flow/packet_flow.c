@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "cdc_flow.h"
+#include "credits.h"
 #include "llc_flow.h"
 #include "write.h"
 #include "state/model/store.h"
@@ -797,7 +798,7 @@ take_in_request(smcr_arrival_t *arrival)
     smcr_flow_receiver_action_t action = judge_request(arrival);
 
     if (action == SMCR_FLOW_RECEIVER_TAKES || action == SMCR_FLOW_RECEIVER_WAITS)
-        smcr_state_immediate_use_credit(arrival);
+        smcr_state_credits_use(arrival);
     if (action == SMCR_FLOW_RECEIVER_TAKES) {
         take_in_deferred(arrival, arrival->qp, arrival->psn);
         deferred_t *before = take_next_deferred(arrival->qp, arrival->psn + 1);
@@ -1099,7 +1100,7 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     arrival->record->kind = SMCR_RECORD_LLC;
     bool is_taken = arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
     if (llc->type == SMCR_LLC_ANNOUNCE_CREDITS && llc->complete && is_taken)
-        smcr_state_immediate_add_credits(arrival, llc->u.announce_credits.credits);
+        smcr_state_credits_add(arrival, llc->u.announce_credits.credits);
     if (!smcr_state_llc_is_known(llc->type) || llc->type == SMCR_LLC_ANNOUNCE_CREDITS)
         return; /* messages of unknown types change nothing in the state; ANNOUNCE CREDITS changes
                    only the credits */
@@ -1140,6 +1141,19 @@ is_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     return true;
 }
 
+/* Takes in the credits of a CDC message. ANCK takes them in before it looks for the connection
+ * (smc_cdc.c there, smc_cdc_rx_handler()). */
+static void
+take_in_credits(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    if (arrival->record->receiver_action != SMCR_FLOW_RECEIVER_TAKES)
+        return;
+    if (cdc->lacks_credits)
+        smcr_state_credits_miss(arrival);
+    else
+        smcr_state_credits_add(arrival, cdc->credits);
+}
+
 void
 smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -1150,6 +1164,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         return;
     }
     smcr_rules_check_link_use(arrival);
+    take_in_credits(arrival, cdc);
     if (is_beside_immediate(arrival, cdc))
         return;
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);

@@ -65,9 +65,12 @@ typedef struct {
 
     /* ---- ANCK: for how many messages the host of the queue pair has announced space ---- */
     int32_t credits;        /* messages that the peer may still send, if no packet is missing */
-    bool has_credits;       /* the first announcement, in CLC, is captured */
-    bool limits_peer;       /* CLC has announced credits: without them, the peer waits */
-    bool has_had_no_credits; /* `credits` was 0 at some time */
+    bool has_credits;       /* all announcements are captured, from the first one on: that of CLC or
+                               ADD LINK */
+    bool limits_peer;       /* credits were announced: without them, the peer waits */
+    bool has_had_no_credits; /* `credits` was 0 at some time, or may have been */
+    uint32_t no_credits_frame; /* frame that has used the last credit; 0: there are credits, or it
+                                  is not certain */
 
     /* ---- the flow to the queue pair: packets that it receives ---- */
     smcr_traffic_t traffic; /* order of PSNs, responses and congestion marks of these packets */

@@ -171,13 +171,13 @@ begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
 static bool
 may_wait_for_credits(const smcr_collect_conn_stats_t *counted, int writer)
 {
-    if (!counted->conn->lgr->immediate_agreed)
-        return false;
-    bool lacks = smcr_collect_conn_lacks_packets(counted->conn);
+    const smcr_lgr_t *lgr = counted->conn->lgr;
+
     for (const smcr_collect_link_use_t *use = counted->first_use; use; use = use->next) {
         const smcr_qp_t *reader = &use->link->qp[!writer];
-        bool may_be_none = lacks || reader->has_had_no_credits;
-        if (!reader->has_credits || (reader->limits_peer && may_be_none))
+        bool may_be_none = reader->limits_peer && (reader->has_had_no_credits ||
+                                                   smcr_collect_conn_lacks_packets(counted->conn));
+        if (may_be_none || (lgr->immediate_agreed && !reader->has_credits))
             return true;
     }
     return false;
@@ -185,15 +185,24 @@ may_wait_for_credits(const smcr_collect_conn_stats_t *counted, int writer)
 
 /* Charges two parts of a writer's time to "unknown", since a wait for credits may explain them as
  * well: the time in which the writer seems to have nothing to write, and the time in which it seems
- * to wait for an answer. */
+ * to wait for an answer. Upper bounds stay: such a wait is never a wait for space. */
 static void
-doubt_pauses(smcr_interval_division_t *division)
+doubt_pauses(smcr_entry_conn_time_t *time)
 {
-    uint64_t *share = division->share;
+    time->unknown_s += time->nothing_to_write_s + time->answer_s;
+    time->nothing_to_write_s = time->answer_s = 0;
+}
 
-    share[SMCR_INTERVAL_IS_UNKNOWN] +=
-        share[SMCR_INTERVAL_IS_NOTHING] + share[SMCR_INTERVAL_IS_ANSWER];
-    share[SMCR_INTERVAL_IS_NOTHING] = share[SMCR_INTERVAL_IS_ANSWER] = 0;
+/* Blames nobody's program, if a wait for credits may explain a late answer or a late window update:
+ * the program may have written or read, and its host could not send the message. */
+static void
+doubt_programs(smcr_timeline_direction_t *direction)
+{
+    uint64_t *share = direction->division.share;
+
+    direction->longest_answer = direction->division.longest_reader = (smcr_interval_t){0};
+    share[SMCR_INTERVAL_IS_FULL_PATH] += share[SMCR_INTERVAL_IS_FULL_READER];
+    share[SMCR_INTERVAL_IS_FULL_READER] = 0;
 }
 
 /* Whether packets of the connection may be missing at its end, or anywhere. */
@@ -211,8 +220,7 @@ typedef struct {
                                 the capture proves the wait */
 } waiting_writer_t;
 
-/* Returns the wait of the side `writer` that has not ended when the capture ends. There is none if
- * the writer may wait for credits instead. */
+/* Returns the wait of the side `writer` that has not ended when the capture ends. */
 static waiting_writer_t
 find_open_wait(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *collection,
                int writer)
@@ -222,7 +230,7 @@ find_open_wait(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *c
     bool is_reader = open.unread.frame != 0;
     smcr_when_t begin = is_reader ? open.unread : open.asked;
 
-    if (!link || !begin.frame || may_wait_for_credits(counted, writer))
+    if (!link || !begin.frame)
         return (waiting_writer_t){0};
     return (waiting_writer_t){
         .kind = is_reader ? SMCR_FIGURE_WAIT_READER : SMCR_FIGURE_WAIT_ANSWER,
@@ -231,16 +239,25 @@ find_open_wait(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *c
     };
 }
 
-/* Finds for each writer (index: side) the wait that has not ended when the capture ends. Such waits
- * are known only if the connection is open, its time is known, and no packet may be missing at its
- * end. */
+/* Whether the waits that have not ended when the capture ends are known. Three conditions: the
+ * connection is open and its time is known, no packet may be missing at its end, and no host may
+ * wait for credits: the reader's program may have read or answered, and its host could not send. */
+static bool
+knows_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted)
+{
+    smcr_timeline_missing_t missing = missing_of(counted, false);
+    bool has_known_end = entry->close == SMCR_FIGURE_CLOSE_OPEN && is_time_known(counted) &&
+                         !misses_any(&missing);
+
+    return has_known_end && !may_wait_for_credits(counted, 0) && !may_wait_for_credits(counted, 1);
+}
+
+/* Finds for each writer (index: side) the wait that has not ended when the capture ends. */
 static void
 find_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
                 const smcr_collect_t *collection, waiting_writer_t waits[2])
 {
-    smcr_timeline_missing_t missing = missing_of(counted, false);
-    bool is_known = entry->close == SMCR_FIGURE_CLOSE_OPEN && is_time_known(counted) &&
-                    !misses_any(&missing);
+    bool is_known = knows_open_waits(entry, counted);
 
     for (int writer = 0; writer < 2; writer++)
         waits[writer] =
@@ -280,9 +297,11 @@ fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
         smcr_timeline_direction_t direction;
         if (!smcr_collect_times_find(times, writer, span, &direction))
             return;
-        if (may_wait_for_credits(counted, writer))
-            doubt_pauses(&direction.division);
+        if (may_wait_for_credits(counted, !writer))
+            doubt_programs(&direction);
         directions[role]->time = smcr_collect_times_entry(times, span, &direction, scope);
+        if (may_wait_for_credits(counted, writer))
+            doubt_pauses(directions[role]->time);
         smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
         if (counted->pictures)
             draw_lanes(counted, writer, span);
