@@ -60,6 +60,7 @@ typedef struct {
     bool is_assumed;        /* `header_length` was not known when the packet came, and is assumed */
     uint8_t part_count;     /* number of `parts`; 0: the content is a duplicate, or its place in
                                the streams is not known */
+    uint8_t notice;         /* what is to be said of the data, smcr_tapped_notice_t */
     smcr_cdc_t cdc;         /* the message, with the numbers that the state has computed for it */
     uint64_t missing;       /* number of bytes that the message announces and that are missing in
                                the capture */
@@ -220,7 +221,10 @@ learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept
     uint32_t captured = tvb_captured_length(content);
     const smcr_tapped_data_t data = {tvb_get_ptr(content, 0, (int)captured), captured,
                                      tvb_reported_length(content)};
-    kept->part_count = (uint8_t)smcr_state_tapped_data(&arrival, &packet, data, kept->parts);
+    smcr_tapped_notice_t notice;
+    kept->part_count =
+        (uint8_t)smcr_state_tapped_data(&arrival, &packet, data, kept->parts, &notice);
+    kept->notice = (uint8_t)notice;
 }
 
 /* First pass: learns the packet. Later passes: returns what the first pass has learned. If a frame
@@ -287,6 +291,8 @@ show_learned(const display_t *shown)
     proto_item_set_generated(item);
     if (kept->kind && kept->is_assumed)
         smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_assumed);
+    if (kept->notice == SMCR_TAPPED_COPIES_FORGOTTEN)
+        smcr_item_raise(shown->pinfo, item, &ei_smcr_anck_copies);
     if (kept->missing) {
         item = proto_tree_add_uint64(shown->below, hf_smcr_anck_missing, shown->tvb, 0, 0,
                                      kept->missing);
@@ -318,6 +324,15 @@ show_header(display_t *shown)
     show_learned(shown);
 }
 
+/* What the Info column says of content without a place. */
+static const char *
+copy_text(const kept_t *kept)
+{
+    if (kept->notice == SMCR_TAPPED_COPY_OF_MISSING)
+        return ", duplicate of missing data";
+    return kept->kind ? ", duplicate" : "";
+}
+
 /* Shows content that belongs to no place of a stream: a duplicate, or content of an unknown
  * kind. */
 static void
@@ -328,8 +343,7 @@ show_bytes(const display_t *shown)
     col_set_str(shown->pinfo->cinfo, COL_PROTOCOL, is_smcd(shown->tvb) ? "SMC-D" : "SMC-R");
     col_clear(shown->pinfo->cinfo, COL_INFO);
     col_append_fstr(shown->pinfo->cinfo, COL_INFO, "Tap of ANCK: %s%s",
-                    shown->kept->kind ? text : "unknown content",
-                    shown->kept->kind ? ", duplicate" : "");
+                    shown->kept->kind ? text : "unknown content", copy_text(shown->kept));
     if (shown->content)
         proto_tree_add_item(shown->below, hf_smcr_anck_content, shown->content, 0, -1, ENC_NA);
 }

@@ -49,6 +49,7 @@ STORIES = {
     "long header": dict(form=Format(reserved=22, message=9, data=7)),
     "types swapped": dict(form=Format(message=1, data=0)),
     "one host": dict(own=BOTH, hosts=ONE_HOST, garbage=UNSET),
+    "one host, in turn": dict(own=BOTH, hosts=ONE_HOST, garbage=UNSET, in_turn=True),
     "SMC-R": dict(mode=SMC_R, room=65536),
     "immediate data": dict(mode=SMC_R, room=65536, immediate=True),
     "SMC-R, receiver's tap": dict(mode=SMC_R, room=65536, own=("server",)),
@@ -128,6 +129,43 @@ def test_tap_is_shown_followed_and_reported(tshark, name):
     assert connection["server_to_client"]["bytes"] == len(ANSWER)
     assert connection["close"] == "normal"
     assert report["link_groups"] == [] and report["rdma_flows"] == []
+
+
+def test_one_host_without_a_copy(tshark):
+    """Each packet of both ends is there twice. One copy of data is missing: what the other copy has
+    counts once. Data whose sender's copy is missing may have no place."""
+    tap = tap_of(**STORIES["one host, in turn"])
+    http(tap)
+    frames = list(tap.capture.frames)
+    for gone in [number for number, frame in enumerate(frames, 1) if len(frame) > 1000]:
+        tap.capture.frames[:] = frames[: gone - 1] + frames[gone:]
+        path = file_of(tap.capture, tshark.bed.scratch)
+        rows = tshark.fields(path, "_ws.col.Info", "smcr.anck.missing", "smcr.breach")
+        sides = followed(tshark, path)
+        assert sides["client"] == GET and not any(row[2] for row in rows), gone
+        late = [row for row in rows if "duplicate of missing data" in row[0][0]]
+        missing = [row for row in rows if row[1]]
+        assert bool(late) == bool(missing) == (sides["server"] != ANSWER), gone
+        rest = iter(ANSWER)
+        assert all(byte in rest for byte in sides["server"]), gone
+
+
+def test_copies_that_never_come(tshark):
+    """One host, of whose tap only one copy is captured: above 4 MiB an item says that later copies
+    would count as data, and the data counts once."""
+    tap = tap_of(own=("client",), hosts=ONE_HOST, room=1 << 20)
+    pieces = [noise(60_000, number) for number in range(75)]
+    for piece in pieces:
+        tap.send("client", piece)
+    path = file_of(tap.capture, tshark.bed.scratch)
+    assert followed(tshark, path)["client"] == b"".join(pieces)
+    assert len(tshark.frames(path, "smcr.anck.copies_forgotten")) == 1
+    same = tap_of(own=("client",), hosts=ONE_HOST)
+    for _ in range(9):  # the second one counts as a copy, until its message comes
+        same.send("client", GET)
+    path = file_of(same.capture, tshark.bed.scratch)
+    assert tshark.frames(path, "smcr.write") == [1, *range(5, 18, 2)]
+    assert len(tshark.frames(path, "smcr.anck.bytes_missing")) == 1
 
 
 def test_both_directions_have_a_row(tshark):

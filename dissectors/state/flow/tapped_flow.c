@@ -30,15 +30,20 @@
 #define MESSAGES_MAX 1024u         /* maximum number of messages that are kept to recognise
                                       copies */
 #define AWAITED_MAX (4u << 20)     /* maximum number of bytes that are kept to recognise copies */
+#define COPY_MIN 256u              /* minimum number of bytes of a copy that is recognised although
+                                      copies before it are missing: shorter data may be equal by
+                                      chance */
 #define POSITIONS_MAX (256u << 20) /* maximum position in a stream whose element has an unknown
                                       size: after it, the connection counts as ended, and a new one
                                       begins */
 
-/* The members of a CDC message by which a copy of the message is recognised. */
+/* A CDC message. A copy of the message is recognised by cursors, number, flags and state. */
 typedef struct {
     smcr_cursor_t prod, cons;
     uint16_t seq;
     uint8_t flags, state;
+    uint64_t missing;    /* bytes that the message announces, and that are missing in the capture */
+    uint64_t awaited_in; /* `awaited_in` of the direction when the message came */
 } message_t;
 
 /* One direction of a tapped connection: what its sender has sent. */
@@ -59,6 +64,8 @@ typedef struct {
                                element is not known */
     unsigned cursor_count;  /* number of producer cursors so far */
     wmem_array_t *awaited_bytes;    /* data of which the copy has not come; NULL: none so far */
+    uint64_t copied;                /* bytes of copies since the last message */
+    uint64_t awaited_in;            /* number of bytes that were ever appended to `awaited_bytes` */
     wmem_array_t *awaited_messages; /* message_t: messages of which the copy has not come */
 } direction_t;
 
@@ -67,6 +74,7 @@ struct smcr_tapped {
     smcr_link_t *link;        /* made-up link of the connection; NULL: the RoCE packets of the
                                  connection are captured, so the state learns those */
     bool shows_twice;         /* both ends are on one host, so the tap shows each packet twice */
+    bool has_copies;          /* the copy of a message has come */
     direction_t direction[2]; /* by role of the sender */
 };
 
@@ -234,45 +242,111 @@ begin_part(struct smcr_tapped *tapped, unsigned sender, smcr_tapped_part_t *part
 
 /* ---- copies, if both ends are on one host ---- */
 
-/* Appends the data to the bytes whose copy has still to come (`awaited_bytes`). Bytes that are not
- * captured are zeros. If there are too many bytes, all of them are forgotten, so their copies are
- * not recognised. */
-static void
-await_copy(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
+/* Number of bytes whose copy has still to come. */
+static unsigned
+awaited_count(const direction_t *direction)
 {
-    if (!direction->awaited_bytes)
-        direction->awaited_bytes = wmem_array_new(state->scope, 1);
-    wmem_array_t *awaited = direction->awaited_bytes;
-    if (wmem_array_get_count(awaited) + data.length > AWAITED_MAX) {
-        wmem_destroy_array(awaited);
-        direction->awaited_bytes = NULL;
-        return;
-    }
-    if (data.captured)
-        wmem_array_append(awaited, data.bytes, data.captured);
-    const uint8_t missing = 0;
-    for (uint32_t i = data.captured; i < data.length; i++)
-        wmem_array_append(awaited, &missing, 1);
+    return direction->awaited_bytes ? wmem_array_get_count(direction->awaited_bytes) : 0;
 }
 
-/* Whether the data is a copy: it is equal to the first bytes of `awaited_bytes`. If so, these bytes
- * are removed from `awaited_bytes`. */
+/* Removes the first `count` bytes from `awaited_bytes`. */
+static void
+drop_awaited_bytes(smcr_state_t *state, direction_t *direction, unsigned count)
+{
+    wmem_array_t *awaited = direction->awaited_bytes;
+    unsigned rest = awaited_count(direction) - count;
+
+    if (!count)
+        return;
+    direction->awaited_bytes = wmem_array_new(state->scope, 1);
+    if (rest)
+        wmem_array_append(direction->awaited_bytes,
+                          (uint8_t *)wmem_array_get_raw(awaited) + count, rest);
+    wmem_destroy_array(awaited);
+}
+
+/* Appends the data to the bytes whose copy has still to come (`awaited_bytes`). Bytes that are not
+ * captured are zeros. If there are too many bytes, all of them are forgotten, so their copies are
+ * not recognised. Returns whether this is so. */
+static bool
+await_copy(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
+{
+    const uint8_t missing = 0;
+    bool forgets = awaited_count(direction) + (uint64_t)data.length > AWAITED_MAX;
+
+    if (forgets)
+        drop_awaited_bytes(state, direction, awaited_count(direction));
+    if (!direction->awaited_bytes)
+        direction->awaited_bytes = wmem_array_new(state->scope, 1);
+    direction->awaited_in += data.length;
+    if (data.captured)
+        wmem_array_append(direction->awaited_bytes, data.bytes, data.captured);
+    for (uint32_t i = data.captured; i < data.length; i++)
+        wmem_array_append(direction->awaited_bytes, &missing, 1);
+    return forgets;
+}
+
+/* Whether the data is equal to the bytes of `awaited_bytes` that begin at `at`. */
+static bool
+is_awaited_at(const direction_t *direction, int64_t at, smcr_tapped_data_t data)
+{
+    if (at < 0 || (uint64_t)at + data.length > awaited_count(direction))
+        return false;
+    return memcmp((uint8_t *)wmem_array_get_raw(direction->awaited_bytes) + at, data.bytes,
+                  data.captured) == 0;
+}
+
+/* Number of bytes of `awaited_bytes` that came before the message. Negative: these bytes, and bytes
+ * after them, were removed. */
+static int64_t
+awaited_before(const direction_t *direction, const message_t *message)
+{
+    return (int64_t)(message->awaited_in - (direction->awaited_in - awaited_count(direction)));
+}
+
+/* The n-th message whose copy has still to come; NULL: there are fewer. */
+static message_t *
+awaited_message(const direction_t *direction, unsigned n)
+{
+    wmem_array_t *awaited = direction->awaited_messages;
+
+    return awaited && n < wmem_array_get_count(awaited) ? wmem_array_index(awaited, n) : NULL;
+}
+
+/* Whether the data is a copy. If so, its bytes, and all bytes before them, are removed from
+ * `awaited_bytes`. The receiver's kernel copies the data of a message in one packet, or in several
+ * if the data wraps or is long. So a copy is equal to the first awaited bytes, or, if copies before
+ * it are missing in the capture, to the last awaited bytes before a message (COPY_MIN). */
 static bool
 is_awaited(smcr_state_t *state, direction_t *direction, smcr_tapped_data_t data)
 {
-    wmem_array_t *awaited = direction->awaited_bytes;
-    unsigned count = awaited ? wmem_array_get_count(awaited) : 0;
+    int64_t at = is_awaited_at(direction, 0, data) ? 0 : -1;
+    const message_t *message;
 
-    if (!count || count < data.length ||
-        memcmp(wmem_array_get_raw(awaited), data.bytes, data.captured) != 0)
+    for (unsigned n = data.length < COPY_MIN ? MESSAGES_MAX : 0;
+         at < 0 && (message = awaited_message(direction, n)) != NULL; n++) {
+        int64_t before = awaited_before(direction, message) - data.length;
+        at = is_awaited_at(direction, before, data) ? before : -1;
+    }
+    if (at < 0 || !data.length)
         return false;
-    direction->awaited_bytes = wmem_array_new(state->scope, 1);
-    if (count > data.length)
-        wmem_array_append(direction->awaited_bytes,
-                          (uint8_t *)wmem_array_get_raw(awaited) + data.length,
-                          count - data.length);
-    wmem_destroy_array(awaited);
+    drop_awaited_bytes(state, direction, (unsigned)at + data.length);
     return true;
+}
+
+/* Whether the data may be the copy of data that is missing in the capture: a message whose copy has
+ * still to come announces as many missing bytes. If so, these bytes count as found. */
+static bool
+is_copy_of_missing(direction_t *direction, smcr_tapped_data_t data)
+{
+    message_t *message;
+
+    for (unsigned n = 0; (message = awaited_message(direction, n)) != NULL; n++)
+        if (message->missing && message->missing >= data.length) {
+            message->missing -= data.length;
+            return true;
+        }
+    return false;
 }
 
 /* Whether two messages are the same. */
@@ -299,6 +373,33 @@ drop_awaited_messages(smcr_state_t *state, direction_t *direction, unsigned coun
     wmem_destroy_array(awaited);
 }
 
+/* Notes in the last awaited message how many of its bytes are missing. Data after the message
+ * before may have counted as a copy. If it would fill the gap, and no message has come twice, the
+ * tap shows each packet once, and the program has sent the same bytes twice. */
+static void
+note_missing(struct smcr_tapped *tapped, direction_t *direction, uint64_t missing)
+{
+    unsigned count = wmem_array_get_count(direction->awaited_messages);
+
+    awaited_message(direction, count - 1)->missing = missing;
+    if (missing && missing <= direction->copied && !tapped->has_copies)
+        tapped->shows_twice = false;
+    direction->copied = 0;
+}
+
+/* Removes the first `count` messages from `awaited_messages`. Removes from `awaited_bytes` the data
+ * before the last one of them: the receiver's kernel copies data before the message, so a copy that
+ * has not come is missing in the capture. */
+static void
+drop_copied(smcr_state_t *state, direction_t *direction, unsigned count)
+{
+    int64_t bytes = awaited_before(direction, awaited_message(direction, count - 1));
+
+    if (bytes > 0)
+        drop_awaited_bytes(state, direction, (unsigned)bytes);
+    drop_awaited_messages(state, direction, count);
+}
+
 /* Whether the message is a copy: an equal message is in `awaited_messages`. If so, this message and
  * all earlier ones are removed from the list. Otherwise the message is appended, so that its copy
  * is recognised; if the list is full, its older half is removed first. */
@@ -313,7 +414,7 @@ is_awaited_message(smcr_state_t *state, direction_t *direction, const message_t 
     while (i < count && !messages_are_same(wmem_array_index(awaited, i), message))
         i++;
     if (i < count) {
-        drop_awaited_messages(state, direction, i + 1);
+        drop_copied(state, direction, i + 1);
         return true;
     }
     if (count == MESSAGES_MAX)
@@ -323,6 +424,25 @@ is_awaited_message(smcr_state_t *state, direction_t *direction, const message_t 
 }
 
 /* ---- data ---- */
+
+/* Whether the data is a copy, if both ends are on one host. Otherwise its copy is awaited. Sets
+ * `*notice`. */
+static bool
+is_copy(smcr_state_t *state, struct smcr_tapped *tapped, direction_t *direction,
+        smcr_tapped_data_t data, smcr_tapped_notice_t *notice)
+{
+    if (is_awaited(state, direction, data)) {
+        direction->copied += data.length;
+        return true;
+    }
+    if (tapped->has_copies && is_copy_of_missing(direction, data)) {
+        *notice = SMCR_TAPPED_COPY_OF_MISSING;
+        return true;
+    }
+    if (await_copy(state, direction, data))
+        *notice = SMCR_TAPPED_COPIES_FORGOTTEN;
+    return false;
+}
 
 /* Offset in the element at which the next data of the direction begins. */
 static uint32_t
@@ -337,20 +457,20 @@ next_offset(const direction_t *direction, const smcr_ring_t *ring)
 
 unsigned
 smcr_state_tapped_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
-                       smcr_tapped_data_t data, smcr_tapped_part_t parts[SMCR_TAPPED_PARTS])
+                       smcr_tapped_data_t data, smcr_tapped_part_t parts[SMCR_TAPPED_PARTS],
+                       smcr_tapped_notice_t *notice)
 {
     struct smcr_tapped *tapped = find_conn(arrival, packet);
     uint32_t length = data.length;
     unsigned count = 0;
 
+    *notice = SMCR_TAPPED_NO_NOTICE;
     if (!tapped)
         return 0;
     direction_t *direction = &tapped->direction[packet->sender];
     const smcr_ring_t *ring = ring_of(packet->conn, packet->sender);
-    if (tapped->shows_twice && is_awaited(arrival->state, direction, data))
+    if (tapped->shows_twice && is_copy(arrival->state, tapped, direction, data, notice))
         return 0;
-    if (tapped->shows_twice)
-        await_copy(arrival->state, direction, data);
     while (count < SMCR_TAPPED_PARTS && (length || !count)) {
         uint32_t offset = next_offset(direction, ring), room = smcr_ring_room(ring);
         smcr_tapped_part_t *part = &parts[count++];
@@ -436,15 +556,19 @@ smcr_state_tapped_cdc(const smcr_arrival_t *arrival, const smcr_tapped_packet_t 
                       smcr_cdc_t *cdc, smcr_tapped_part_t *part, uint64_t *missing)
 {
     struct smcr_tapped *tapped = find_conn(arrival, packet);
-    const message_t message = {cdc->prod, cdc->cons, cdc->seq, cdc->flags, cdc->state};
 
     *missing = 0;
     if (!tapped)
         return false;
     direction_t *direction = &tapped->direction[packet->sender];
+    const message_t message = {.prod = cdc->prod, .cons = cdc->cons, .seq = cdc->seq,
+                               .flags = cdc->flags, .state = cdc->state,
+                               .awaited_in = direction->awaited_in};
     if (tapped->shows_twice && cdc->complete &&
-        is_awaited_message(arrival->state, direction, &message))
+        is_awaited_message(arrival->state, direction, &message)) {
+        tapped->has_copies = true;
         return false;
+    }
     begin_part(tapped, packet->sender, part);
     if (!cdc->complete)
         return true;
@@ -454,6 +578,8 @@ smcr_state_tapped_cdc(const smcr_arrival_t *arrival, const smcr_tapped_packet_t 
         *missing = (uint64_t)(announced - direction->unannounced);
         direction->end += *missing;
     }
+    if (tapped->shows_twice)
+        note_missing(tapped, direction, *missing);
     take_in_token(arrival->state, packet, cdc->token);
     take_in_message(tapped, packet, &message, cdc);
     return true;

@@ -46,12 +46,23 @@ typedef struct {
 #define SMCR_TAPPED_PARTS 2u /* highest number of parts: data that goes over the end of the RMB
                                 element has two */
 
+/* What is to be said of data, if both ends of the connection are on one host and the tap shows each
+ * packet twice. */
+typedef enum {
+    SMCR_TAPPED_NO_NOTICE,
+    SMCR_TAPPED_COPY_OF_MISSING,  /* the data has no place: it may be the copy of data that is
+                                     missing in the capture */
+    SMCR_TAPPED_COPIES_FORGOTTEN, /* there was so much data before without a copy that it is
+                                     forgotten: copies of it would count as data */
+} smcr_tapped_notice_t;
+
 /* Learns the place of the data: in the receiver's RMB element, the data follows the previous data
- * of this direction. Fills in `parts`, and returns their number. Returns 0 if the data is a copy,
- * since another packet of the capture shows the same data. */
+ * of this direction. Fills in `parts` and `*notice`, and returns the number of parts. Returns 0 if
+ * the data is a copy: another packet of the capture shows the same data, or is missing. */
 unsigned smcr_state_tapped_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                                 smcr_tapped_data_t data,
-                                smcr_tapped_part_t parts[SMCR_TAPPED_PARTS]);
+                                smcr_tapped_part_t parts[SMCR_TAPPED_PARTS],
+                                smcr_tapped_notice_t *notice);
 
 /* Learns the place of the CDC message `cdc`, and fills in `*part`. If the message has no sequence
  * number, sets `cdc->seq` to the next number. If the size of the receiver's RMB element is not

@@ -73,6 +73,7 @@ class Tap:
     own: tuple = ("client",)
     immediate: bool = False  # the tap has made the message of a WRITE with immediate data
     garbage: bytes = None
+    in_turn: bool = False  # of both: data and message of the sender's kernel, then the receiver's
     prod: dict = field(default_factory=lambda: {"client": (0, 0), "server": (0, 0)})
     cons: dict = field(default_factory=lambda: {"client": (0, 0), "server": (0, 0)})
     seq: dict = field(default_factory=lambda: {"client": 0, "server": 0})
@@ -97,43 +98,62 @@ class Tap:
         receiver = "server" if sender == "client" else "client"
         return [role for role in (sender, receiver) if role in self.own]
 
+    def _message(self, sender, role, flags):
+        """The copy of a CDC message that the kernel of `role` makes."""
+        prod, cons = self.prod[sender], self.cons[sender]
+        if self.mode == SMC_D:
+            message = smcd_cdc(prod, cons, flags, unset=None if role == sender else self.garbage)
+        else:
+            message = cdc(
+                seq=0 if self.immediate else self.seq[sender],
+                token={"client": 5, "server": 9}[sender],
+                prod=prod,
+                cons=cons,
+                flags=flags,
+            )
+        self.packet(sender, self.form.message, message)
+
     def cdc(self, sender, flags=()):
         """A CDC message with the present cursors."""
         self.seq[sender] = (self.seq[sender] + 1) & 0xFFFF
-        prod, cons = self.prod[sender], self.cons[sender]
         for role in self.seen_by(sender):
-            if self.mode == SMC_D:
-                message = smcd_cdc(
-                    prod, cons, flags, unset=None if role == sender else self.garbage
-                )
-            else:
-                message = cdc(
-                    seq=0 if self.immediate else self.seq[sender],
-                    token={"client": 5, "server": 9}[sender],
-                    prod=prod,
-                    cons=cons,
-                    flags=flags,
-                )
-            self.packet(sender, self.form.message, message)
+            self._message(sender, role, flags)
 
-    def raw(self, sender, data):
+    def _pieces(self, sender, role, data):
         """Data, split where the buffer ends: the send buffer, or the element of the receiver."""
-        for role in self.seen_by(sender):
-            begin = self.sndbuf[sender] if role == sender else self.prod[sender][1]
-            end = self.room - begin % self.room
-            for piece in (data[:end], data[end:]):
-                if piece:
-                    self.packet(sender, self.form.data, piece)
+        begin = self.sndbuf[sender] if role == sender else self.prod[sender][1]
+        end = self.room - begin % self.room
+        return [piece for piece in (data[:end], data[end:]) if piece]
+
+    def _advance(self, sender, data):
         self.sndbuf[sender] += len(data)
         wrap, count = self.prod[sender]
         count += len(data)
         self.prod[sender] = ((wrap + count // self.room) & 0xFFFF, count % self.room)
 
+    def raw(self, sender, data):
+        for role in self.seen_by(sender):
+            for piece in self._pieces(sender, role, data):
+                self.packet(sender, self.form.data, piece)
+        self._advance(sender, data)
+
+    def _send_in_turn(self, sender, data, flags):
+        pieces = {role: self._pieces(sender, role, data) for role in self.seen_by(sender)}
+        self._advance(sender, data)
+        self.seq[sender] = (self.seq[sender] + 1) & 0xFFFF
+        for role in self.seen_by(sender):
+            for piece in pieces[role]:
+                self.packet(sender, self.form.data, piece)
+            self._message(sender, role, flags)
+
     def send(self, sender, data, flags=()):
         """Data, the message that announces it, and the peer reads it."""
         receiver = "server" if sender == "client" else "client"
-        self.raw(sender, data)
-        self.cdc(sender, flags)
+        if self.in_turn:
+            self._send_in_turn(sender, data, flags)
+        else:
+            self.raw(sender, data)
+            self.cdc(sender, flags)
         self.cons[receiver] = self.prod[sender]
 
     def close(self, first="client"):
