@@ -252,6 +252,7 @@ add_events(wmem_strbuf_t *text, const packet_info *pinfo, const smcr_record_t *r
         [SMCR_EVENT_cm_repeat] = "Retransmission",
         [SMCR_EVENT_window_overwritten] = "Data overwritten",
         [SMCR_EVENT_window_full] = "Window full",
+        [SMCR_EVENT_credits_used_up] = "No credits",
         [SMCR_EVENT_window_opened] = "Window update",
     };
 

@@ -337,6 +337,10 @@ def check_credits(tshark, path):
     used_up = immediate_reader.Reader(path).used_up
     for two_pass in (False, True):
         assert tshark.frames(path, "smcr.credits.used_up", two_pass=two_pass) == sorted(used_up)
+        lines = tshark.fields(
+            path, "_ws.col.Info", where="smcr.credits.used_up && !http", two_pass=two_pass
+        )
+        assert all(line[0][0].startswith("[No credits] ") for line in lines), lines
         found = tshark.frames(path, "smcr.credits.announced", two_pass=two_pass)
         assert found == sorted(each for each in used_up.values() if each)
     return used_up
