@@ -176,7 +176,7 @@ VARIANTS = {
     "twice-ipv6": (twice(Path(6), 60e-6, 63), COUNTED, QUIET, RETRANSMITTED),
     "twice-held-up": (twice(Path(6), 60e-6, 63, 5e-3), COUNTED, QUIET, RETRANSMITTED),
     "mirror-held-up": (twice(Path(), 30e-6, 64, 4e-4), COUNTED, QUIET, RETRANSMITTED),
-    "port-53": (healthy(Path(6, sport=53, p_key=0x8001)), r"20 packets of RoCE", QUIET, r"missing"),
-    "port-69": (healthy(Path(4, "vlan", 69)), r"20 packets of RoCE", QUIET, r"missing"),
-    "port-161": (healthy(Path(4, "vxlan", 161)), r"20 packets of RoCE", QUIET, r"missing"),
+    "port-53": (healthy(Path(6, sport=53, p_key=0x8001)), r"20 RoCE packets", QUIET, r"missing"),
+    "port-69": (healthy(Path(4, "vlan", 69)), r"20 RoCE packets", QUIET, r"missing"),
+    "port-161": (healthy(Path(4, "vxlan", 161)), r"20 RoCE packets", QUIET, r"missing"),
 }

@@ -121,7 +121,7 @@ def test_segments_out_of_order_are_not_retransmitted(tshark, scratch, name):
 # The server ends the link group: what the client retransmits goes to no queue pair.
 ENDED = ("6.1-v2-w-smc-unloaded-server", "6.1-v2-x-idle-630s")
 DELETE_LINK, ALL_LINKS = 4, 0x40  # type of LLC, the low four bits; a flag
-MAY_HAVE_ENDED = "; before that, a message that is not captured may have ended the link"
+MAY_HAVE_ENDED = "; perhaps a DELETE LINK that is not captured had ended the link before"
 LOST_LINK = "llc-test-link"  # its last request is retransmitted, and nobody answers
 
 

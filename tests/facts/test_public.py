@@ -39,7 +39,7 @@ PAGES = {
         [r"previous packet", r"downstream", NOTHING],
     ),
     "two-points-no-ip-id": (
-        [r"20 retransmitted, duplicate or out of order", r"80 packets of RoCE not analysed"],
+        [r"20 retransmitted, duplicate or out-of-order packets", r"80 RoCE packets, none known"],
         [NOTHING, r"80 packets, 40 duplicates"],
         [r"\d retransmitted for", r"unknown cause", r"missing"],
     ),
@@ -62,7 +62,7 @@ PAGES = {
         [NOTHING],
     ),
     "bth-reserved-bit-port-69": (
-        [r"No SMC-R in the capture", r"20 packets of RoCE not analysed"],
+        [r"No SMC-R in the capture", r"20 RoCE packets, none known to be SMC-R"],
         [NOTHING, r"RDMA: 20 packets", r"192\.0\.2\.1 QP 257 → 192\.0\.2\.2 QP 514 10 - - -"],
         [r"no RoCE packet", r"not captured"],
     ),
@@ -86,12 +86,12 @@ PAGES = {
     ),
     "any-interface-dnat": (
         [
-            *(NOTHING, r"3 SMC-Rv2; all 3 closed normally", r"RDMA: 246 packets flow"),
+            *(NOTHING, r"3 SMC-Rv2\.0; all 3 closed normally", r"RDMA: 246 packets flow"),
             r"Address translation: 10\.96\.0\.10:80 is 10\.0\.0\.2:12345, too",
         ],
         [
             NOTHING,
-            r"3 SMC-Rv2; all 3 closed normally",
+            r"3 SMC-Rv2\.0; all 3 closed normally",
             r"10\.96\.0\.10:80 is 10\.0\.0\.2:12345, too",
         ],
         [r"6 SMC", r"end not known", r"no RoCE", r"retransmitted", r"→ 10\.0\.0\.2:12345"],

@@ -251,7 +251,8 @@ STORIES = {
             "the client declined after the Confirm",
             "the client declined, and 30 ms later the server (frame 12)",
             "gets the peer's Decline as application data",
-            "took 5.00 s to fall back to TCP; longest step: after the CLC Confirm, 5.00 s",
+            "took 5.00 s to fall back to TCP; longest step: from the CLC Confirm to the "
+            "fallback, 5.00 s",
         ],
     ),
     "server declines first": (
@@ -286,7 +287,8 @@ STORIES = {
         "smc-r",
         "no_roce",
         [
-            "took 837 ms to set up SMC-R; longest step: before the CLC Accept, 836 ms",
+            "took 837 ms to set up SMC-R; longest step: from the CLC Proposal to the Accept, "
+            "836 ms",
             "(MAC 02:00:00:00:05:0",
         ],
     ),

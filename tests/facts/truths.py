@@ -273,7 +273,7 @@ SAYS_LESS = {
     "clc_decline_confirmed": {"llc_no_recovery", "clc_decline_late"},
 }
 # A silence of which the cause is open: the weakest of SENT_AGAIN.
-MAY_HAVE_ENDED = "; before that, a message that is not captured may have ended the link"
+MAY_HAVE_ENDED = "; perhaps a DELETE LINK that is not captured had ended the link before"
 FLOW_COUNTS = ("packets", "bytes", "payload_bytes", "rnr_nak", "cnp")
 TIMES = {*OF_TIME, "setup_s", "smcr.llc.late_response", "llc_late_response"}
 # What one host had sent when the other one sent something: the capture's order tells.

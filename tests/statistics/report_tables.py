@@ -188,9 +188,9 @@ def directions(report):
                 "ACK mean (s)": mean(ack),
                 "ACK p99 (s)": most_of(ack),
                 "ACK max (s)": longest(ack),
-                "Read reported mean (s)": mean(read),
-                "Read reported p99 (s)": most_of(read),
-                "Read reported max (s)": longest(read),
+                "Read report delay mean (s)": mean(read),
+                "Read report delay p99 (s)": most_of(read),
+                "Read report delay max (s)": longest(read),
                 "Unreported": text(way["unreported_bytes"]),
                 "Urgent": text(way["urgent_count"]),
             }
@@ -228,7 +228,7 @@ def links(report):
                 "#Conns": text(conns),
                 "Linkid": text(link["number"]),
                 "Link-State": state(link)
-                + (f" until frame {link['state_frame']}" if link["state_frame"] else ""),
+                + (f" at frame {link['state_frame']}" if link["state_frame"] else ""),
             }
             for name, cell in (
                 ("GID", lambda end: text(end["gid"])),
@@ -343,18 +343,18 @@ def fabric(report):
 
 
 TIMES = {  # text: (list, its member or members in an entry)
-    "request to ACK": ("rdma_flows", "ack_time_s"),
+    "RDMA request to ACK": ("rdma_flows", "ack_time_s"),
     "message latency": ("rdma_flows", "completion_time_s"),
     "CE to CNP": ("rdma_flows", "ce_to_cnp_s"),
     "gap to NAK": ("rdma_flows", "gap_to_nak_s"),
     "NAK to retransmission": ("rdma_flows", "nak_to_resend_s"),
-    "timeout (if measured)": ("rdma_flows", "timeout_s"),
+    "measurable timeout": ("rdma_flows", "timeout_s"),
     "out-of-order delay": ("rdma_flows", "late_s"),
-    "client response time": ("server_to_client", "answer_time_s"),
+    "client think time": ("server_to_client", "answer_time_s"),
     "server response time": ("client_to_server", "answer_time_s"),
     "program response time": (None, "answer_time_s"),
     "full to window update": ("connections", "reader_time_s"),
-    "data to report 'read'": ("connections", "read_reported_s"),
+    "read report delay": ("connections", "read_reported_s"),
     "SMC-R setup": ("connections", "setup_s"),
 }
 

@@ -27,14 +27,14 @@ typedef struct {
     wmem_array_t *frames; /* first frame of each connection, and the frame that names it */
 } late_conns_t;
 
-/* Returns "2 of them " if a host has reported the ends of some of the connections; "ports " if it
- * has reported the ends of all. */
+/* Returns "the ports of 2" if a host has reported the ends of some of the connections; "the ports"
+ * if it has reported the ends of all. */
 static const char *
 which_are_named(const smcr_finder_t *finder, const late_conns_t *late)
 {
     if (late->named == late->count)
-        return "ports ";
-    return wmem_strdup_printf(finder->scope, "%" PRIu64 " of them ", late->named);
+        return "the ports";
+    return wmem_strdup_printf(finder->scope, "the ports of %" PRIu64, late->named);
 }
 
 /* Returns text that names the host that has reported the ends of connections; "" if no host has.
@@ -49,10 +49,10 @@ named_text(const smcr_finder_t *finder, const late_conns_t *late)
         return "";
     const char *which = which_are_named(finder, late);
     if (by->named_frame.frame == 0)
-        return wmem_strdup_printf(finder->scope, "; %sidentified from the smcss file of %s", which,
-                                  by->named_by);
-    return wmem_strdup_printf(finder->scope, "; %sidentified from netlink of %s (frame %u)", which,
-                              by->named_by, by->named_frame.frame);
+        return wmem_strdup_printf(finder->scope, "; the smcss file of %s reports %s",
+                                  by->named_by, which);
+    return wmem_strdup_printf(finder->scope, "; host %s reports %s over netlink (frame %u)",
+                              by->named_by, which, by->named_frame.frame);
 }
 
 /* Returns a display filter of the connection. The filter also selects tcp.stream if it is known:
@@ -111,7 +111,7 @@ static const char *
 late_format(const late_conns_t *late, bool is_likely)
 {
     if (late->have_data)
-        return "%s: CLC messages not captured, or truncated%s";
+        return "%s: no CLC message captured, or only truncated ones%s";
     return is_likely ? "The capture starts mid-connection: %s%s"
                      : "%s: the capture starts mid-connection%s";
 }

@@ -293,7 +293,8 @@ find_not_ect(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: lost data packets were Not-ECT: switches could not mark them",
+                        "%s%s: packets were lost, and all data packets are Not-ECT: a congested "
+                        "switch can only drop them, not mark them",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
 }
 

@@ -617,6 +617,19 @@ is_missed(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return pool.later && pool.closed * 2 < pool.open;
 }
 
+/* Returns "; 19 other connections to this port were open": a server that stops, or its host, would
+ * have closed them, too. "" if there were none. `open`: number of open connections, this one
+ * among them. */
+static const char *
+others_open_text(wmem_allocator_t *scope, uint64_t open)
+{
+    if (open < 2)
+        return "";
+    return wmem_strdup_printf(scope, "; %s to this port %s open",
+                              smcr_words_things(scope, open - 1, "other connection"),
+                              open == 2 ? "was" : "were");
+}
+
 /* Returns the sentence about a connection that the server closed while it was idle. `count`: number
  * of such connections. */
 static const char *
@@ -628,18 +641,18 @@ idle_close_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn
         is_reported
             ? wmem_strdup_printf(scope, "before the netlink report of frame %" PRIu32,
                                  conn->end->frame.frame)
-            : wmem_strdup_printf(scope, "after %s idle",
+            : wmem_strdup_printf(scope, "after %s without data",
                                  smcr_words_duration(scope, idle_time(conn)));
     const char *use =
         conn->end->written_after == SMCR_FIGURE_YES ? "wrote to" : "closed";
 
     return wmem_strdup_printf(
         scope,
-        "The server closed %s %s (1 of %" PRIu32
-        " open connections to this port); the client %s this connection %s after the %s",
-        smcr_words_connections(scope, conn, count), when, pool_of(finder, conn).open, use,
+        "The server closed %s %s%s; the client %s this connection %s %s",
+        smcr_words_connections(scope, conn, count), when,
+        others_open_text(scope, pool_of(finder, conn).open), use,
         smcr_words_duration(scope, kept_after_close(finder, conn)),
-        is_reported ? "report" : "close");
+        is_reported ? "after the report" : "later");
 }
 
 /* Finding: the server closes an idle connection, for example after a timeout or because a user ends

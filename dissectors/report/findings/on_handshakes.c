@@ -207,11 +207,11 @@ smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_
     const struct {
         uint64_t time;       /* time of the step, nanoseconds */
         const char *name;    /* the step */
-        const char *rest;    /* name of the time after the step, if it is the last step */
-    } steps[] = {{setup->tcp_s, "before the CLC Proposal", "after the CLC Proposal"},
-                 {setup->accept_s, "before the CLC Accept", "after the CLC Accept"},
-                 {setup->confirm_s, "before the CLC Confirm", "after the CLC Confirm"}};
-    const char *longest = NULL, *rest_name = NULL;
+        const char *end;     /* the CLC message that ends the step */
+    } steps[] = {{setup->tcp_s, "from the SYN to the CLC Proposal", "Proposal"},
+                 {setup->accept_s, "from the CLC Proposal to the Accept", "Accept"},
+                 {setup->confirm_s, "from the CLC Accept to the Confirm", "Confirm"}};
+    const char *longest = NULL, *last = NULL;
     uint64_t time = 0, rest = all;
 
     for (unsigned i = 0; i < G_N_ELEMENTS(steps) && steps[i].time != SMCR_FIGURE_UNKNOWN; i++) {
@@ -219,12 +219,13 @@ smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_
             longest = steps[i].name;
         time = MAX(time, steps[i].time);
         rest -= MIN(rest, steps[i].time);
-        rest_name = steps[i].rest;
+        last = steps[i].end;
     }
-    if (!rest_name)
+    if (!last)
         return "longest step not known";
-    return wmem_strdup_printf(finder->scope, "longest step: %s, %s",
-                              rest > time ? rest_name : longest,
+    if (rest > time)
+        longest = wmem_strdup_printf(finder->scope, "from the CLC %s to the fallback", last);
+    return wmem_strdup_printf(finder->scope, "longest step: %s, %s", longest,
                               smcr_words_duration(finder->scope, MAX(time, rest)));
 }
 

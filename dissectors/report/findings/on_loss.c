@@ -206,18 +206,29 @@ may_be_copies(const smcr_finder_t *finder)
     return false;
 }
 
+/* Returns "after timeouts" for a count of retransmissions, or the same of one. */
+static const char *
+after_timeouts(uint64_t count)
+{
+    return count == 1 ? "after a timeout" : "after timeouts";
+}
+
 /* Returns text about the causes of the retransmissions, if no loss is proven (is_proven()). If only
  * some have come after timeouts, the text has the number of each cause. */
 static const char *
 unproven_cause(const smcr_finder_t *finder, const smcr_entry_causes_t *causes)
 {
-    const char *cause = causes->timeout ? " without a NAK (timeouts)" : " (cause unknown)";
+    const char *cause = " (cause unknown)";
 
+    if (causes->timeout && !causes->unknown)
+        cause = wmem_strdup_printf(finder->scope, " without a NAK (%s)",
+                                   after_timeouts(causes->timeout));
     if (causes->timeout && causes->unknown)
         cause = wmem_strdup_printf(finder->scope, " without a NAK (%s)",
                                    SMCR_WORDS_COUNTS(finder->scope,
-                                                     {causes->timeout, "after timeouts"},
-                                                     {causes->unknown, "with cause unknown"}));
+                                                     {causes->timeout,
+                                                      after_timeouts(causes->timeout)},
+                                                     {causes->unknown, "with unknown cause"}));
     return wmem_strdup_printf(finder->scope, "%s%s", cause,
                               may_be_copies(finder) ? ", or captured twice" : "");
 }
@@ -260,8 +271,8 @@ is_for_retransmission(wmem_array_t *silences, const smcr_entry_conn_wait_t *wait
     return wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION && !is_of_silence(silences, wait);
 }
 
-/* Returns "; a writer waited up to 3.93 s (frame 1942)" for the longest time in which a writer
- * waited for retransmissions; "" if no writer waited STALL or more. */
+/* Returns "; longest wait for retransmissions 3.93 s (frame 1942)"; "" if no writer waited STALL or
+ * more. */
 static const char *
 longest_wait_text(const smcr_finder_t *finder)
 {
@@ -275,7 +286,8 @@ longest_wait_text(const smcr_finder_t *finder)
                 longest = wait;
     if (!longest || longest->lasted_s < STALL)
         return "";
-    return wmem_strdup_printf(finder->scope, "; a writer waited up to %s (frame %" PRIu32 ")",
+    return wmem_strdup_printf(finder->scope, "; longest wait for retransmissions %s (frame %" PRIu32
+                              ")",
                               smcr_words_duration(finder->scope, longest->lasted_s),
                               longest->begin_frame.frame);
 }
@@ -307,8 +319,9 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
                                   place_of_loss(finder, sum, naks), packets,
                                   SMCR_WORDS_COUNTS(finder->scope, {causes->nak, "after NAKs"},
                                                     {causes->read, "after lost READ responses"},
-                                                    {causes->timeout, "after timeouts"},
-                                                    {causes->unknown, "with cause unknown"}),
+                                                    {causes->timeout,
+                                                     after_timeouts(causes->timeout)},
+                                                    {causes->unknown, "with unknown cause"}),
                                   alone_of(sum) ? ", each alone (selective repeat)" : "",
                                   duration_text(finder, trouble));
     return wmem_strdup_printf(

@@ -37,6 +37,7 @@ static const char *const consequences[SMCR_FINDING_RANKS + 1][20] = {
     [SMCR_FINDING_BY_CUT] = {OF_LACK},
     [SMCR_FINDING_BY_NO_ROCE] = {OF_LACK},
     [SMCR_FINDING_BY_SLOW_READER] = {"window.late_update"},
+    [SMCR_FINDING_BY_SIZE] = {"packet_ahead"},
     [SMCR_FINDING_BY_LOSS] = {"window.late_update", "packet_ahead", "write.no_start",
         "cdc.sequence_gap", "cdc.unseen_data", "cdc.read_too_far", "no_response",
         "llc.late_response"},

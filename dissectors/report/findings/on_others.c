@@ -23,6 +23,6 @@ smcr_finding_on_others(smcr_finder_t *finder)
                                            .count = others->packets,
                                            .when = others->first_frame,
                                            .filter = SMCR_OTHERS_FILTER},
-                    "RoCE not known to be SMC-R (%s): %s; -o smcr.roce:TRUE analyses these packets",
+                    "RoCE not known to be SMC-R (%s): %s; analyse it with -o smcr.roce:TRUE",
                     smcr_words_things(finder->scope, others->packets, "packet"), trouble);
 }

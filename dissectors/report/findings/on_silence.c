@@ -181,15 +181,15 @@ static smcr_when_t
 heard_elsewhere(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence,
                 const char **way)
 {
-    *way = "to other queue pairs";
+    *way = "packets to other queue pairs";
     if (silence->other_queue_pair_frame.frame)
         return silence->other_queue_pair_frame;
-    *way = "over TCP";
+    *way = "TCP segments";
     if (!silence->other_link_frame.frame)
         return silence->tcp_frame;
     *way = silence->other_link == SMCR_FIGURE_UNKNOWN
-               ? "on another link"
-               : wmem_strdup_printf(finder->scope, "on link %" PRIu64, silence->other_link);
+               ? "packets on another link"
+               : wmem_strdup_printf(finder->scope, "packets on link %" PRIu64, silence->other_link);
     return silence->other_link_frame;
 }
 
@@ -212,8 +212,8 @@ elsewhere_text(const smcr_finder_t *finder, const silent_host_t *host)
     if (when.frame > silence->end_frame.frame)
         return wmem_strdup_printf(finder->scope,
                                   "; later %s sent %s (last in frame %" PRIu32
-                                  "), but not %s", host->flow->dst, way, when.frame,
-                                  is_tcp ? "on RoCE" : "on this queue pair");
+                                  "), but no packet %s", host->flow->dst, way, when.frame,
+                                  is_tcp ? "over RoCE" : "to this queue pair");
     return wmem_strdup_printf(finder->scope,
                               "; during the silence %s sent %s (frame %" PRIu32 "): %s",
                               host->flow->dst, way, when.frame, cause);
@@ -250,7 +250,7 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
     if (*icmp)
         return icmp;
     if (may_have_ended(finder, host))
-        return "; before that, a message that is not captured may have ended the link";
+        return "; perhaps a DELETE LINK that is not captured had ended the link before";
     if (was_heard(host->silence))
         return elsewhere_text(finder, host);
     if (host->other)

@@ -77,16 +77,18 @@ smcr_finding_flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t
 }
 
 /* Returns the beginning of the sentence: "a packet of 4,156 bytes did not arrive". If these
- * packets are missing in the capture: "16 packets before frame 74 did not arrive". */
+ * packets are missing in the capture: "16 packets before frame 74 are not captured, and did not
+ * arrive". */
 static const char *
 subject_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
 {
     if (stuck->length != SMCR_FIGURE_UNKNOWN)
         return wmem_strdup_printf(finder->scope, "a packet of %s did not arrive",
                                   smcr_words_things(finder->scope, stuck->length, "byte"));
-    return wmem_strdup_printf(finder->scope, "%s before frame %" PRIu32 " did not arrive",
+    return wmem_strdup_printf(finder->scope, "%s before frame %" PRIu32
+                              " %s not captured, and did not arrive",
                               smcr_words_things(finder->scope, stuck->missing, "packet"),
-                              stuck->begin_frame.frame);
+                              stuck->begin_frame.frame, stuck->missing == 1 ? "is" : "are");
 }
 
 /* Returns "check the path MTU (RoCE MTU: 4,096 bytes)"; "check the path MTU" if the RoCE MTU

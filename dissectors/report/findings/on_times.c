@@ -381,7 +381,7 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
     if (!has_long_path(wait) || !knows_path)
         return longest_text(finder, wait);
     return wmem_strdup_printf(finder->scope,
-                              "; %s suffice (ACK times of both directions: %s in all)",
+                              "; %s would suffice (ACK times of both directions together: %s)",
                               size_of(finder, needed_buffer_size(wait)),
                               smcr_words_duration(finder->scope, wait->round_trip));
 }
@@ -411,14 +411,14 @@ buffer_text(const smcr_finder_t *finder, const wait_t *wait)
     return wmem_strdup_printf(finder->scope, " (%s buffer)", size_of(finder, wait->buffer_size));
 }
 
-/* Returns "; 3 directions waited ≥7 % or ≥500 ms"; "" if `count` is 0 or 1. */
+/* Returns "; 2 more directions waited long" for 3 directions; "" if `count` is 0 or 1. */
 static const char *
 how_many_waited(const smcr_finder_t *finder, uint32_t count)
 {
     if (count <= 1)
         return "";
-    return wmem_strdup_printf(finder->scope, "; %s waited ≥7 %% or ≥500 ms",
-                              smcr_words_things(finder->scope, count, "direction"));
+    return wmem_strdup_printf(finder->scope, "; %s waited long",
+                              smcr_words_things(finder->scope, count - 1, "more direction"));
 }
 
 /* Returns the frame in which the finding shows: the begin of the longest wait. If the wait began
@@ -452,7 +452,7 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
     if (has_slow_reader(&wait))
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
     smcr_finder_add_as(finder, severity_of_wait(&wait), &facts,
-                       "%s: %s waited %s%s%s (%s of its time) for space%s%s%s",
+                       "%s: on %s, the writer waited %s%s%s (%s of the time) for space%s%s%s",
                        blame_text(finder, &wait),
                        smcr_words_direction(scope, wait.conn, wait.to_server),
                        is_lower_bound(&wait) || began_before_capture(&wait) ? "at least " : "",
@@ -564,8 +564,8 @@ sum_slow_answers(const smcr_finder_t *finder)
     return sum;
 }
 
-/* Returns "; 2 slow answers took 6.17 s in all on 2 connections; other answers of this program took
- * 34 ms on average". Parts that do not apply are left out. */
+/* Returns "; 2 slow answers on 2 connections took 6.17 s together; the other answers of this
+ * program took 34 ms on average". Parts that do not apply are left out. */
 static const char *
 other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
 {
@@ -573,12 +573,14 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     uint64_t usual = usual_answer(&sum->worst->client_to_server);
 
     if (sum->answers > 1)
-        wmem_strbuf_append_printf(text, "; %" PRIu64 " slow answers took %s in all", sum->answers,
-                                  smcr_words_duration(finder->scope, sum->time));
+        wmem_strbuf_append_printf(text, "; %" PRIu64 " slow answers", sum->answers);
     if (sum->conns > 1)
         wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
+    if (sum->answers > 1)
+        wmem_strbuf_append_printf(text, " took %s together",
+                                  smcr_words_duration(finder->scope, sum->time));
     if (usual && sum->longest->lasted_s >= 10 * usual)
-        wmem_strbuf_append_printf(text, "; other answers of this program took %s on average",
+        wmem_strbuf_append_printf(text, "; the other answers of this program took %s on average",
                                   smcr_words_duration(finder->scope, usual));
     return wmem_strbuf_finalize(text);
 }
@@ -744,14 +746,15 @@ find_hung_reader(smcr_finder_t *finder)
     if (is_proven)
         smcr_finder_add_as(finder, is_most ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, &facts,
                            "The program of %s has read nothing for %s, to the last packet of its "
-                           "host (frame %" PRIu32 "): %s waits for space%s%s",
+                           "host (frame %" PRIu32 "): the writer of %s waits for space%s%s",
                            reader_name(finder, open.conn, open.to_server),
                            smcr_words_duration(scope, proven_time(open.wait)),
                            open.wait->proven_frame.frame, direction, buffer_text(finder, &wait),
                            other_hangs_text(finder, &open));
     else
         smcr_finder_add_as(finder, SMCR_FIGURE_NOTE, &facts,
-                           "%s waits for space%s when the capture ends, %s after it was full; "
+                           "The writer of %s waits for space%s when the capture ends, %s "
+                           "after it was full; "
                            "%s sends no later packet on the link%s",
                            direction, buffer_text(finder, &wait),
                            smcr_words_duration(scope, open.lasted),
@@ -801,9 +804,9 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
         uint64_t time;
         const char *name;
     } steps[] = {{smcr_figure_or_zero(setup->llc_s), "LLC of the first contact"},
-                 {smcr_figure_or_zero(setup->confirm_s), "before the CLC Confirm"},
-                 {smcr_figure_or_zero(setup->accept_s), "before the CLC Accept"},
-                 {smcr_figure_or_zero(setup->tcp_s), "before the CLC Proposal"}};
+                 {smcr_figure_or_zero(setup->confirm_s), "from the CLC Accept to the Confirm"},
+                 {smcr_figure_or_zero(setup->accept_s), "from the CLC Proposal to the Accept"},
+                 {smcr_figure_or_zero(setup->tcp_s), "from the SYN to the CLC Proposal"}};
     unsigned longest = 0;
 
     for (unsigned i = 1; i < G_N_ELEMENTS(steps); i++)
@@ -816,7 +819,7 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s%s%s",
                               steps[longest].name,
                               smcr_words_duration(finder->scope, steps[longest].time),
-                              names_exchange ? " (mainly " : "",
+                              names_exchange ? " (mostly " : "",
                               names_exchange ? conn->setup_longest : "",
                               names_exchange ? ")" : "");
 }
@@ -894,7 +897,7 @@ find_slow_setup(smcr_finder_t *finder)
                     worst_conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK ? "fall back to TCP"
                                                                         : "set up SMC-R",
                     longest_step(finder, worst_conn),
-                    count > 1 ? wmem_strdup_printf(finder->scope, "; the slowest of %u connections",
+                    count > 1 ? wmem_strdup_printf(finder->scope, "; the slowest of %u slow setups",
                                                    count)
                               : "");
 }

@@ -120,12 +120,12 @@ is_nothing_known(uint64_t part, uint64_t unknown, uint64_t whole)
     X(NUMBER, "Stream", NULL, 0, conn->stream)                                                     \
     X(TEXT, "Writer → reader", "writer → reader", 33,                                              \
       smcr_words_direction(taker->texts, conn, to_server))                                         \
-    X(SECONDS, "Time (s)", "time", 12,                                                             \
+    X(SECONDS, "Time (s)", "lasted", 12,                                                           \
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
     X(BYTES, "Bytes", "data", 12,                                                                  \
       way->bytes SMCR_TABLE_AT_LEAST(way->lacks_bytes == SMCR_FIGURE_YES))                         \
     PART(X, "Buffer full", "full", buffer_full_s)                                                  \
-    PART_OF(X, "Retransmission", "retrans.", retransmission_s, REPEATED_UNKNOWN)                   \
+    PART_OF(X, "Retransmission", "recovery", retransmission_s, REPEATED_UNKNOWN)                   \
     PART(X, "Transfer", NULL, transfer_s)                                                          \
     PART(X, "Answer", NULL, answer_s)                                                              \
     PART(X, "Nothing to write", NULL, nothing_to_write_s)                                          \
@@ -138,7 +138,7 @@ is_nothing_known(uint64_t part, uint64_t unknown, uint64_t whole)
     X(COUNT, "CDC", NULL, 7, way->cdc)                                                             \
     X(COUNT, "Retransmitted", NULL, 0, way->repeated_packets)                                      \
     SMCR_TABLE_SPREAD(X, "ACK", way->ack_time_s)                                                   \
-    SMCR_TABLE_SPREAD(X, "Read reported", way->read_reported_s)                                    \
+    SMCR_TABLE_SPREAD(X, "Read report delay", way->read_reported_s)                                \
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 
@@ -223,7 +223,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
         taker->scope, "Connections: %s; %s%s%s",
         SMCR_WORDS_COUNTS(
             taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-Rv1"},
-            {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2"},
+            {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2.0"},
             {versions[SMCR_FIGURE_IS_SMCR_V2_1], "SMC-Rv2.1"},
             {versions[SMCR_FIGURE_IS_SMCR_V2_X], "SMC-Rv2 (2.0 or 2.1)"},
             {versions[SMCR_FIGURE_IS_OF_NO_VERSION], "SMC-R of unknown version"},
@@ -239,7 +239,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
                           {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
                           {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
                           {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "without a captured close"}),
-        has_inferred ? " (\"probably\": TCP ports inferred)" : "");
+        has_inferred ? " (\"probably\": TCP ports inferred from times)" : "");
 }
 
 SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);

@@ -59,7 +59,7 @@ count_conns(const smcr_table_row_sink_t *taker)
     return counts;
 }
 
-/* Returns the state of the link, in the words of `names`: "LINK_ACTIVE"; "LINK_ACTIVE until frame
+/* Returns the state of the link, in the words of `names`: "LINK_ACTIVE"; "LINK_ACTIVE at frame
  * 31" if the state is known up to this frame only; "never came up", see
  * smcr_words_link_never_came_up(); NULL: not known. `names`: a word for each state. */
 static const char *
@@ -71,7 +71,7 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link, const char *c
         return NULL;
     if (!state || !link->state_frame.frame)
         return state;
-    return wmem_strdup_printf(scope, "%s until frame %" PRIu32, state, link->state_frame.frame);
+    return wmem_strdup_printf(scope, "%s at frame %" PRIu32, state, link->state_frame.frame);
 }
 
 #define QUEUE_PAIR(end) smcr_words_queue_pair(taker->texts, link->end.gid, link->end.qpn)
@@ -353,20 +353,18 @@ fill_fabric(const smcr_table_row_sink_t *taker)
 
 #define PLURAL(count, thing) ((count) == 1 ? thing : thing "s")
 
-/* Returns text about RoCE packets that the report does not analyse, with the signs of trouble in
- * them; "" if there are none. `counted`: number of packets that the report counts. */
+/* Returns text about RoCE packets that the report does not analyse; "" if there are none. A finding
+ * has the signs of trouble in them. */
 static const char *
-others_text(const smcr_table_row_sink_t *taker, uint64_t counted)
+others_text(const smcr_table_row_sink_t *taker)
 {
     const smcr_entry_other_roce_t *others = taker->report->other_roce;
 
     if (!others)
         return "";
-    const char *trouble = smcr_words_other_roce(taker->scope, others);
-    return wmem_strdup_printf(
-        taker->scope, "; %s of RoCE not analysed%s%s%s (-o smcr.roce:TRUE)",
-        smcr_words_things(taker->scope, others->packets, counted ? "other packet" : "packet"),
-        *trouble ? " [" : "", trouble, *trouble ? "]" : "");
+    return wmem_strdup_printf(taker->scope, "; %s not analysed (-o smcr.roce:TRUE)",
+                              smcr_words_things(taker->scope, others->packets,
+                                                "other RoCE packet"));
 }
 
 /* Returns the counts of all RDMA packets, including packets that belong to no flow, and how many
@@ -381,8 +379,12 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
     if (!flows->length && !taker->report->other_roce)
         return NULL;
     if (!flows->length)
-        return wmem_strdup_printf(taker->scope, "RDMA: no packet known to belong to SMC-R%s",
-                                  others_text(taker, 0));
+        return wmem_strdup_printf(taker->scope,
+                                  "RDMA: %s, none known to be SMC-R: not analysed "
+                                  "(-o smcr.roce:TRUE)",
+                                  smcr_words_things(taker->scope,
+                                                    taker->report->other_roce->packets,
+                                                    "RoCE packet"));
     for (uint32_t i = 0; i < flows->length + flows->rest; i++)
         smcr_entry_join(&sum, flows->entries[i], &smcr_entry_rdma_description, taker->scope);
     naks = smcr_figure_naks_count(&sum.nak);
@@ -396,7 +398,7 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
                           {marks_of(&sum), "marked CE"},
                           {sum.cnp, PLURAL(sum.cnp, "CNP")},
                           {sum.icrc ? sum.icrc->bad : 0, "with a wrong ICRC"}),
-        others_text(taker, smcr_figure_or_zero(sum.packets)));
+        others_text(taker));
 }
 
 SMCR_TABLE(fabric, "SMC-R Fabric", FLOW, heading_of_fabric);

@@ -8,17 +8,17 @@
 /* The kinds of times, each with its text. Those of flows come first: `name` is a member of an RDMA
  * flow; after them those of directions of connections, then the setup of connections. */
 #define OF_FLOW(X)                                                                                 \
-    X(ack_time_s, "request to ACK")                                                                \
+    X(ack_time_s, "RDMA request to ACK")                                                           \
     X(completion_time_s, "message latency")                                                        \
     X(ce_to_cnp_s, "CE to CNP")
 #define OF_RECOVERY(X) /* members of an RDMA flow's member `recovery` */                           \
     X(gap_to_nak_s, "gap to NAK")                                                                  \
     X(nak_to_resend_s, "NAK to retransmission")                                                    \
-    X(timeout_s, "timeout (if measured)")                                                          \
+    X(timeout_s, "measurable timeout")                                                             \
     X(late_s, "out-of-order delay")
 #define OF_DIRECTION(X)                                                                            \
     X(reader_time_s, "full to window update")                                                      \
-    X(read_reported_s, "data to report 'read'")
+    X(read_reported_s, "read report delay")
 
 #define NAME(name, text) OF_##name,
 typedef enum {
@@ -32,7 +32,7 @@ typedef enum {
 
 #define TEXT(name, text) text,
 static const char *const texts[KINDS] = {
-    OF_FLOW(TEXT) OF_RECOVERY(TEXT) "client response time", "server response time",
+    OF_FLOW(TEXT) OF_RECOVERY(TEXT) "client think time", "server response time",
     "program response time", OF_DIRECTION(TEXT) "SMC-R setup"};
 #undef TEXT
 
@@ -80,7 +80,7 @@ add_flow(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_rdma_t *flo
 
 #define QUANTILE(per_mille) smcr_distribution_quantile(times, per_mille)
 #define TIMES(X)                                                                                   \
-    X(TEXT, "Time", "time", 22, texts[kind])                                                       \
+    X(TEXT, "Time", "measure", 22, texts[kind])                                                    \
     X(COUNT, "Samples", "samples", 8, times->count)                                                \
     X(SECONDS, "Min (s)", NULL, 12, times->min)                                                    \
     X(SECONDS, "Mean (s)", NULL, 12, times->sum / times->count)                                    \

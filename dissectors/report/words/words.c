@@ -79,7 +79,8 @@ smcr_words_other_roce(wmem_allocator_t *scope, const smcr_entry_other_roce_t *ot
 {
     if (!others)
         return "";
-    return SMCR_WORDS_COUNTS(scope, {others->repeated, "retransmitted, duplicate or out of order"},
+    return SMCR_WORDS_COUNTS(scope,
+                             {others->repeated, "retransmitted, duplicate or out-of-order packets"},
                              {others->naks, others->naks == 1 ? "NAK" : "NAKs"},
                              {others->rnr_naks, others->rnr_naks == 1 ? "RNR NAK" : "RNR NAKs"},
                              {others->ce, "marked CE"},
