@@ -131,6 +131,13 @@ def preference(checkout):
     return (values[0] if values else None), result.stderr
 
 
+def assert_ends_with_report(printed, name):
+    """The report of the capture is the last thing that plugin/run prints."""
+    page = printed.split(f"\n== {name}: report\n")[-1]
+    assert page.count("\nFindings\n") == page.count("\nConnections: ") == 1
+    assert "==" not in page and "wireshark -C" not in page
+
+
 def test_run_installs_shows_and_uninstalls(checkout):
     copy, environment = checkout
     before = content(copy, pathlib.Path(environment["HOME"]))
@@ -143,6 +150,7 @@ def test_run_installs_shows_and_uninstalls(checkout):
     first = run_as_user(checkout)
     assert "CLC Proposal" in first and "CDC" in first
     assert "\nIn the window:                 wireshark -C SMC-R " in first
+    assert_ends_with_report(first, "6.1-v2-a-first-contact-ipv4.pcapng")
     assert len(installed(checkout)) == 1
     assert preference(checkout) == ("FALSE", "")
     profile = pathlib.Path(environment["HOME"]) / ".config" / "wireshark" / "profiles" / "SMC-R"
@@ -164,6 +172,7 @@ def test_run_installs_shows_and_uninstalls(checkout):
     )
     assert "Building" not in again and "Installed" not in again
     assert "CLC Proposal" in again
+    assert_ends_with_report(again, "6.1-v2-a3-server-speaks-first.pcapng")
 
     os.truncate(installed(checkout)[0], CUT)
     mended = run_as_user(checkout)
