@@ -1,6 +1,6 @@
 """
-Words of what a person reads: texts of the program have the phrases of docs/contributing.md, "One
-idea, one phrase". tests/texts lists the texts.
+Words of what a person reads: texts of the program and documents have the phrases of
+docs/contributing.md, "One idea, one phrase". tests/texts lists the texts of the program.
 """
 
 import functools
@@ -52,6 +52,15 @@ OUT = {
     r"says?|said": "reports, has",
     r"by now": "now",
 }
+# Words that a document may have: there "the page says" is a plain sentence, for example.
+OF_DOCUMENTS = (
+    r"says?|said",
+    r"asks? for|asked for|asking for",
+    r"so (long|many|often)",
+    r"the capture does not (show|tell)|far as the capture",
+)
+# The glossary names the words that are out; the changelog is history; the rules are those of the RFC.
+OTHER_DOCUMENTS = ("contributing.md", "changelog.md", "rfc7609.md")
 WORDS = {re.compile(rf"(?<![\w.])(?:{word})(?![\w.]?\w)", re.IGNORECASE): word for word in OUT}
 
 
@@ -63,6 +72,17 @@ def listed():
     return {(pathlib.Path(path).name, text): line for path, line, text in rows}
 
 
+def prose():
+    """(document, line, text) of the documents, without commands, code, links and quoted texts."""
+    for path in (TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))):
+        if path.name in OTHER_DOCUMENTS:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+            if not line.startswith("    "):
+                line = re.sub(r"`[^`]*`|\]\([^)]*\)|\"[^\"]*\"|\S*-\S*-\S*", "", line)
+                yield path.name, number, line
+
+
 def faults(text):
     return [f"{word} -> {OUT[word]}" for pattern, word in WORDS.items() if pattern.search(text)]
 
@@ -72,6 +92,16 @@ def test_texts_have_the_words_of_the_glossary():
         f"{name}:{line}: {text}: {fault}"
         for (name, text), line in listed().items()
         for fault in faults(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_documents_have_the_words_of_the_glossary():
+    found = [
+        f"{name}:{line}: {text}: {fault}"
+        for name, line, text in prose()
+        for fault in faults(text)
+        if fault.split(" -> ")[0] not in OF_DOCUMENTS
     ]
     assert not found, "\n".join(found)
 

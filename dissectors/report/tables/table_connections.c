@@ -239,7 +239,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
                           {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
                           {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
                           {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "without a captured close"}),
-        has_inferred ? " (\"probably\": TCP ports inferred from times)" : "");
+        has_inferred ? " (\"probably\": TCP ports inferred)" : "");
 }
 
 SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);
