@@ -59,7 +59,7 @@ OF_DOCUMENTS = (
     r"so (long|many|often)",
     r"the capture does not (show|tell)|far as the capture",
 )
-# The glossary names the words that are out; the changelog is history; the rules are those of the RFC.
+# The glossary names the words that are out; the changelog is history; rules are those of the RFC.
 OTHER_DOCUMENTS = ("contributing.md", "changelog.md", "rfc7609.md")
 WORDS = {re.compile(rf"(?<![\w.])(?:{word})(?![\w.]?\w)", re.IGNORECASE): word for word in OUT}
 
