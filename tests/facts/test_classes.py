@@ -436,7 +436,7 @@ def test_lost_data_that_no_switch_could_mark(tshark, scratch, traffic_class, can
     assert ("not_ect" in found) == cannot
     if cannot:
         assert found["not_ect"]["count"] == found["loss"]["count"] == 4
-        assert "switches could not mark them" in found["not_ect"]["text"]
+        assert "a congested switch can only drop them" in found["not_ect"]["text"]
 
 
 def test_texts(tshark, scratch):
@@ -452,7 +452,7 @@ def test_texts(tshark, scratch):
     assert texts["class_of_data"] == (
         f"{flow} (VLAN 5): 2 packets of data have priority 1, the others priority 3"
     )
-    assert texts["class_of_cnps"].startswith(f"{flow}: CNPs wait in the queues of data (DSCP 26)")
+    assert texts["class_of_cnps"].startswith(f"{flow}: CNPs have DSCP 26 like the data, and wait")
     assert texts["congestion"].startswith(
         "Congestion: 24 of 24 packets between 192.0.2.1 and 192.0.2.2 marked CE (on the tunnel)"
     )

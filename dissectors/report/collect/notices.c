@@ -403,7 +403,8 @@ smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *
     const char *from = address_of(pinfo->pool, frame, &quote, false);
     const char *to = address_of(pinfo->pool, frame, &quote, true);
     const char *text = wmem_strdup_printf(
-        pinfo->pool, "%s: %s %s", address_of(pinfo->pool, frame, error, false), protocol, reason);
+        pinfo->pool, "%s reports %s %s", address_of(pinfo->pool, frame, error, false), protocol,
+        reason);
     counted_items_t item = {
         .notice = {.filter = wmem_strdup_printf(pinfo->pool, "icmp %s %s %s", from, to, text),
                    .count = 1, .first = smcr_capture_when(pinfo)}};

@@ -230,7 +230,7 @@ find_slow_cnps(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: CNPs wait in the queues of data (%s)",
+                        "%s%s: CNPs have %s like the data, and wait in the same queues",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 

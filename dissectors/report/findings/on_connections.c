@@ -747,7 +747,7 @@ after_reset_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice
         return "";
     return wmem_strdup_printf(finder->scope,
                               "; RoCE packets%s continued for %s after it: perhaps a middlebox "
-                              "sent the reset", notice->count > 1 ? " of one" : "",
+                              "sent the reset", notice->count > 1 ? " of one connection" : "",
                               smcr_words_duration(finder->scope, notice->went_on));
 }
 

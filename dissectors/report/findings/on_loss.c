@@ -658,7 +658,7 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
 
     if (way->unanswered)
         answers = wmem_strdup_printf(finder->scope,
-                                     "; for %s, maybe only the acknowledgement was lost",
+                                     "; for %s, perhaps only the acknowledgement was lost",
                                      smcr_words_number(finder->scope, way->unanswered));
     smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which captured %s, %s%s",
                     smcr_words_things(finder->scope, count, "packet"), way->to,

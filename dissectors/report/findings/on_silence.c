@@ -470,7 +470,7 @@ find_used_up_retries(smcr_finder_t *finder)
                                            .filter = "smcr.nak || smcr.retransmission",
                                            .cost = lasted},
                     "%s: the sender sent a request %" PRIu64 " times in %s and got no "
-                    "acknowledgement%s; no request followed: retries used up%s%s",
+                    "acknowledgement%s; no later request: retry limit reached%s%s",
                     smcr_words_hosts(scope,
                                      smcr_words_queue_pair(scope, worst->src, worst->src_qpn),
                                      smcr_words_queue_pair(scope, worst->dst, worst->dst_qpn)),
