@@ -166,9 +166,7 @@ def test_gap_of_another_connection(tshark, scratch, what):
     name, gone, ports, members = OTHERS[what]
 
     def known_of(change):
-        shown = tshark.show(
-            altered(tshark, scratch, name, change), "-q", "-2", "-z", "smcr,json"
-        )
+        shown = tshark.show(altered(tshark, scratch, name, change), "-q", "-2", "-z", "smcr,json")
         return {
             (conn["client"]["port"], part, member)
             for conn in json.loads(shown)["connections"]
