@@ -730,7 +730,7 @@ EVERY = [
         (
             WINDOWS,
             "immediate-credits-never-run-out",
-            "dissectors/state/flow/immediate_flow.c",
+            "dissectors/state/flow/credits.c",
             "facts/test_immediate.py::test_data_and_reports",
             "qp->has_had_no_credits |= qp->credits <= 0;",
             "qp->has_had_no_credits |= qp->credits < -99;",
@@ -859,8 +859,8 @@ EVERY = [
                 "facts/test_output.py::"
                 "test_info_says_whose_the_message_is[6.1-v2-a-first-contact-ipv4]"
             ),
-            'smcr_quick_text_put_number(to, "", from);',
-            'smcr_quick_text_put_number(to, "", at);',
+            'smcr_quick_text_put_number(to, "", conn->port[record->direction]);',
+            'smcr_quick_text_put_number(to, "", conn->port[!record->direction]);',
         ),
         (
             LIST,
@@ -1546,8 +1546,8 @@ EVERY = [
             "duplicates-count",
             "dissectors/state/flow/tapped_flow.c",
             "facts/test_anck_tap.py::test_tap_is_shown_followed_and_reported[one host]",
-            "    if (tapped->shows_twice && is_awaited(",
-            "    if (!tapped->shows_twice && is_awaited(",
+            "    if (tapped->shows_twice && is_copy(",
+            "    if (!tapped->shows_twice && is_copy(",
         ),
         # ---- what hosts tell ----
         (

@@ -34,8 +34,8 @@ tcp.relative_sequence_numbers: FALSE
 """
 
 
-# Debian's rpm: if it has no database, it makes one in the user's home when it is asked for the owner
-# of a file.
+# Debian's rpm: if it has no database, it makes one in the user's home when it is asked for the
+# owner of a file.
 RPM = """#!/bin/sh
 [ "$1" != --eval ] || exec echo "$HOME/.rpmdb"
 mkdir -p "$HOME/.rpmdb"

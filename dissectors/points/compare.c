@@ -378,6 +378,20 @@ add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
     wmem_array_append_one(result->segments, segment);
 }
 
+/* Returns 1 if the transmission was lost and only the first point on its way has it, -1 if only the
+ * second point has it, 0 otherwise. The chain has two points. */
+static int
+lost_after(const smcr_chain_t *chain, const smcr_transmission_t *transmission)
+{
+    bool has_both = transmission->at[0] && transmission->at[1];
+    bool is_back =
+        smcr_observed_is_back(chain->points, &chain->points->flows[transmission->flow]);
+
+    if (transmission->fate != SMCR_FATE_LOST || has_both)
+        return 0;
+    return transmission->at[is_back] ? 1 : -1;
+}
+
 /* Whether two points, whose order nothing has shown, are in the opposite order: then more lost
  * packets are at the second point only than at the first only. A packet that was lost between two
  * points is at the first; to be at the second only, it must also have been missed by the capture at
@@ -389,14 +403,8 @@ is_turned(const smcr_chain_t *chain)
 
     if (chain->order_known || chain->count != 2)
         return false;
-    for (uint32_t i = 0; i < chain->transmission_count; i++) {
-        const smcr_transmission_t *each = &chain->transmissions[i];
-        bool is_back =
-            smcr_observed_is_back(chain->points, &chain->points->flows[each->flow]);
-        if (each->fate != SMCR_FATE_LOST || (each->at[0] && each->at[1]))
-            continue;
-        at_first += each->at[is_back] ? 1 : -1;
-    }
+    for (uint32_t i = 0; i < chain->transmission_count; i++)
+        at_first += lost_after(chain, &chain->transmissions[i]);
     return at_first < 0;
 }
 

@@ -278,6 +278,14 @@ highest_doubtful(const follower_t *receiver)
     return doubtful->len ? g_array_index(doubtful, doubt_t, doubtful->len - 1).psn : 0;
 }
 
+/* Notes the time from a request to its acknowledgement at `now`, if it is the shortest so far. */
+static void
+note_fastest(follower_t *receiver, const slot_t *slot, uint64_t now)
+{
+    if (slot->is_timed && receiver->is_timed && now > slot->time)
+        receiver->fastest = MIN(receiver->fastest, now - slot->time);
+}
+
 /* Sets the fate of the transmission that the receiver accepted, for a PSN that is acknowledged at
  * `now`. `acked`: PSN of the acknowledgement. If a NAK has shown that the latest transmission was
  * lost, and no retransmission was captured since, the fate becomes unknown: either the NAK was
@@ -294,9 +302,8 @@ settle_acked(follower_t *receiver, slot_t *slot, smcr_psn_t acked, uint64_t now)
         return;
     }
     received->fate = SMCR_FATE_RECEIVED;
-    bool is_timed = slot->is_timed && receiver->is_timed && now > slot->time;
-    if (slot->psn == acked && received == slot->latest && is_timed)
-        receiver->fastest = MIN(receiver->fastest, now - slot->time);
+    if (slot->psn == acked && received == slot->latest)
+        note_fastest(receiver, slot, now);
 }
 
 /* Takes an acknowledgement of all PSNs up to `psn`. If it covers PSNs above those retransmitted,

@@ -416,6 +416,23 @@ aborter_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     return smcr_words_end(finder->scope, conn, conn->end->aborted_by == SMCR_FIGURE_ROLE_SERVER);
 }
 
+/* Adds the abort of a connection. `is_first`: no connection has been added so far. */
+static void
+add_abort(aborts_t *aborts, const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
+          bool is_first)
+{
+    const char *aborter = aborter_of(finder, conn);
+    bool knows_role = aborter && !conn->ends;
+
+    aborts->by[knows_role ? conn->end->aborted_by : SMCR_FIGURE_ROLE_NONE]++;
+    if (aborter)
+        aborts->first = smcr_figure_when_earlier(aborts->first, conn->end->aborted_frame);
+    if (is_first)
+        aborts->aborter = aborter;
+    else if (g_strcmp0(aborter, aborts->aborter) != 0)
+        aborts->aborter = NULL;
+}
+
 /* Returns which ends have aborted the aborted connections. */
 static aborts_t
 sides_of_aborts(const smcr_finder_t *finder)
@@ -426,13 +443,7 @@ sides_of_aborts(const smcr_finder_t *finder)
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (!is_aborted(conn))
             continue;
-        const char *aborter = aborter_of(finder, conn);
-        bool knows_role = aborter && !conn->ends;
-        aborts.by[knows_role ? conn->end->aborted_by : SMCR_FIGURE_ROLE_NONE]++;
-        if (aborter)
-            aborts.first = smcr_figure_when_earlier(aborts.first, conn->end->aborted_frame);
-        if (is_first || g_strcmp0(aborter, aborts.aborter) != 0)
-            aborts.aborter = is_first ? aborter : NULL;
+        add_abort(&aborts, finder, conn, is_first);
         is_first = false;
     }
     return aborts;

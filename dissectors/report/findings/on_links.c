@@ -175,6 +175,13 @@ typedef struct {
     wmem_array_t *frames;   /* first frame of each moved connection on its new link */
 } failover_t;
 
+/* Returns the flow of this number in the report; NULL: the report does not list the flow. */
+static const smcr_entry_rdma_t *
+flow_of_number(const smcr_entry_report_t *report, uint64_t number)
+{
+    return number < report->rdma_flows.length ? report->rdma_flows.entries[number] : NULL;
+}
+
 /* Returns when the link last worked, nanoseconds since 1970; 0: not known. This is the last packet
  * of the flow that ended first. If requests got no answer at the end of the link, the time is that
  * of the beginning of this silence, if it is later: the link may have been idle before. Packets of
@@ -182,17 +189,16 @@ typedef struct {
 static uint64_t
 last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
-    uint64_t last = 0, unanswered = 0;
+    uint64_t last = UINT64_MAX, unanswered = 0;
     unsigned directions = 0;
 
     for (uint32_t i = 0; i < link->flows.length; i++) {
-        uint64_t index = link->flows.numbers[i];
-        const smcr_entry_rdma_t *flow =
-            index < report->rdma_flows.length ? report->rdma_flows.entries[index] : NULL;
-        const smcr_entry_flow_silence_t *silence = flow ? flow->longest_silence : NULL;
-        directions += flow && flow->last_frame.frame;
-        if (flow && flow->last_frame.frame && (!last || flow->last_frame.time < last))
-            last = flow->last_frame.time;
+        const smcr_entry_rdma_t *flow = flow_of_number(report, link->flows.numbers[i]);
+        if (!flow || !flow->last_frame.frame)
+            continue;
+        directions++;
+        last = MIN(last, flow->last_frame.time);
+        const smcr_entry_flow_silence_t *silence = flow->longest_silence;
         if (silence && silence->is_over != SMCR_FIGURE_YES)
             unanswered = silence->begin_frame.time;
     }

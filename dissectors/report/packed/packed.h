@@ -1,4 +1,4 @@
-/* Knows how an object takes little memory while nobody uses it: most members of an object are 0, or
+/* Knows how an object that is not in use takes little memory: most members of an object are 0, or
  * small numbers, and these take no bytes or few. Knows neither what the members are nor Wireshark.
  * Called by the room that counts packets (report/collect/).
  *

@@ -278,34 +278,43 @@ extend_to_wait(smcr_entry_connection_t *entry, const waiting_writer_t waits[2])
     }
 }
 
-/* Fills in how the time of both directions is divided. If packets are missing, the entry has lower
- * and upper bounds. */
+/* Fills in how the time of the direction is divided in which `role` (0: client, 1: server) writes.
+ * If packets are missing, the entry has lower and upper bounds. Returns false if nothing is known
+ * of this time. */
+static bool
+fill_time_of(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted, int role,
+             const smcr_collect_span_t *span, wmem_allocator_t *scope)
+{
+    const smcr_collect_times_t *times = &counted->counts->times;
+    int client = smcr_lgr_client_side(counted->conn->lgr);
+    int writer = role ? !client : client;
+    smcr_entry_conn_direction_t *filled =
+        role ? &entry->server_to_client : &entry->client_to_server;
+    smcr_timeline_direction_t direction;
+
+    if (!smcr_collect_times_find(times, writer, span, &direction))
+        return false;
+    if (may_wait_for_credits(counted, !writer))
+        doubt_programs(&direction);
+    filled->time = smcr_collect_times_entry(times, span, &direction, scope);
+    if (may_wait_for_credits(counted, writer))
+        doubt_pauses(filled->time);
+    smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
+    if (counted->pictures)
+        draw_lanes(counted, writer, span);
+    return true;
+}
+
+/* Fills in how the time of both directions is divided. */
 static void
 fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
           smcr_collect_span_t *span, wmem_allocator_t *scope)
 {
-    const smcr_collect_times_t *times = &counted->counts->times;
-    int client = smcr_lgr_client_side(counted->conn->lgr);
-    smcr_entry_conn_direction_t *const directions[] = {&entry->client_to_server,
-                                                       &entry->server_to_client};
-
     if (!is_time_known(counted))
         return;
     begin_span(span, entry, counted);
-    for (int role = 0; role < 2; role++) {
-        int writer = role ? !client : client;
-        smcr_timeline_direction_t direction;
-        if (!smcr_collect_times_find(times, writer, span, &direction))
-            return;
-        if (may_wait_for_credits(counted, !writer))
-            doubt_programs(&direction);
-        directions[role]->time = smcr_collect_times_entry(times, span, &direction, scope);
-        if (may_wait_for_credits(counted, writer))
-            doubt_pauses(directions[role]->time);
-        smcr_collect_times_add_waits(entry, smcr_figure_role(role), &direction, scope);
-        if (counted->pictures)
-            draw_lanes(counted, writer, span);
-    }
+    if (fill_time_of(entry, counted, 0, span, scope))
+        fill_time_of(entry, counted, 1, span, scope);
 }
 
 /* Returns the report's entry of an open wait; NULL: there is none. */

@@ -382,6 +382,17 @@ sort_by_clc(const halves_t *tcp, wmem_allocator_t *scope)
     return NULL;
 }
 
+/* Whether each half of `roce` may be one connection with the half of `tcp` at the same place. Both
+ * lists have `count` halves. */
+static bool
+may_all_be_one(const pairing_t *pairing, half_t **roce, half_t **tcp, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!may_be_one(pairing, roce[i], tcp[i]))
+            return false;
+    return true;
+}
+
 /* Pairs all halves at once, if there are as many of TCP as of RoCE. Hosts give the tokens of a link
  * group one after the other, in the order in which connections agree on SMC-R: the order of the
  * tokens in CLC, or if these are not captured, of the messages that name them. All pairs have to
@@ -397,11 +408,8 @@ pair_by_order(const pairing_t *pairing, wmem_allocator_t *scope)
 
     if (!by_clc)
         by_clc = sort_by_clc(tcp, scope);
-    if (!by_token || !by_clc)
+    if (!by_token || !by_clc || !may_all_be_one(pairing, by_token, by_clc, roce->count))
         return;
-    for (unsigned i = 0; i < roce->count; i++)
-        if (!may_be_one(pairing, by_token[i], by_clc[i]))
-            return;
     for (unsigned i = 0; i < roce->count; i++)
         pair_up(by_token[i], by_clc[i]);
 }
