@@ -311,14 +311,23 @@ is_undecided(const segment_way_t *way, const smcr_transmission_t *transmission)
            !transmission->is_ambiguous && is_of_way(way, transmission);
 }
 
+/* Whether it was possible to find out what became of the transmission at its receiver: the queue pair
+ * that sends its flow is known (fates.c). */
+static bool
+is_followed(const segment_way_t *way, const smcr_transmission_t *transmission)
+{
+    return way->chain->points->flows[transmission->flow].source_qpn != 0;
+}
+
 /* Replaces the verdict "undecided" of all transmissions of a way (is_undecided()). `is_lost`: the
- * new verdict is "lost"; false: "not captured". */
+ * new verdict is "lost"; false: "not captured", except in flows of which no loss could be
+ * proven. */
 static void
 replace_undecided(const segment_way_t *way, bool is_lost)
 {
     for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
         smcr_transmission_t *transmission = &way->chain->transmissions[i];
-        if (!is_undecided(way, transmission))
+        if (!is_undecided(way, transmission) || (!is_lost && !is_followed(way, transmission)))
             continue;
         transmission->verdict = SMCR_VERDICT_AT_ALL;
         way->way->verdicts[SMCR_VERDICT_UNDECIDED]--;

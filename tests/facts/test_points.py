@@ -634,6 +634,18 @@ PLANS = {
 ONE_WAY = {"one way, ahead": (0, 700_000), "one way, behind": (0, -700_000), "way back": (1, 0)}
 
 
+def test_requests_only(tshark, scratch):
+    """Both points have the requests only, and the first one misses some. No answer proves a loss, so
+    what the second one does not have is not said to have passed it."""
+    path = Path(Plan(lost=(0, 0.01, 0), missed=(0.01, 0)), 300, 1).run()
+    frames = sorted(path.frames, key=lambda frame: frame[1].time)
+    frames = path.frames = [frame for frame in frames if path.sent[frame[0]].host == 0]
+    made = write(scratch / "made.pcapng", [packet for _, packet in frames], ["one", "two"])
+    told = {frames[frame - 1][0]: each for frame, each in verdicts(tshark, made).items()}
+    assert [each for each in judged(path, told) if not each[-1]] == []
+    assert {NOT_CAPTURED, UNDECIDED} <= set(told.values())
+
+
 @pytest.mark.parametrize("name", [*PLANS, *ONE_WAY])
 def test_simulated(tshark, scratch, name):
     """No packet has a false verdict. What was lost between the points is found."""
