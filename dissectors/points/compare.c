@@ -311,8 +311,8 @@ is_undecided(const segment_way_t *way, const smcr_transmission_t *transmission)
            !transmission->is_ambiguous && is_of_way(way, transmission);
 }
 
-/* Whether it was possible to find out what became of the transmission at its receiver: the queue pair
- * that sends its flow is known (fates.c). */
+/* Whether it was possible to find out what became of the transmission at its receiver: the queue
+ * pair that sends its flow is known (fates.c). */
 static bool
 is_followed(const segment_way_t *way, const smcr_transmission_t *transmission)
 {

@@ -83,6 +83,7 @@ typedef struct {
     uint64_t last_retransmission; /* time of the last retransmission, as event_t.time; 0: none */
     smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
     bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
+    smcr_psn_t begun;       /* PSN with which the last step back began; 0: none */
     smcr_psn_t fetched;     /* PSN with which the last step back began, if that request is a READ or
                                atomic and no NAK has asked for it; 0: it is another request */
     fetched_again_t again;  /* the last READ or atomic that was requested once more */
@@ -144,7 +145,8 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 /* ---- requests ---- */
 
 /* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
- * last point has the earlier transmission. A PSN that is acknowledged already is left alone. */
+ * last point has the earlier transmission. A PSN that is acknowledged already is left alone. A step
+ * back proves a loss of the PSN only with which it begins. */
 static void
 settle_earlier(follower_t *receiver, slot_t *slot, bool was_seen)
 {
@@ -162,7 +164,8 @@ settle_earlier(follower_t *receiver, slot_t *slot, bool was_seen)
         earlier->fate = SMCR_FATE_DOUBTFUL;
         g_array_append_val(receiver->doubtful, doubt);
     } else if (earlier->fate == SMCR_FATE_PENDING) {
-        earlier->fate = SMCR_FATE_LOST;
+        bool is_reason = slot->psn == receiver->begun;
+        earlier->fate = is_reason ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
     } else {
         earlier->fate = SMCR_FATE_DISCARDED;
     }
@@ -176,6 +179,7 @@ note_step(follower_t *receiver, smcr_psn_t psn, const event_t *event)
     bool begins = psn <= receiver->last;
 
     if (begins) {
+        receiver->begun = psn;
         receiver->is_asked = receiver->refused >= psn;
         receiver->fetched =
             smcr_ib_operations[event->packet->opcode].fetches_data && !receiver->is_asked ? psn : 0;
@@ -286,6 +290,17 @@ note_fastest(follower_t *receiver, const slot_t *slot, uint64_t now)
         receiver->fastest = MIN(receiver->fastest, now - slot->time);
 }
 
+/* Returns the transmission of the PSN that the receiver has accepted before it acknowledged the PSN
+ * at `now`; NULL: none is known. The acknowledgement may come too soon after the latest one to
+ * answer it. */
+static smcr_transmission_t *
+acked_transmission(const follower_t *receiver, const slot_t *slot, uint64_t now)
+{
+    bool is_too_soon = slot->accepted && !may_answer(receiver, slot->time, now);
+
+    return is_too_soon || has_accepted(receiver, slot) ? slot->accepted : slot->latest;
+}
+
 /* Sets the fate of the transmission that the receiver accepted, for a PSN that is acknowledged at
  * `now`. `acked`: PSN of the acknowledgement. If a NAK has shown that the latest transmission was
  * lost, and no retransmission was captured since, the fate becomes unknown: either the NAK was
@@ -293,7 +308,7 @@ note_fastest(follower_t *receiver, const slot_t *slot, uint64_t now)
 static void
 settle_acked(follower_t *receiver, slot_t *slot, smcr_psn_t acked, uint64_t now)
 {
-    smcr_transmission_t *received = has_accepted(receiver, slot) ? slot->accepted : slot->latest;
+    smcr_transmission_t *received = acked_transmission(receiver, slot, now);
 
     if (!received || received->fate == SMCR_FATE_DOUBTFUL)
         return;

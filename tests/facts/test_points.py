@@ -635,8 +635,8 @@ ONE_WAY = {"one way, ahead": (0, 700_000), "one way, behind": (0, -700_000), "wa
 
 
 def test_requests_only(tshark, scratch):
-    """Both points have the requests only, and the first one misses some. No answer proves a loss, so
-    what the second one does not have is not said to have passed it."""
+    """Both points have the requests only, and the first one misses some. No answer proves a loss,
+    so what the second one does not have is not said to have passed it."""
     path = Path(Plan(lost=(0, 0.01, 0), missed=(0.01, 0)), 300, 1).run()
     frames = sorted(path.frames, key=lambda frame: frame[1].time)
     frames = path.frames = [frame for frame in frames if path.sent[frame[0]].host == 0]
