@@ -17,15 +17,35 @@ smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, smcr_w
                           asks_later ? writer->last_write : since, until);
 }
 
+/* Whether the peer of the asker has a gap that began before the pending answer, and that no message
+ * has settled: an earlier answer may be missing. */
+static bool
+has_gap_before_answer(const smcr_timeline_t *timeline, int asker)
+{
+    uint32_t since = timeline->writer[!asker].gap.since.frame;
+
+    return since && since < timeline->writer[asker].pending_answer.end.frame;
+}
+
+void
+smcr_timeline_drop_answers(smcr_timeline_t *timeline, int side)
+{
+    timeline->writer[side].pending_answer = (smcr_interval_t){{0}, {0}};
+    if (has_gap_before_answer(timeline, !side))
+        timeline->writer[!side].pending_answer = (smcr_interval_t){{0}, {0}};
+}
+
 void
 smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
 {
     smcr_timeline_writer_t *asker = &step->timeline->writer[side];
     smcr_interval_t answer = asker->pending_answer;
     uint64_t lasted = smcr_interval_length(answer);
+    bool sends = step->packet->record->sender == side;
+    bool has_sent = sends || asker->last_seen.frame > answer.end.frame;
+    bool has_gap = asker->gap.since.frame || has_gap_before_answer(step->timeline, side);
 
-    bool is_open = asker->gap.since.frame && asker->gap_noticed.frame > answer.end.frame;
-    if (!answer.end.frame || is_open)
+    if (!answer.end.frame || !has_sent || has_gap)
         return;
     if (step->sink)
         step->sink->take(step->sink->data, side, SMCR_TIMELINE_ANSWER, lasted);
@@ -34,16 +54,17 @@ smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){{0}, {0}};
 }
 
-/* Whether `answerer` has certainly sent no WRITE since the request of `asker`: no packet of either
- * side is missing since then. So its next WRITE certainly answers the request. False if `asker`
- * waits for space, since its request may not be finished then. */
+/* Whether `answerer` has sent no WRITE since the request of `asker`, as far as gaps are settled: no
+ * packet of either side is missing since then. So its next WRITE answers the request, unless
+ * packets of the connection are missing in a gap that is still open. False if `asker` waits for
+ * space, since its request may not be finished then. */
 static bool
 owes_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *answerer)
 {
     uint32_t asked = asker->last_write.frame;
 
     return asked && answerer->last_write.frame < asked && !asker->wait.wait &&
-           asker->gap_noticed.frame < asked && answerer->gap_noticed.frame < asked;
+           asker->gap_counts < asked && answerer->gap_counts < asked;
 }
 
 void

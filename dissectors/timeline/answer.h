@@ -14,11 +14,15 @@
 void smcr_timeline_prolong_answer(const smcr_timeline_step_t *step, int asker, smcr_when_t since,
                                   smcr_when_t until);
 
-/* Called at the writer's next packet after an answer of its peer (`pending_answer`): counts the
- * time of the answer, unless packets of the writer `side` may be missing since its request. A
- * missing packet may be a later request, which the peer's WRITE answers. If a gap was noticed after
- * the answer, nothing happens: the end of the gap decides (smcr_timeline_settle_gap()). */
+/* Called at each packet of the writer `side`, and at the end of each gap: counts the time of the
+ * writer's pending answer under three conditions: 1. the writer has sent a packet since the answer;
+ * 2. no gap of the writer is open, since a missing packet may be a later request, which the peer's
+ * WRITE answers; 3. no gap of the peer is open that began before the answer. */
 void smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side);
+
+/* Drops pending answers, since packets of the writer `side` are missing in its gap: its own, and
+ * that of its peer if the gap began before the answer. */
+void smcr_timeline_drop_answers(smcr_timeline_t *timeline, int side);
 
 /* The acknowledgement of the request of the writer `asker` that its peer has not answered so far;
  * frame 0: there is no such request, or missing packets may have answered it. */

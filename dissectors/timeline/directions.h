@@ -43,7 +43,8 @@ typedef struct {
     const uint32_t *gap_count;     /* number of sequence gaps so far on the link of the packet, by
                                       sender */
     /* the last sequence gap on the link, by sender. Begin: the packet of any connection before the
-     * gap; frame 0: not known. End: an event before which all missing packets were sent */
+     * gap; frame 0: not known. End: the acknowledgement that covers all missing packets; frame 0:
+     * none so far */
     const smcr_interval_t *last_gap;
     bool is_whole;                 /* the start of the connection is captured */
     bool may_miss_last;            /* the connection has moved to another link with this packet, and
@@ -89,8 +90,8 @@ typedef struct {
     smcr_when_t since; /* last packet of the writer before the gap; frame 0: there is no gap */
     smcr_when_t until; /* first packet of the writer after the gap that came in order; frame 0: none
                           so far */
-    smcr_when_t sent; /* event before which all missing packets were sent: an acknowledgement of the
-                         missing packets, or the packet that shows the gap */
+    bool is_last; /* the gap is the last one of the packet's link (smcr_timeline_packet_t), and
+                     began after the last packet of the connection */
     bool has_unknown_message; /* a CDC message with unknown content came after the gap, so no later
                                  message can show that nothing is missing */
 } smcr_timeline_gap_t;
@@ -142,9 +143,11 @@ typedef struct {
                                   this is known */
     smcr_when_t gap_noticed;  /* last packet of the connection before which packets of the writer
                                  are missing; frame 0: none */
-    smcr_interval_t missing;  /* time in which those packets were sent that are missing before the
-                                 packet `gap_noticed` */
+    smcr_when_t missing_since; /* event after which those packets were sent that are missing before
+                                  the packet `gap_noticed` */
     smcr_timeline_gap_t gap;  /* current gap of the writer */
+    uint32_t gap_counts;      /* last packet of the connection before which packets of this writer
+                                 are missing, as its next CDC message has shown: frame; 0: none */
     uint64_t unannounced;     /* bytes in the writer's WRITEs since its last CDC message */
     bool has_hole;            /* since the last CDC message whose meaning is known, a WRITE has
                                  skipped bytes of the stream, or its position is not known: another
@@ -157,9 +160,10 @@ typedef struct {
                                        the acknowledgement of the writer's request to the first
                                        WRITE of the peer after the request; end frame 0: none */
     smcr_interval_t pending_answer; /* time of the answer to the writer's newest request; end frame
-                                       0: none. The writer's next packet decides whether this time
-                                       may become `longest_answer`: no later request may be
-                                       missing */
+                                       0: none. The writer's next packet, and the messages that
+                                       settle gaps before the answer, decide whether this time may
+                                       become `longest_answer`: no later request, and no earlier
+                                       answer, may be missing */
     bool has_written;         /* the writer has sent an RDMA WRITE with data */
     bool has_acks;            /* a packet of the writer was acknowledged in the capture */
     bool misses_first;        /* the first data of the writer are not captured */

@@ -21,28 +21,32 @@ smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_know
     }
 }
 
-/* The time in which those packets of `side` were sent that are missing before the packet of `step`.
- * The time begins with the last packet of `side` before the gap, of any connection on the link. If
- * several gaps have come since the last packet of this connection, or the gap is on another link,
- * the time begins with the last packet of this connection, and ends with the packet of `step`. */
-static smcr_interval_t
+/* Whether all packets that are missing since the last packet of the connection are in the last gap
+ * of the link. */
+static bool
+is_last_gap(const smcr_timeline_step_t *step, int side)
+{
+    const smcr_timeline_packet_t *packet = step->packet;
+    bool is_only = packet->last_gap && packet->gap_count[side] == step->timeline->gaps[side] + 1;
+
+    return is_only && packet->last_gap[side].begin.frame;
+}
+
+/* The event after which those packets of `side` were sent that are missing before the packet of
+ * `step`: the last packet of `side` before the gap, of any connection on the link. If several gaps
+ * have come since the last packet of this connection, or the gap is on another link: the last
+ * packet of this connection. */
+static smcr_when_t
 find_missing(const smcr_timeline_step_t *step, int side)
 {
-    const smcr_timeline_t *timeline = step->timeline;
-    const smcr_timeline_packet_t *packet = step->packet;
-    smcr_when_t seen = timeline->writer[side].last_seen;
-    bool is_only_gap = packet->last_gap && packet->gap_count[side] == timeline->gaps[side] + 1;
+    smcr_when_t seen = step->timeline->writer[side].last_seen;
 
     if (!seen.frame)
-        seen = timeline->begun;
-    if (!is_only_gap || !packet->last_gap[side].begin.frame)
-        return (smcr_interval_t){seen, packet->when};
-    smcr_interval_t gap = packet->last_gap[side];
-    if (gap.begin.frame < seen.frame || gap.begin.time < seen.time)
-        gap.begin = seen;
-    if (gap.end.frame < gap.begin.frame || gap.end.time < gap.begin.time)
-        gap.end = packet->when;
-    return gap;
+        seen = step->timeline->begun;
+    if (!is_last_gap(step, side))
+        return seen;
+    smcr_when_t begin = step->packet->last_gap[side].begin;
+    return begin.frame < seen.frame || begin.time < seen.time ? seen : begin;
 }
 
 /* Notes that packets of `side` are missing before the packet of `step`. They may belong to this
@@ -53,14 +57,14 @@ take_gap(const smcr_timeline_step_t *step, int side)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
-    writer->missing = find_missing(step, side);
+    writer->missing_since = find_missing(step, side);
+    writer->gap.is_last = !writer->gap.since.frame && is_last_gap(step, side);
     if (!writer->gap.since.frame)
-        writer->gap.since = writer->missing.begin;
-    writer->gap.sent = writer->missing.end;
+        writer->gap.since = writer->missing_since;
     writer->gap.until.frame = 0;
     writer->gap_noticed = step->packet->when;
     writer->wait.may_have_ended = writer->wait.freed.frame != 0;
-    smcr_timeline_begin_missing_acks(step, side, writer->missing.begin);
+    smcr_timeline_begin_missing_acks(step, side, writer->missing_since);
 }
 
 void
@@ -114,15 +118,29 @@ misses_only_messages(const smcr_timeline_step_t *step, int side, const smcr_reco
            view->announced <= writer->unread.consumed + view->size / 2;
 }
 
-/* Adds the time of a gap of `side` in which only CDC messages are missing. It ends when the last
- * missing packet was sent: after that it is known what both writers do. */
+/* The event after which it is known what both writers do, if only CDC messages of `side` are
+ * missing in its gap: the acknowledgement of the missing packets, since a message may announce
+ * data, which are under way until then. Without it: the first packet of `side` after the gap. */
+static smcr_when_t
+end_of_missing_messages(const smcr_timeline_step_t *step, int side)
+{
+    const smcr_timeline_gap_t *gap = &step->timeline->writer[side].gap;
+    const smcr_interval_t *last_gap = gap->is_last ? step->packet->last_gap : NULL;
+
+    if (last_gap && last_gap[side].end.frame)
+        return last_gap[side].end;
+    return gap->until.frame ? gap->until : step->packet->when;
+}
+
+/* Adds the time of a gap of `side` in which only CDC messages are missing. */
 static void
 add_missing_messages(const smcr_timeline_step_t *step, int side)
 {
-    const smcr_timeline_gap_t *gap = &step->timeline->writer[side].gap;
+    smcr_when_t since = step->timeline->writer[side].gap.since;
+    smcr_when_t end = end_of_missing_messages(step, side);
 
-    smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, gap->since, gap->sent);
-    smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, gap->since, gap->sent);
+    smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, since, end);
+    smcr_timeline_add(step, !side, SMCR_INTERVAL_PEER_NOT_CAPTURED, since, end);
 }
 
 /* Adds the time of a gap of `side`, in which WRITEs may be missing, to both directions. */
@@ -162,10 +180,12 @@ smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_
         else
             add_missing_data(step, side);
         note_missing_write(writer, view);
-        writer->pending_answer = (smcr_interval_t){{0}, {0}};
+        writer->gap_counts = writer->gap_noticed.frame;
+        smcr_timeline_drop_answers(step->timeline, side);
     }
     writer->gap = (smcr_timeline_gap_t){0};
-    smcr_timeline_confirm_answer(step, side);
+    for (int asker = 0; asker < 2; asker++)
+        smcr_timeline_confirm_answer(step, asker);
 }
 
 void

@@ -129,7 +129,16 @@ add_unseen_write(const smcr_timeline_step_t *step, int side)
     bool is_in_gap = writer->gap_noticed.frame > writer->last_seen.frame;
 
     smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED,
-                      is_in_gap ? writer->missing.begin : writer->last_seen, step->packet->when);
+                      is_in_gap ? writer->missing_since : writer->last_seen, step->packet->when);
+}
+
+/* Whether the CDC message of `step` reports that its writer is blocked: it has more data to send,
+ * so its request is not complete. The size of the buffer, which shows a wait for space, may be
+ * missing. */
+static bool
+is_blocked(const smcr_timeline_step_t *step)
+{
+    return step->packet->cdc && step->packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
 }
 
 /* Takes in a CDC message of `side` whose meaning, `view`, is known. `announces_unseen`: the message
@@ -144,7 +153,7 @@ take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record
         add_unseen_write(step, side);
     /* the message announces data, or may announce data, so it may end a request */
     if (view->announced_bytes || !view->has_announced_bytes)
-        writer->request_acked = &view->acked;
+        writer->request_acked = is_blocked(step) ? NULL : &view->acked;
     writer->has_hole = !view->has_announced;
     if (view->has_announced)
         writer->written = MAX(writer->written, view->announced);

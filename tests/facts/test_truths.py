@@ -827,9 +827,29 @@ OF_LOSS = {
     "smcr.announced_in",
     "blocked_count",
     "window_full_count",
+    "longest_waits",
+    "end.idle_frame",
     *truths.IDLE,
 }
 ONCE_SAID_OF_LOSS = [
+    (
+        "idle since its first packet, though the WRITE before it may be its own",
+        "rocev1-vlan",
+        "5 %",
+        "seed 6",
+    ),
+    (
+        "idle, while the data of a missing message are under way",
+        "6.1-v2-h1-two-links-second-fails",
+        "single",
+        "without 1088",
+    ),
+    (
+        "an answer to a writer that is blocked, and whose reader's buffer has no known size",
+        "cm-and-smc",
+        "pair",
+        "without 54, 56, 58",
+    ),
     (
         "an answer that the peer was slow with, though a part of a request was sent again",
         "nak-loss-smc",

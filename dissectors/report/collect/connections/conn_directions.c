@@ -357,6 +357,16 @@ misses_writes_after(const smcr_collect_conn_stats_t *counted, uint32_t frame)
     return !smcr_capture_is_read() && smcr_collect_conn_lacks_packets(counted->conn);
 }
 
+/* The last WRITE of either side before the end of the connection; without one, the frame before
+ * which the connection has no WRITE. */
+static uint32_t
+last_write_before(const smcr_collect_conn_stats_t *counted, const smcr_entry_conn_end_t *end)
+{
+    bool has_written = end->idle_frame.frame > counted->counts->times.timeline.begun.frame;
+
+    return has_written ? end->idle_frame.frame : smcr_evidence_first_frame(counted->conn);
+}
+
 /* Fills in which end closed the connection first. If a WRITE of the connection may be missing
  * (misses_writes_after()), it is not known which WRITE was the last one before the close, or
  * whether a WRITE came after the close. */
@@ -369,7 +379,7 @@ fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counte
         entry->end = NULL;
     if (!entry->end)
         return;
-    if (misses_writes_after(counted, entry->end->idle_frame.frame))
+    if (misses_writes_after(counted, last_write_before(counted, entry->end)))
         entry->end->idle_frame = (smcr_when_t){0, 0};
     if (entry->end->written_after == SMCR_FIGURE_NO &&
         misses_writes_after(counted, entry->end->frame.frame))

@@ -161,9 +161,8 @@ typedef struct {
     uint32_t gaps[2]; /* number of sequence gaps in the flow so far */
     uint32_t last[2]; /* frame of the last packet other than an acknowledgement or a CNP; 0: none */
     smcr_when_t newest[2]; /* packet with the highest PSN so far; frame 0: none */
-    /* the last sequence gap: from `newest` before it to an event that proves that all missing
-     * packets had been sent: an acknowledgement of the last one, or the packet after the gap; end
-     * frame 0: none */
+    /* the last sequence gap: from `newest` before it to the acknowledgement that covers all missing
+     * packets; end frame 0: none so far */
     smcr_interval_t gap[2];
     smcr_ack_t acked_newest[2]; /* acknowledgement with the highest PSN so far of requests of the
                                    sender; frame 0: none */

@@ -24,16 +24,16 @@ doubt_contact(smcr_collect_conn_stats_t *counted, smcr_when_t before)
     contact->is_unsure = true;
 }
 
-/* Returns an event before which all packets that are missing before `packet` had certainly been
- * sent: an acknowledgement that covers them all, or else `packet` itself, at `when`. */
+/* Returns the acknowledgement so far that covers all packets that are missing before `packet`;
+ * frame 0: none. */
 static smcr_when_t
-sent_until(const smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smcr_when_t when)
+find_covering_ack(const smcr_collect_link_flows_t *flows, const smcr_tap_t *packet)
 {
     const smcr_ack_t *acked = &flows->acked_newest[packet->record->sender == 1];
     bool covers = acked->frame && packet->roce &&
                   smcr_psn_distance(packet->roce->psn, acked->psn) >= -1;
 
-    return covers && acked->time < when.time ? smcr_ack_when(acked) : when;
+    return covers ? smcr_ack_when(acked) : (smcr_when_t){0, 0};
 }
 
 /* Counts a sequence gap before the packet. If packets are missing during a first contact, the
@@ -41,8 +41,7 @@ sent_until(const smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, smc
  * data. But if the sender has sent a request after the last LLC message, the first contact was over
  * before the gap, and its durations stay certain. */
 static void
-note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smcr_tap_t *packet,
-         smcr_when_t when)
+note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smcr_tap_t *packet)
 {
     const smcr_record_t *record = packet->record;
     smcr_collect_conn_stats_t *counted = wmem_map_lookup(collection->contacts, record->link->lgr);
@@ -51,7 +50,8 @@ note_gap(smcr_collect_t *collection, smcr_collect_link_flows_t *flows, const smc
     if (!record->missing_before)
         return;
     flows->gaps[sender] += record->missing_before > 0;
-    flows->gap[sender] = (smcr_interval_t){flows->newest[sender], sent_until(flows, packet, when)};
+    flows->gap[sender] =
+        (smcr_interval_t){flows->newest[sender], find_covering_ack(flows, packet)};
     if (!flows->open_gap[sender].frame)
         flows->open_gap[sender] = flows->newest[sender];
     flows->open_psn[sender] = packet->roce ? packet->roce->psn : 0;
@@ -149,6 +149,8 @@ close_gap(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows, un
         return;
     smcr_interval_union_add(&flows->repeated, collection->scope,
                             (smcr_interval_t){flows->open_gap[sender], when});
+    if (!flows->gap[sender].end.frame)
+        flows->gap[sender].end = when;
     flows->open_gap[sender].frame = 0;
 }
 
@@ -182,7 +184,7 @@ smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packe
         smcr_figure_of(collection->link_flows, collection->scope, record->link, sizeof *flows);
     unsigned sender = record->sender == 1;
 
-    note_gap(collection, flows, packet, when);
+    note_gap(collection, flows, packet);
     if (is_request(packet))
         note_request(collection, flows, packet, when);
     else if (record->kind == SMCR_RECORD_ACK)
