@@ -612,6 +612,73 @@ find_slow_answer(smcr_finder_t *finder)
                     other_answers_text(finder, &sum));
 }
 
+/* The longest wait for an answer of one end, on a connection of which it is not known who is the
+ * client. All zeros: there is none. */
+typedef struct {
+    const smcr_entry_connection_t *conn; /* the connection */
+    const smcr_entry_conn_wait_t *wait;  /* the wait; NULL: none */
+    bool to_server;                      /* `server` of the entry is the end that wrote nothing */
+    uint64_t usual;                      /* mean time of the other answers, nanoseconds */
+    uint64_t count;                      /* number of connections with such a wait */
+} idle_end_t;
+
+/* Returns the wait for the longest pause of the end that reads the direction; `wait` NULL: the end
+ * has not paused for LONG_WAIT, or not for ten times as long as it usually takes, or it also writes
+ * unasked. */
+static idle_end_t
+pause_of(const smcr_entry_connection_t *conn, bool to_server)
+{
+    const smcr_entry_conn_wait_t *wait =
+        find_longest_wait(conn, to_server, SMCR_FIGURE_WAIT_ANSWER);
+    uint64_t usual = usual_answer(smcr_figure_direction(conn, to_server));
+    bool is_asked = !smcr_figure_or_zero(smcr_figure_direction(conn, !to_server)->unasked_writes);
+    bool is_long = wait && wait->lasted_s >= MAX(LONG_WAIT, 10 * usual);
+
+    return (idle_end_t){conn, is_long && usual && is_asked ? wait : NULL, to_server, usual, 1};
+}
+
+/* Finding: an end of a connection wrote nothing for long after data of its peer, and it is not
+ * known who is the client: as a server, its program was slow; as a client, it paused. */
+static void
+find_long_pause(smcr_finder_t *finder)
+{
+    wmem_allocator_t *scope = finder->scope;
+    idle_end_t longest = {0};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        for (int to_server = 1; to_server >= 0 && !knows_roles(conn); to_server--) {
+            idle_end_t pause = pause_of(conn, to_server);
+            if (!pause.wait)
+                continue;
+            pause.count += longest.count;
+            if (!longest.wait || pause.wait->lasted_s > longest.wait->lasted_s)
+                longest = pause;
+            longest.count = pause.count;
+        }
+    }
+    if (!longest.wait)
+        return;
+    smcr_finder_add_as(finder, SMCR_FIGURE_INFO,
+                       &(smcr_finder_facts_t){
+                           .kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
+                           .count = longest.count,
+                           .when = longest.wait->end_frame,
+                           .frames = SMCR_FINDER_FRAMES(finder, longest.wait->begin_frame,
+                                                        longest.wait->end_frame),
+                           .filter = smcr_words_connection_filter(scope, longest.conn)},
+                       "%s wrote nothing for %s after data of its peer (otherwise %s on average): "
+                       "a slow server, or a client that paused; %s, frames %" PRIu32 " to %" PRIu32
+                       "%s",
+                       reader_name(finder, longest.conn, longest.to_server),
+                       smcr_words_duration(scope, longest.wait->lasted_s),
+                       smcr_words_duration(scope, longest.usual),
+                       smcr_words_connection(scope, longest.conn),
+                       longest.wait->begin_frame.frame, longest.wait->end_frame.frame,
+                       longest.count > 1 ? wmem_strdup_printf(scope, "; %" PRIu64 " connections",
+                                                              longest.count)
+                                         : "");
+}
+
 /* ---- waits that have not ended when the capture ends ---- */
 
 /* A wait that has not ended when the capture ends. All zeros: there is none. */
@@ -960,6 +1027,7 @@ smcr_finding_on_times(smcr_finder_t *finder)
 {
     find_full_buffer(finder);
     find_slow_answer(finder);
+    find_long_pause(finder);
     if (!smcr_finder_is_filtered(finder)) {
         find_hung_reader(finder);
         find_hung_server(finder);
