@@ -52,13 +52,9 @@ class Command:
         capture = "-" if callable(self.capture) else str(self.capture)
         return [shutil.which("tshark"), "-n", "-r", capture, *self.arguments]
 
-    def is_fed(self):
-        """Does it read from a pipe?"""
-        return callable(self.capture)
-
-    def feed(self, file):
-        """Writes into that pipe."""
-        self.capture(file)
+    def standard_input(self):
+        """As subprocess takes it; into a pipe finish() writes the capture."""
+        return subprocess.PIPE if callable(self.capture) else subprocess.DEVNULL
 
     def start(self, prefix=(), environment=None, **options):
         command = [*prefix, *self.words()]
@@ -67,7 +63,7 @@ class Command:
             command,
             env=environment,
             cwd=self.bed.root,
-            stdin=subprocess.PIPE if self.is_fed() else subprocess.DEVNULL,
+            stdin=self.standard_input(),
             **as_user(),
             **options,
         )
@@ -75,7 +71,7 @@ class Command:
     def finish(self, process):
         if process.stdin:
             with process.stdin as file:
-                self.feed(file)
+                self.capture(file)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0, (self, process.returncode)
@@ -142,12 +138,9 @@ class Window(Command):
     def words(self):
         return [shutil.which("sharkd"), "-"]
 
-    def is_fed(self):
-        return True
-
-    def feed(self, file):
+    def standard_input(self):
         requests = [sharkd.load(self.capture), *self.arguments]
-        file.write("\n".join([*sharkd.lines(requests), ""]).encode())
+        return started.memory("\n".join([*sharkd.lines(requests), ""]).encode())
 
 
 @dataclass(frozen=True)

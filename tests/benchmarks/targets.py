@@ -17,6 +17,9 @@ REPORT, JSON = ("-z", "smcr,report"), ("-z", "smcr,json")
 QUIET = ("-q",)
 FRAMES, CONNECTIONS, TIMES = (1500, 6000), (2000, 12_000), (2, 6)
 TREE_TIMES = (1, 2)
+WINDOW_FRAMES = (500, 1500)
+SLOW = 1000  # microseconds between frames
+MANY = (30_000, 100_000, 300_000)  # connections
 IN_TIME = 200_000  # frames whose CPU time is taken
 PROGRAMS = TOP / "captures" / "applications"
 PAIRS = {
@@ -58,11 +61,11 @@ class Targets:
         )
         return self.of_each(self.count, FRAMES, command)
 
-    def per_connection(self, scene, build=PLUGIN, arguments=()):
+    def per_connection(self, scene, build=PLUGIN, arguments=(), **details):
         """Bytes of memory."""
 
         def command(count):
-            path, _ = self.captures.get(scene, count)
+            path, _ = self.captures.get(scene, count, **details)
             return Command(self.bed, build, path, (*SILENT, *arguments)), count
 
         return self.of_each(Command.peak, CONNECTIONS, command)
@@ -120,17 +123,30 @@ class Targets:
         return self.of_each(self.count, times, command)
 
     def memory(self):
-        """Open at the same time, or one after the other."""
-        for what, scene, targets in (
-            ("short connections", workloads.connections, (2500, 2000)),
-            ("short connections in sequence", workloads.in_sequence, (600, None)),
+        """Open at the same time within seconds, or for minutes, or one after the other."""
+        for what, scene, details, target in (
+            ("short connections", workloads.connections, {}, 2500),
+            ("with a frame each millisecond", workloads.connections, {"tick": SLOW}, 2500),
+            ("one after the other", workloads.in_sequence, {}, 600),
         ):
-            plugin = self.per_connection(scene)
-            stock = self.per_connection(scene, STOCK)
-            yield f"{what}, bytes above stock each", plugin - stock, targets[0]
+            plugin = self.per_connection(scene, **details)
+            stock = self.per_connection(scene, STOCK, **details)
+            yield f"{what}, bytes above stock each", plugin - stock, target
             for tap in (REPORT, JSON):
-                taken = self.per_connection(scene, arguments=tap) - plugin
-                yield f"{what}, `{tap[1]}`, bytes above the same pass each", taken, targets[1]
+                taken = self.per_connection(scene, arguments=tap, **details) - plugin
+                yield f"{what}, `{tap[1]}`, bytes above the same pass each", taken, 2000
+
+    def many(self):
+        """A report of many connections in one process: is it linear? Takes half an hour."""
+        before = (0, 0, 0)
+        for count in MANY:
+            scene = functools.partial(workloads.connections, count=count)
+            usage = Command(self.bed, PLUGIN, scene, (*SILENT, *REPORT)).usage()
+            now = (count, usage.ru_maxrss * 1024, usage.ru_utime + usage.ru_stime)
+            each = [(one - less) / (count - before[0]) for one, less in zip(now, before)]
+            yield f"{count} connections with a report, bytes of a further one", each[1], None
+            yield "the same, microseconds", each[2] * 1e6, None
+            before = now
 
     def start(self):
         path, _ = self.captures.get(workloads.nothing)
@@ -154,17 +170,18 @@ class Targets:
             return Window(self.bed, build, path, WINDOW), number
 
         plugin, stock = (
-            self.of_each(self.count, FRAMES, functools.partial(command, build=build))
+            self.of_each(self.count, WINDOW_FRAMES, functools.partial(command, build=build))
             for build in (PLUGIN, STOCK)
         )
         yield "sharkd, bulk: loading, a filter, clicks, of stock", plugin / stock, 1.05
 
     def all(self, names):
         table = Table("Targets", "what", "now", "target")
-        for name in names or ROWS:
+        for name in names or SHORT:
             for what, value, target in getattr(self, name)():
                 digits = 0 if value > 100 else 3
                 table.row(what, f"{value:.{digits}f}", against(value, target))
 
 
-ROWS = ("start", "bulk", "programs", "memory", "others", "window", "times")
+SHORT = ("start", "bulk", "programs", "memory", "others", "window", "times")  # ten minutes
+ROWS = (*SHORT, "many")

@@ -99,14 +99,14 @@ def talk(conn):
     conn.send(SERVER, TALK)
 
 
-def connections(file, count, rounds=1, carrier=Smcr):
+def connections(file, count, rounds=1, carrier=Smcr, tick=None):
     """
     Connections, 100 between the hosts of a link and all open at the same time, that talk once or
     several times. Over SMC-R each has a TCP handshake, the CLC exchange, CONFIRM RKEY of both
     sides, a WRITE, a CDC message and its ACK each way, and a close; every link group begins with a
-    first contact. They take turns, in an order that looks random.
+    first contact. They take turns, in an order that looks random. `tick`: see Pcap.
     """
-    pcap = Pcap(file)
+    pcap = Pcap(file, tick)
     links = [Link(pcap, number) for number in range(-(-count // PER_LINK))]
     every = [
         short(link, number, carrier) for number in range(min(count, PER_LINK)) for link in links
