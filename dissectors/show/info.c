@@ -83,7 +83,7 @@ event_text(packet_info *pinfo, const smcr_record_t *record, const smcr_event_t *
     if (event->id != SMCR_EVENT_conn_late || !socket)
         return event->text;
     return wmem_strdup_printf(pinfo->pool,
-                              "CLC messages not captured; identified from netlink in frame %u",
+                              "CLC messages not captured; netlink reports the ports in frame %u",
                               socket->first.frame);
 }
 

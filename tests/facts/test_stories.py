@@ -460,7 +460,7 @@ DAMAGED = [
     ("s04-pmtu", SNAPPED, [r"up to 304 bytes arrived: check the path MTU"], [r"19\.9 s", LOST]),
     # the sender goes back, whatever a few packets out of order look like
     ("s06c-reorder", out_of_order, [r"Packets lost or out of order"], [r"selective repeat"]),
-    ("s23-host-frozen", SNAPPED, [r"no CLC message captured, or only tru"], [MID_CONNECTION]),
+    ("s23-host-frozen", SNAPPED, [r"CLC messages not captured, or truncated"], [MID_CONNECTION]),
     # marks and their echoes go in two directions
     (
         "tcp-ecn",

@@ -37,7 +37,8 @@ which_are_named(const smcr_finder_t *finder, const late_conns_t *late)
     return wmem_strdup_printf(finder->scope, "the ports of %" PRIu64, late->named);
 }
 
-/* Returns text that names the host that has reported the ends of connections; "" if no host has.
+/* Returns text that names the host that has reported the ends of connections. If no host has:
+ * "; ports unknown" if the capture has no TCP of these connections, otherwise "".
  * The host has reported over netlink in a captured frame, or in a file of smcss beside the capture
  * (frame 0). */
 static const char *
@@ -46,7 +47,7 @@ named_text(const smcr_finder_t *finder, const late_conns_t *late)
     const smcr_entry_connection_t *by = late->by;
 
     if (!late->named)
-        return "";
+        return late->have_data ? "; ports unknown" : "";
     const char *which = which_are_named(finder, late);
     if (by->named_frame.frame == 0)
         return wmem_strdup_printf(finder->scope, "; the smcss file of %s reports %s",
@@ -111,7 +112,7 @@ static const char *
 late_format(const late_conns_t *late, bool is_likely)
 {
     if (late->have_data)
-        return "%s: no CLC message captured, or only truncated ones%s";
+        return "%s: CLC messages not captured, or truncated%s";
     return is_likely ? "The capture starts mid-connection: %s%s"
                      : "%s: the capture starts mid-connection%s";
 }
