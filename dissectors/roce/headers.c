@@ -317,6 +317,8 @@ read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
     int length = (int)tvb_reported_length(tvb) - roce->payload - trailer;
 
     roce->length = tvb_reported_length(tvb);
+    roce->is_short = length < 0;
+    roce->has_immediate &= !roce->is_short; /* what was read includes the ICRC */
     roce->payload_length = has_payload(operation_of(roce->opcode)) ? MAX(length, 0) : 0;
     if (start == SMCR_HOOKS_BTH && pinfo->ptype == PT_UDP) {
         roce->udp_port = (uint16_t)pinfo->srcport;

@@ -67,6 +67,7 @@ typedef struct {
     uint8_t syndrome;    /* syndrome of the AETH: the kind (ACK, NAK or RNR NAK), with the credits
                             of an ACK, the code of a NAK or the timer of an RNR NAK; set with
                             `has_aeth` */
+    bool is_short;       /* the headers that the opcode has are longer than the packet */
     bool was_fragmented; /* the packet came in IP fragments */
     uint8_t traffic_class; /* type of service or traffic class of the IP header; set with
                               `has_ecn` or `was_fragmented` */

@@ -102,17 +102,20 @@ class Anck:
             word |= (credits or 0) << STEP_BITS[opcode]
         return word | step
 
-    def request(self, sender, data, word, *, ack=True, offset=None):
-        """A WRITE with immediate data in its last packet. Returns the frame of this packet."""
+    def request(self, sender, data, word, *, ack=True, offset=None, length=None, cut=None):
+        """A WRITE with immediate data in its last packet. Returns the frame of this packet.
+        `length`: what the RETH says; `cut`: bytes of the packet after the BTH, if not all."""
         half = self.connection.half[other(sender)]
         if offset is None:
             offset = self.written[sender] % self.size if data else 0
-        head = roce.reth(half.address(offset), half.rmb.rkeys[1], len(data))
+        stated = len(data) if length is None else length
+        head = roce.reth(half.address(offset), half.rmb.rkeys[1], stated)
         mtu = self.link.mtu
         pieces = [data[at : at + mtu] for at in range(0, len(data), mtu)] or [b""]
         self.written[sender] += len(data)
         if len(pieces) == 1:
-            return self.link.request(sender, roce.WRITE_ONLY_IMM, head + u32(word) + data, ack=ack)
+            whole = head + u32(word) + data
+            return self.link.request(sender, roce.WRITE_ONLY_IMM, whole[:cut], ack=ack)
         self.link.request(sender, roce.WRITE_FIRST, head + pieces[0], last=False)
         for piece in pieces[1:-1]:
             self.link.request(sender, roce.WRITE_MIDDLE, piece, last=False)

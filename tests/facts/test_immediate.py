@@ -168,6 +168,32 @@ def test_every_bit_pattern(tshark):
     )
 
 
+def test_lengths_that_lie(tshark):
+    """The length in the RETH is not that of the data, or the packet ends within its immediate data:
+    an item each, and no byte is lost."""
+
+    def scene(capture):
+        one = anck.Anck(capture).first_contact()
+        for length, data in lies:
+            word = one.immediate("client")
+            whole = dict(offset=one.written["client"])
+            frames.append(one.request("client", data, word, length=length, **whole))
+        ends.append(one.request("client", b"", one.immediate("client"), cut=18))
+        one.write("client", b"after")
+        one.bare("server")
+        one.close()
+
+    lies = [(number, b"%d bytes?" % number) for number in (0, 5, 5000, 0xFFFFFFFF)] + [(20, b"")]
+    frames, ends = [], []
+    path = anck.store(tshark.bed.scratch, "lies", scene)
+    found = tshark.frames(path, "smcr.write.length_invalid", two_pass=True)
+    assert found == frames + ends
+    pieces = raw(follow(tshark, path, 0, two_pass=True))
+    written = b"".join(data for _, data in lies) + b"after"
+    assert b"".join(data for way, data in pieces if way == 0) == written
+    assert not {*ends} & {*tshark.frames(path, "smcr.immediate", two_pass=True)}
+
+
 def test_what_is_missing_is_not_guessed(tshark):
     """Where the capture lacks frames, what is shown is true all the same, and nobody is blamed."""
     for name in ("opcodes", "wraps", "two"):

@@ -81,6 +81,34 @@ report_above_mtu(const smcr_arrival_t *arrival)
                        arrival->roce->payload_length, mtu);
 }
 
+/* Whether the length in the RETH contradicts the data of the packet: a WRITE of one packet has as
+ * many bytes, and the first packet of several has fewer (InfiniBand, volume 1, 9.4.3). */
+static bool
+has_wrong_length(const smcr_ib_headers_t *roce)
+{
+    const smcr_ib_operation_t *operation = &smcr_ib_operations[roce->opcode];
+    uint32_t length = (uint32_t)roce->payload_length;
+
+    if (!operation->is_write || !operation->begins || !roce->has_reth)
+        return false;
+    return operation->ends ? roce->dma_length != length : roce->dma_length <= length;
+}
+
+/* Reports an RDMA WRITE whose lengths contradict each other. */
+static void
+report_wrong_length(const smcr_arrival_t *arrival)
+{
+    const smcr_ib_headers_t *roce = arrival->roce;
+
+    if (roce->is_short)
+        smcr_event_add(arrival, SMCR_EVENT_write_length,
+                       "The packet is shorter than its headers");
+    else if (has_wrong_length(roce))
+        smcr_event_add(arrival, SMCR_EVENT_write_length,
+                       "The packet has %d bytes of data, but the length in its RETH is %u",
+                       roce->payload_length, roce->dma_length);
+}
+
 /* Notes a first captured packet whose PSN does not fit the PSN that its sender announced in CLC or
  * ADD LINK: it is lower, or more than ABSENT_MAX higher. */
 static void
@@ -117,6 +145,7 @@ judge_request(smcr_arrival_t *arrival)
 
     note_initial_psn(arrival);
     report_above_mtu(arrival);
+    report_wrong_length(arrival);
     smcr_flow_verdict_t verdict =
         smcr_outcome_judge(arrival, &qp->traffic, &smcr_qp_peer(qp)->traffic);
     bool first = verdict.order == SMCR_FLOW_IS_NEXT || verdict.order == SMCR_FLOW_IS_LATE;
