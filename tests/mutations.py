@@ -737,6 +737,14 @@ EVERY = [
         ),
         (
             WINDOWS,
+            "credits-in-cdc-do-not-count",
+            "dissectors/state/flow/packet_flow.c",
+            "facts/test_immediate.py::test_credits_run_out",
+            "        smcr_state_credits_add(arrival, cdc->credits);",
+            "        smcr_state_credits_add(arrival, 0);",
+        ),
+        (
+            WINDOWS,
             "immediate-told-anywhere",
             "dissectors/state/flow/immediate_flow.c",
             "facts/test_immediate.py::test_late_with_a_report[both]",
