@@ -185,9 +185,7 @@ def test_answer_in_a_gap_of_another_connection(tshark, scratch):
     """The messages after a gap prove that neither a request nor an answer is missing."""
     path = altered(tshark, scratch, THREE, without(183))
     found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
-    (times,) = [
-        each[CLIENT]["answer_time_s"] for each in found if each["client"]["port"] == 58160
-    ]
+    (times,) = [each[CLIENT]["answer_time_s"] for each in found if each["client"]["port"] == 58160]
     assert times["count"] == 1
 
 
