@@ -1,6 +1,6 @@
-/* Knows the UDP packets of the tap of ANCK, the Linux kernel of Alibaba Cloud: copies of CDC messages
- * and of data that the kernel sends to a device which the user has chosen. Does not know what
- * messages mean. Called when dissectors register.
+/* Knows the UDP packets of the tap of ANCK, the Linux kernel of Alibaba Cloud: copies of CDC
+ * messages and of data that the kernel sends to a device which the user has chosen. Does not know
+ * what messages mean. Called when dissectors register.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
