@@ -282,7 +282,7 @@ dissect_headers(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 static bool
 needs_no_infiniband(const call_t *call, const smcr_packet_t *packet)
 {
-    if (!COMPAT_INFINIBAND_IS_KNOWN || call->tree || smcr_preferences.builtin_too)
+    if (!compat_infiniband_is_known() || call->tree || smcr_preferences.builtin_too)
         return false;
     return call->start == SMCR_HOOKS_BTH && packet->record.sender_known;
 }
