@@ -419,9 +419,12 @@ smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
                                   const smcr_collect_tcp_facts_t *tcp,
                                   const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
-    bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN;
+    bool is_smcr = entry->outcome == SMCR_FIGURE_OUTCOME_SMCR ||
+                   smcr_collect_conn_is_tapped(counted->conn);
+    /* of a damaged handshake, the link group may be not known: then no packet is the connection's */
+    bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN || is_smcr;
 
-    if (entry->outcome == SMCR_FIGURE_OUTCOME_SMCR || smcr_collect_conn_is_tapped(counted->conn)) {
+    if (is_smcr && counted->conn->lgr) {
         fill_rdma_directions(entry, counted, tcp, collection, scope);
         return;
     }
