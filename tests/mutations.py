@@ -1102,8 +1102,8 @@ EVERY = [
             "gaps-settle-no-answer",
             "dissectors/timeline/answer.c",
             "unit/test_timeline.c",
-            "bool is_open = asker->gap.since.frame && ",
-            "bool is_open = false && ",
+            "bool has_gap = asker->gap.since.frame || ",
+            "bool has_gap = false && ",
         ),
         (
             FIGURES,

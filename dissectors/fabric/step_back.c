@@ -96,14 +96,13 @@ find_nak_of_request(const smcr_steps_t *steps, const smcr_step_request_t *reques
 
 /* ---- pauses ---- */
 
-/* What the time between a request and the last activity of the flow proves. */
+/* Whether the sender has paused before it sent a request. */
 typedef enum {
-    NO_PAUSE,     /* the time is short: a NAK that is missing in the capture may have caused the
-                     request */
-    AFTER_PAUSE,  /* the time is so long that the sender's timer has run out, and no NAK came */
-    BEFORE_PAUSED /* The packet that ended a pause came before the request in the capture. But IPv4
-                     identifications prove that the request was sent first: the network has
-                     reordered the two, and the pause was before both. */
+    NO_PAUSE,     /* not certain: the request comes soon after the last activity of the flow, and a
+                     NAK that is missing in the capture may have caused it */
+    AFTER_PAUSE,  /* the request comes so late that the sender's timer has run out; no NAK came */
+    BEFORE_PAUSED /* the sender paused, sent the request, and then another packet; the network has
+                     reordered the two, as their IPv4 identifications prove */
 } pause_t;
 
 /* Whether the request came so long after the time `since` that a NAK at this time is not its cause.
@@ -115,7 +114,7 @@ is_long_after(const smcr_steps_t *steps, uint64_t since, const smcr_step_request
     return since && request->when.time > since + PAUSE + steps->rnr_timer;
 }
 
-/* What the time from the last activity of the flow to the request proves. */
+/* Whether the sender has paused before it sent the request. */
 static pause_t
 pause_before(const smcr_steps_t *steps, const smcr_step_request_t *request)
 {

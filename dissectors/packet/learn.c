@@ -305,7 +305,7 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 }
 
 /* Later passes: finds the record that the first pass has made. Returns false if the packet has no
- * record. */
+ * record. A packet that the kernel has copied (`tapped`, room anck) has no parts to find. */
 static bool
 recall_packet(packet_info *pinfo, smcr_packet_t *packet)
 {

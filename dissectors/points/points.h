@@ -46,8 +46,9 @@ typedef struct {
 /* The transmissions of one direction between two neighbouring capture points of a path, which form
  * a segment. */
 typedef struct {
-    uint64_t packets;                        /* transmissions that at least one of the two points
-                                                of the segment has */
+    uint64_t packets;                        /* transmissions that both points of the segment have,
+                                                and those that one of them has while both capture,
+                                                if they certainly go through the segment */
     uint64_t at_both;                        /* transmissions that both points have */
     uint64_t verdicts[SMCR_VERDICT_COUNT]; /* by verdict: number of transmissions; a transmission
                                               may count in several */

@@ -282,7 +282,8 @@ may_have_sent(smcr_cm_end_t *end, const sending_t *sending)
 
 /* Whether the message certainly belongs to the older of two connections, though the newer
  * connection now uses one of its IDs. The proof: the message has both IDs and the transaction ID of
- * the older connection. */
+ * the older connection, the newer connection has another transaction ID, and the role of the sender
+ * fits. */
 static bool
 is_certainly_of_older(smcr_cm_end_t *older, smcr_cm_end_t *newer, const sending_t *sending)
 {

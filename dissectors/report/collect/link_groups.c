@@ -406,7 +406,8 @@ has_seen(const reporter_t *reporter, uint32_t frame)
     return frame && smcr_collect_when(reporter->collection, frame).frame;
 }
 
-/* Compares two uses: by the addresses of their RMBs, then by their frames. */
+/* Compares two uses: by the addresses of their RMBs, then by their frames. uses_of() searches in
+ * this order, and the last use of an RMB gives its size. */
 static int
 by_rmb(const void *one, const void *other)
 {

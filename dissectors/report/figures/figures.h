@@ -468,14 +468,15 @@ typedef struct {
     uint64_t link;   /* as in smcr_figure_subject_t */
 } smcr_figure_occurrence_t;
 
-/* A notice counts one of two things: the expert items of one kind that one side caused, or the
- * packets that a display filter selects. */
+/* A notice counts one of two things: the expert items of one kind in packets of one sender, or
+ * the packets that a display filter selects. */
 typedef struct {
     const char *filter;    /* name of the expert item, such as "smcr.conn.aborted", or the display
                               filter of the packets. The text of an ICMP error begins with "icmp" */
     int severity;          /* Wireshark's severity, PI_NOTE and so on; 0: no expert item */
     int group;             /* Wireshark's group, PI_SEQUENCE and so on; 0: no expert item */
-    smcr_figure_role_t by; /* side that caused the items; SMCR_FIGURE_ROLE_NONE: not known */
+    smcr_figure_role_t by; /* sender of the packets with the items; SMCR_FIGURE_ROLE_NONE: not
+                              known */
     uint64_t count;        /* number of items or packets */
     smcr_when_t first;     /* frame of the first item or packet */
     uint32_t last;         /* number of the frame with the last item or packet; 0: the frame of

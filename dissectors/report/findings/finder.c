@@ -97,8 +97,8 @@ has_part(const char *filter, const char *part)
     return false;
 }
 
-/* Whether the display filter selects the packets that a notice counts. A retransmission has the
- * field smcr.retransmission, and one of two expert items. */
+/* Whether the text of the display filter names the notice. A filter that names smcr.retransmission
+ * names both notices of retransmissions, too. */
 static bool
 selects(const char *filter, const char *notice)
 {

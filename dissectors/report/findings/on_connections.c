@@ -556,7 +556,7 @@ kept_after_close(const smcr_finder_t *finder, const smcr_entry_connection_t *con
     return until != SMCR_FIGURE_UNKNOWN && until > end->frame.time ? until - end->frame.time : 0;
 }
 
-/* Returns how long neither side had written before the first close, nanoseconds. */
+/* Returns how long neither side had written before the first close, nanoseconds; 0: not known. */
 static uint64_t
 idle_time(const smcr_entry_connection_t *conn)
 {

@@ -145,7 +145,8 @@ is_asked_for(void)
            proto_registrar_get_nth((unsigned)hf_smcr_finding_text)->ref_type != HF_REF_TYPE_NONE;
 }
 
-/* Whether the first pass collects the frame. The first frame of the pass begins the collecting. */
+/* Whether the first pass collects the frame. The first frame at which findings are asked for begins
+ * the collecting. */
 static bool
 is_collected(const packet_info *pinfo)
 {

@@ -364,7 +364,8 @@ port_that_stops(smcr_pauses_t *pauses, const smcr_pause_header_t *header)
 }
 
 /* Returns the usual time between two packets of the flow, nanoseconds: the mean, without
- * standstills. UINT64_MAX: the flow has too few packets. */
+ * standstills. UINT64_MAX: not known, since the flow has too few packets, or its time stamps
+ * decrease. */
 static uint64_t
 usual_gap(const smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap)
 {

@@ -127,7 +127,8 @@ may_be_first(const smcr_link_t *link)
 }
 
 /* Whether a message to either side of the link's group may be missing, from the frame `from` up to
- * the link's last change of state. `first`: as for side_may_miss(). */
+ * the link's last change of state, or without an end if its state has not changed. `first`: as for
+ * side_may_miss(). */
 static bool
 may_miss_change(const smcr_link_t *link, uint32_t from, bool first)
 {

@@ -1200,9 +1200,10 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});
 }
 
-/* Whether the sender of the CDC message has certainly closed TCP before SMC: neither this message
- * nor an earlier message reports an end of SMC. Two conditions: 1. no message of the group can be
- * missing; 2. the message is new, and no failover validation. */
+/* Called if the sender of the CDC message has closed TCP. Returns whether the sender has certainly
+ * not ended SMC before: neither this message nor an earlier message reports an end of SMC. Two
+ * conditions: 1. no message of the group can be missing; 2. the message is new, and no failover
+ * validation. */
 static bool
 closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

@@ -300,9 +300,10 @@ SMCR_RULES_CDC(note_reached_goals)
     }
 }
 
-/* Remembers one message that announces data, until the reader has read this data. If the reader
- * closes the connection before, it has closed with unread data (conn_rules.c). This counts only if
- * the announcing message was acknowledged. */
+/* Remembers one message that announces data, until the reader has acknowledged it and has read the
+ * data, and a later message announces more. If the reader closes the connection before, it has
+ * closed with unread data (conn_rules.c). This counts only if the announcing message was
+ * acknowledged. */
 SMCR_RULES_CDC(note_probe)
 {
     const smcr_record_cdc_t *view = arrival->record->cdc_analysis;

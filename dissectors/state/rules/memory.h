@@ -76,8 +76,8 @@ typedef struct {
                               epoch; 0: not yet */
 } smcr_rules_goal_t;
 
-/* A CDC message that announces data. The rules remember the message until its receiver has read the
- * data. */
+/* A CDC message that announces data. The rules remember the message until its receiver has
+ * acknowledged it and read the data, and a later message announces more. */
 typedef struct {
     uint64_t end;                          /* position after the announced data; 0: no message is
                                               remembered */
@@ -92,10 +92,9 @@ typedef struct {
                                           side (smcr_rules_set_goal()); NULL: none */
     smcr_rules_goal_t *consumed_goal; /* last goal of the consumer cursor of this side
                                          (smcr_rules_set_goal()); NULL: none */
-    uint64_t *urgent_answer;      /* points to the time at which this side sent its first CDC
-                                     message after urgent data had come; the time is 0 if this side
-                                     has sent no such message yet. NULL: no urgent data has come to
-                                     this side */
+    uint64_t *urgent_answer;      /* time of this side's first CDC message after urgent data has
+                                     come to this side; 0: not sent yet. NULL: no urgent data has
+                                     come */
     const smcr_conn_t *next_user; /* connection that now uses this side's RMB element, if
                                      check_reused_element() has reported a breach about that
                                      connection; NULL: none */

@@ -421,7 +421,8 @@ smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
 {
     bool is_smcr = entry->outcome == SMCR_FIGURE_OUTCOME_SMCR ||
                    smcr_collect_conn_is_tapped(counted->conn);
-    /* of a damaged handshake, the link group may be not known: then no packet is the connection's */
+    /* After a damaged handshake, the link group may not be known. Then the connection has no RoCE
+     * packet in the capture. */
     bool is_unknown = entry->outcome == SMCR_FIGURE_OUTCOME_UNKNOWN || is_smcr;
 
     if (is_smcr && counted->conn->lgr) {

@@ -486,10 +486,10 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
 
 /* The parts add up to the time from the connection's first frame to its last one. If the capture
  * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
- * older than its first frame, and the time before `ready` counts as unknown. Unknown time may
- * belong to any part, but for the time before the connection could carry data, as far as this is
- * known. So the upper bound of a part (`..._most_s`) is the sum of the part and all unknown time.
- * For retransmissions, `span->retransmitted_most` limits the upper bound. */
+ * older than its first frame, and the time before `ready` counts as unknown. The upper
+ * bound of a part (`..._most_s`) is the sum of the part and of the unknown time in which the
+ * connection may have carried data (may_carry_before()); `unknown_s` may be more. For
+ * retransmissions, `span->retransmitted_most` limits the upper bound. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
