@@ -17,6 +17,7 @@ from smcsynth.story import (  # noqa: E402
     CLIENT,
     SERVER,
     Connection,
+    clc_conversation,
     linux_connection,
     linux_halves,
 )
@@ -101,3 +102,34 @@ def test_connection_of_another_program_is_not_joined(tshark, scratch):
         each["client"]["port"]: each["client_to_server"]["bytes"] for each in seen["connections"]
     }
     assert got == {PORTS[0]: BYTES[0], None: BYTES[1], PORTS[2]: BYTES[2]}
+
+
+def test_confirm_without_a_known_link_group(tshark, scratch):
+    """The first contact starts mid-connection. In the next handshake the type of the Accept is not
+    known, so the Confirm that follows agrees on SMC-R, and names no link group."""
+    capture = Capture()
+    first = linux_connection(capture)
+    clc = [("client", first.proposal()), ("server", first.accept()), ("client", first.confirm())]
+    clc_conversation(capture, PORTS[0], *clc)
+    later = Connection(first.group, *linux_halves(number=2), sport=PORTS[1])
+    accept, confirm = bytearray(later.accept()), bytearray(later.confirm())
+    accept[4] = accept[7] = 0  # type; version and flags
+    confirm[7] &= ~0x08  # no first contact
+    clc_conversation(
+        capture,
+        PORTS[1],
+        ("client", later.proposal()),
+        ("server", bytes(accept)),
+        ("client", bytes(confirm)),
+    )
+    is_fin = 1
+    messages = [each for each in capture.frames if not each[1][47] & is_fin and len(each[1]) > 60]
+    capture.frames = messages[3:]  # without SYN, SYN-ACK and Proposal of the first contact
+    path = scratch / "capture.pcap"
+    path.write_bytes(capture.pcap())
+    path.chmod(0o644)
+    for passes in (), ("-2",):
+        seen = json.loads(tshark.show(path, *passes, "-q", "-z", "smcr,json"))
+        got = [each["client_to_server"]["bytes"] for each in seen["connections"]]
+        assert got == [None, None]
+        assert "smc-r" in [each["outcome"] for each in seen["connections"]]
