@@ -46,8 +46,10 @@ common_of(const smcr_entry_line_t *line)
                           {tcp->src_port, tcp->dst_port},
                           {SMCR_FIGURE_UNKNOWN, SMCR_FIGURE_UNKNOWN},
                           tcp->first_time, tcp->last_frame.time};
-    if (line->flow)
-        none.addr[0] = line->flow->src, none.addr[1] = line->flow->dst;
+    if (line->flow) {
+        none.addr[0] = line->flow->src;
+        none.addr[1] = line->flow->dst;
+    }
     return none;
 }
 
