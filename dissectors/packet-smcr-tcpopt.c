@@ -88,8 +88,8 @@ dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree
 SMCR_HOOKS_WRAPPER(experiment_1, dissect_experiment, EXPERIMENT_1)
 SMCR_HOOKS_WRAPPER(experiment_2, dissect_experiment, EXPERIMENT_2)
 
-/* Wraps TCP's dissector as long as a connection of SMC-R is known: calls the wrapped dissector, and
- * then adds the plugin's fields. */
+/* Wraps TCP's dissector, from the first TCP connection with a sign of SMC on: calls the wrapped
+ * dissector, and then adds the plugin's fields. */
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

@@ -82,9 +82,10 @@ typedef struct {
     bool peer_silent;        /* the packet proves that the peer has stopped answering; true for one
                                 packet of each silence */
     smcr_step_back_t *step;  /* the step back that the packet belongs to; NULL: none */
-    uint32_t *discard_proof; /* The number of the frame that proves that the receiver has discarded
-                                this packet after a gap. The number is 0 until that frame comes.
-                                NULL: the packet is not after a gap. */
+    uint32_t *discard_proof; /* Points to the number of the frame that proves that the receiver has
+                                discarded this packet after a gap; the number is 0 until that frame
+                                comes. NULL: the packet is not after a gap, or the PSN history does
+                                not keep it. */
 } smcr_flow_verdict_t;
 
 /* ---- the state of a flow ---- */

@@ -26,8 +26,9 @@ const smcr_handshake_tcp_ids_t *smcr_handshake_tcp_ids(void);
 void smcr_handshake_handoff(void);
 
 /* Registers the wrapper that is called instead of TCP's dissector; called once, when protocols
- * register. The wrapper is active in an open file from the first connection of SMC-R on. It has to
- * call smcr_handshake_original(). */
+ * register. In an open file, the wrapper is active from the first TCP connection on that shows a
+ * sign of SMC: the option, a CLC message, a report of a host. It has to call
+ * smcr_handshake_original(). */
 void smcr_handshake_wrap(dissector_t wrapper);
 
 /* Calls TCP's dissector, as Wireshark would have without the wrapper. Returns its result. */

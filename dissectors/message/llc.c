@@ -120,10 +120,10 @@ length_v2(tvbuff_t *payload, unsigned order)
                                    : tvb_get_letohs(payload, SMCR_LLC_LENGTH_AT);
 }
 
-/* Returns the byte order of the length field in version 2: the order in which the field is equal to
- * the length of the payload. If the field is wrong in both orders, returns the order in which its
- * value is closer to the length of the payload. If both values are equally close, returns
- * big-endian. */
+/* Returns the byte order of the sender's integers in version 2, which each host may choose. The
+ * length field shows it: it is the order in which the field is equal to the length of the payload.
+ * If the field is wrong in both orders, returns the order in which its value is closer to the
+ * length of the payload. If both values are equally close, returns big-endian. */
 static unsigned
 length_order(tvbuff_t *payload)
 {

@@ -172,7 +172,8 @@ add_part(packet_info *pinfo, smcr_packet_t *packet)
     return ends ? packet->fragments->tvb_data : NULL;
 }
 
-/* Returns the LLC or CDC message whose last byte is in this packet; NULL: no message ends here. */
+/* Returns the LLC or CDC message whose last byte is in this packet; NULL: no message ends here.
+ * Also sets `fragments` of the packet, which are shown: later passes call the function for this. */
 static tvbuff_t *
 find_message(packet_info *pinfo, smcr_packet_t *packet)
 {

@@ -48,8 +48,9 @@ bool smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo);
  * length count as right if they were not captured. */
 bool smcr_tcp_clc_is_plausible(tvbuff_t *tvb);
 
-/* Whether an earlier frame had the last CLC message of this direction, so that this frame has none.
- * `conn`: the connection of the frame; NULL: none is known, and CLC has not ended. */
+/* Whether CLC of this direction has ended in an earlier frame, so that this frame has no CLC. The
+ * earlier frame had a Decline, or the first bytes of the application. `conn`: the connection of the
+ * frame; NULL: none is known, and CLC has not ended. */
 bool smcr_tcp_clc_has_ended(const packet_info *pinfo, const smcr_conn_t *conn);
 
 /* First pass: learns the CLC messages of a segment, and the first bytes of the application. `conn`:

@@ -25,7 +25,7 @@ typedef struct {
     uint64_t client_answers; /* the longest of the client */
     uint64_t lost;    /* the client waits for retransmissions, of which 20 are after NAKs */
     uint64_t peer_lost; /* the server waits for retransmissions; with `lost` */
-    bool is_nameless; /* nobody knows who the client is */
+    bool is_nameless; /* it is not known which end is the client */
     bool lacks_time;  /* a second connection, whose time is not known */
     const char *found; /* severity, kind, count of each finding */
     const char *text; /* of the finding on waits, or a part of it; NULL: any */
@@ -53,9 +53,9 @@ static const wait_case_t cases[] = {
     {.name = "a reader, for most of a short time", .full = 49, .reader = 49, .lasts = 50,
      .found = "note buffer_full 1"},
     {.name = "the path, for most of the time", .full = 9000, .found = "note buffer_full 1"},
-    {.name = "a reader of nobody knows which side", .full = 1000, .reader = 1000,
+    {.name = "a reader whose role is not known", .full = 1000, .reader = 1000,
      .is_nameless = true, .found = "note slow_reader 1",
-     .text = "The program of the reader reads slowly: "},
+     .text = "The program of 10.0.0.2 reads slowly: "},
 
     /* a size is advised where the path took half of the time, and of a longest wait is spoken
      * elsewhere. A buffer of 64 KiB is filled in 1 s, and 1 s is waited: twice as much would do */
@@ -106,7 +106,7 @@ static const wait_case_t cases[] = {
              "10.0.0.1:46464 → 10.0.0.2:8080"},
     {.name = "an answer after nearly half a second", .answer = 499, .found = ""},
     {.name = "a client that takes its time", .client_answers = 5000, .found = ""},
-    {.name = "an answer of nobody knows whose", .answer = 500, .is_nameless = true, .found = ""},
+    {.name = "an answer of an end whose role is not known", .answer = 500, .is_nameless = true, .found = ""},
     {.name = "an answer that takes longer than the reader", .full = 1000, .reader = 600,
      .answer = 1001, .usual = 100, .found = "note slow_answer 1, note slow_reader 1"},
     {.name = "an answer that takes as long as the reader", .full = 1000, .reader = 600,
@@ -177,8 +177,10 @@ play(scene_t *scene, const wait_case_t *wait)
     if (wait->client_answers)
         wait_longest(scene, conn, SMCR_FIGURE_ROLE_SERVER, SMCR_FIGURE_WAIT_ANSWER,
                      wait->client_answers * MILLISECOND);
-    if (wait->is_nameless)
+    if (wait->is_nameless) {
         conn->client.addr = NULL;
+        conn->ends = "? ↔ 10.0.0.2";
+    }
     if (wait->lost)
         lose_packets(scene, conn, wait);
 }

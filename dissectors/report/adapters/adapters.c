@@ -11,8 +11,8 @@
 
 #include "report/recovery/recovery.h"
 
-#define WITHHELD_FEW 8 /* number of withheld CNPs from which on a limit is inferred: one or a few of
-                          them may have been lost */
+#define WITHHELD_FEW 8 /* smallest number of withheld CNPs from which a limit is inferred; if fewer
+                          CNPs are missing, the network may have lost them */
 
 /* ---- finding ---- */
 

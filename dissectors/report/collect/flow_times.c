@@ -54,9 +54,11 @@ has_given_up(const smcr_collect_silence_t *silence, smcr_when_t when)
     return when.time > silence->time.end.time + smcr_interval_length(silence->time);
 }
 
-/* Ends the silence, if there is one, because the peer has sent the packet `heard`. `is_whole`: no
- * packet of the reverse flow is missing right before the peer's packet. If `is_whole` is false, a
- * missing packet may have ended the silence earlier, and the silence is not counted. */
+/* Ends the silence, if there is one, with the packet `heard` of the peer; or with the last
+ * retransmission, if the sender had given up before. If the intervals move to another flow, `heard`
+ * is the last retransmission, too. `is_whole`: no packet of the reverse flow is missing right
+ * before the peer's packet. If `is_whole` is false, a missing packet may have ended the silence
+ * earlier, and the silence is not counted. */
 static void
 end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, smcr_when_t heard,
             bool is_whole)

@@ -539,8 +539,8 @@ was_active(const smcr_link_t *link)
            (lgr->ended_frame && link->deleted_frame == lgr->ended_frame && link->packet_count);
 }
 
-/* Whether the link ended together with its group, and the capture has no packet of it: nothing
- * shows whether the link was active at the end. */
+/* Whether both ends had announced their queue pairs of the link, the capture has no packet of it,
+ * and it ended together with its group: nothing shows whether the link was active at the end. */
 static bool
 may_have_ended_with_group(const smcr_link_t *link)
 {

@@ -33,9 +33,9 @@ compare(uint64_t one, uint64_t other)
 
 /* Compares two findings for sorting. The first difference decides:
  * 1. errors come before warnings and notes, and these before information;
- * 2. the order of the classes;
+ * 2. the class that stands first in smcr_finding_class_t comes first;
  * 3. in the class of lost time (SMCR_FINDING_COSTS), the finding that cost more time comes first;
- * 4. the more severe finding comes first;
+ * 4. warnings come before notes, which rule 1 treats alike;
  * 5. the finding of the lower rank comes first;
  * 6. the finding that cost more time comes first;
  * 7. the finding that was made earlier comes first. Returns a negative number if `one` comes

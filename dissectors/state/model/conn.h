@@ -69,7 +69,8 @@ typedef struct {
     smcr_cursor_t prod;     /* last producer cursor of this side that is not impossible
                                (smcr_ring_fault()) */
     smcr_cursor_t cons;     /* last consumer cursor of this side that is not impossible */
-    smcr_cursor_t mark_prod[2]; /* producer cursors of the two marks (`mark_time`) */
+    smcr_cursor_t mark_prod[2]; /* producer cursors of the two earlier CDC messages of
+                                   `mark_time`, in the same order */
     smcr_cursor_t raw_prod;     /* producer cursor of the message in `invalid_cursor_frame`,
                                    possible or not */
     smcr_cursor_t raw_cons;     /* consumer cursor of the message in `invalid_cursor_frame`,

@@ -167,7 +167,8 @@ begin_span(smcr_collect_span_t *span, smcr_entry_connection_t *entry,
 
 /* Whether the writer may have waited for credits of ANCK at some time: it may send a message only
  * if its peer has announced space for it. It is certain that the writer never did if the capture
- * has all packets since CLC, and credits were left at any time. */
+ * has all packets since CLC, and credits were left at any time. `writer`: a side of the link group,
+ * not a role. */
 static bool
 may_wait_for_credits(const smcr_collect_conn_stats_t *counted, int writer)
 {
