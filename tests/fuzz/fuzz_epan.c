@@ -188,7 +188,7 @@ send_immediate(input_t *input)
         packet[10] = 1;
     }
     if (how & 0x20) /* anywhere in the RMB */
-        written[server] = input_byte(input) << 6;
+        written[server] = (unsigned)input_byte(input) << 6;
     if (length) {
         packet[6] = (uint8_t)(written[server] >> 8);
         packet[7] = (uint8_t)written[server];
