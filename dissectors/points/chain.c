@@ -67,7 +67,8 @@ compare_integers(const void *one, const void *other)
 void
 smcr_chain_sort(GArray *values)
 {
-    qsort(values->data, values->len, sizeof(int64_t), compare_integers);
+    if (values->len) /* an empty array has no memory to sort */
+        qsort(values->data, values->len, sizeof(int64_t), compare_integers);
 }
 
 int64_t
