@@ -79,6 +79,14 @@ typedef struct {
 
 #define SMCR_PSN_MASK 0xffffffU
 
+/* Returns an acknowledgement that no packet has so far. `when`: its frame and time. `psn`: the PSN
+ * that it names; only the low 24 bits count. */
+static inline smcr_ack_t
+smcr_ack_new(smcr_when_t when, uint64_t psn)
+{
+    return (smcr_ack_t){.frame = when.frame, .psn = psn & SMCR_PSN_MASK, .time = when.time};
+}
+
 /* A PSN that does not wrap: its low 24 bits are the PSN on the wire. 0: no PSN. */
 typedef uint64_t smcr_psn_t;
 

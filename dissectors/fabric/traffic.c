@@ -315,8 +315,7 @@ smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t 
     while (unacked->count && slot_at(unacked, 0)->psn <= psn) {
         if (!kept) {
             kept = smcr_slab_new(slab, sizeof *kept);
-            *kept = (smcr_ack_t){
-                .frame = when.frame, .psn = psn & SMCR_PSN_MASK, .time = when.time};
+            *kept = smcr_ack_new(when, psn);
         }
         *slot_at(unacked, 0)->acked = smcr_ack_hold(kept);
         remove_oldest(unacked);

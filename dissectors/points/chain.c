@@ -67,8 +67,7 @@ compare_integers(const void *one, const void *other)
 void
 smcr_chain_sort(GArray *values)
 {
-    if (values->len) /* an empty array has no memory to sort */
-        qsort(values->data, values->len, sizeof(int64_t), compare_integers);
+    g_array_sort(values, compare_integers); /* unlike qsort(), also of an empty array */
 }
 
 int64_t
@@ -493,7 +492,7 @@ pairs_of(const smcr_chain_t *chain, const equals_t *equals)
                 g_array_append_val(pairs, pair);
         }
     }
-    qsort(pairs->data, pairs->len, sizeof(near_t), compare_near);
+    g_array_sort(pairs, compare_near);
     return pairs;
 }
 

@@ -757,7 +757,7 @@ collect_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, uint32_
         event_t *event = &g_array_index(events, event_t, i);
         event->psns = psns_of(event->packet, mtu);
     }
-    qsort(events->data, events->len, sizeof(event_t), compare_events);
+    g_array_sort(events, compare_events);
     for (unsigned i = 0; i < events->len; i++)
         if (!g_array_index(events, event_t, i).is_response)
             return &g_array_index(events, event_t, i);

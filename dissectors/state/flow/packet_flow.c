@@ -546,9 +546,7 @@ take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
         bool is_covered = is_ack && deferred->psn <= qp->traffic.flow.acked_psn;
         if (is_covered && !kept) {
             kept = smcr_state_alloc0(arrival->state, sizeof *kept);
-            *kept = (smcr_ack_t){.frame = arrival->when.frame,
-                                  .psn = arrival->roce->psn & SMCR_PSN_MASK,
-                                  .time = arrival->when.time};
+            *kept = smcr_ack_new(arrival->when, arrival->roce->psn);
         }
         if (!is_repeated(qp, deferred, taken)) {
             taken = deferred->psn;

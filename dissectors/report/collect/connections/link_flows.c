@@ -167,9 +167,7 @@ note_ack(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
     close_gap(collection, flows, !sender, when, packet->roce->psn);
     smcr_ack_t *newest = &flows->acked_newest[!sender];
     if (!newest->frame || smcr_psn_distance(newest->psn, packet->roce->psn) > 0)
-        *newest = (smcr_ack_t){.frame = when.frame,
-                               .psn = packet->roce->psn & SMCR_PSN_MASK,
-                               .time = when.time};
+        *newest = smcr_ack_new(when, packet->roce->psn);
     if (!flows->last[!sender] || flows->acked[sender].frame)
         return;
     if (smcr_psn_distance(flows->first_psn[!sender], packet->roce->psn) >= 0)
