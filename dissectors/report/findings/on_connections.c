@@ -422,7 +422,7 @@ add_abort(aborts_t *aborts, const smcr_finder_t *finder, const smcr_entry_connec
           bool is_first)
 {
     const char *aborter = aborter_of(finder, conn);
-    bool knows_role = aborter && !conn->ends; /* `ends` is set if the client is not known */
+    bool knows_role = aborter && smcr_words_knows_roles(conn);
 
     aborts->by[knows_role ? conn->end->aborted_by : SMCR_FIGURE_ROLE_NONE]++;
     if (aborter)

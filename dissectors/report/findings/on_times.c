@@ -243,13 +243,6 @@ is_worse(const wait_t *wait, const wait_t *than)
     return slow != other_slow ? slow : wait->full_time > than->full_time;
 }
 
-/* Whether it is known which end of the connection is the client. */
-static bool
-knows_roles(const smcr_entry_connection_t *conn)
-{
-    return !conn->ends;
-}
-
 /* Returns the address of one end: that of TCP; if this is not captured, that of the first link of
  * the link group; NULL: neither is known. */
 static const char *
@@ -275,7 +268,7 @@ reader_name(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bo
 {
     const char *address = address_of(finder, conn, is_server);
 
-    if (!knows_roles(conn) || !address)
+    if (!smcr_words_knows_roles(conn) || !address)
         return smcr_words_end(finder->scope, conn, is_server);
     return wmem_strdup_printf(finder->scope, "%s %s", is_server ? "server" : "client", address);
 }
@@ -496,7 +489,7 @@ find_long_answer(const smcr_entry_connection_t *conn)
 
     if (smcr_figure_or_zero(conn->server_to_client.unasked_writes))
         return NULL;
-    return wait && wait->lasted_s >= LONG_WAIT && knows_roles(conn) ? wait : NULL;
+    return wait && wait->lasted_s >= LONG_WAIT && smcr_words_knows_roles(conn) ? wait : NULL;
 }
 
 /* The slow answers of all connections. */
@@ -646,7 +639,7 @@ find_long_pause(smcr_finder_t *finder)
     idle_end_t longest = {0};
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        for (int to_server = 1; to_server >= 0 && !knows_roles(conn); to_server--) {
+        for (int to_server = 1; to_server >= 0 && !smcr_words_knows_roles(conn); to_server--) {
             idle_end_t pause = pause_of(conn, to_server);
             if (!pause.wait)
                 continue;
@@ -713,7 +706,7 @@ is_overdue(const open_wait_t *open)
     const smcr_entry_connection_t *conn = open->conn;
     const smcr_distribution_t *answers =
         smcr_distribution_get(conn->client_to_server.answer_time_s);
-    bool is_asked = open->to_server && knows_roles(conn) &&
+    bool is_asked = open->to_server && smcr_words_knows_roles(conn) &&
                     !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
 
     return is_asked && answers->count >= ENOUGH_ANSWERS &&

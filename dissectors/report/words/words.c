@@ -247,10 +247,9 @@ smcr_words_names_both_ends(const smcr_entry_connection_t *conn)
 const char *
 smcr_words_end(wmem_allocator_t *scope, const smcr_entry_connection_t *conn, bool is_server)
 {
-    /* `ends` is "one ↔ other" (smcr_figure_ends()). It is set only if the client is not known. */
-    if (!conn->ends)
+    if (smcr_words_knows_roles(conn))
         return is_server ? "the server" : "the client";
-    if (is_server)
+    if (is_server) /* `ends` is "one ↔ other" (smcr_figure_ends()) */
         return strrchr(conn->ends, ' ') + 1;
     return wmem_strndup(scope, conn->ends, strcspn(conn->ends, " "));
 }

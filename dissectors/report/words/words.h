@@ -94,6 +94,13 @@ bool smcr_words_is_inferred(const smcr_entry_connection_t *conn);
  * no figure of either direction is known. */
 bool smcr_words_names_both_ends(const smcr_entry_connection_t *conn);
 
+/* Whether it is known which end of the connection is the client. If not, `ends` is set. */
+static inline bool
+smcr_words_knows_roles(const smcr_entry_connection_t *conn)
+{
+    return !conn->ends;
+}
+
 /* Returns the name of one end of a connection whose client is not known: "10.0.0.2". Returns "the
  * client" or "the server" if no end is known, or the client is known (`conn->ends` is NULL).
  * `is_server`: the end that the report writes in the server's place. */
