@@ -71,10 +71,10 @@ class Targets:
         return self.of_each(Command.peak, CONNECTIONS, command)
 
     def ratio_of_times(self, *arguments):
-        pair = (
-            self.command(IN_TIME, build=build, arguments=arguments)[0] for build in (PLUGIN, STOCK)
-        )
-        return in_turn(*pair, self.runs).ratio
+        """Arguments are the plugin's: stock does not know its preferences."""
+        plugin, _ = self.command(IN_TIME, build=PLUGIN, arguments=arguments)
+        stock, _ = self.command(IN_TIME, build=STOCK)
+        return in_turn(plugin, stock, self.runs).ratio
 
     # ---- rows ----
 
