@@ -17,14 +17,11 @@
 #include "host/host.h"
 #include "payload/payload.h"
 #include "report/findings/findings.h"
+#include "report/listen/forget.h"
 #include "report/listen/listeners.h"
 
 #define LOOK_EVERY SMCR_TIME_SECOND /* longest time between two searches for connections and links
                                        that have ended, nanoseconds */
-#define RECORDS_STAY (10 * SMCR_TIME_SECOND) /* minimum time for which the records of packets are
-                                                kept, nanoseconds: acknowledgements and
-                                                retransmissions come within this time */
-#define RECORDS_KEPT 65536 /* minimum number of frames whose records are kept */
 #define LINK_WAITS 5 /* the line of a link is written this multiple of the option `late` after its
                         end: connections may move to other links after the link is deleted */
 
@@ -35,8 +32,6 @@ typedef struct {
                            frame with a time yet */
     uint32_t frame;     /* number of the last frame */
     uint64_t looked;    /* time of the last search for connections and links that have ended */
-    smcr_when_t kept_from; /* records before this frame are forgotten next; frame 0: no frame is
-                              chosen yet */
     uint64_t begun;     /* begin of the current interval: lines have the figures of flows up to this
                            time; SMCR_FIGURE_UNKNOWN: as for `time` */
     uint64_t found;     /* time up to which lines have the findings about connections that have
@@ -353,7 +348,6 @@ forget(line_writer_t *writer)
     forget_flows(writer);
     g_hash_table_remove_all(writer->written);
     writer->time = writer->looked = writer->begun = writer->found = SMCR_FIGURE_UNKNOWN;
-    writer->kept_from.frame = 0;
 }
 
 /* Called after the last frame: writes all that has no line yet. */
@@ -419,20 +413,13 @@ is_finished(const smcr_conn_t *conn, const void *data)
 /* Forgets the records of packets that came long ago, and connections that ended then. Only a second
  * pass over the file, or another report, would ask for them. */
 static void
-forget_old(line_writer_t *writer, const smcr_collection_t *collection)
+forget_old(const line_writer_t *writer, const smcr_collection_t *collection)
 {
-    const smcr_when_t now = {writer->frame, writer->time}, from = writer->kept_from;
     const smcr_state_finished_t finished = {is_finished, collection, smcr_payload_release};
 
-    if (smcr_capture_is_read())
-        return;
-    if (!from.frame) {
-        writer->kept_from = now;
-    } else if (has_passed(from.time, now.time, RECORDS_STAY) &&
-               now.frame - from.frame >= RECORDS_KEPT) {
-        smcr_capture_forget(from.frame, smcr_listeners_are_of_one() ? &finished : NULL);
-        writer->kept_from = now;
-    }
+    if (!smcr_capture_is_read())
+        smcr_listener_forget_old((smcr_when_t){writer->frame, writer->time},
+                                 smcr_listeners_are_of_one() ? &finished : NULL);
 }
 
 /* Called after each frame. Intervals begin and end at whole multiples of their length since 1970,

@@ -11,6 +11,7 @@
 #include "finding_marks.h"
 
 #include "fields.h"
+#include "forget.h"
 #include "host/host.h"
 #include "message/message.h"
 #include "report/findings/findings.h"
@@ -202,6 +203,8 @@ dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
         collect_frame(pinfo);
     else if (marks.scope)
         show_marks(tvb, pinfo, tree);
+    else if (!pinfo->fd->visited)
+        smcr_listener_forget_unread(pinfo);
     return (int)tvb_captured_length(tvb);
 }
 
@@ -238,6 +241,12 @@ end_file(void)
 {
     forget_collected();
     clear_marks();
+}
+
+bool
+smcr_listener_marks_collect(void)
+{
+    return collected != NULL;
 }
 
 void

@@ -14,6 +14,7 @@
 #include "listeners.h"
 
 #include "finding_marks.h"
+#include "forget.h"
 #include "host/host.h"
 
 /* A listener. Its address identifies it in Wireshark's list of listeners. */
@@ -192,6 +193,7 @@ begin(const char *filter, selection_t *selection, smcr_listeners_draw_t *draw_en
     listeners->draw = draw_entries;
     listeners->context = context;
     all_listeners = g_slist_prepend(all_listeners, listeners);
+    smcr_listener_forget_allow(false);
     while (listeners->registered < SMCR_COLLECTION_TAPS &&
            listen(listeners, listeners->registered, error))
         listeners->registered++;
@@ -223,7 +225,7 @@ smcr_listeners_watch_first_pass(smcr_listeners_draw_t *watch, void *context)
 bool
 smcr_listeners_are_of_one(void)
 {
-    return all_listeners && !all_listeners->next;
+    return all_listeners && !all_listeners->next && !smcr_listener_marks_collect();
 }
 
 smcr_listeners_t *
@@ -278,6 +280,7 @@ smcr_listeners_free(smcr_listeners_t *listeners)
         g_free(listeners->selection);
     }
     all_listeners = g_slist_remove(all_listeners, listeners);
+    smcr_listener_forget_allow(!all_listeners);
     smcr_collection_free(listeners->collection);
     g_free(listeners->filter);
     g_free(listeners);
@@ -290,6 +293,7 @@ end_file(void)
 {
     for (GSList *at = all_listeners; at; at = at->next)
         forget(at->data);
+    smcr_listener_forget_end_file();
 }
 
 void
