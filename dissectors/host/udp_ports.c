@@ -152,12 +152,38 @@ has_magic(tvbuff_t *tvb, unsigned at)
 
 /* ---- the conversation ---- */
 
-/* Whether a dissector other than the plugin's has claimed the conversation. */
-static bool
-is_claimed_by_other(conversation_t *conversation, uint32_t frame)
+/* The conversation of a packet that goes between the ports `source` and `destination`; NULL: none.
+ * `wildcards`: 0 or NO_ADDR_B, NO_PORT_B, as find_conversation() has them. */
+static conversation_t *
+find_by_ports(const packet_info *pinfo, uint16_t source, uint16_t destination, unsigned wildcards)
 {
-    dissector_handle_t owner =
-        conversation ? conversation_get_dissector(conversation, frame) : NULL;
+    return find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP, destination,
+                             source, wildcards);
+}
+
+/* The dissector that UDP would call for the conversation of the packet, as set from `frame` or
+ * earlier on; NULL: none. Like UDP, the function looks first for the conversation of both addresses
+ * and both ports, then for conversations with wildcards: TFTP sets its dissector for all ports of
+ * the server. From Wireshark 4.6 on, the first packet of two ports adds a conversation without a
+ * dissector, beside the conversation with the wildcard. */
+static dissector_handle_t
+find_owner(const packet_info *pinfo, uint16_t source, uint16_t destination, uint32_t frame)
+{
+    static const unsigned wildcards[] = {0, NO_ADDR_B, NO_PORT_B, NO_ADDR_B | NO_PORT_B};
+    dissector_handle_t owner = NULL;
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(wildcards) && !owner; i++) {
+        conversation_t *conversation = find_by_ports(pinfo, source, destination, wildcards[i]);
+        owner = conversation ? conversation_get_dissector(conversation, frame) : NULL;
+    }
+    return owner;
+}
+
+/* Whether UDP would call a dissector other than the plugin's for the conversation of the packet. */
+static bool
+is_claimed_by_other(const packet_info *pinfo, uint16_t source, uint16_t destination)
+{
+    dissector_handle_t owner = find_owner(pinfo, source, destination, pinfo->num);
 
     return owner && owner != ports.conversation;
 }
@@ -168,12 +194,9 @@ is_claimed_by_other(conversation_t *conversation, uint32_t frame)
 static bool
 claim(packet_info *pinfo, uint16_t source, uint16_t destination, bool is_smcr)
 {
-    conversation_t *conversation =
-        find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP, destination,
-                          source, 0);
-
-    if (!is_smcr && is_claimed_by_other(conversation, pinfo->num))
+    if (!is_smcr && is_claimed_by_other(pinfo, source, destination))
         return false;
+    conversation_t *conversation = find_by_ports(pinfo, source, destination, 0);
     if (!conversation || (conversation->options & (NO_ADDR2 | NO_PORT2)))
         conversation = conversation_new(pinfo->num, &pinfo->src, &pinfo->dst, CONVERSATION_UDP,
                                         source, destination, 0);
@@ -210,12 +233,12 @@ dissect_conversation(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *
         p_get_proto_data(wmem_file_scope(), pinfo, ports.observer, pinfo->curr_layer_num) != NULL;
     conversation_t *conversation =
         marked ? NULL
-               : find_conversation(pinfo->num, &pinfo->dst, &pinfo->src, CONVERSATION_UDP,
-                                   pinfo->destport, pinfo->srcport, 0);
+               : find_by_ports(pinfo, (uint16_t)pinfo->srcport, (uint16_t)pinfo->destport, 0);
 
     if (!conversation)
         return dissector_try_uint(ports.table, pinfo->destport, tvb, pinfo, tree);
-    dissector_handle_t other = conversation_get_dissector(conversation, 0);
+    dissector_handle_t other =
+        find_owner(pinfo, (uint16_t)pinfo->srcport, (uint16_t)pinfo->destport, 0);
     if (!other || other == ports.conversation)
         return 0;
     return call_dissector_only(other, tvb, pinfo, tree, data);
