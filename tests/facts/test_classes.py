@@ -21,9 +21,14 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 from scapy.utils import wrpcap
 
-# Without the check of ICRCs, which are zeros in made packets; and Linux's old port of VXLAN, which
-# Wireshark takes for another protocol's.
-ROCE = ("-o", "smcr.roce:TRUE", "-d", "udp.port==8472,vxlan")
+# Without the check of ICRCs, which are zeros in made packets. Linux's old port of VXLAN: Wireshark
+# takes it for another protocol's. The pseudowire: 4.0 guesses that it has a control word, from the
+# makers of the adapters; 4.4 and 4.6 guess that it has none.
+ROCE = (
+    *("-o", "smcr.roce:TRUE"),
+    *("-d", "udp.port==8472,vxlan"),
+    *("-d", "mpls.label==7,pwethcw"),
+)
 ONE, OTHER, SWITCH = "192.0.2.1", "192.0.2.2", "198.51.100.1"
 WRITE, ACK, CNP = 0x0A, 0x11, 0x81
 PAYLOAD = bytes(15) + b"\x40" + b"data" * 16  # RETH and 64 bytes
