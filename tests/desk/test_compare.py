@@ -37,10 +37,10 @@ def compare(program, tshark, scratch):
     temporary.mkdir()
     temporary.chmod(0o777)
 
-    def run(*arguments):
+    def run(*arguments, **environment):
         result = subprocess.run(
             [program, *map(str, arguments)],
-            env=tshark.environment | {"TMPDIR": temporary},
+            env=tshark.environment | {"TMPDIR": temporary} | environment,
             capture_output=True,
             text=True,
             timeout=TIME_LIMIT,
@@ -223,6 +223,17 @@ def test_what_cannot_be_compared(compare, files, scratch, arguments, sentence, s
     result = compare(*paths)
     assert (result.stdout, result.returncode) == ("", status)
     assert result.stderr == f"smcr-compare: {sentence.format(*paths)}\n"
+
+
+def test_missing_parts(compare, tshark_without, files, scratch):
+    """No plugin, no program of Wireshark: one sentence."""
+    paths = files("path", slice(0, 100))
+    words = "tshark does not load the SMC-R plugin; tshark -G plugins lists those that it has"
+    result = compare(*paths, **tshark_without.environment)
+    assert (result.stderr, result.returncode) == (f"smcr-compare: {words}\n", 2)
+    result = compare(*paths, PATH=str(scratch))
+    assert (result.stdout, result.returncode) == ("", 2)
+    assert re.fullmatch(r"smcr-compare: \w+ is not installed\n", result.stderr)
 
 
 def test_same_capture_under_two_names(compare, files, scratch):

@@ -19,10 +19,17 @@ from network import LINK, count_written, frames_of, until as until_found
 FORTY, FRAMES = "6.1-v2-q-forty-conns", 1691
 OF_A_FILE = 400  # frames
 BEGINNING = 100_000  # bytes of the capture: more than the first file, less than two
-SLOW = "#!/bin/sh\nsleep 1\n"
-HANGS = "#!/bin/sh\n[ -e hangs ] && exit 3\necho $$ > hangs\nexec sleep 1000\n"  # once
+LOADS = "#!/bin/sh\n[ $1 != -G ] || exec echo smcr.so\n"  # tshark -G plugins
+SLOW = f"{LOADS}sleep 1\n"
+HANGS = f"{LOADS}[ -e hangs ] && exit 3\necho $$ > hangs\nexec sleep 1000\n"  # once
 CAPTURES_FOR = 60 if ALL else 4  # seconds
-FAILS = "#!/bin/sh\necho 'tshark: no more' >&2\nexit 3\n"
+FAILS = f"{LOADS}echo 'tshark: no more' >&2\nexit 3\n"
+REFUSES = """#!/bin/sh
+echo "Capturing on 'lo'" >&2
+echo 'dumpcap: You do not have permission to capture on device "lo".' >&2
+printf '(socket: Operation not permitted)\n\nOn Debian, %0600d\n' 7 >&2
+exit 1
+"""
 
 
 class Run:
@@ -182,6 +189,37 @@ def test_a_tshark_that_fails_is_reported(run):
     assert failed and {(each["event"], each["text"]) for each in failed} == {
         ("failed", "tshark: no more")
     }
+
+
+def test_what_is_missing_is_said_in_a_sentence(run, tshark_without):
+    """No right to capture, no plugin, no tshark, no dumpcap. Then files that wait are kept."""
+    run.stand_in("dumpcap", REFUSES)
+    assert run.begin().wait(TIME_LIMIT) == 1
+    failed = [each["probe"] for each in of_kind(run.lines(), "probe")[1:]]
+    assert failed and {(each["event"], each["text"]) for each in failed} == {
+        (
+            "failed",
+            'dumpcap: You do not have permission to capture on device "lo". / '
+            "(socket: Operation not permitted)",
+        )
+    }
+    run.output.unlink()
+    shutil.copy(captures()[FORTY], run.ring / "smcr_00001_20260101000000.pcapng")
+    run.tshark = tshark_without
+    words = "tshark does not load the SMC-R plugin; tshark -G plugins lists those that it has"
+    programs = run.folder / "bin"
+    for missing, said in (
+        ("", words),
+        ("tshark", "tshark is not installed"),
+        ("dumpcap", "dumpcap is not installed"),
+    ):
+        if missing:
+            (programs / missing).unlink(missing_ok=True)
+            run.path = str(programs)
+        probe = run.begin()
+        _, errors = probe.communicate(timeout=TIME_LIMIT)
+        assert (probe.returncode, errors) == (1, f"probe: {said}\n")
+    assert len(run.files()) == 1 and not run.output.exists()
 
 
 def test_a_file_that_dumpcap_could_not_finish_is_read(run):
