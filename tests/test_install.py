@@ -182,6 +182,25 @@ def test_run_installs_shows_and_uninstalls(checkout):
     assert content(copy, pathlib.Path(environment["HOME"])) == before
 
 
+def test_run_refuses_another_wireshark_before_it_builds(checkout):
+    """An earlier one, and headers of another version than tshark's: one sentence, and no file."""
+    copy, environment = checkout
+    found = copy.parent / "pkgconfig" / "wireshark.pc"
+    found.parent.mkdir(exist_ok=True)
+    for version, words in (
+        ("3.6.2", "4.0 or later is needed, and this is 3.6.2"),
+        ("4.99.0", f"tshark is version {wireshark_version()}, but the Wireshark headers are"),
+    ):
+        found.write_text(f"Name: wireshark\nDescription: none\nVersion: {version}\n")
+        found.parent.chmod(0o755)
+        before = content(copy, pathlib.Path(environment["HOME"]))
+        given = (copy, {**environment, "PKG_CONFIG_PATH": str(found.parent)})
+        result = start_as_user(given, copy / "plugin" / "run")
+        assert result.returncode == 1 and words in result.stderr
+        assert (result.stdout, result.stderr.count("\n")) == ("", 1)
+        assert content(copy, pathlib.Path(environment["HOME"])) == before
+
+
 def test_uninstall_leaves_other_plugins_and_preferences(checkout):
     """Also takes away what was installed for another Wireshark; what is not ours stays. Nothing to
     do is no error."""
