@@ -667,10 +667,10 @@ is_usable(const smcr_evidence_cursor_t *cursor, bool is_missing)
 static void
 drop_doubtful_out(streams_t *streams, const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)
 {
-    bool gives_position = streams->out && is_usable(&known->prod, cdc->lacks_prod) &&
-                          smcr_stream_can_announce(streams->out, cdc->prod);
+    bool is_kept = streams->out && is_usable(&known->prod, cdc->lacks_prod) &&
+                   smcr_stream_can_announce(streams->out, cdc->prod);
 
-    if (!gives_position)
+    if (!is_kept)
         streams->out = NULL;
 }
 

@@ -129,11 +129,11 @@ find_datagram(const packet_info *pinfo, smcr_host_ip_packet_t *ip)
 {
     smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
     bool is_found = smcr_host_ip_packet_first(frame, &pinfo->net_src, &pinfo->net_dst, ip);
-    uint32_t begin = is_found ? ip->offset + ip->header_length : 0;
+    uint32_t at = is_found ? ip->offset + ip->header_length : 0;
 
-    if (!is_found || ip->next != IP_PROTO_UDP || frame.length <= begin)
+    if (!is_found || ip->next != IP_PROTO_UDP || frame.length <= at)
         return (smcr_host_bytes_t){NULL, 0};
-    return (smcr_host_bytes_t){frame.bytes + begin, frame.length - begin};
+    return (smcr_host_bytes_t){frame.bytes + at, frame.length - at};
 }
 
 /* Whether the frame has a RoCE packet that UDP has passed to the protocol of its source port. */
