@@ -699,7 +699,7 @@ def test_plugin_missing(monitor, tshark_without, bed):
     )
 
 
-def test_plugin_of_another_version(monitor, tshark, bed, scratch):
+def test_plugin_of_another_version_or_damaged(monitor, tshark, bed, scratch):
     folder = pathlib.Path(tshark.environment["WIRESHARK_PLUGIN_DIR"])
     copy = scratch / "plugins"
     shutil.copytree(folder, copy)
@@ -708,6 +708,13 @@ def test_plugin_of_another_version(monitor, tshark, bed, scratch):
     result = monitor("-r", bed.capture("vectors"), WIRESHARK_PLUGIN_DIR=str(copy))
     assert (result.returncode, result.stdout) == (1, "")
     assert "does not load the SMC-R plugin" in result.stderr and "smcr.so" in result.stderr
+    os.truncate(plugin, 100_000)  # a copy that was interrupted: any Wireshark crashes at it
+    result = monitor("-r", bed.capture("vectors"), WIRESHARK_PLUGIN_DIR=str(copy))
+    assert (result.returncode, result.stdout) == (128 + signal.SIGBUS, "")
+    assert result.stderr == (
+        f"smcr-monitor: tshark was ended by signal {int(signal.SIGBUS)}; the plugin (smcr.so) may "
+        "be damaged: install it anew\n"
+    )
 
 
 def set_version(plugin, major):
