@@ -713,7 +713,7 @@ def test_plugin_of_another_version_or_damaged(monitor, tshark, bed, scratch):
     assert (result.returncode, result.stdout) == (128 + signal.SIGBUS, "")
     assert result.stderr == (
         f"smcr-monitor: tshark was ended by signal {int(signal.SIGBUS)}; the plugin (smcr.so) may "
-        "be damaged: install it anew\n"
+        "be damaged: install it again\n"
     )
 
 
