@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import chromium
 import pytest
+import test_points
 from bed import ALL as EVERYTHING
 from bed import FOLDERS, PACKED, TOP, captures
 from report_runs import ALL_TWO, TWO, parse, print_json
@@ -377,6 +378,42 @@ def test_pictures_show_the_time_of_a_connection(tshark, window, scratch):
     check_time(window, times[0])
     assert window.complaints == []
 
+
+# Which columns of the first picture have a pixel of a colour, from 0 to 1 of the picture's width.
+DRAWN = """(() => {
+    const over = document.querySelector(".u-over"), canvas = document.querySelector("canvas");
+    const place = over.getBoundingClientRect(), whole = canvas.getBoundingClientRect();
+    const [left, top] = [place.left - whole.left, place.top - whole.top].map(Math.round);
+    const {data, width, height} = canvas.getContext("2d")
+        .getImageData(left, top, Math.round(place.width), Math.round(place.height));
+    const isColoured = (x, y) => {
+        const at = 4 * (y * width + x), colour = [...data.slice(at, at + 3)];
+        return Math.max(...colour) - Math.min(...colour) > 40;
+    };
+    return [...Array(width).keys()]
+        .filter(x => [...Array(height).keys()].some(y => isColoured(x, y)))
+        .map(x => x / width);
+})()"""
+
+
+def test_no_line_is_drawn_over_what_was_not_captured(tshark, window, scratch):
+    """800 frames are missing from a connection that writes all the time."""
+    packets = test_points.read(tshark.bed.root / SLOW_READER.relative_to(TOP))
+    kept, path = [*packets[:499], *packets[1300:]], scratch / "gap.pcapng"
+    page = print_json(tshark, test_points.write(path, kept, ["one"]), tap="smcr,html").decode()
+    (scratch / "page.html").write_text(page, encoding="utf-8")
+    assert window.open(scratch / "page.html") == []
+    window.press("0")
+    begin, last = window.run(TIME)
+    hole, after = (
+        ((packets[at].time - packets[0].time) / 1e9 - begin) / (last - begin) for at in (498, 1300)
+    )
+    drawn = window.run(DRAWN)
+    assert not any(hole + 0.01 < each < after - 0.01 for each in drawn)
+    assert sum(each < hole for each in drawn) > 100 < sum(each > after for each in drawn)
+
+
+SLOW_READER = CAPTURES["6.1-v2-d-bulk-slow-reader"]
 
 # The lanes of the pictures of a section: {label: [text of each bar]}.
 LANES = """section => {

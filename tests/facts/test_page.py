@@ -328,12 +328,42 @@ def test_a_line_ends_where_its_position_is_not_known(tshark, scratch):
     lines = drawn["directions"][0]["lines"]
     for name in ("written", "announced"):
         assert lines[name]["lost"] and 60_000 < sum(lines[name]["v"]) < 66_000, name
-    (hole,) = lines["written"]["breaks"]  # the first packets of a WRITE are missing
-    assert added(lines["written"]["v"])[hole - 1] == 100
+    holes = lines["written"]["breaks"]  # the first packets of a WRITE are missing
+    assert 100 in [added(lines["written"]["v"])[hole - 1] for hole in holes]
     whole = Page(print_json(tshark, source, tap=TAP).decode()).block("pictures")["connections"]
     assert not any(
         line.get("lost") for each in whole[0]["directions"] for line in each["lines"].values()
     )
+
+
+def with_gap(tshark, scratch):
+    """The pictures of a capture from which frames are missing, those after 302 ms, and the times of
+    the frames before and after them, nanoseconds."""
+    packets, path = test_points.read(copy_of(tshark, CLEAN[3])), scratch / "gap.pcapng"
+    kept = [*packets[: GAP[0]], *packets[GAP[1] :]]
+    page = Page(print_json(tshark, test_points.write(path, kept, ["one"]), tap=TAP).decode())
+    times = [each.time - packets[0].time for each in (packets[GAP[0] - 1], packets[GAP[1]])]
+    return page.block("pictures"), times
+
+
+GAP = (499, 1300)  # numbers of frames before the gap, and up to its end
+
+
+def test_a_line_has_a_hole_where_packets_are_missing(tshark, scratch):
+    """The client writes on while 800 frames are missing. The server writes nothing: its cursor is
+    the same after the gap, so it did not change in the gap."""
+    pictures, (begin, end) = with_gap(tshark, scratch)
+    ((client, server),) = (each["directions"] for each in pictures["connections"])
+    for name in ("written", "announced", "acknowledged", "read", "edge"):
+        line = client["lines"][name]
+        ((before, after),) = (added(line["t"])[hole - 1 : hole + 1] for hole in line["breaks"])
+        assert before <= begin < end <= after and after - before < (end - begin) * 1.05, name
+    assert not any("breaks" in line or "lost" in line for line in server["lines"].values())
+    width = pictures["bin_width"]
+    for flow in pictures["flows"]:
+        first, last = (pictures["bins_begin"] + each * width for each in flow["missing"])
+        assert 0.9 * (end - begin) < last - first < end - begin + 2 * width
+        assert begin - 8e6 < first < last < end + width, flow["flow"]
 
 
 # ---- tunnels and capture points ----

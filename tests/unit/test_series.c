@@ -106,6 +106,22 @@ test_clock_goes_back(void)
     g_assert_cmpuint(smcr_series_line_last(&line), ==, 3);
 }
 
+/* Of the times without points since a packet, the longest one is the unknown one. */
+static void
+test_longest_time_is_unknown(void)
+{
+    smcr_series_line_t line = {0};
+
+    for (uint64_t i = 0; i < 6; i++)
+        smcr_series_line_add(&line, scope, at(i * i * 10, i));
+    g_assert_false(smcr_series_line_break(&line, 250, 300)); /* no point came after 250 */
+    g_assert_false(smcr_series_line_break(&line, 30, 400));  /* the time after 250 is the longest */
+    for (uint32_t i = 0; i < line.length; i++)
+        g_assert_false(line.buckets[i].after_hole);
+    g_assert_true(smcr_series_line_break(&line, 30, 260));
+    g_assert_true(line.buckets[5].after_hole && !line.buckets[4].after_hole);
+}
+
 /* Bins keep all packets, however long the capture is. There are at most SMCR_SERIES_FLOWS flows. */
 static void
 test_bins(void)
@@ -118,10 +134,10 @@ test_bins(void)
 
     for (uint64_t i = 0; i < POINTS; i++)
         smcr_series_take_flow(series, keys,
-                              &(smcr_series_packet_t){{1, 5000 + i * i}, &record, &roce});
+                              &(smcr_series_packet_t){{1, 5000 + i * i}, &record, &roce, {0, 0}});
     for (unsigned i = 0; i <= SMCR_SERIES_FLOWS; i++)
         smcr_series_take_flow(series, &keys[i],
-                              &(smcr_series_packet_t){{1, 5000}, &record, &roce});
+                              &(smcr_series_packet_t){{1, 5000}, &record, &roce, {0, 0}});
     for (unsigned i = 0; i < SMCR_SERIES_BINS; i++) {
         bytes += series->flow[0]->bin[i].bytes;
         packets += series->flow[0]->bin[i].packets;
@@ -166,6 +182,7 @@ main(int argc, char **argv)
     g_test_add_func("/series/spikes_stay", test_spikes_stay);
     g_test_add_func("/series/pauses_stay_empty", test_pauses_stay_empty);
     g_test_add_func("/series/clock_goes_back", test_clock_goes_back);
+    g_test_add_func("/series/longest_time_is_unknown", test_longest_time_is_unknown);
     g_test_add_func("/series/bins", test_bins);
     g_test_add_func("/series/lanes", test_lanes);
     int result = g_test_run();

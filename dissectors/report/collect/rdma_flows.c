@@ -655,7 +655,7 @@ smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
     count_packet(collection, flow, when, packet);
     if (collection->series)
         smcr_series_take_flow(collection->series, flow,
-                              &(smcr_series_packet_t){when, record, packet->roce});
+                              &(smcr_series_packet_t){when, record, packet->roce, {0, 0}});
     if (record->order != SMCR_FLOW_IS_COPY)
         hear(collection, flow, peer_of(collection, flow), when, packet);
     smcr_collect_flow_times_take(&flow->times, collection->scope, when, packet);

@@ -376,8 +376,29 @@ append_conn(GString *json, smcr_series_t *series, const smcr_conn_t *conn, uint6
     g_string_append(json, "]}");
 }
 
+/* Appends the numbers of the bins in which packets of the flow are missing, and no packet is: the
+ * first one and the one after the last one of each row of such bins. Appends nothing if there are
+ * none. */
+static void
+append_missing(GString *json, const smcr_series_flow_t *flow)
+{
+    unsigned count = 0;   /* number of numbers that are written */
+    bool is_open = false; /* the bin before is one in which packets are missing */
+
+    for (unsigned at = 0; at < SMCR_SERIES_BINS; at++) {
+        const smcr_series_bin_t *bin = &flow->bin[at];
+        bool is_missing = bin->misses_packets && !bin->packets;
+        if (is_missing == is_open)
+            continue;
+        g_string_append_printf(json, count++ ? ",%u" : ",\"missing\":[%u", at);
+        is_open = is_missing;
+    }
+    if (count)
+        g_string_append_c(json, ']');
+}
+
 /* Appends the rates of a flow: [bin, bytes, packets, retransmissions, CE, CE of the tunnel only,
- * CNP] of each bin with packets. */
+ * CNP] of each bin with packets; and append_missing(). */
 static void
 append_flow(GString *json, const smcr_series_flow_t *flow)
 {
@@ -396,7 +417,9 @@ append_flow(GString *json, const smcr_series_flow_t *flow)
                                bin->cnp);
         comma = ",";
     }
-    g_string_append(json, "]}");
+    g_string_append_c(json, ']');
+    append_missing(json, flow);
+    g_string_append_c(json, '}');
 }
 
 /* Appends the delays of each way between capture points, in nanoseconds; null: not known. */

@@ -617,15 +617,11 @@ function heights(all) {
 /* Whether the value of a line is not known after the point `index`. */
 const isUnknownAfter = (each, index) => index >= 0 && (each.lost && index === each.t.length - 1 || Boolean(each.breaks && each.breaks.includes(index + 1)));
 
-/* The times and values of a line, with null where its value is not known. */
-function withBreaks({t, v, breaks = []}) {
-    const times = [...t], values = [...v];
-    for (const index of [...breaks].reverse()) {
-        times.splice(index, 0, (t[index - 1] + t[index]) / 2);
-        values.splice(index, 0, null);
-    }
-    return [times, values];
-}
+/* Where a line is not drawn, pixels: from each point after which its value is not known to the next
+ * point, with the rise there. uPlot finds such places by null values, but not if other lines have
+ * points in between. */
+const holesOf = ({t, breaks = []}) => u =>
+    breaks.map(index => [u.valToPos(t[index - 1], "x", true), u.valToPos(t[index], "x", true) + devicePixelRatio]);
 
 /* Makes Tab reach a picture. There , and . go from point to point, and Enter copies the frame at the
  * cursor. `timesOf` returns the times of the points, `frameAt` the frame at the cursor, if any. */
@@ -667,7 +663,7 @@ function plot(title, all, format, steps, height = 260) {
         series: [{}, ...all.map(each => ({
             label: each.label, scale: each.axis || "y", stroke: () => colour(each.name), width: each.mark ? 0 : widthOf(each),
             dash: each.name === "edge" ? [5, 4] : undefined, spanGaps: !(each.breaks && each.breaks.length),
-            paths: each.mark ? () => null : uPlot.paths.stepped({align: 1}),
+            gaps: holesOf(each), paths: each.mark ? () => null : uPlot.paths.stepped({align: 1}),
             points: {show: Boolean(each.mark), width: 1.5, stroke: () => colour(each.name), fill: () => colour("paper"), filter: undefined,
                 ...(each.mark ? {paths: markPaths(each.name)} : {})},
         }))],
@@ -696,8 +692,7 @@ function plot(title, all, format, steps, height = 260) {
             readout.append(make("span", "", sign(each), `${each.label}${count}${value}${frame}`));
         }
     }
-    const tables = all.map(withBreaks);
-    drawn = new uPlot(options, all.length ? uPlot.join(tables) : [[], []], box);
+    drawn = new uPlot(options, all.length ? uPlot.join(all.map(({t, v}) => [t, v])) : [[], []], box);
     say(null);
     const view = {
         range: () => { // a batch ends with the new scale, which places the cursor
@@ -1029,22 +1024,32 @@ const FLOWS = SHORT([["Flow", "index", "identifier"], ["Kind", "kind", "text"], 
 function flowPlot(flow, entry) {
     const seconds = pictures.bin_width / 1e9, begin = pictures.bins_begin / 1e9;
     const time = bin => begin + bin * seconds;
-    const made = [], t = [], v = [];
+    const made = [], t = [], v = [], breaks = [];
     let next = null;
-    for (const [bin, octets] of flow.bins) {
-        if (next !== null && bin > next) {
-            t.push(time(next));
-            v.push(0);
-        }
+    const add = (bin, octets) => {
         t.push(time(bin));
         v.push(octets * 8 / seconds);
         next = bin + 1;
+    };
+    const addMissing = (begin, last) => { // bins of which it is not known what the flow sent
+        add(begin, 0);
+        breaks.push(t.length);
+        next = last;
+    };
+    const holes = (flow.missing || []).flatMap((bin, index, list) => index % 2 ? [] : [[bin, list[index + 1]]]);
+    for (const [bin, octets] of flow.bins) {
+        for (const hole of holes.filter(each => next !== null && each[0] >= next && each[1] <= bin)) {
+            if (hole[0] > next)
+                add(next, 0);
+            addMissing(...hole);
+        }
+        if (next !== null && bin > next)
+            add(next, 0);
+        add(bin, octets);
     }
-    if (next !== null) {
-        t.push(time(next));
-        v.push(0);
-    }
-    made.push({name: "rate", label: `rate in steps of ${duration(seconds)}`, t, v});
+    if (next !== null)
+        add(next, 0);
+    made.push({name: "rate", label: `rate in steps of ${duration(seconds)}`, t, v, breaks});
     for (const [name, label, column] of [["retransmission", "retransmissions", 3], ["ce", "CE", 4], ["outer_ce", "CE of the tunnel only", 5], ["cnp", "CNP", 6]]) {
         const bins = flow.bins.filter(bin => bin[column]);
         if (bins.length)

@@ -79,3 +79,36 @@ smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope, smcr_ser
     make_room(line, scope);
     line->buckets[line->length++] = one;
 }
+
+/* Returns the index of the first bucket that begins after `time`; the number of buckets: none
+ * does. */
+static uint32_t
+first_after(const smcr_series_line_t *line, uint64_t time)
+{
+    uint32_t at = line->length;
+
+    while (at > 0 && begin_of(&line->buckets[at - 1]) > time)
+        at--;
+    return at;
+}
+
+bool
+smcr_series_line_break(smcr_series_line_t *line, uint64_t since, uint64_t now)
+{
+    uint32_t first = first_after(line, since), longest_at = line->length;
+
+    if (first == line->length)
+        return false;
+    uint64_t last = end_of(&line->buckets[line->length - 1]), longest = now > last ? now - last : 0;
+    for (uint32_t at = MAX(first, 1); at < line->length; at++) {
+        uint64_t length = begin_of(&line->buckets[at]) - end_of(&line->buckets[at - 1]);
+        if (length > longest) {
+            longest = length;
+            longest_at = at;
+        }
+    }
+    if (longest_at == line->length)
+        return false;
+    line->buckets[longest_at].after_hole = true;
+    return true;
+}

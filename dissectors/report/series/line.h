@@ -41,6 +41,11 @@ typedef struct {
 void smcr_series_line_add(smcr_series_line_t *line, wmem_allocator_t *scope,
                           smcr_series_point_t point);
 
+/* Notes that packets are missing between `since` and `now`, nanoseconds since the epoch: in the
+ * longest time without points up to `now`, the value of the line is not known. Returns false, and
+ * notes nothing, if this time has not ended, or no point came after `since`. */
+bool smcr_series_line_break(smcr_series_line_t *line, uint64_t since, uint64_t now);
+
 /* Returns the highest value of the line; 0: the line has no points, or only the value 0. A line of
  * positions does not fall, so this is its last value. */
 static inline uint64_t

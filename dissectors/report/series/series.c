@@ -137,12 +137,68 @@ add_line(smcr_series_direction_t *direction, smcr_series_line_id_t line,
         smcr_series_line_add(drawn, direction->scope, point);
 }
 
+/* Adds a point that a new message shows. If the position is the last one of the line, it has not
+ * changed in between: a position does not fall. So the line has no hole there. */
+static void
+add_current(smcr_series_direction_t *direction, smcr_series_line_id_t line,
+            smcr_series_point_t point)
+{
+    smcr_series_line_t *drawn = &direction->line[line];
+
+    if (drawn->length && point.value == smcr_series_line_last(drawn))
+        drawn->is_lost = false;
+    add_line(direction, line, point);
+}
+
 /* Notes that a packet came whose position on the line is not known. The next known point ends
  * this. */
 static void
 lose_line(smcr_series_direction_t *direction, smcr_series_line_id_t line)
 {
     direction->line[line].is_lost = true;
+}
+
+/* Notes that the position on the line is not known in a part of `gap`, as packets are missing. The
+ * gap begins with the last packet before them. Frame 0: not known, so the last point of the line
+ * takes its place. Points may have come before the gap was noticed: those of acknowledgements and
+ * retransmissions. They may end the unknown time. */
+static void
+lose_line_in(smcr_series_direction_t *direction, smcr_series_line_id_t line,
+             smcr_interval_t gap)
+{
+    smcr_series_line_t *drawn = &direction->line[line];
+    smcr_when_t since = gap.begin;
+
+    if (since.frame && smcr_series_line_break(drawn, since.time, gap.end.time))
+        return;
+    if (since.frame && drawn->length && !drawn->is_lost)
+        smcr_series_line_add(drawn, direction->scope,
+                             (smcr_series_point_t){since, smcr_series_line_last(drawn)});
+    lose_line(direction, line);
+}
+
+/* Whether the last position of the line is that of `limit`, and this position is known. The line is
+ * never above `limit`. */
+static bool
+is_at(const smcr_series_direction_t *direction, smcr_series_line_id_t line,
+      smcr_series_line_id_t limit)
+{
+    const smcr_series_line_t *above = &direction->line[limit];
+
+    return !above->is_lost &&
+           smcr_series_line_last(&direction->line[line]) == smcr_series_line_last(above);
+}
+
+/* Ends the uncertainty of lines that have reached their limit: only data that is written can be
+ * acknowledged, and only data that is announced can be reported as read. */
+static void
+settle_lines(smcr_series_direction_t *direction)
+{
+    if (is_at(direction, SMCR_SERIES_acknowledged, SMCR_SERIES_written))
+        direction->line[SMCR_SERIES_acknowledged].is_lost = false;
+    if (is_at(direction, SMCR_SERIES_read, SMCR_SERIES_announced))
+        direction->line[SMCR_SERIES_read].is_lost = direction->line[SMCR_SERIES_edge].is_lost =
+            false;
 }
 
 /* Adds a mark at the position up to which the writer has written. */
@@ -184,6 +240,24 @@ add_acknowledged(smcr_series_direction_t *direction)
     }
 }
 
+/* Notes that packets of a host are missing on the link of a connection. They may be WRITEs and CDC
+ * messages of this connection, and acknowledgements may be missing with them. An acknowledgement of
+ * a missing WRITE has no known position. `own`: the direction that the host writes; `other`: the
+ * one that it reads. */
+static void
+lose_missing(smcr_series_direction_t *own, smcr_series_direction_t *other, smcr_interval_t gap)
+{
+    add_acknowledged(own);
+    add_acknowledged(other);
+    lose_line_in(own, SMCR_SERIES_written, gap);
+    lose_line_in(own, SMCR_SERIES_announced, gap);
+    lose_line_in(own, SMCR_SERIES_acknowledged, gap);
+    lose_line_in(other, SMCR_SERIES_acknowledged, gap);
+    lose_line_in(other, SMCR_SERIES_read, gap);
+    lose_line_in(other, SMCR_SERIES_edge, gap);
+    settle_lines(other);
+}
+
 /* Lets the packet wait for its acknowledgement. */
 static void
 await_ack(smcr_series_direction_t *direction, const smcr_place_t *place, uint64_t end)
@@ -197,17 +271,19 @@ await_ack(smcr_series_direction_t *direction, const smcr_place_t *place, uint64_
     direction->pending_count++;
 }
 
+/* Adds a point to a line: add_line() or add_current(). */
+typedef void (*add_point_t)(smcr_series_direction_t *, smcr_series_line_id_t, smcr_series_point_t);
+
 /* Adds the end of the receive buffer to the line `edge`: the position `consumed` plus the size of
  * the buffer. Adds nothing if the size is not known. */
 static void
-add_edge(smcr_series_conn_t *pictures, int writer,
-         smcr_series_point_t consumed)
+add_edge(smcr_series_conn_t *pictures, int writer, smcr_series_point_t consumed, add_point_t add)
 {
     uint32_t room = smcr_ring_room(&pictures->conn->side[!writer].in.ring);
 
     consumed.value += room;
     if (room)
-        add_line(&pictures->direction[writer], SMCR_SERIES_edge, consumed);
+        add(&pictures->direction[writer], SMCR_SERIES_edge, consumed);
 }
 
 /* Takes an RDMA WRITE packet. Before the reader's first message, its buffer is empty: it ends at
@@ -224,6 +300,7 @@ take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
         range = smcr_place_range(place);
     else if (packet->record->order == SMCR_FLOW_IS_RETRANSMISSION)
         return;
+    direction->is_write_unknown = !range.known;
     if (!range.known) {
         lose_line(direction, SMCR_SERIES_written);
         lose_line(direction, SMCR_SERIES_acknowledged);
@@ -231,7 +308,7 @@ take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
     }
     uint64_t end = range.position + place->length;
     if (!direction->line[SMCR_SERIES_edge].length && !range.position)
-        add_edge(pictures, writer, (smcr_series_point_t){packet->when, 0});
+        add_edge(pictures, writer, (smcr_series_point_t){packet->when, 0}, add_line);
     add_line(direction, SMCR_SERIES_written, (smcr_series_point_t){packet->when, end});
     await_ack(direction, place, end);
 }
@@ -242,8 +319,8 @@ static void
 lose_cursors(smcr_series_direction_t *own, smcr_series_direction_t *other,
              const smcr_record_cdc_t *cdc)
 {
-    bool knows_announced = cdc ? cdc->has_announced : !own->line[SMCR_SERIES_written].is_lost;
-    bool knows_consumed = cdc ? cdc->has_consumed : !other->line[SMCR_SERIES_written].is_lost;
+    bool knows_announced = cdc ? cdc->has_announced : !own->is_write_unknown;
+    bool knows_consumed = cdc ? cdc->has_consumed : !other->is_write_unknown;
 
     if (!knows_announced)
         lose_line(own, SMCR_SERIES_announced);
@@ -262,6 +339,16 @@ is_taken_message(const smcr_record_t *record)
     return record->kind == SMCR_RECORD_CDC && !(cdc && cdc->is_deferred);
 }
 
+/* Takes a producer cursor. It shows, too, how far the writer has written if WRITEs are missing. */
+static void
+take_announced(smcr_series_direction_t *direction, smcr_series_point_t announced, add_point_t add)
+{
+    add(direction, SMCR_SERIES_announced, announced);
+    if (direction->line[SMCR_SERIES_written].is_lost)
+        add(direction, SMCR_SERIES_written, announced);
+    settle_lines(direction);
+}
+
 /* Takes a CDC message: its sender announces what it has written, and reports what it has read. */
 static void
 take_cdc(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
@@ -273,13 +360,14 @@ take_cdc(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
         lose_cursors(&pictures->direction[sender], &pictures->direction[!sender], cdc);
     if (!cdc)
         return;
+    add_point_t add = smcr_record_is_new(packet->record) ? add_current : add_line;
     if (cdc->has_announced)
-        add_line(&pictures->direction[sender], SMCR_SERIES_announced,
-                 (smcr_series_point_t){packet->when, cdc->announced});
+        take_announced(&pictures->direction[sender],
+                       (smcr_series_point_t){packet->when, cdc->announced}, add);
     if (cdc->has_consumed) {
         smcr_series_point_t consumed = {packet->when, cdc->consumed};
-        add_line(&pictures->direction[!sender], SMCR_SERIES_read, consumed);
-        add_edge(pictures, !sender, consumed);
+        add(&pictures->direction[!sender], SMCR_SERIES_read, consumed);
+        add_edge(pictures, !sender, consumed, add);
     }
     if (cdc->urgent)
         add_mark(&pictures->direction[sender], SMCR_SERIES_urgent, packet->when);
@@ -398,9 +486,14 @@ take_link(smcr_series_t *series, const smcr_series_packet_t *packet)
 
     for (uint32_t i = 0; found.mark < SMCR_SERIES_MARK_COUNT && i < series->conn_count; i++) {
         follow_sides(series->conn[i]);
-        if (link_of(series->conn[i], writer) == packet->record->link &&
-            !has_ended(series->conn[i]->conn, packet->when.frame))
-            add_mark(&series->conn[i]->direction[writer], found.mark, packet->when);
+        if (link_of(series->conn[i], writer) != packet->record->link ||
+            has_ended(series->conn[i]->conn, packet->when.frame))
+            continue;
+        add_mark(&series->conn[i]->direction[writer], found.mark, packet->when);
+        if (found.mark == SMCR_SERIES_gap)
+            lose_missing(&series->conn[i]->direction[writer],
+                         &series->conn[i]->direction[!writer],
+                         (smcr_interval_t){packet->gap_begin, packet->when});
     }
 }
 
@@ -503,7 +596,8 @@ widen(smcr_series_t *series)
             bin[at / 2] = (smcr_series_bin_t){
                 one.bytes + other.bytes, one.packets + other.packets,
                 one.retransmissions + other.retransmissions, one.ce + other.ce,
-                one.outer_ce + other.outer_ce, one.cnp + other.cnp};
+                one.outer_ce + other.outer_ce, one.cnp + other.cnp,
+                one.misses_packets || other.misses_packets};
         }
         memset(bin + SMCR_SERIES_BINS / 2, 0, sizeof *bin * SMCR_SERIES_BINS / 2);
     }
@@ -524,6 +618,27 @@ bin_of(smcr_series_t *series, uint64_t time)
     return since / series->width;
 }
 
+/* Whether the packet is the newest request of its flow, so that no packet before it is missing but
+ * those of its own gap. */
+static bool
+is_newest_request(const smcr_record_t *record)
+{
+    bool is_request = record->kind != SMCR_RECORD_ACK && record->kind != SMCR_RECORD_CNP;
+
+    return is_request && smcr_record_is_new(record);
+}
+
+/* Notes that packets of the flow are missing between its newest request and `time`, in the bins
+ * between both. */
+static void
+note_missing(smcr_series_t *series, smcr_series_flow_t *flow, uint64_t time)
+{
+    uint64_t end = bin_of(series, time);
+
+    for (uint64_t at = bin_of(series, flow->newest) + 1; flow->newest && at < end; at++)
+        flow->bin[at].misses_packets = true;
+}
+
 void
 smcr_series_take_flow(smcr_series_t *series, const void *key, const smcr_series_packet_t *packet)
 {
@@ -535,6 +650,10 @@ smcr_series_take_flow(smcr_series_t *series, const void *key, const smcr_series_
     bin->packets++;
     if (!key)
         return;
+    if (packet->record->missing_before)
+        note_missing(series, flow, packet->when.time);
+    if (is_newest_request(packet->record))
+        flow->newest = packet->when.time;
     bin->bytes += packet->roce->length;
     bin->retransmissions += packet->record->order == SMCR_FLOW_IS_RETRANSMISSION;
     bin->ce += has_own_mark(packet->roce);

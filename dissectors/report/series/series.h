@@ -52,6 +52,7 @@ typedef struct {
     smcr_series_line_t mark[SMCR_SERIES_MARK_COUNT]; /* what happened */
     const smcr_link_t *link;                         /* last link on which the writer sent; NULL:
                                                         none */
+    bool is_write_unknown; /* the position of the last WRITE packet is not known */
     smcr_series_pending_t pending[SMCR_SERIES_PENDING]; /* ring of packets without
                                                            acknowledgement; if it is full, the
                                                            oldest one is dropped */
@@ -82,6 +83,8 @@ typedef struct {
     uint32_t ce;              /* number of its packets with the congestion mark CE */
     uint32_t outer_ce;        /* number of its packets with CE on their tunnel's header only */
     uint32_t cnp;             /* number of its congestion notification packets */
+    bool misses_packets;      /* packets of the flow that are missing in the capture may belong to
+                                 this time */
 } smcr_series_bin_t;
 
 /* The rates of an RDMA flow. */
@@ -90,6 +93,8 @@ typedef struct {
                            whose number is in `packets` */
     uint64_t number;    /* index of the flow in the report; UINT64_MAX: the report does not have
                            it */
+    uint64_t newest;    /* time of its last request in order, nanoseconds since the epoch; 0: none
+                         */
     smcr_series_bin_t bin[SMCR_SERIES_BINS]; /* bin i begins `i * width` after `begin` */
 } smcr_series_flow_t;
 
@@ -142,6 +147,9 @@ typedef struct {
     smcr_when_t when;              /* frame and time */
     const smcr_record_t *record;   /* record of the packet */
     const smcr_ib_headers_t *roce; /* transport headers */
+    smcr_when_t gap_begin;         /* if packets are missing before this one: the last packet before
+                                      them; frame 0: not known. smcr_series_take_flow() does not
+                                      read it */
 } smcr_series_packet_t;
 
 /* Takes a RoCE packet into the pictures of its connection, and of the connections on its link. */

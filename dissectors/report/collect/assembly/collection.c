@@ -340,6 +340,17 @@ is_of_connection(const smcr_collect_t *all, const smcr_tap_t *packet, uint32_t f
     return all->lets_go && packet->clc && !is_first_of_link(packet, frame);
 }
 
+/* Passes a RoCE packet to the pictures of connections. */
+static void
+draw_packet(smcr_collect_t *all, smcr_when_t when, const smcr_tap_t *packet)
+{
+    smcr_series_packet_t drawn = {when, packet->record, packet->roce, {0, 0}};
+
+    if (packet->record->link && packet->record->missing_before)
+        drawn.gap_begin = smcr_collect_connections_gap_begin(all, packet->record);
+    smcr_series_take(all->series, &drawn);
+}
+
 /* Passes a packet of the tap `smcr` to the collectors in a fixed order: RDMA flows, connections,
  * link groups, and finally the subject of expert items. */
 static void
@@ -364,7 +375,7 @@ take_packet(smcr_collect_t *all, const packet_info *pinfo, const smcr_tap_t *pac
     }
     smcr_collect_connections_take(all, when, packet);
     if (all->series && packet->roce)
-        smcr_series_take(all->series, &(smcr_series_packet_t){when, packet->record, packet->roce});
+        draw_packet(all, when, packet);
     smcr_collect_link_groups_take(all, pinfo, packet);
     smcr_collect_notices_set_subject(all, packet);
     if (packet->first_pass)

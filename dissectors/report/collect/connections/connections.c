@@ -396,6 +396,14 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
         count_packet(collection, counted, when, packet, flows);
 }
 
+smcr_when_t
+smcr_collect_connections_gap_begin(const smcr_collect_t *collection, const smcr_record_t *record)
+{
+    const smcr_collect_link_flows_t *flows = wmem_map_lookup(collection->link_flows, record->link);
+
+    return flows ? flows->gap[record->sender == 1].begin : (smcr_when_t){0, 0};
+}
+
 void
 smcr_collect_connections_begin(smcr_collect_t *collection)
 {

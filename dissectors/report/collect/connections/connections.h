@@ -17,6 +17,13 @@ void smcr_collect_connections_begin(smcr_collect_t *collection);
 void smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                                    const smcr_tap_t *packet);
 
+/* Returns the last packet before the sequence gap that ends with the packet of `record`: the last
+ * one of its sender on its link that came in order. Frame 0: none is captured. `record`: that of
+ * the last packet given to smcr_collect_connections_take(); packets are missing before it on its
+ * link. */
+smcr_when_t smcr_collect_connections_gap_begin(const smcr_collect_t *collection,
+                                               const smcr_record_t *record);
+
 /* Adds an entry for each connection to `list`, in the order of their indices. `only_over`: only for
  * those that have ended or are given up (smcr_collect_connections_find_over()). Memory is allocated
  * in `scope`. */
