@@ -105,6 +105,9 @@ def says(value, text):
     """Does the text of a cell say the value?"""
     if value is None:
         return text == "–"
+    if isinstance(value, (int, float)) and re.search("≥|≤| to |^[?]$", text):  # a lower bound
+        least = value_of(text.removeprefix("≥ ").split(" to ")[0])
+        return not value or abs(least - value) <= abs(value) * 5e-4
     if isinstance(value, bool):
         return text == ("yes" if value else "no")
     if isinstance(value, str):
@@ -419,7 +422,7 @@ SLOW_READER = CAPTURES["6.1-v2-d-bulk-slow-reader"]
 LANES = """section => {
     const found = {};
     for (const svg of document.querySelectorAll(`#${section} svg.lanes`)) {
-        const labels = [...svg.querySelectorAll(":scope > text")]
+        const labels = [...svg.querySelectorAll(":scope > text:not(.tick)")]
             .map(each => each.firstChild.textContent);
         const bars = [...svg.querySelectorAll("rect")].map(each => [
             Math.floor(each.getAttribute("y") / 22), each.textContent, each.getAttribute("width")]);
@@ -447,6 +450,8 @@ def test_pauses_are_bars(tshark, window, scratch):
     [(still, still_width)] = flows["stood still"]
     assert f"(frames {standstill['begin_frame']} to {standstill['end_frame']})" in still
     assert still_width > width > 100 and list(pauses) == ["class 3"]
+    axis = "[...document.querySelectorAll('#pauses text.tick')].map(each => each.textContent)"
+    assert window.run(axis)[1:4] == ["100 ms", "200 ms", "300 ms"]
 
 
 def check_time(window, expected):

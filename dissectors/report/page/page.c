@@ -72,6 +72,23 @@ has_moved(const smcr_entry_connection_t *entry)
     return entry->links.length > 1;
 }
 
+static bool
+has_lower_bounds(const smcr_entry_connection_t *entry)
+{
+    return entry->client_to_server.lacks_bytes == SMCR_FIGURE_YES ||
+           entry->server_to_client.lacks_bytes == SMCR_FIGURE_YES;
+}
+
+/* Whether it is not known of a part of the time what the writers waited for. */
+static bool
+has_unknown_time(const smcr_entry_connection_t *entry)
+{
+    const smcr_entry_conn_time_t *to_server = entry->client_to_server.time;
+    const smcr_entry_conn_time_t *to_client = entry->server_to_client.time;
+
+    return (to_server && to_server->unknown_s) || (to_client && to_client->unknown_s);
+}
+
 /* Figures of all connections. Each empty cell takes 5 bytes of the page. */
 static const struct {
     const char *path; /* name in the JSON */
@@ -93,6 +110,10 @@ static const struct {
     {"server_to_client.repeated_packets", NULL, false},
     {"client_to_server.time.buffer_full_s", NULL, false},
     {"server_to_client.time.buffer_full_s", NULL, false},
+    {"client_to_server.lacks_bytes", has_lower_bounds, true},
+    {"server_to_client.lacks_bytes", has_lower_bounds, true},
+    {"client_to_server.time.unknown_s", has_unknown_time, true},
+    {"server_to_client.time.unknown_s", has_unknown_time, true},
     {"close", NULL, false},
     {"ends", has_ends, false},
     {"fallback.reason", has_fallback, false},

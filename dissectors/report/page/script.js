@@ -149,7 +149,9 @@ function pointer(seconds) {
 function showFindings() {
     const part = section("findings", "Findings");
     const list = make("ol", "findings");
-    for (const line of [...more.lines.limits, ...more.lines.health])
+    const isForeign = !report.connections.length && !report.rdma_flows.length && !report.other_roce;
+    const hasNothing = isForeign && !report.tcp_flows.length && !report.findings.length;
+    for (const line of [...more.lines.limits, ...(hasNothing ? [] : more.lines.health)])
         part.append(make("p", "faint", line));
     for (const finding of report.findings) {
         const item = make("li", finding.severity, make("span", "severity", finding.severity), finding.text, " · ");
@@ -162,8 +164,8 @@ function showFindings() {
         list.append(item);
     }
     part.append(list);
-    if (!report.connections.length && !report.rdma_flows.length && !report.other_roce)
-        part.append(make("p", "", "The capture has no SMC-R, no RoCE and no TCP connection that offers SMC-R."));
+    if (isForeign)
+        part.append(make("p", "", `The capture has no SMC-R, no RoCE and no TCP connection${hasNothing ? "" : " that offers SMC-R"}.`));
 }
 
 // ---- tables ----
@@ -194,14 +196,17 @@ function bounds(kind, [least, most]) {
     return most >= 2 * least ? `≥ ${kinds[kind](least)}` : `${kinds[kind](least)} to ${kinds[kind](most)}`;
 }
 
-function cell(kind, value, path) {
+/* A cell of a table. `limits`: bounds of the value, if it is a lower bound; null: it is not. */
+function cell(kind, value, path, limits = null) {
     const isList = kind === "list" || kind === "links", td = make("td", kind === "text" || isList ? "text" : "number");
     td.dataset.path = path;
     td.dataset.value = JSON.stringify(known(value) ? value : null);
     if (!known(value)) {
         td.textContent = "–";
         td.title = "none, or not known";
-    } else if (Array.isArray(value) && !isList)
+    } else if (limits)
+        td.textContent = bounds(kind, limits);
+    else if (Array.isArray(value) && !isList)
         td.textContent = bounds(kind, value);
     else if (kind === "frame")
         td.append(copier(String(value), `frame.number == ${value}`));
@@ -224,6 +229,7 @@ function compare(one, other) {
  * none. docs/json.md and docs/statistics.md say more. Times in cells have their unit. */
 const MEANINGS = {
     // connections
+    roce_stream: "Number under which the RoCE packets of the connection are dissected (smcr.stream), where its TCP ports are inferred",
     outcome: "Whether the connection used SMC-R, fell back to TCP, or failed",
     "fallback.time": "When the Decline or the missing option showed that the connection uses TCP: seconds from the first frame of the capture",
     "setup.fallback_s": "From the SYN until the connection fell back to TCP",
@@ -345,8 +351,8 @@ function meaningOf(name, path) {
 
 /* A table that its heads sort. `name`: of the list in the JSON. `columns`: [head, path, kind].
  * `value`: returns the value of a row's column. `chosen`: returns what a click on a row does; null:
- * nothing. */
-function table(name, list, columns, value, chosen = () => null) {
+ * nothing. `limits`: returns the bounds of a row's column; null: the value is exact. */
+function table(name, list, columns, value, chosen = () => null, limits = () => null) {
     const head = make("tr"), body = make("tbody"), all = make("button", "only-screen", "Show all rows");
     let order = [...list.keys()], sorted = null, most = MOST_ROWS, wanted = "";
     const field = make("input", "only-screen");
@@ -358,7 +364,7 @@ function table(name, list, columns, value, chosen = () => null) {
     function fill() {
         const found = wanted ? order.filter(index => fits(list[index])) : order;
         body.replaceChildren(...found.slice(0, most).map(index => {
-            const line = make("tr", "", ...columns.map(([, path, kind]) => cell(kind, value(list[index], path), path)));
+            const line = make("tr", "", ...columns.map(([, path, kind]) => cell(kind, value(list[index], path), path, limits(list[index], path))));
             const choose = chosen(list[index]);
             if (choose) {
                 line.className = "opens";
@@ -410,6 +416,10 @@ function table(name, list, columns, value, chosen = () => null) {
     return box;
 }
 
+/* Heads of the page where those of Wireshark's table, without the unit, look alike: a time and a
+ * count. */
+const HEADS = {"Retransmission (s)": "Recovery", Retransmitted: "Retrans. packets"};
+
 const CELLS = {TEXT: "text", NUMBER: "identifier", COUNT: "number", BYTES: "bytes", SECONDS: "seconds"};
 
 /* A table that Wireshark's menu has, too, without the columns of which nothing is known. */
@@ -417,7 +427,7 @@ function wiresharkTable(name) {
     const found = more.tables.find(each => each.name === name);
     const place = new Map(found.columns.map(([, label], index) => [label, index]));
     const columns = found.columns.filter((_, index) => found.rows.some(row => known(row[index])))
-        .map(([kind, label]) => [label.replace(" (s)", ""), label, CELLS[kind]]); // the cells have units
+        .map(([kind, label]) => [HEADS[label] || label.replace(" (s)", ""), label, CELLS[kind]]); // the cells have units
     const box = table(name, found.rows, columns, (row, label) => row[place.get(label)]);
     if (found.count > found.rows.length)
         box.append(make("p", "faint", `The first ${found.rows.length} of ${grouped(found.count)} rows; tshark -z ${name} has all.`));
@@ -598,7 +608,10 @@ function heights(all) {
             high = Math.max(high, each.v[index]);
         }
     };
-    all.filter(each => !each.axis && each.name !== "edge").forEach(take);
+    const isData = each => !each.axis && each.name !== "edge";
+    all.filter(isData).forEach(take);
+    if (all.some(each => isData(each) && !each.mark && each.t[0] >= range.min && each.t[0] <= range.max))
+        low = Math.min(low, 0); // before its first point, a line is at 0 or not known
     const data = {low, high};
     all.filter(each => each.name === "edge").forEach(take);
     const hasData = data.high > data.low || all.some(each => !each.axis && each.name !== "edge" && each.v[0] && each.t[0] > range.min && each.t[0] <= range.max);
@@ -748,9 +761,18 @@ function plot(title, all, format, steps, height = 260) {
 
 // ---- lanes ----
 
-/* Bars over time. `lanes`: [{label, bars: [{begin, end, parts: [[name, share]], frame, text}]}]. */
-function bars(lanes, names) {
-    const HEIGHT = 22, svg = draw("svg", {class: "lanes"}), box = make("div", "picture", svg);
+/* The times of an axis: about one for every 100 pixels of `place`, at multiples of 1, 2 or 5. */
+function ticks(place) {
+    const least = (range.max - range.min) * 100 / place, power = 10 ** Math.floor(Math.log10(least));
+    const step = [1, 2, 5, 10].map(each => each * power).find(each => each >= least);
+    const first = Math.ceil(range.min / step), count = Math.floor(range.max / step) - first + 1;
+    return [...Array(Math.max(count, 0)).keys()].map(index => (first + index) * step);
+}
+
+/* Bars over time. `lanes`: [{label, bars: [{begin, end, parts: [[name, share]], frame, text}]}].
+ * `hasAxis`: with an axis of time, as no plot is above them. */
+function bars(lanes, names, hasAxis = false) {
+    const HEIGHT = 22, AXIS = hasAxis ? 20 : 0, svg = draw("svg", {class: "lanes"}), box = make("div", "picture", svg);
     const readout = make("p", "readout");
     box.setAttribute("role", "img");
     box.setAttribute("aria-label", `Bars over time: ${lanes.map(lane => lane.title || lane.label).join(", ")}`);
@@ -759,9 +781,12 @@ function bars(lanes, names) {
             const width = view.width, place = width - LEFT - RIGHT;
             const x = seconds => LEFT + Math.max(-5, Math.min(1.05, (seconds - range.min) / (range.max - range.min))) * place;
             svg.replaceChildren();
-            svg.setAttribute("viewBox", `0 0 ${width} ${lanes.length * HEIGHT + 4}`);
+            svg.setAttribute("viewBox", `0 0 ${width} ${lanes.length * HEIGHT + 4 + AXIS}`);
             svg.setAttribute("width", width);
-            svg.setAttribute("height", lanes.length * HEIGHT + 4);
+            svg.setAttribute("height", lanes.length * HEIGHT + 4 + AXIS);
+            for (const time of hasAxis ? ticks(place) : [])
+                svg.append(draw("line", {class: "tick", x1: x(time), x2: x(time), y1: 0, y2: lanes.length * HEIGHT + 4}),
+                    draw("text", {class: "tick", x: x(time), y: lanes.length * HEIGHT + 17, "text-anchor": "middle"}, duration(time)));
             const clip = draw("svg", {x: LEFT, y: 0, width: place, height: lanes.length * HEIGHT});
             for (const [index, lane] of lanes.entries()) {
                 const top = index * HEIGHT;
@@ -831,13 +856,16 @@ function bars(lanes, names) {
 const PARTS = {
     nothing_to_write: "nothing to write", answer: "waits for the peer's answer", transfer: "data under way",
     path: "buffer full: data or update under way", reader: "buffer full: the reader's program does not read",
-    retransmission: "waits for a retransmission", unknown: "not known: packets are missing",
+    retransmission: "recovery: waits for a retransmission", unknown: "not known: packets are missing",
 };
 const drawnOf = new Map(pictures.connections.map(each => [each.stream, each]));
 const entryOf = new Map(report.connections.flatMap(each => [[each.stream, each], [each.roce_stream, each]])
     .filter(([stream]) => known(stream)).reverse());
 const end = point => known(point.addr) ? `${point.addr.includes(":") ? `[${point.addr}]` : point.addr}:${point.port}` : "?";
 const nameOf = entry => known(entry.client.addr) ? [end(entry.client), end(entry.server)] : (entry.ends || "client ↔ server").split(" ↔ ");
+
+/* Whether it is likely, and not proven, that the RoCE packets are those of the named TCP connection. */
+const isInferred = entry => known(entry.client.addr || entry.server.addr) && known(entry.roce_stream);
 
 function lanesOf(direction, label) {
     return {
@@ -868,7 +896,7 @@ function pointsOf(direction, last) {
 
 function connectionPictures(drawn, entry) {
     const [client, server] = nameOf(entry), box = make("div");
-    const which = entry.ends ? `Connection ${entry.stream}, ` : ""; // others may have the same ends
+    const which = entry.ends ? `Connection ${entry.stream}, ` : isInferred(entry) ? "probably " : ""; // others may have the same ends
     const names = [`${which}${client} → ${server}`, `${which}${server} → ${client}`];
     const short = entry.ends ? ["first writes", "second writes"] : ["client writes", "server writes"];
     for (const [index, direction] of drawn.directions.entries()) {
@@ -896,7 +924,7 @@ function connectionPart(drawn, entry, isOpen) {
     const [client, server] = nameOf(entry);
     const tokens = entry.ends && known(entry.tokens.client) && known(entry.tokens.server)
         ? ` (tokens ${entry.tokens.client} and ${entry.tokens.server})` : "";
-    const title = `Connection ${entry.stream}: ${client} ${entry.ends ? "↔" : "→"} ${server}${tokens}`;
+    const title = `Connection ${entry.stream}: ${isInferred(entry) ? "probably " : ""}${client} ${entry.ends ? "↔" : "→"} ${server}${tokens}`;
     const [begin, last] = timeOf(entry), zoomIn = make("button", "", `Zoom to its ${duration(last - begin)}`);
     const box = opened(make("details"), make("strong", "", title), [begin, last]);
     zoomIn.type = "button";
@@ -914,7 +942,7 @@ function connectionPart(drawn, entry, isOpen) {
 }
 
 const CONNECTIONS = [
-    ["#", "stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
+    ["#", "stream", "identifier"], ["RoCE #", "roce_stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
     ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
     ["Reason", "fallback.reason", "text"], ["Fell back", "fallback.time", "time"], ["after", "setup.fallback_s", "seconds"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
@@ -924,6 +952,19 @@ const CONNECTIONS = [
 ];
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
 const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close", "fallback.reason", "tokens.client", "tokens.server"]);
+
+/* The bounds of a figure of a connection, as those of Statistics > SMC-R Directions; null: it is
+ * exact. `value`: returns a figure of the connection. */
+function limitsOf(value, path) {
+    const [direction, name] = [path.split(".")[0], path.split(".").pop()], least = value(path);
+    if (name === "bytes")
+        return value(`${direction}.lacks_bytes`) ? [least, null] : null;
+    const unknown = name === "buffer_full_s" ? value(`${direction}.time.unknown_s`) : null;
+    if (!known(unknown) || unknown < 1e-3 || unknown <= least / 100)
+        return null;
+    const isNothingKnown = !least && unknown >= since(value("last_time")) - since(value("first_time")) - 1e-9;
+    return [least, isNothingKnown ? null : least + unknown];
+}
 
 function showConnections() {
     const part = section("connections", "Connections");
@@ -937,13 +978,17 @@ function showConnections() {
         return;
     }
     part.append(make("p", "faint", `${grouped(rows.rows.length)} in all, ${pictures.connections.length} with pictures. → is from the client to the server. ${pictures.connections.length ? "A row with pictures opens them. " : ""}Times count from the first frame of the capture.`));
+    if (!place.has("first_time"))
+        part.append(make("p", "faint", "Where packets are missing, bytes and times are lower bounds."));
+    if (rows.rows.some(row => known(value(row, "roce_stream")) && known(value(row, "client.addr") || value(row, "server.addr"))))
+        part.append(make("p", "faint", "A connection with a number in \"RoCE #\" has inferred TCP ports: it is likely, and not proven, that its RoCE packets are those of this TCP connection."));
     const isUnnamed = place.has("ends") && rows.rows.some(row => known(row[place.get("ends")]));
-    const all = isUnnamed ? [...CONNECTIONS.slice(0, 6), ...TOKENS, ...CONNECTIONS.slice(6)] : CONNECTIONS;
+    const all = isUnnamed ? [...CONNECTIONS.slice(0, 7), ...TOKENS, ...CONNECTIONS.slice(7)] : CONNECTIONS;
     const columns = all.filter(([, path]) => place.has(path) && rows.rows.some(row => known(row[place.get(path)])));
     part.append(table("connections", rows.rows, columns, value, row => {
         const stream = [value(row, "stream"), value(row, "roce_stream")].find(each => drawnOf.has(each) && entryOf.has(each));
         return known(stream) ? () => openConnection(stream) : null;
-    }));
+    }, (row, path) => limitsOf(each => value(row, each), path)));
     const list = pictures.connections.filter(each => entryOf.has(each.stream))
         .sort((one, other) => order(other) - order(one) || one.stream - other.stream);
     if (list.length)
@@ -1010,7 +1055,7 @@ function showLinks() {
         return;
     const part = section("links", "Links and link groups"), lanes = linkLanes();
     if (lanes.length)
-        part.append(bars(lanes, STATES));
+        part.append(bars(lanes, STATES, true));
     const links = report.link_groups.flatMap(group => group.links.map(link => ({group: group.index, ...link})));
     part.append(table("links", links, LINKS, at), folded("RMBs: the receive buffers", () => wiresharkTable("smcr,rmbs")), folded("All figures of the link groups", () => figures(report.link_groups)));
 }
@@ -1214,7 +1259,7 @@ function showOthers() {
         for (const line of lines || [])
             part.append(make("p", "", line));
         if (name === "pauses" && pauseLanes().length)
-            part.append(bars(pauseLanes(), PAUSES));
+            part.append(bars(pauseLanes(), PAUSES, true));
         part.append(table(name, list, present, at), folded("All figures", () => figures(list)));
         const sum = report.summary[name];
         if (sum && sum.count > list.length && !("count" in list[0]))
