@@ -267,6 +267,12 @@ ONCE_SAID_IN_TURN = [
         "thinned",
         "without CDC",
     ),
+    (
+        "a round too early, though WRITEs without a place came after a message that waits",
+        "6.12-v2-n-lossy",
+        "thinned",
+        "without RoCE for a while",
+    ),
 ]
 # The same of frames that come behind another one: no statement contradicts, whatever is OPEN.
 # (what, capture, frames, behind which one, frames that are left out)

@@ -566,10 +566,12 @@ note_unpositioned(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
     smcr_qp_t *qp = arrival->qp;
 
-    qp->unpositioned++;
     if (!qp->unpositioned_psn || arrival->psn < qp->unpositioned_from ||
-        arrival->psn > qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR)
+        arrival->psn > qp->unpositioned_psn + SMCR_WRITE_UNPLACED_NEAR) {
         qp->unpositioned_from = arrival->psn;
+        qp->unpositioned_before = qp->unpositioned;
+    }
+    qp->unpositioned++;
     qp->unpositioned_psn = MAX(qp->unpositioned_psn, arrival->psn);
     if (write && arrival->record->receiver_action == SMCR_FLOW_RECEIVER_TAKES)
         smcr_write_buffer_payload(arrival, write);

@@ -98,6 +98,7 @@ typedef struct {
     /* lowest PSN of the last run of WRITE packets without a known position. The run ends at
      * `unpositioned_psn`. Its successive PSNs are at most SMCR_WRITE_UNPLACED_NEAR apart */
     smcr_psn_t unpositioned_from;
+    uint32_t unpositioned_before; /* `unpositioned` before the first packet of this run */
     smcr_write_t *writes;   /* circular buffer of the last WRITE requests; NULL: none so far */
     uint32_t write_count;   /* number of WRITE requests so far, also those that have left
                                `writes` */
@@ -184,12 +185,15 @@ typedef struct {
 #define SMCR_POINT_PSN_MASK UINT64_C(0xffffffffff)
 #define SMCR_POINT_UNPLACED_MASK 0xffffffU
 
-/* The point at the request with `psn`, which `qp` has received. */
+/* The point at the request with `psn`, which `qp` has received. The state may take in a request
+ * after later requests have come (packet_flow.c): WRITEs without a position that come after `psn`
+ * do not count at this point. */
 static inline smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
 {
-    return (smcr_point_t){qp, psn & SMCR_POINT_PSN_MASK,
-                          qp->unpositioned & SMCR_POINT_UNPLACED_MASK};
+    uint32_t count = psn < qp->unpositioned_psn ? qp->unpositioned_before : qp->unpositioned;
+
+    return (smcr_point_t){qp, psn & SMCR_POINT_PSN_MASK, count & SMCR_POINT_UNPLACED_MASK};
 }
 
 /* The point at the request with the highest PSN that `qp` has received. */
