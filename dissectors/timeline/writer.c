@@ -44,10 +44,11 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 /* ---- packets ---- */
 
 /* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: place
- * of the data in the stream. `sent`: what is kept of the packet. */
+ * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: no packet is missing
+ * before the packet. */
 static void
 note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
-             const smcr_timeline_sent_t *sent)
+             const smcr_timeline_sent_t *sent, bool is_in_order)
 {
     const smcr_record_t *record = step->packet->record;
     smcr_timeline_writer_t *writer = &step->timeline->writer[record->sender];
@@ -59,6 +60,7 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
     writer->misses_first |= !writer->has_written && !is_first;
     writer->has_written = true;
     writer->last_write = step->packet->when;
+    writer->write_end = range.known && is_in_order ? sent->end : UINT64_MAX;
     writer->request_acked = sent->acked;
     if (range.known)
         smcr_timeline_note_rewritten(writer, record->link, range.position);
@@ -81,7 +83,7 @@ take_written(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent, bool i
     if (is_in_order)
         smcr_timeline_take_new_data(step, side, sent.end);
     smcr_timeline_take_answer(step, side);
-    note_written(step, range, &sent);
+    note_written(step, range, &sent, is_in_order);
     if (operation->begins || operation->ends || !step->timeline->writer[side].in_flight)
         smcr_timeline_send(step, sent);
 }
@@ -141,6 +143,21 @@ is_blocked(const smcr_timeline_step_t *step)
     return step->packet->cdc && step->packet->cdc->flags & SMCR_CDC_FLAG_BLOCKED;
 }
 
+/* Notes whether the CDC message of `step` shows that no WRITE of `side` is missing between its last
+ * captured WRITE and this message: the message announces no more data. A retransmission does not
+ * show this, since its cursor is older than its frame. `view`: what the message means. */
+static void
+note_complete(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    bool announces_none = !writer->has_written && !step->timeline->is_late && !view->announced;
+    bool announces_last = writer->has_written && view->announced == writer->write_end;
+
+    if (step->packet->record->order == SMCR_FLOW_IS_NEXT && view->has_announced &&
+        (announces_none || announces_last))
+        writer->complete_in = step->packet->when.frame;
+}
+
 /* Takes in a CDC message of `side` whose meaning, `view`, is known. `announces_unseen`: the message
  * announces bytes whose WRITE is not captured. */
 static void
@@ -155,6 +172,7 @@ take_known_message(const smcr_timeline_step_t *step, int side, const smcr_record
     if (view->announced_bytes || !view->has_announced_bytes)
         writer->request_acked = is_blocked(step) ? NULL : &view->acked;
     writer->has_hole = !view->has_announced;
+    note_complete(step, side, view);
     if (view->has_announced)
         writer->written = MAX(writer->written, view->announced);
     smcr_timeline_take_wait(step, side);

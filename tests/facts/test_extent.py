@@ -155,6 +155,7 @@ OTHERS = {
     "a CDC message": (OPEN, (112,), [58610], ("close", "goes_on", "unreported_bytes")),
     "a WRITE": (OPEN, (79,), [58610], ("close", "goes_on", "unreported_bytes")),
     "a request": (THREE, (249,), [58160], ("idle_frame", "written_after")),
+    "data, as cursors show": (THREE, (230,), [58152, 58158], ("idle_frame", "written_after")),
     "an RKey": (THREE, (31, 35), [58160], ("idle_frame", "written_after")),
 }
 

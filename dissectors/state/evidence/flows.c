@@ -167,7 +167,7 @@ smcr_evidence_has_proven_missing(const smcr_qp_t *qp)
 
     if (!qp->proven_missing || is_disordered || qp->link->lgr->state->is_out_of_order)
         return false;
-    return smcr_flow_has_last(flow) && count_missing(qp) == qp->proven_missing;
+    return flow->expected_psn > flow->highest && count_missing(qp) == qp->proven_missing;
 }
 
 /* Whether a packet of the connection to the queue pair may have been missing between the frames

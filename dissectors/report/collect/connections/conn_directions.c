@@ -342,20 +342,26 @@ had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_tcp_facts_t
     return fin && fin < end->frame.frame;
 }
 
+/* Whether the link has a WRITE after `frame` whose connection is not known, and which may be one of
+ * this connection. */
+static bool
+has_unowned_writes(const smcr_collect_conn_stats_t *counted, uint32_t frame)
+{
+    const smcr_collect_direction_t *directions = counted->counts->direction;
+
+    return directions[0].unowned_write > frame || directions[1].unowned_write > frame;
+}
+
 /* Whether a WRITE of the connection after `frame` may be missing in its figures. There are two
  * cases:
- * 1. after this frame the link has a WRITE whose connection is not known, and which may be one of
- *    this connection;
+ * 1. has_unowned_writes();
  * 2. this is the first pass, and packets of the connection are missing: only a second pass knows
  *    the connection of each WRITE after missing packets. */
 static bool
 misses_writes_after(const smcr_collect_conn_stats_t *counted, uint32_t frame)
 {
-    const smcr_collect_direction_t *directions = counted->counts->direction;
-
-    if (directions[0].unowned_write > frame || directions[1].unowned_write > frame)
-        return true;
-    return !smcr_capture_is_read() && smcr_collect_conn_lacks_packets(counted->conn);
+    return has_unowned_writes(counted, frame) ||
+           (!smcr_capture_is_read() && smcr_collect_conn_lacks_packets(counted->conn));
 }
 
 /* The last WRITE of either side before the end of the connection; without one, the frame before
@@ -368,22 +374,52 @@ last_write_before(const smcr_collect_conn_stats_t *counted, const smcr_entry_con
     return has_written ? end->idle_frame.frame : smcr_evidence_first_frame(counted->conn);
 }
 
-/* Fills in which end closed the connection first. If a WRITE of the connection may be missing
- * (misses_writes_after()), it is not known which WRITE was the last one before the close, or
- * whether a WRITE came after the close. */
+/* Whether a WRITE of the connection may be missing in its figures between the last captured WRITE
+ * and the end of the connection. `complete`: by side, smcr_collect_times_complete_in(): if messages
+ * of both sides show that their last WRITEs are captured, none is missing. */
+static bool
+misses_last_write(const smcr_collect_conn_stats_t *counted, const smcr_entry_conn_end_t *end,
+                  const uint32_t complete[2])
+{
+    return !(complete[0] && complete[1]) &&
+           misses_writes_after(counted, last_write_before(counted, end));
+}
+
+/* Whether a WRITE that the other end sent after the end of the connection may be missing in the
+ * figures. `complete`: smcr_collect_times_complete_in() of the other end: up to this message, no
+ * WRITE is missing; 0: not known. */
+static bool
+misses_late_write(const smcr_collect_conn_stats_t *counted, const smcr_entry_conn_end_t *end,
+                  uint32_t complete)
+{
+    return complete ? has_unowned_writes(counted, complete)
+                    : misses_writes_after(counted, end->frame.frame);
+}
+
+/* Fills in which end closed the connection first. If a WRITE of the connection may be missing, it is
+ * not known which WRITE was the last one before the close, or whether a WRITE came after the
+ * close. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
-    entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
+    const smcr_collect_times_t *times = &counted->counts->times;
+    int client = smcr_lgr_client_side(counted->conn->lgr);
+    uint32_t complete[2];
+
+    entry->end = smcr_collect_times_end(times, counted->conn, scope);
     if (entry->end && had_peer_closed(entry->end, tcp))
         entry->end = NULL;
     if (!entry->end)
         return;
-    if (misses_writes_after(counted, last_write_before(counted, entry->end)))
+    for (int side = 0; side < 2; side++)
+        complete[side] = smcr_collect_times_complete_in(times, counted->conn, side,
+                                                        entry->end->frame);
+    int other = entry->end->by == SMCR_FIGURE_ROLE_CLIENT ? !client : client;
+    if (misses_last_write(counted, entry->end, complete))
         entry->end->idle_frame = (smcr_when_t){0, 0};
     if (entry->end->written_after == SMCR_FIGURE_NO &&
-        misses_writes_after(counted, entry->end->frame.frame))
+        misses_late_write(counted, entry->end, complete[other]))
         entry->end->written_after = SMCR_FIGURE_MAYBE;
 }
 

@@ -290,6 +290,17 @@ was_open(const certain_t *certain, const smcr_collect_closing_t *closing, int si
     return certain->is_whole && smcr_evidence_is_current(certain->conn, !side);
 }
 
+/* If `side` has moved to another link, it may have sent data once more there. */
+uint32_t
+smcr_collect_times_complete_in(const smcr_collect_times_t *times, const smcr_conn_t *conn, int side,
+                               smcr_when_t ended)
+{
+    const smcr_timeline_writer_t *writer = &times->timeline.writer[side];
+    bool is_after = writer->complete_in >= ended.frame && writer->last_write.frame <= ended.frame;
+
+    return is_after && !smcr_conn_side_has_moved(&conn->side[side]) ? writer->complete_in : 0;
+}
+
 /* The event since when nobody had written before the end `ended`; frame 0: not known, since a WRITE
  * may be missing. If there was no WRITE, none may be missing from the beginning on. Without
  * acknowledgements it is not known which retransmission the receiver took in. */
@@ -299,21 +310,28 @@ idle_before(const certain_t *certain, smcr_when_t ended)
     smcr_when_t idle = certain->times->idle;
     bool has_written = idle.frame > certain->times->timeline.begun.frame;
     uint32_t since = has_written ? idle.frame : certain->first;
-    bool may_miss_write = smcr_evidence_conn_lacks_between(certain->conn, since, ended.frame);
+    bool is_complete = true;
 
+    for (int side = 0; side < 2; side++)
+        is_complete &= smcr_collect_times_complete_in(certain->times, certain->conn, side, ended) != 0;
+    bool may_miss_write =
+        !is_complete && smcr_evidence_conn_lacks_between(certain->conn, since, ended.frame);
     for (int side = 0; side < 2; side++)
         may_miss_write |= !smcr_timeline_hears_acks(&certain->times->timeline, side);
     return may_miss_write ? (smcr_when_t){0, 0} : idle;
 }
 
-/* Whether the writer `side` wrote data after `ended`. */
+/* Whether the writer `side` wrote data after `ended`. If a later CDC message of the writer shows that
+ * it had not, packets that are missing before this message do not matter. */
 static smcr_figure_maybe_t
 written_after(const certain_t *certain, int side, smcr_when_t ended)
 {
     if (certain->times->timeline.writer[side].last_write.frame > ended.frame)
         return SMCR_FIGURE_YES;
-    bool may_miss_write =
-        smcr_evidence_conn_lacks_between(certain->conn, ended.frame, certain->last);
+    uint32_t complete =
+        smcr_collect_times_complete_in(certain->times, certain->conn, side, ended);
+    bool may_miss_write = smcr_evidence_conn_lacks_between(
+        certain->conn, complete ? complete : ended.frame, certain->last);
     return may_miss_write ? SMCR_FIGURE_MAYBE : SMCR_FIGURE_NO;
 }
 

@@ -139,6 +139,12 @@ void smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
 smcr_entry_conn_end_t *smcr_collect_times_end(const smcr_collect_times_t *times,
                                               const smcr_conn_t *conn, wmem_allocator_t *scope);
 
+/* Returns the frame of a CDC message of `side`, at or after the end `ended` of the connection, that
+ * shows that no WRITE of `side` is missing between its last captured WRITE, which came before the
+ * end, and this message; 0: there is none. */
+uint32_t smcr_collect_times_complete_in(const smcr_collect_times_t *times, const smcr_conn_t *conn,
+                                        int side, smcr_when_t ended);
+
 /* Adds the longest wait of each kind, in one direction, to the connection's entry. Memory is
  * allocated in `scope`. */
 void smcr_collect_times_add_waits(smcr_entry_connection_t *entry, smcr_figure_role_t writer,
