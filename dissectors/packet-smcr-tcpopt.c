@@ -48,8 +48,8 @@ is_enabled(void)
     return proto_is_protocol_enabled(find_protocol_by_id(proto_smcr));
 }
 
-/* Whether the state may learn from the option: the frame is in its first pass, and no other packet
- * quotes the segment. */
+/* Whether something may be learned from the segment: the frame is in its first pass, and no other
+ * packet quotes the segment. */
 static bool
 may_learn(const packet_info *pinfo)
 {
@@ -96,6 +96,8 @@ dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
     unsigned annotated = smcr_annotate_conns_shown();
     int used = smcr_handshake_original(tvb, pinfo, tree, data);
 
+    if (may_learn(pinfo))
+        smcr_tcp_take_point(tvb, pinfo);
     smcr_tcp_show_segment(tvb, pinfo, tree, annotated);
     return used;
 }

@@ -32,13 +32,19 @@ typedef struct segment {
     struct segment *next; /* the segment that came after it; NULL: none */
 } segment_t;
 
+/* A conversation that is a copy. */
+typedef struct {
+    const segment_t *original; /* segment of the original conversation, which proves the copy */
+    smcr_translation_end_t sender; /* sender of the copy of that segment */
+} copy_t;
+
 /* Tables of the open file. */
 static struct {
     wmem_map_t *segments;   /* segment_t by `numbers`; later ones take the place of earlier ones */
     segment_t *oldest;      /* oldest segment within KEPT; `next` leads to the later ones; NULL:
                                none */
     segment_t *newest;      /* the last one of this list; set with `oldest` */
-    wmem_map_t *translated; /* segment_t of the original by conversation of the copy */
+    wmem_map_t *translated; /* copy_t by conversation of the copy */
     wmem_map_t *copies;     /* smcr_translation_ends_t by conversation of the original */
     wmem_map_t *streams;    /* the same by tcp.stream of the copy, plus 1 */
 } known;
@@ -162,7 +168,9 @@ note_copy(packet_info *pinfo, const segment_t *segment, segment_t *original)
     uint32_t stream = get_tcp_conversation_data(conversation, pinfo)->stream;
 
     original->has_copy = true;
-    wmem_map_insert(known.translated, conversation, original);
+    copy_t *copy = wmem_new(wmem_file_scope(), copy_t);
+    *copy = (copy_t){original, segment->ends[0]};
+    wmem_map_insert(known.translated, conversation, copy);
     wmem_map_insert(known.streams, GUINT_TO_POINTER(stream + 1), original);
     if (wmem_map_contains(known.copies, original->conversation))
         return;
@@ -250,14 +258,37 @@ smcr_translation_ends(const void *original)
     return wmem_map_size(known.copies) ? wmem_map_lookup(known.copies, original) : NULL;
 }
 
+/* Returns what is known of the packet's conversation, if it is a copy; NULL: it is none. */
+static const copy_t *
+find_copy(packet_info *pinfo)
+{
+    if (!wmem_map_size(known.translated))
+        return NULL;
+    const conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
+
+    return conversation ? wmem_map_lookup(known.translated, conversation) : NULL;
+}
+
 uint32_t
 smcr_translation_original(packet_info *pinfo)
 {
-    if (!wmem_map_size(known.translated))
-        return 0;
-    const conversation_t *conversation = find_conversation_pinfo(pinfo, 0);
-    const segment_t *original =
-        conversation ? wmem_map_lookup(known.translated, conversation) : NULL;
+    const copy_t *copy = find_copy(pinfo);
 
-    return original ? original->when.frame : 0;
+    return copy ? copy->original->when.frame : 0;
+}
+
+conversation_t *
+smcr_translation_ends_of_copy(packet_info *pinfo, smcr_translation_end_t ends[2])
+{
+    const copy_t *copy = find_copy(pinfo);
+    smcr_translation_end_t sender = {.port = (uint16_t)pinfo->srcport};
+
+    if (!copy)
+        return NULL;
+    smcr_endpoint_gid(&pinfo->src, sender.gid);
+    bool is_back = sender.port != copy->sender.port ||
+                   !smcr_gid_is_same(sender.gid, copy->sender.gid);
+    ends[0] = copy->original->ends[is_back];
+    ends[1] = copy->original->ends[!is_back];
+    return copy->original->conversation;
 }

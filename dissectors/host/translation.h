@@ -48,6 +48,11 @@ conversation_t *smcr_translation_take_message(packet_info *pinfo, tvbuff_t *mess
  * copy. */
 uint32_t smcr_translation_original(packet_info *pinfo);
 
+/* If the TCP conversation of this packet is a copy: returns the original conversation, and sets
+ * `ends` to the sender and the receiver of the packet as the original conversation has them. NULL:
+ * the conversation is no copy. */
+conversation_t *smcr_translation_ends_of_copy(packet_info *pinfo, smcr_translation_end_t ends[2]);
+
 /* Returns the ends of the connection whose original conversation this is, and of its first copy;
  * NULL: the conversation has no copy. */
 const smcr_translation_ends_t *smcr_translation_ends(const void *original);

@@ -356,20 +356,12 @@ find_span(const grouping_t *grouping)
 {
     const smcr_points_t *points = grouping->points;
     smcr_chain_t *chain = grouping->chain;
-    uint64_t first[SMCR_POINTS_OF_PATH], last[SMCR_POINTS_OF_PATH] = {0};
 
-    memset(first, 0xff, sizeof first);
-    for (uint32_t i = 1; i <= points->count; i++) {
-        uint32_t position = smcr_chain_position(chain, points->observed[i].point);
-        if (position == chain->count)
-            continue;
-        first[position] = MIN(first[position], points->observed[i].time);
-        last[position] = MAX(last[position], points->observed[i].time);
-    }
     chain->end = UINT64_MAX;
     for (uint32_t i = 0; i < chain->count; i++) {
-        chain->begin = MAX(chain->begin, smcr_chain_time(chain, i, first[i]));
-        chain->end = MIN(chain->end, smcr_chain_time(chain, i, last[i]));
+        uint32_t point = chain->point[i];
+        chain->begin = MAX(chain->begin, smcr_chain_time(chain, i, points->begin[point]));
+        chain->end = MIN(chain->end, smcr_chain_time(chain, i, points->end[point]));
     }
 }
 
@@ -728,4 +720,51 @@ smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
     find_span(&grouping);
     make_transmissions(&grouping, observed, points->scope);
     g_free(grouping.numbers);
+}
+
+/* ---- transmissions of a chain ---- */
+
+uint64_t
+smcr_chain_passing_time(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
+                        uint32_t position, bool is_back)
+{
+    const smcr_observed_t *here = smcr_chain_at(chain, transmission, position);
+    uint32_t end = is_back ? 0 : chain->count - 1;
+
+    if (here)
+        return smcr_chain_time(chain, position, here->time);
+    return transmission->time + (position == end ? (uint64_t)chain->usual[is_back] : 0);
+}
+
+uint32_t
+smcr_chain_first_of(const smcr_chain_t *chain, uint32_t flow)
+{
+    uint32_t low = 0, high = chain->transmission_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (chain->transmissions[middle].flow < flow)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t
+smcr_chain_answers_of(const smcr_chain_t *chain, uint32_t flow)
+{
+    const smcr_points_t *points = chain->points;
+    const smcr_observed_flow_t *own = &points->flows[flow];
+    uint32_t i = 0;
+
+    if (points->is_tcp)
+        return flow ^ 1; /* the two flows of a connection have neighbouring indexes */
+    for (; i < points->flow_count; i++) {
+        const smcr_observed_flow_t *other = &points->flows[i];
+        if (other->destination.qpn == own->source_qpn && other->path == own->path &&
+            smcr_gid_is_same(other->source, own->destination.gid))
+            break;
+    }
+    return i;
 }

@@ -92,6 +92,21 @@ smcr_chain_at(const smcr_chain_t *chain, const smcr_transmission_t *transmission
     return number ? &chain->points->observed[number] : NULL;
 }
 
+/* Returns when the transmission passed the point at `position`, by the clock of the chain's first
+ * point, nanoseconds since the epoch. If the point does not have the transmission, returns when it
+ * would have passed: at its earliest observation or, for the last point of the way, the usual delay
+ * of the whole chain after that. `is_back`: the transmission is of way 1. */
+uint64_t smcr_chain_passing_time(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
+                                 uint32_t position, bool is_back);
+
+/* Returns the index of the flow's first transmission. The transmissions of a flow follow each
+ * other. */
+uint32_t smcr_chain_first_of(const smcr_chain_t *chain, uint32_t flow);
+
+/* Returns the index of the flow with the responses to the flow with the index `flow`; the number of
+ * all flows: that flow is not known. */
+uint32_t smcr_chain_answers_of(const smcr_chain_t *chain, uint32_t flow);
+
 /* Makes the chain of the path with the index `path`. `count` of the chain is below 2 if no two
  * points show the same traffic. `observed`: the observations of the file; sets their
  * `transmission`. `is_turned`: if nothing shows the order of two points, the point that would be

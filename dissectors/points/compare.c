@@ -8,6 +8,7 @@
  */
 
 #include "fates.h"
+#include "observed_tcp.h"
 
 /* For some packets, no answer of the receiver shows whether they were lost or only not captured.
  * Such a packet counts as lost if at least this many packets were proven to be lost, and none was
@@ -24,8 +25,9 @@
 typedef struct smcr_compared {
     wmem_array_t *segments; /* element smcr_points_segment_t */
     wmem_array_t *chains;   /* element smcr_chain_t */
-    uint32_t *chain_of;     /* by index of a path: number of its chain in `chains`, from 1; 0:
-                               none */
+    uint32_t *chain_of[2];  /* of RoCE (0) and TCP (1), by index of a path: number of its chain in
+                               `chains`, from 1; 0: none */
+    uint32_t segment_count; /* number of TCP segments that were compared */
 } compared_t;
 
 /* ---- verdicts ---- */
@@ -339,24 +341,46 @@ replace_undecided(const segment_way_t *way, bool is_lost)
     }
 }
 
-/* Decides the transmissions with the verdict "undecided" between two capture points. If at least
- * PROVEN_LEAST transmissions of both ways are lost and none was not captured, all of them are lost.
- * In the opposite case, all of them were not captured. */
-static void
-infer_verdicts(const segment_way_t way[2])
+/* Whether two segments lie between the same two points. */
+static bool
+are_between_same(const smcr_points_segment_t *one, const smcr_points_segment_t *other)
 {
-    uint64_t lost = 0, not_captured = 0;
+    const smcr_points_place_t *a = one->place, *b = other->place;
 
-    for (unsigned i = 0; i < 2; i++) {
-        lost += way[i].way->verdicts[SMCR_VERDICT_LOST];
-        not_captured += way[i].way->not_captured_at[1] + way[i].way->not_captured_at[0];
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        if (lost >= PROVEN_LEAST && !not_captured)
-            replace_undecided(&way[i], true);
-        else if (not_captured >= PROVEN_LEAST && !lost)
-            replace_undecided(&way[i], false);
-    }
+    return memcmp(a, b, sizeof one->place) == 0 ||
+           (memcmp(&a[0], &b[1], sizeof a[0]) == 0 && memcmp(&a[1], &b[0], sizeof a[1]) == 0);
+}
+
+/* What was proven about the transmissions between two points, in both directions, of RoCE and
+ * TCP. */
+typedef struct {
+    const smcr_points_segment_t *segment; /* a segment between the two points */
+    uint64_t lost;         /* number of transmissions that were lost */
+    uint64_t not_captured; /* number of those that one of the points did not capture */
+} known_t;
+
+/* Returns what is proven between the two points of the segment. `all`: element known_t; there are
+ * few, since a file has at most SMCR_POINTS_MOST points. */
+static known_t *
+known_between(GArray *all, const smcr_points_segment_t *segment)
+{
+    const known_t nothing = {segment, 0, 0};
+    unsigned i = 0;
+
+    while (i < all->len &&
+           !are_between_same(g_array_index(all, known_t, i).segment, segment))
+        i++;
+    if (i == all->len)
+        g_array_append_val(all, nothing);
+    return &g_array_index(all, known_t, i);
+}
+
+/* Adds what is proven of one way of a segment. */
+static void
+add_known(known_t *known, const smcr_points_way_t *way)
+{
+    known->lost += way->verdicts[SMCR_VERDICT_LOST];
+    known->not_captured += way->not_captured_at[0] + way->not_captured_at[1];
 }
 
 /* ---- paths ---- */
@@ -368,6 +392,7 @@ add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
     const smcr_points_t *points = chain->points;
     const smcr_observed_path_t *path = &points->paths[chain->path];
     smcr_points_segment_t segment = {
+        .is_tcp = points->is_tcp,
         .place = {points->places[chain->point[position - 1]],
                   points->places[chain->point[position]]},
         .order_known = chain->order_known,
@@ -383,7 +408,6 @@ add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
         if (smcr_observed_has_way(path, chain->point[position - 1], i) &&
             smcr_observed_has_way(path, chain->point[position], i))
             judge_way(&ways[i]);
-    infer_verdicts(ways);
     wmem_array_append_one(result->segments, segment);
 }
 
@@ -441,7 +465,55 @@ compare_path(smcr_points_t *points, compared_t *result, uint32_t path)
     for (uint32_t i = 1; i < chain.count; i++)
         add_segment(result, &chain, i);
     wmem_array_append_one(result->chains, chain);
-    result->chain_of[path] = wmem_array_get_count(result->chains);
+    result->chain_of[points->is_tcp][path] = wmem_array_get_count(result->chains);
+}
+
+/* Returns the way `is_back` of the segment with the index `number`. The segments of a chain follow
+ * each other in the result. `chain` of the returned way is NULL if there is no such segment; `end`
+ * is not set. */
+static segment_way_t
+find_way(const compared_t *result, uint32_t number, bool is_back)
+{
+    smcr_points_segment_t *segment = wmem_array_index(result->segments, number);
+    segment_way_t way = {.segment = segment, .way = &segment->way[is_back], .is_back = is_back};
+    uint32_t first = 0; /* number of the first segment of the chain */
+
+    for (unsigned i = 0; i < wmem_array_get_count(result->chains); i++) {
+        const smcr_chain_t *chain = wmem_array_index(result->chains, i);
+        uint32_t position = number - first + 1;
+        if (position < chain->count) {
+            way.chain = chain;
+            way.from = is_back ? position : position - 1;
+            way.to = is_back ? position - 1 : position;
+            break;
+        }
+        first += chain->count - 1;
+    }
+    return way;
+}
+
+/* Decides the transmissions with the verdict "undecided" between two capture points. If at least
+ * PROVEN_LEAST transmissions of both ways are lost and none was not captured, all of them are lost.
+ * In the opposite case, all of them were not captured. */
+static void
+infer_verdicts(const compared_t *result)
+{
+    unsigned count = wmem_array_get_count(result->segments);
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(known_t));
+
+    for (unsigned i = 0; i < 2 * count; i++) {
+        const smcr_points_segment_t *segment = wmem_array_index(result->segments, i / 2);
+        add_known(known_between(all, segment), &segment->way[i % 2]);
+    }
+    for (unsigned i = 0; i < 2 * count; i++) {
+        const segment_way_t way = find_way(result, i / 2, i % 2);
+        const known_t *known = known_between(all, way.segment);
+        if (known->lost >= PROVEN_LEAST && !known->not_captured)
+            replace_undecided(&way, true);
+        else if (known->not_captured >= PROVEN_LEAST && !known->lost)
+            replace_undecided(&way, false);
+    }
+    g_array_free(all, TRUE);
 }
 
 /* Frees what an earlier comparison has found. */
@@ -456,26 +528,51 @@ free_result(smcr_points_t *points)
     }
     wmem_destroy_array(result->chains);
     wmem_destroy_array(result->segments);
-    wmem_free(points->scope, result->chain_of);
+    for (unsigned i = 0; i < 2; i++)
+        wmem_free(points->scope, result->chain_of[i]);
     wmem_free(points->scope, result);
+}
+
+/* Compares the points of all paths with known flows. `points`: of RoCE or of TCP. */
+static void
+compare_paths(smcr_points_t *points, compared_t *result)
+{
+    result->chain_of[points->is_tcp] =
+        wmem_alloc0_array(points->scope, uint32_t, points->path_count + 1);
+    for (uint32_t i = 0; i < points->path_count; i++)
+        if (points->paths[i].is_known)
+            compare_path(points, result, i);
+}
+
+/* Whether no packet has come since the last comparison. */
+static bool
+is_compared(const smcr_points_t *points)
+{
+    uint32_t segments = points->tcp ? points->tcp->segment_count : 0;
+
+    return points->result && points->compared == points->count &&
+           points->result->segment_count == segments;
 }
 
 void
 smcr_points_compare(smcr_points_t *points)
 {
-    if (points->result && points->compared == points->count)
+    if (is_compared(points))
         return;
     if (points->result)
         free_result(points);
     compared_t *result = wmem_new0(points->scope, compared_t);
     result->segments = wmem_array_new(points->scope, sizeof(smcr_points_segment_t));
     result->chains = wmem_array_new(points->scope, sizeof(smcr_chain_t));
-    result->chain_of = wmem_alloc0_array(points->scope, uint32_t, points->path_count + 1);
     points->result = result;
     points->compared = points->count;
-    for (uint32_t i = 0; i < points->path_count; i++)
-        if (points->paths[i].is_known)
-            compare_path(points, result, i);
+    compare_paths(points, result);
+    if (points->tcp) {
+        smcr_observed_cut(points->tcp, points);
+        compare_paths(points->tcp, result);
+        result->segment_count = points->tcp->segment_count;
+    }
+    infer_verdicts(result);
 }
 
 /* ---- what others ask ---- */
@@ -503,29 +600,6 @@ by_time(const void *one, const void *other)
     if (a->when.time != b->when.time)
         return a->when.time < b->when.time ? -1 : 1;
     return (a->when.frame > b->when.frame) - (a->when.frame < b->when.frame);
-}
-
-/* Returns the way `is_back` of the segment with the index `number`. The segments of a chain follow
- * each other in the result. `chain` of the returned way is NULL if there is no such segment;
- * `segment`, `way` and `end` are not set. */
-static segment_way_t
-find_way(const compared_t *result, uint32_t number, bool is_back)
-{
-    segment_way_t way = {.is_back = is_back};
-    uint32_t first = 0; /* number of the first segment of the chain */
-
-    for (unsigned i = 0; i < wmem_array_get_count(result->chains); i++) {
-        const smcr_chain_t *chain = wmem_array_index(result->chains, i);
-        uint32_t position = number - first + 1;
-        if (position < chain->count) {
-            way.chain = chain;
-            way.from = is_back ? position : position - 1;
-            way.to = is_back ? position - 1 : position;
-            break;
-        }
-        first += chain->count - 1;
-    }
-    return way;
 }
 
 /* Returns the passage of the transmission. Its `from` is NULL if the transmission is of the other
@@ -570,10 +644,9 @@ smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
                    smcr_points_take_delay_t *take, void *context)
 {
     const compared_t *result = points->result;
-    const smcr_points_segment_t *segment = wmem_array_index(result->segments, number);
     segment_way_t way = find_way(result, number, is_back);
 
-    if (!way.chain || !segment->clock_agrees || !segment->clock.is_bounded)
+    if (!way.chain || !way.segment->clock_agrees || !way.segment->clock.is_bounded)
         return;
     uint32_t at = analysed_at(way.chain);
     GArray *all = g_array_new(FALSE, FALSE, sizeof(delayed_t));
@@ -592,7 +665,8 @@ smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
     g_array_free(all, TRUE);
 }
 
-/* Returns the observation of a frame; NULL: there is none. */
+/* Returns the first observation of a frame; NULL: there is none. A TCP segment may have several,
+ * one for each of its parts. */
 static const smcr_observed_t *
 observed_in(const smcr_points_t *points, uint32_t frame)
 {
@@ -669,21 +743,60 @@ fill_note(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
     note->has_time = true;
 }
 
-bool
-smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note)
+/* Adds a frame to the list of copies, unless the list has it or is full. */
+static void
+add_copy(smcr_points_note_t *note, uint32_t frame)
 {
-    const smcr_observed_t *observed = observed_in(points, frame);
+    uint32_t i = 0;
 
-    if (!observed)
-        return false;
+    while (i < SMCR_POINTS_OF_PATH && note->copies[i] && note->copies[i] != frame)
+        i++;
+    if (i < SMCR_POINTS_OF_PATH)
+        note->copies[i] = frame;
+}
+
+/* Adds to the note of a TCP segment what is known of a further part of it: its copies, and its
+ * verdict if the parts before have none. */
+static void
+add_part(smcr_points_note_t *note, const smcr_points_note_t *part)
+{
+    for (unsigned i = 0; i < SMCR_POINTS_OF_PATH && part->copies[i]; i++)
+        add_copy(note, part->copies[i]);
+    note->verdict = note->verdict == SMCR_VERDICT_AT_ALL ? part->verdict : note->verdict;
+}
+
+/* Fills in `note` for an observation. Returns false if nothing is known of its packet. `points`: of
+ * RoCE or of TCP. */
+static bool
+find_note(const compared_t *result, const smcr_points_t *points, const smcr_observed_t *observed,
+          smcr_points_note_t *note)
+{
     *note = (smcr_points_note_t){.verdict = SMCR_VERDICT_AT_ALL};
-    const compared_t *result = points->result;
     uint32_t path = points->flows[observed->flow].path;
-    uint32_t number = result && observed->transmission ? result->chain_of[path] : 0;
+    uint32_t number =
+        result && observed->transmission ? result->chain_of[points->is_tcp][path] : 0;
     if (!number)
         return false;
     const smcr_chain_t *chain = wmem_array_index(result->chains, number - 1);
     const smcr_transmission_t *transmission = &chain->transmissions[observed->transmission - 1];
     fill_note(chain, transmission, observed, note);
+    return true;
+}
+
+bool
+smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note)
+{
+    const smcr_observed_t *observed = observed_in(points, frame);
+    const smcr_points_t *own = observed ? points : points->tcp;
+    smcr_points_note_t part;
+
+    if (!observed && own)
+        observed = observed_in(own, frame);
+    if (!observed || !find_note(points->result, own, observed, note))
+        return false;
+    while (observed++ < &own->observed[own->count] && observed->frame == frame) {
+        find_note(points->result, own, observed, &part);
+        add_part(note, &part);
+    }
     return true;
 }

@@ -22,6 +22,8 @@
 
 #include "fates.h"
 
+#include "fates_tcp.h"
+
 #define SLOTS 16384 /* number of PSNs that are kept, a power of two; no sender has more PSNs under
                        way */
 
@@ -646,38 +648,6 @@ compare_events(const void *one, const void *other)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Returns when the transmission passed the point at `position`. If the point does not have the
- * transmission, returns when it would have passed: at its earliest observation or, for the last
- * point of the way, the usual delay of the whole chain after that. `is_back`: the transmission is
- * of way 1. */
-static uint64_t
-passing_time(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
-             uint32_t position, bool is_back)
-{
-    const smcr_observed_t *here = smcr_chain_at(chain, transmission, position);
-    uint32_t end = is_back ? 0 : chain->count - 1;
-
-    if (here)
-        return smcr_chain_time(chain, position, here->time);
-    return transmission->time + (position == end ? (uint64_t)chain->usual[is_back] : 0);
-}
-
-/* Returns the index of the flow's first transmission. */
-static uint32_t
-first_of_flow(const smcr_chain_t *chain, uint32_t flow)
-{
-    uint32_t low = 0, high = chain->transmission_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (chain->transmissions[middle].flow < flow)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Adds the transmissions of a flow to `events`: its responses if `responses` is true, else its
  * requests. A transmission that the point does not have is placed before all transmissions that
  * were sent later. */
@@ -690,13 +660,13 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
 
     uint64_t soonest = UINT64_MAX; /* earliest time at the point of all transmissions that were sent
                                       later */
-    uint32_t begin = first_of_flow(chain, flow);
+    uint32_t begin = smcr_chain_first_of(chain, flow);
 
-    for (uint32_t i = first_of_flow(chain, flow + 1); i-- > begin;) {
+    for (uint32_t i = smcr_chain_first_of(chain, flow + 1); i-- > begin;) {
         smcr_transmission_t *transmission = &chain->transmissions[i];
         const smcr_observed_t *packet = &points->observed[transmission->any];
         uint32_t here = transmission->at[position];
-        uint64_t time = passing_time(chain, transmission, position, is_back);
+        uint64_t time = smcr_chain_passing_time(chain, transmission, position, is_back);
         if (here)
             soonest = MIN(soonest, time);
         if (packet->opcode >= SMCR_RC_OPCODES ||
@@ -715,22 +685,6 @@ add_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, bool respon
     }
 }
 
-/* Returns the index of the flow with the responses to `flow`; `flow_count`: that flow is not
- * known. */
-static uint32_t
-answers_of(const smcr_points_t *points, const smcr_observed_flow_t *flow)
-{
-    uint32_t i = 0;
-
-    for (; i < points->flow_count; i++) {
-        const smcr_observed_flow_t *other = &points->flows[i];
-        if (other->destination.qpn == flow->source_qpn && other->path == flow->path &&
-            smcr_gid_is_same(other->source, flow->destination.gid))
-            break;
-    }
-    return i;
-}
-
 /* Returns the number of PSNs that the request takes. `mtu`: path MTU, bytes; 0: not known, so each
  * message of the capture has one packet. */
 static uint32_t
@@ -745,7 +699,7 @@ static const event_t *
 collect_events(GArray *events, const smcr_chain_t *chain, uint32_t flow, uint32_t position)
 {
     const smcr_observed_flow_t *flows = chain->points->flows;
-    uint32_t answers = answers_of(chain->points, &flows[flow]), mtu = flows[flow].mtu;
+    uint32_t answers = smcr_chain_answers_of(chain, flow), mtu = flows[flow].mtu;
 
     g_array_set_size(events, 0);
     add_events(events, chain, flow, false, position);
@@ -823,6 +777,11 @@ void
 smcr_fates_find(smcr_chain_t *chain)
 {
     const smcr_points_t *points = chain->points;
+
+    if (points->is_tcp) {
+        smcr_fates_find_tcp(chain);
+        return;
+    }
     GArray *events = g_array_new(FALSE, FALSE, sizeof(event_t));
     slot_t *slots = g_new(slot_t, SLOTS);
 

@@ -55,9 +55,9 @@ smcr_points_new(wmem_allocator_t *scope, const uint32_t *list, uint32_t count)
 
 /* ---- identities ---- */
 
-/* Mixes a value into a hash (the finalizer of MurmurHash3, by A. Appleby). */
-static uint64_t
-mix(uint64_t hash, uint64_t value)
+/* The finalizer of MurmurHash3, by A. Appleby. */
+uint64_t
+smcr_observed_mix(uint64_t hash, uint64_t value)
 {
     hash ^= value;
     hash ^= hash >> 33;
@@ -67,43 +67,45 @@ mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 33;
 }
 
-static uint64_t
-mix_gid(uint64_t hash, const uint8_t *gid)
+uint64_t
+smcr_observed_mix_gid(uint64_t hash, const uint8_t *gid)
 {
     uint64_t half[2];
 
     memcpy(half, gid, sizeof half);
-    return mix(mix(hash, half[0]), half[1]);
+    return smcr_observed_mix(smcr_observed_mix(hash, half[0]), half[1]);
 }
 
 /* Returns the hash of the packet's addresses and of the queue pair that receives it. */
 static uint64_t
 ends_of(const smcr_ib_headers_t *roce)
 {
-    return mix(mix_gid(mix_gid(1, roce->source), roce->destination.gid), roce->destination.qpn);
+    uint64_t hash = smcr_observed_mix_gid(1, roce->source);
+
+    return smcr_observed_mix(smcr_observed_mix_gid(hash, roce->destination.gid),
+                             roce->destination.qpn);
 }
 
 /* Returns the hash of all that no router changes in the packet's headers. `ends`: see ends_of(). */
 static uint64_t
 identity_of(const smcr_ib_headers_t *roce, uint64_t ends)
 {
-    uint64_t hash = mix(ends, (uint64_t)roce->opcode << 32 | roce->psn);
+    uint64_t hash = smcr_observed_mix(ends, (uint64_t)roce->opcode << 32 | roce->psn);
 
-    hash = mix(hash, (uint64_t)(uint32_t)roce->ip_id << 32 | roce->udp_port);
-    hash = mix(hash, (uint64_t)roce->length << 32 | (uint32_t)roce->payload_length);
+    hash = smcr_observed_mix(hash, (uint64_t)(uint32_t)roce->ip_id << 32 | roce->udp_port);
+    hash = smcr_observed_mix(hash, (uint64_t)roce->length << 32 | (uint32_t)roce->payload_length);
     if (roce->has_reth)
-        hash = mix(mix(hash, roce->virtual_address), (uint64_t)roce->rkey << 32 | roce->dma_length);
+        hash = smcr_observed_mix(smcr_observed_mix(hash, roce->virtual_address),
+                                 (uint64_t)roce->rkey << 32 | roce->dma_length);
     if (roce->has_aeth)
-        hash = mix(hash, roce->syndrome);
-    return roce->has_immediate ? mix(hash, roce->immediate) : hash;
+        hash = smcr_observed_mix(hash, roce->syndrome);
+    return roce->has_immediate ? smcr_observed_mix(hash, roce->immediate) : hash;
 }
 
 /* ---- flows and paths ---- */
 
-/* Returns the number that the table has for `key`, a hash. If the table has none, adds the key with
- * the number `next`, and returns `next`. */
-static uint32_t
-number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t next)
+uint32_t
+smcr_observed_number(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t next)
 {
     uint32_t found = GPOINTER_TO_UINT(g_hash_table_lookup(table, &key));
 
@@ -113,10 +115,8 @@ number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t nex
     return next;
 }
 
-/* Enlarges the array, whose elements have `size` bytes, and sets `*room` to its new number of
- * elements. The new elements are all zeros. */
-static void *
-grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
+void *
+smcr_observed_grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
 {
     uint32_t more = *room ? *room * 2 : 16;
 
@@ -126,34 +126,32 @@ grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size)
     return array;
 }
 
-/* Adds a path between the two hosts of the packet, and returns its index. */
+/* Adds a path between the two hosts of a packet, and returns its index. */
 static uint32_t
-add_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
+add_path(smcr_points_t *points, const uint8_t *source, const uint8_t *destination)
 {
-    bool back = memcmp(roce->source, roce->destination.gid, SMCR_GID_LENGTH) > 0;
+    bool back = memcmp(source, destination, SMCR_GID_LENGTH) > 0;
 
     if (points->path_count == points->path_room)
-        points->paths = grow(points->scope, points->paths, &points->path_room,
+        points->paths = smcr_observed_grow(points->scope, points->paths, &points->path_room,
                              sizeof *points->paths);
     smcr_observed_path_t *path = &points->paths[points->path_count];
-    memcpy(path->gid[back], roce->source, SMCR_GID_LENGTH);
-    memcpy(path->gid[!back], roce->destination.gid, SMCR_GID_LENGTH);
+    memcpy(path->gid[back], source, SMCR_GID_LENGTH);
+    memcpy(path->gid[!back], destination, SMCR_GID_LENGTH);
     path->preferred = SMCR_POINTS_MOST;
     return points->path_count++;
 }
 
-/* Returns the number (index + 1) of the first path between the two hosts of the packet. Adds a path
- * if there is none. */
-static uint32_t
-first_path(smcr_points_t *points, const smcr_ib_headers_t *roce)
+uint32_t
+smcr_observed_path(smcr_points_t *points, const uint8_t *source, const uint8_t *destination)
 {
-    bool back = memcmp(roce->source, roce->destination.gid, SMCR_GID_LENGTH) > 0;
-    const uint8_t *lower = back ? roce->destination.gid : roce->source;
-    const uint8_t *higher = back ? roce->source : roce->destination.gid;
-    uint32_t number = number_of(points->path_numbers, points->scope,
-                                mix_gid(mix_gid(0, lower), higher), points->path_count + 1);
+    bool back = memcmp(source, destination, SMCR_GID_LENGTH) > 0;
+    uint64_t key = smcr_observed_mix_gid(smcr_observed_mix_gid(0, back ? destination : source),
+                                         back ? source : destination);
+    uint32_t number = smcr_observed_number(points->path_numbers, points->scope, key,
+                                           points->path_count + 1);
 
-    return number > points->path_count ? add_path(points, roce) + 1 : number;
+    return number > points->path_count ? add_path(points, source, destination) + 1 : number;
 }
 
 /* ---- the network of a path ----
@@ -312,7 +310,7 @@ join_path(smcr_points_t *points, uint32_t number, const smcr_ib_network_t *netwo
 static uint32_t
 branch_path(smcr_points_t *points, uint32_t first, const smcr_ib_headers_t *roce)
 {
-    uint32_t number = add_path(points, roce) + 1;
+    uint32_t number = add_path(points, roce->source, roce->destination.gid) + 1;
 
     points->paths[number - 1].next = points->paths[first - 1].next;
     points->paths[first - 1].next = number;
@@ -332,7 +330,7 @@ branch_path(smcr_points_t *points, uint32_t first, const smcr_ib_headers_t *roce
 static uint32_t
 path_of(smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t identity, uint32_t point)
 {
-    uint32_t first = first_path(points, roce);
+    uint32_t first = smcr_observed_path(points, roce->source, roce->destination.gid);
     const smcr_ib_network_t *network = &roce->outer.network;
     uint32_t number = find_path(points, first, is_here, network, point);
 
@@ -353,12 +351,13 @@ path_of(smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t identity,
 static uint32_t
 flow_of(smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t ends, uint32_t path)
 {
-    uint32_t number = number_of(points->flow_numbers, points->scope, mix(ends, path),
-                                points->flow_count + 1);
+    uint32_t number =
+        smcr_observed_number(points->flow_numbers, points->scope, smcr_observed_mix(ends, path),
+                             points->flow_count + 1);
 
     if (number > points->flow_count) {
         if (points->flow_count == points->flow_room)
-            points->flows = grow(points->scope, points->flows, &points->flow_room,
+            points->flows = smcr_observed_grow(points->scope, points->flows, &points->flow_room,
                                  sizeof *points->flows);
         smcr_observed_flow_t *flow = &points->flows[points->flow_count++];
         flow->destination = roce->destination;
@@ -389,7 +388,7 @@ listed(const smcr_points_t *points, const smcr_points_place_t *place)
 /* Returns the index of the point at this place, which becomes a point if it is new.
  * SMCR_POINTS_MOST: the place is not in the user's list, or there are too many points. */
 static uint32_t
-point_of(smcr_points_t *points, const smcr_points_place_t *place)
+place_of(smcr_points_t *points, const smcr_points_place_t *place)
 {
     for (uint32_t i = 0; i < points->point_count; i++)
         if (points->is_found[i] && points->places[i].interface == place->interface &&
@@ -403,6 +402,18 @@ point_of(smcr_points_t *points, const smcr_points_place_t *place)
     points->places[next] = *place;
     points->point_count += !points->list_length;
     return next;
+}
+
+uint32_t
+smcr_observed_point(smcr_points_t *points, const smcr_points_place_t *place, uint64_t time)
+{
+    uint32_t point = place_of(points, place);
+
+    if (point == SMCR_POINTS_MOST)
+        return point;
+    points->begin[point] = points->begin[point] ? MIN(points->begin[point], time) : time;
+    points->end[point] = MAX(points->end[point], time);
+    return point;
 }
 
 bool
@@ -639,7 +650,7 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
 bool
 smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
 {
-    uint32_t point = point_of(points, &packet->place);
+    uint32_t point = smcr_observed_point(points, &packet->place, packet->when.time);
 
     if (!is_kept(points, packet, point))
         return false;

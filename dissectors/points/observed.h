@@ -19,8 +19,11 @@ typedef struct {
                            which most often has the same identity; 0: none */
     uint32_t transmission; /* number of the transmission in the chain of its path, from 1 (chain.c);
                               0: none so far */
-    uint32_t psn;       /* PSN, 24 bits */
-    uint32_t fetched;   /* bytes that an RDMA READ asks for; 0: the packet is no READ request */
+    uint32_t psn;       /* PSN, 24 bits. TCP: sequence number, of the first byte of the part */
+    uint32_t fetched;   /* bytes that an RDMA READ asks for; 0: the packet is no READ request. TCP:
+                           number of sequence numbers, of the bytes of the part, SYN and FIN */
+    uint32_t segment;   /* index of the TCP segment (smcr_points.segments), of which this is a part;
+                           0 for RoCE */
     uint8_t point;      /* index of the capture point */
     uint8_t opcode;     /* opcode of the BTH */
     uint8_t syndrome;   /* syndrome of the AETH; set if `has_aeth` */
@@ -31,7 +34,17 @@ typedef struct {
     bool is_copy : 1;   /* smcr_points_take() has returned true for the packet */
 } smcr_observed_t;
 
-/* The packets that a host sends to a queue pair. */
+/* A TCP segment at a capture point. */
+typedef struct {
+    smcr_points_tcp_t tcp; /* its header */
+    uint64_t time;   /* time of the segment, nanoseconds since the epoch */
+    uint32_t frame;  /* frame number of the segment */
+    uint32_t flow;   /* index of the flow */
+    uint8_t point;   /* index of the capture point */
+} smcr_observed_segment_t;
+
+/* The packets that a host sends to a queue pair. TCP: the segments that an end of a connection
+ * sends; the numbers of both queue pairs are then the number of the connection, plus 1. */
 typedef struct {
     smcr_ib_qp_key_t destination;    /* address and queue pair of the receiver */
     uint8_t source[SMCR_GID_LENGTH]; /* address of the sender */
@@ -93,11 +106,50 @@ struct smcr_points {
     uint32_t path_room;          /* number of elements that `paths` has memory for */
     GHashTable *flow_numbers;   /* hash of a flow's key -> index of the flow, plus 1 */
     GHashTable *path_numbers;   /* hash of two addresses -> index of their first path, plus 1 */
+    uint64_t begin[SMCR_POINTS_MOST]; /* by point: time of its earliest packet, nanoseconds since
+                                         the epoch; 0: none */
+    uint64_t end[SMCR_POINTS_MOST];   /* by point: time of its latest packet */
+    struct smcr_points *tcp;    /* the same for TCP segments, whose paths are others; NULL: none */
+    bool is_tcp;                /* the struct is the one for TCP segments, a `tcp`: `observed` has
+                                   parts of segments, and is made anew for each comparison */
+    smcr_observed_segment_t *segments; /* all TCP segments; NULL: none */
+    uint32_t segment_count;     /* number of TCP segments */
+    uint32_t segment_room;      /* number of elements that `segments` has memory for */
     bool is_in_vain;            /* many packets have come, and no two points have common traffic: no
                                    further packets are kept */
     uint32_t compared;          /* `count` at the last comparison */
     struct smcr_compared *result; /* result of the last comparison; NULL: none */
 };
+
+/* ---- for RoCE and TCP ---- */
+
+/* Mixes a value into a hash. */
+uint64_t smcr_observed_mix(uint64_t hash, uint64_t value);
+
+/* Mixes a GID into a hash. */
+uint64_t smcr_observed_mix_gid(uint64_t hash, const uint8_t *gid);
+
+/* Returns the number that the table has for `key`, a hash. If the table has none, adds the key with
+ * the number `next`, and returns `next`. */
+uint32_t smcr_observed_number(GHashTable *table, wmem_allocator_t *scope, uint64_t key,
+                              uint32_t next);
+
+/* Enlarges the array, whose elements have `size` bytes, and sets `*room` to its new number of
+ * elements. The new elements are all zeros. */
+void *smcr_observed_grow(wmem_allocator_t *scope, void *array, uint32_t *room, size_t size);
+
+/* Returns the index of the point at this place, which becomes a point if it is new, and notes that
+ * a packet has come there at `time`. SMCR_POINTS_MOST: the place is not in the user's list, or
+ * there are too many points. */
+uint32_t smcr_observed_point(smcr_points_t *points, const smcr_points_place_t *place,
+                             uint64_t time);
+
+/* Returns the number (index + 1) of the first path between two hosts, the sender and the receiver
+ * of a packet. Adds a path if there is none. */
+uint32_t smcr_observed_path(smcr_points_t *points, const uint8_t *source,
+                            const uint8_t *destination);
+
+/* ---- what has been observed ---- */
 
 /* Whether the flow is of way 1: its sender is the second host of its path. */
 bool smcr_observed_is_back(const smcr_points_t *points, const smcr_observed_flow_t *flow);

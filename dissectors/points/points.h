@@ -35,6 +35,44 @@ typedef struct {
     const smcr_ib_headers_t *roce; /* headers of the packet */
 } smcr_points_packet_t;
 
+#define SMCR_POINTS_SACKS 3 /* highest number of SACK blocks of a TCP segment that are kept */
+
+/* Flags of TCP's header (RFC 9293, 3.1). */
+#define SMCR_POINTS_TCP_FIN 0x01
+#define SMCR_POINTS_TCP_SYN 0x02
+#define SMCR_POINTS_TCP_RST 0x04
+#define SMCR_POINTS_TCP_ACK 0x10
+
+/* The header of a TCP segment. All numbers are in host byte order. */
+typedef struct {
+    uint32_t seq;     /* sequence number of the first byte, or of the SYN */
+    uint32_t ack;     /* acknowledgement number; means nothing without the flag ACK */
+    uint32_t length;  /* bytes of data */
+    uint32_t tsval;   /* TSval (RFC 7323); set if `has_timestamps` */
+    uint32_t tsecr;   /* TSecr; set if `has_timestamps` */
+    struct {
+        uint32_t left;  /* sequence number of the first byte of the block */
+        uint32_t right; /* sequence number after the last byte of the block */
+    } sack[SMCR_POINTS_SACKS]; /* SACK blocks (RFC 2018); both numbers 0: no more */
+    int32_t ip_id;    /* identification of IPv4; 0 or negative: not known, or IPv6 */
+    uint16_t window;  /* window */
+    uint8_t flags;    /* the lower 8 flags: SMCR_POINTS_TCP_... */
+    uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN */
+    uint8_t hop_limit; /* TTL or hop limit of the IP header */
+    bool has_timestamps; /* the segment has the option with the time stamps */
+} smcr_points_tcp_t;
+
+/* A TCP segment at a capture point. If addresses are translated on the way, addresses and ports are
+ * those that the capture has shown first. */
+typedef struct {
+    smcr_when_t when;              /* frame and time of the segment */
+    smcr_points_place_t place;     /* the capture point */
+    uint8_t gid[2][SMCR_GID_LENGTH]; /* address of the sender, of the receiver */
+    uint16_t port;                 /* port of the sender */
+    uint32_t connection;           /* number of the TCP connection */
+    const smcr_points_tcp_t *tcp;  /* header of the segment */
+} smcr_points_tcp_segment_t;
+
 /* How long the packets of one direction took between two points, nanoseconds. */
 typedef struct {
     uint64_t count;  /* number of packets; 0: the members below are not set */
@@ -64,6 +102,7 @@ typedef struct {
 /* A segment: the part of a path between two neighbouring capture points. */
 typedef struct {
     uint8_t gid[2][SMCR_GID_LENGTH]; /* the two hosts: way 0 leads from [0] to [1], way 1 back */
+    bool is_tcp;         /* the transmissions are TCP segments; false: RoCE packets */
     smcr_points_place_t place[2];    /* the two points, in the order in which way 0 passes them */
     bool order_known;    /* the order of the points is known; false: `place` has any order */
     bool clock_agrees;   /* the packets of both ways do not contradict each other about the offset
@@ -103,6 +142,11 @@ bool smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
  * smcr_points_take() has kept is not of this frame. `source`: number of the queue pair that sends
  * the packet; 0: not known. */
 void smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source);
+
+/* Takes a TCP segment, in the order of the file. Segments of one connection may be cut otherwise at
+ * each point, since adapters and kernels divide and merge them: what is compared are the parts that
+ * all points have. A loopback connection is not taken. */
+void smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment);
 
 /* Compares the points, if packets have come since the last comparison. Called when all packets of
  * the file have been taken, and whenever a caller needs the result earlier. */

@@ -39,8 +39,9 @@ void
 smcr_show_translated(packet_info *pinfo, proto_tree *tree)
 {
     uint32_t original = smcr_translation_original(pinfo);
+    smcr_points_note_t note;
 
-    if (original)
+    if (original && !find_note(pinfo, &note)) /* smcr_show_points() shows the copy, too */
         smcr_generated_uint(smcr_generated_tree(tree, hf_smcr_point, ett_smcr_point, NULL),
                             hf_smcr_point_other, original);
 }

@@ -57,7 +57,7 @@ smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
     bool from_client = !(tcp->th_flags & TH_ACK);
     conversation_t *original = from_client ? smcr_translation_take_syn(pinfo, tcp) : NULL;
     if (original) {
-        smcr_state_translated(smcr_capture_state(), original);
+        smcr_state_translated(smcr_capture_learn(pinfo), original);
         smcr_handshake_claim_translated(pinfo);
     }
     if (smcr_translation_original(pinfo))

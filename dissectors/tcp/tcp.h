@@ -115,6 +115,11 @@ typedef struct smcr_tcp_begun {
                              0: none */
 } smcr_tcp_begun_t;
 
+/* First pass: if the file has several capture points, and the TCP connection is one of SMC-R or the
+ * copy of one behind NAT, notes that the segment was captured at its point. `tvb` begins with the
+ * TCP header. Called after TCP's dissector. */
+void smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo);
+
 /* Shows the connection of a TCP segment if no other dissector has shown the connection, and a CLC
  * message in the segment that never becomes complete. Reports the segment to the listeners of the
  * tap. `tvb` begins with the TCP header. `annotated`: value of smcr_annotate_conns_shown() before

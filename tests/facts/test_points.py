@@ -14,6 +14,7 @@ import pytest
 from bed import ALL, TOP
 from points_reader import (
     ACKNOWLEDGE,
+    SERVICE,
     SERVICE_PORT,
     SLL2,
     Packet,
@@ -28,11 +29,14 @@ from points_reader import (
     tcp,
     translated,
     with_class,
+    with_segment,
     without_syns,
     without_timestamps,
     write,
 )
-from points_simulator import BETWEEN, Path, Plan, judged, one_way, proven
+from points_simulator import AFTER, BETWEEN, Path, Plan, judged, one_way, proven
+from tcp_simulator import Connection
+from tcp_simulator import Plan as TcpPlan
 
 SAMPLE = (
     "6.1-v1-j-http11",
@@ -146,9 +150,10 @@ def verdicts(tshark, path):
     return {int(a): int(b) for a, b in map(str.split, printed.splitlines())}
 
 
-def points(tshark, path):
+def points(tshark, path, transport="roce"):
     printed = tshark.run("-2", "-q", "-r", path, "-o", "smcr.roce:TRUE", "-z", "smcr,json")
-    return json.loads(printed)["points"]
+    ways = json.loads(printed)["points"]
+    return [way for way in ways if way["transport"] == transport]
 
 
 def is_right(what, verdict, was_sent_again):
@@ -666,3 +671,82 @@ def test_simulated(tshark, scratch, name):
         silent = [each for each in proven(path) if told.get(each) not in (LOST, LOST_AFTER)]
         # A NAK may ask for a packet that no point has.
         assert len(silent) <= undecided or plan.lost[0] or name in ONE_WAY
+
+
+# ---- a TCP connection whose packets are lost at known places ----
+
+TCP_PLANS = {
+    "between": TcpPlan(lost=(0, 0.02, 0)),
+    "between, no time stamps": TcpPlan(lost=(0, 0.02, 0), stamps=False),
+    "between, identification 0": TcpPlan(lost=(0, 0.02, 0), stamps=False, ids=False),
+    "after": TcpPlan(lost=(0, 0, 0.02)),
+    "everywhere": TcpPlan(lost=(0.01, 0.01, 0.01)),
+    "thinned": TcpPlan(missed=(0.02, 0.02)),
+    "lost and thinned": TcpPlan(lost=(0.01, 0.01, 0.01), missed=(0.01, 0.01)),
+}
+WIRE = 40  # bytes of data in the pieces in which the second point has segments
+
+
+def in_pieces(frames):
+    """The frames, of which the second point has those with data in pieces."""
+    for number, packet in frames:
+        length = len(tcp(packet.data).data) if packet.interface else 0
+        if length <= WIRE:
+            yield number, packet
+            continue
+        for at in range(0, length, WIRE):
+            data = with_segment(packet.data, 1 + number, at, min(at + WIRE, length))
+            yield number, packet._replace(data=data, length=len(data))
+
+
+def tcp_told(tshark, scratch, frames):
+    """{number of a packet: verdict} of the captured frames."""
+    frames = sorted(frames, key=lambda frame: frame[1].time)
+    made = write(scratch / "tcp.pcapng", [packet for _, packet in frames], ["one", "two"])
+    return {frames[frame - 1][0]: each for frame, each in verdicts(tshark, made).items()}, made
+
+
+def test_simulated_tcp(tshark, scratch):
+    """No TCP segment has a false verdict, also if the second point has segments in pieces. What was
+    lost is found, or few segments are undecided. The offset of the clocks contains the truth."""
+    for name, plan in TCP_PLANS.items():
+        for cut_at in (list, in_pieces):
+            path = Connection(plan, 60, 1).run()
+            told, made = tcp_told(tshark, scratch, cut_at(path.frames))
+            last = max(path.sent)  # at the rim, where one point may capture no longer
+            found = [each for each in judged(path, told) if each[0] < last - 2]
+            assert [each for each in found if not each[-1]] == [], name
+            undecided = sum(verdict == UNDECIDED for *_, verdict, _ in found)
+            lost = sum(part == BETWEEN for _, _, part, _, _ in found)
+            assert len(path.sent) > 800 and undecided <= 0.01 * len(path.sent), name
+            assert sum(verdict == LOST for *_, verdict, _ in found) >= lost - undecided, name
+            after = [each for each in found if each[1] == "both" and each[2] == AFTER]
+            told_after = sum(each[3] in (LOST_AFTER, UNANSWERED) for each in after)
+            assert told_after >= 0.4 * len(after), name  # others are acknowledgements
+            if cut_at is list:
+                ways = points(tshark, made, "tcp")
+                least, most = (ways[0]["clock"][f"offset_{one}_s"] for one in ("least", "most"))
+                assert len(ways) == 2 and least <= 0 <= most
+                assert sum(way["lost"] for way in ways) == sum(each[3] == LOST for each in found)
+
+
+def test_translated_at_two_devices(tshark, scratch):
+    """A host that captures on all devices shows each segment before and after NAT: both devices are
+    points of the connections, and what one of them misses is said."""
+    packets = translated(read(next((TOP / "captures").glob("*/6.1-v2-c-three-conns.pcapng*"))))
+    made, count = [], 0
+    for number, packet in enumerate(packets):
+        segment = tcp(packet.data)
+        is_service = bool(segment) and SERVICE in (segment.source, segment.target)
+        if is_service and segment.data and number > 40 and not count:
+            count += 1
+            continue
+        data = cooked(packet.data, 2 if is_service else 3)
+        made.append(Packet(packet.time, 0, data, len(data)))
+    ways = points(tshark, write(scratch / "nat.pcapng", made, ["any"], SLL2), "tcp")
+    assert {way["from"] for way in ways} == {f"any, interface index {each}" for each in (2, 3)}
+    assert sum(way["packets"] for way in ways) > 20
+    for way in ways:
+        missing = way["not_captured_from"] + way["not_captured_to"]
+        assert way["packets"] == way["at_both"] + missing and way["lost"] == 0
+    assert sum(way["not_captured_from"] + way["not_captured_to"] for way in ways) == count == 1

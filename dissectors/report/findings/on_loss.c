@@ -582,12 +582,30 @@ find_missing(smcr_finder_t *finder)
 
 /* ---- capture points: where packets are lost ---- */
 
-/* Display filters of the verdicts on packets that several capture points show (points/). */
-#define LOST_FILTER "smcr.point.verdict == 1"
-#define AFTER_FILTER "smcr.point.verdict == 2 || smcr.point.verdict == 3"
-#define NOT_CAPTURED_FILTER "smcr.point.verdict == 4"
-#define REORDERED_FILTER "smcr.point.verdict == 5"
-#define MARKED_FILTER "smcr.point.verdict == 6"
+/* Display filters of the verdicts on packets that several capture points show (points/): of RoCE,
+ * and of TCP. */
+#define VERDICT_FILTERS(verdict)                                                                   \
+    {"smcr.point.verdict == " verdict, "tcp && smcr.point.verdict == " verdict}
+static const char *const lost_filters[] = VERDICT_FILTERS("1");
+static const char *const after_filters[] = {
+    "smcr.point.verdict == 2 || smcr.point.verdict == 3",
+    "tcp && (smcr.point.verdict == 2 || smcr.point.verdict == 3)"};
+static const char *const not_captured_filters[] = VERDICT_FILTERS("4");
+static const char *const reordered_filters[] = VERDICT_FILTERS("5");
+static const char *const marked_filters[] = VERDICT_FILTERS("6");
+
+static bool
+is_of_tcp(const smcr_entry_way_t *way)
+{
+    return way->transport == SMCR_FIGURE_TRANSPORT_TCP;
+}
+
+/* Returns "1 packet" or "3 packets", or for TCP "1 TCP segment" or "3 TCP segments". */
+static const char *
+packets_of(const smcr_finder_t *finder, const smcr_entry_way_t *way, uint64_t count)
+{
+    return smcr_words_things(finder->scope, count, is_of_tcp(way) ? "TCP segment" : "packet");
+}
 
 /* Returns the hosts of the way: "10.0.0.1 → 10.0.0.2". */
 static const char *
@@ -596,12 +614,14 @@ hosts_of(const smcr_finder_t *finder, const smcr_entry_way_t *way)
     return smcr_words_hosts(finder->scope, way->src, way->dst);
 }
 
-/* Whether two ways are of the same path, in whatever direction. */
+/* Whether two ways are of the same path, in whatever direction, and both of RoCE or both of TCP. */
 static bool
 is_of_path(const smcr_entry_way_t *way, const smcr_entry_way_t *other)
 {
     bool is_same = g_strcmp0(way->src, other->src) == 0 && g_strcmp0(way->dst, other->dst) == 0;
 
+    if (way->transport != other->transport)
+        return false;
     return is_same ||
            (g_strcmp0(way->src, other->dst) == 0 && g_strcmp0(way->dst, other->src) == 0);
 }
@@ -624,11 +644,13 @@ vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way)
 {
     uint64_t all = lost_on_path(finder, way);
 
+    const char *lost = is_of_tcp(way) ? "lost TCP segment" : "lost packet";
+
     if (all == 1)
-        return "1 lost packet vanishes";
-    return wmem_strdup_printf(finder->scope, "%s of %s lost packets vanish",
+        return wmem_strdup_printf(finder->scope, "1 %s vanishes", lost);
+    return wmem_strdup_printf(finder->scope, "%s of %s vanish",
                               smcr_words_number(finder->scope, way->lost),
-                              smcr_words_number(finder->scope, all));
+                              smcr_words_things(finder->scope, all, lost));
 }
 
 /* Finding: packets were lost between two capture points. */
@@ -638,7 +660,7 @@ find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
     smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_LOST_BETWEEN,
                                  .count = way->lost,
                                  .when = way->lost_frame,
-                                 .filter = LOST_FILTER};
+                                 .filter = lost_filters[is_of_tcp(way)]};
 
     smcr_finder_add(finder, &facts, "%s between %s and %s, %s",
                     vanishing(finder, way), way->from, way->to, hosts_of(finder, way));
@@ -653,7 +675,7 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
     smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_LOST_AFTER,
                                  .count = count,
                                  .when = way->lost_after_frame,
-                                 .filter = AFTER_FILTER};
+                                 .filter = after_filters[is_of_tcp(way)]};
     const char *answers = "";
 
     if (way->unanswered)
@@ -661,7 +683,7 @@ find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                      "; for %s, perhaps only the acknowledgement was lost",
                                      smcr_words_number(finder->scope, way->unanswered));
     smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which captured %s, %s%s",
-                    smcr_words_things(finder->scope, count, "packet"), way->to,
+                    packets_of(finder, way, count), way->to,
                     count == 1 ? "it" : "them", hosts_of(finder, way), answers);
 }
 
@@ -674,12 +696,11 @@ find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
     smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_POINT_MISSED,
                                  .count = count,
                                  .when = way->not_captured_frame,
-                                 .filter = NOT_CAPTURED_FILTER};
+                                 .filter = not_captured_filters[is_of_tcp(way)]};
 
     smcr_finder_add(finder, &facts, "%s did not capture %s of %s that passed it, %s",
                     is_from ? way->from : way->to, smcr_words_number(finder->scope, count),
-                    smcr_words_things(finder->scope, way->packets, "packet"),
-                    hosts_of(finder, way));
+                    packets_of(finder, way, way->packets), hosts_of(finder, way));
 }
 
 /* Adds a finding about packets that change between two points: "3 of 120 packets marked CE between
@@ -690,8 +711,8 @@ add_between(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const smcr_
 {
     smcr_finder_add(finder, facts, "%s of %s %s between %s and %s, %s",
                     smcr_words_number(finder->scope, facts->count),
-                    smcr_words_things(finder->scope, way->packets, "packet"), what, way->from,
-                    way->to, hosts_of(finder, way));
+                    packets_of(finder, way, way->packets), what, way->from, way->to,
+                    hosts_of(finder, way));
 }
 
 /* Finding: packets come out of order from one point to the next. */
@@ -701,7 +722,7 @@ find_reordered(smcr_finder_t *finder, const smcr_entry_way_t *way)
     smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_REORDERED_BETWEEN,
                                  .count = way->reordered,
                                  .when = way->reordered_frame,
-                                 .filter = REORDERED_FILTER};
+                                 .filter = reordered_filters[is_of_tcp(way)]};
 
     add_between(finder, &facts, way, "out of order");
 }
@@ -713,7 +734,7 @@ find_marked(smcr_finder_t *finder, const smcr_entry_way_t *way)
     smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_MARKED_BETWEEN,
                                  .count = way->marked_ce,
                                  .when = way->marked_frame,
-                                 .filter = MARKED_FILTER};
+                                 .filter = marked_filters[is_of_tcp(way)]};
 
     add_between(finder, &facts, way, "marked CE");
 }

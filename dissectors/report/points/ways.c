@@ -154,6 +154,8 @@ add_way(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name
     entry->to_interface = segment->place[!at].interface;
     entry->src = smcr_figure_gid_text(scope, segment->gid[at]);
     entry->dst = smcr_figure_gid_text(scope, segment->gid[!at]);
+    entry->transport =
+        segment->is_tcp ? SMCR_FIGURE_TRANSPORT_TCP : SMCR_FIGURE_TRANSPORT_ROCE;
     entry->same_capture = smcr_figure_truth(is_same_capture(segment));
     fill_counts(entry, way);
     fill_times(entry, segment, at);

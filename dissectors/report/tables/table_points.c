@@ -16,8 +16,15 @@ nanoseconds(double value)
     return value > 0 ? (uint64_t)(value * (double)SMCR_TIME_SECOND + 0.5) : 0;
 }
 
+static const char *
+transport_name(const smcr_entry_way_t *way)
+{
+    return way->transport == SMCR_FIGURE_TRANSPORT_TCP ? "TCP" : "RoCE";
+}
+
 #define WAY(X)                                                                                     \
     X(TEXT, NULL, "from → to", 0, smcr_words_hosts(taker->texts, way->from, way->to))              \
+    X(TEXT, NULL, "of", 0, transport_name(way))                                                    \
     X(COUNT, NULL, "packets", 0, way->packets)                                                     \
     X(COUNT, NULL, "lost", 0, way->lost)                                                           \
     X(COUNT, NULL, "after", 0, way->lost_after + way->unanswered)                                  \
@@ -27,6 +34,7 @@ nanoseconds(double value)
     X(TEXT, "To", NULL, 8, way->to)                                                                \
     X(TEXT, "Source", NULL, 15, way->src)                                                          \
     X(TEXT, "Destination", NULL, 15, way->dst)                                                     \
+    X(TEXT, "Of", NULL, 0, transport_name(way))                                                    \
     X(COUNT, "Packets", NULL, 8, way->packets)                                                     \
     X(COUNT, "At both", NULL, 8, way->at_both)                                                     \
     X(COUNT, "Lost between", NULL, 0, way->lost)                                                   \

@@ -1,0 +1,388 @@
+/* Takes TCP segments while the file is read, and cuts them into parts for a comparison.
+ *
+ * The same bytes may be one segment at one point and several at another: the adapter of the sender
+ * divides large segments (TSO), and the kernel of the receiver merges small ones (GRO). So the
+ * segments of a flow are cut at each sequence number at which any segment begins or ends. A part
+ * then has the same bytes at each point, and is compared as a RoCE packet is.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "observed_tcp.h"
+
+#define PARTS_OF_SEGMENT 512 /* highest number of parts of a segment: the largest ones have 512 KiB
+                                (BIG TCP), and parts about 1448 bytes. A segment with more of them
+                                is not cut */
+#define PARTS_FACTOR 8  /* highest number of parts for each segment of a capture, on average.
+                           Further segments are not cut */
+
+/* ---- taking segments ---- */
+
+/* Makes the struct of the TCP segments. */
+static smcr_points_t *
+begin_tcp(smcr_points_t *points)
+{
+    if (!points->tcp) {
+        points->tcp = smcr_points_new(points->scope, NULL, 0);
+        points->tcp->is_tcp = true;
+    }
+    return points->tcp;
+}
+
+/* Adds the flow from `source` to `destination`. */
+static void
+add_flow(smcr_points_t *points, const smcr_points_tcp_segment_t *segment, unsigned sender,
+         uint32_t path)
+{
+    if (points->flow_count == points->flow_room)
+        points->flows = smcr_observed_grow(points->scope, points->flows, &points->flow_room,
+                                           sizeof *points->flows);
+    smcr_observed_flow_t *flow = &points->flows[points->flow_count++];
+    flow->destination.qpn = flow->source_qpn = segment->connection + 1;
+    memcpy(flow->destination.gid, segment->gid[!sender], SMCR_GID_LENGTH);
+    memcpy(flow->source, segment->gid[sender], SMCR_GID_LENGTH);
+    flow->path = path;
+    flow->is_known = true;
+}
+
+/* Returns the index of the segment's flow. The two flows of a connection have the indexes n and
+ * n + 1, n even. */
+static uint32_t
+flow_of(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
+{
+    uint64_t key = smcr_observed_mix_gid(segment->connection, segment->gid[0]);
+    uint64_t back = smcr_observed_mix_gid(segment->connection, segment->gid[1]);
+    uint32_t next = points->flow_count + 1;
+    uint32_t number = smcr_observed_number(points->flow_numbers, points->scope, key, next);
+
+    if (number == next) {
+        uint32_t path = smcr_observed_path(points, segment->gid[0], segment->gid[1]) - 1;
+        add_flow(points, segment, 0, path);
+        add_flow(points, segment, 1, path);
+        smcr_observed_number(points->flow_numbers, points->scope, back, next + 1);
+    }
+    return number - 1;
+}
+
+/* Notes that a point has shown the flow. */
+static void
+note_point(smcr_points_t *points, uint32_t number, uint32_t point)
+{
+    smcr_observed_flow_t *flow = &points->flows[number];
+    smcr_observed_path_t *path = &points->paths[flow->path];
+
+    flow->points |= 1U << point;
+    path->ways[point] |= smcr_observed_is_back(points, flow) ? 2 : 1;
+    path->is_known = true;
+    if (path->preferred == SMCR_POINTS_MOST)
+        path->preferred = (uint8_t)point;
+}
+
+void
+smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
+{
+    uint32_t point = smcr_observed_point(points, &segment->place, segment->when.time);
+
+    if (point == SMCR_POINTS_MOST || smcr_gid_is_same(segment->gid[0], segment->gid[1]))
+        return;
+    smcr_points_t *tcp = begin_tcp(points);
+    if (tcp->segment_count == tcp->segment_room)
+        tcp->segments = smcr_observed_grow(tcp->scope, tcp->segments, &tcp->segment_room,
+                                           sizeof *tcp->segments);
+    smcr_observed_segment_t *observed = &tcp->segments[tcp->segment_count++];
+    *observed = (smcr_observed_segment_t){
+        .tcp = *segment->tcp,
+        .time = segment->when.time,
+        .frame = segment->when.frame,
+        .flow = flow_of(tcp, segment),
+        .point = (uint8_t)point,
+    };
+    note_point(tcp, observed->flow, point);
+}
+
+/* ---- cutting segments into parts ---- */
+
+/* The segments of a capture, while they are cut. */
+typedef struct {
+    smcr_points_t *points;
+    uint64_t *from;      /* by segment: its sequence number, unwrapped */
+    GArray **cuts;       /* by flow: where its segments begin and end, sequence numbers as uint64_t,
+                            in ascending order; NULL: no segment of it has bytes */
+    uint64_t most;       /* highest number of parts */
+} cutting_t;
+
+/* Returns how many sequence numbers the segment takes. */
+static uint32_t
+span_of(const smcr_points_tcp_t *tcp)
+{
+    return tcp->length + ((tcp->flags & SMCR_POINTS_TCP_SYN) != 0) +
+           ((tcp->flags & SMCR_POINTS_TCP_FIN) != 0);
+}
+
+static int
+compare_numbers(const void *one, const void *other)
+{
+    const uint64_t *a = one, *b = other;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Keeps each of the sorted numbers once. */
+static void
+keep_once(GArray *numbers)
+{
+    unsigned kept = 0;
+
+    for (unsigned i = 0; i < numbers->len; i++) {
+        uint64_t each = g_array_index(numbers, uint64_t, i);
+        if (!kept || g_array_index(numbers, uint64_t, kept - 1) != each)
+            g_array_index(numbers, uint64_t, kept++) = each;
+    }
+    g_array_set_size(numbers, kept);
+}
+
+/* Adds beginning and end of a segment to the cuts of its flow. */
+static void
+add_cuts(cutting_t *cutting, uint32_t flow, uint64_t from, uint32_t span)
+{
+    GArray **cuts = &cutting->cuts[flow];
+    const uint64_t both[2] = {from, from + span};
+
+    if (!span)
+        return;
+    if (!*cuts)
+        *cuts = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+    g_array_append_vals(*cuts, both, 2);
+}
+
+/* Unwraps the sequence numbers of all segments, and collects the cuts of all flows. */
+static void
+find_cuts(cutting_t *cutting)
+{
+    const uint64_t first = UINT64_C(1) << 62; /* so that no number falls below 0 */
+    smcr_points_t *points = cutting->points;
+    uint64_t *near = g_new0(uint64_t, points->flow_count + 1); /* by flow: number of its last
+                                                                  segment; 0: none */
+
+    for (uint32_t i = 0; i < points->segment_count; i++) {
+        const smcr_observed_segment_t *segment = &points->segments[i];
+        uint64_t last = near[segment->flow], seq = segment->tcp.seq;
+        uint64_t from =
+            last ? last + (uint64_t)(int64_t)(int32_t)(segment->tcp.seq - (uint32_t)last)
+                 : first + seq;
+        near[segment->flow] = cutting->from[i] = from;
+        add_cuts(cutting, segment->flow, from, span_of(&segment->tcp));
+    }
+    for (uint32_t i = 0; i < points->flow_count; i++) {
+        if (cutting->cuts[i]) {
+            g_array_sort(cutting->cuts[i], compare_numbers);
+            keep_once(cutting->cuts[i]);
+        }
+    }
+    g_free(near);
+}
+
+/* Returns the index of the cut at the sequence number `from`, which the array has. */
+static unsigned
+cut_at(const GArray *cuts, uint64_t from)
+{
+    unsigned low = 0, high = cuts->len;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (g_array_index(cuts, uint64_t, middle) < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Returns the hash of all that is the same in a part at each point. The acknowledgement number and
+ * the window of data may be those of another segment that was merged with it. A retransmission most
+ * often has another time stamp. */
+static uint64_t
+identity_of(const smcr_observed_segment_t *segment, uint64_t from, uint32_t span)
+{
+    const smcr_points_tcp_t *tcp = &segment->tcp;
+    uint64_t hash = smcr_observed_mix(smcr_observed_mix(segment->flow, from), span);
+    unsigned flags = tcp->flags & (SMCR_POINTS_TCP_SYN | SMCR_POINTS_TCP_RST);
+
+    hash = smcr_observed_mix(hash, (uint64_t)tcp->tsval << 32 | flags);
+    if (span)
+        return hash;
+    hash = smcr_observed_mix(hash, (uint64_t)tcp->ack << 32 | tcp->tsecr);
+    hash = smcr_observed_mix(hash, (uint64_t)tcp->flags << 32 | tcp->window);
+    for (unsigned i = 0; i < SMCR_POINTS_SACKS; i++)
+        hash = smcr_observed_mix(hash, (uint64_t)tcp->sack[i].left << 32 | tcp->sack[i].right);
+    return hash;
+}
+
+/* Appends a part of the segment with the index `number`. */
+static void
+add_part(smcr_points_t *points, uint32_t number, uint64_t from, uint32_t span)
+{
+    const smcr_observed_segment_t *segment = &points->segments[number];
+
+    if (points->count + 1 >= points->room)
+        points->observed = smcr_observed_grow(points->scope, points->observed, &points->room,
+                                              sizeof *points->observed);
+    points->observed[++points->count] = (smcr_observed_t){
+        .time = segment->time,
+        .identity = identity_of(segment, from, span),
+        .frame = segment->frame,
+        .flow = segment->flow,
+        .psn = (uint32_t)from,
+        .fetched = span,
+        .segment = number,
+        .point = segment->point,
+        .traffic_class = segment->tcp.traffic_class,
+        .hop_limit = segment->tcp.hop_limit,
+    };
+    points->paths[points->flows[segment->flow].path].seen[segment->point]++;
+}
+
+/* Cuts the segment with the index `number`. */
+static void
+cut_segment(cutting_t *cutting, uint32_t number)
+{
+    smcr_points_t *points = cutting->points;
+    const smcr_observed_segment_t *segment = &points->segments[number];
+    const GArray *cuts = cutting->cuts[segment->flow];
+    uint64_t from = cutting->from[number];
+    uint32_t span = span_of(&segment->tcp);
+
+    if (!span) {
+        add_part(points, number, from, 0);
+        return;
+    }
+    unsigned begin = cut_at(cuts, from), end = cut_at(cuts, from + span);
+    bool is_too_much = end - begin > PARTS_OF_SEGMENT || points->count > cutting->most;
+    for (unsigned i = begin; i < end && !is_too_much; i++) {
+        uint64_t at = g_array_index(cuts, uint64_t, i);
+        add_part(points, number, at, (uint32_t)(g_array_index(cuts, uint64_t, i + 1) - at));
+    }
+    if (is_too_much)
+        add_part(points, number, from, span);
+}
+
+/* ---- which points show the same traffic ---- */
+
+/* The parts with one identity, at one point. */
+typedef struct {
+    uint32_t count;               /* their number */
+    const smcr_observed_t *first; /* the first of them; set if `count` */
+} equal_parts_t;
+
+static int
+compare_identities(const void *one, const void *other, void *context)
+{
+    const smcr_observed_t *observed = context;
+    uint64_t a = observed[*(const uint32_t *)one].identity;
+    uint64_t b = observed[*(const uint32_t *)other].identity;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Whether two equal parts at two points are certainly one transmission, and not a retransmission
+ * over another interface: a retransmission has another time stamp or another identification, and a
+ * router lowers the hop limit. */
+static bool
+is_proven(const smcr_points_t *points, const smcr_observed_t *one, const smcr_observed_t *other)
+{
+    const smcr_points_tcp_t *a = &points->segments[one->segment].tcp;
+    const smcr_points_tcp_t *b = &points->segments[other->segment].tcp;
+
+    return a->has_timestamps || a->hop_limit != b->hop_limit ||
+           (a->seq == b->seq && a->ip_id > 0 && a->ip_id == b->ip_id);
+}
+
+/* Counts what two points have in common, of the parts with one identity. */
+static void
+note_shared(smcr_points_t *points, const equal_parts_t alike[SMCR_POINTS_MOST], uint32_t one,
+            uint32_t other)
+{
+    uint32_t common = MIN(alike[one].count, alike[other].count);
+
+    if (!common)
+        return;
+    smcr_observed_path_t *path = &points->paths[points->flows[alike[one].first->flow].path];
+    path->shared[one][other] += common;
+    if (is_proven(points, alike[one].first, alike[other].first))
+        path->proven[one][other] += common;
+}
+
+/* The same for all pairs of points. */
+static void
+note_all_shared(smcr_points_t *points, const equal_parts_t alike[SMCR_POINTS_MOST])
+{
+    for (uint32_t one = 0; one < points->point_count; one++)
+        for (uint32_t other = one + 1; other < points->point_count; other++)
+            note_shared(points, alike, one, other);
+}
+
+/* Counts the parts that points have in common. */
+static void
+count_shared(smcr_points_t *points)
+{
+    uint32_t *order = g_new(uint32_t, points->count + 1);
+    const smcr_observed_t *observed = points->observed;
+
+    for (uint32_t i = 0; i < points->count; i++)
+        order[i] = i + 1;
+    if (points->count)
+        g_qsort_with_data(order, (int)points->count, sizeof *order, compare_identities,
+                          points->observed);
+    for (uint32_t at = 0, end; at < points->count; at = end) {
+        equal_parts_t alike[SMCR_POINTS_MOST] = {{0, NULL}};
+        uint64_t identity = observed[order[at]].identity;
+        for (end = at; end < points->count && observed[order[end]].identity == identity; end++) {
+            equal_parts_t *here = &alike[observed[order[end]].point];
+            here->first = here->count++ ? here->first : &observed[order[end]];
+        }
+        note_all_shared(points, alike);
+    }
+    g_free(order);
+}
+
+/* ---- all of it ---- */
+
+/* Takes over what is known of the points, and forgets what the last comparison has found. */
+static void
+begin_parts(smcr_points_t *points, const smcr_points_t *all)
+{
+    memcpy(points->places, all->places, sizeof points->places);
+    memcpy(points->is_found, all->is_found, sizeof points->is_found);
+    memcpy(points->begin, all->begin, sizeof points->begin);
+    memcpy(points->end, all->end, sizeof points->end);
+    points->point_count = all->point_count;
+    points->count = 0;
+    for (uint32_t i = 0; i < points->path_count; i++) {
+        smcr_observed_path_t *path = &points->paths[i];
+        memset(path->seen, 0, sizeof path->seen);
+        memset(path->shared, 0, sizeof path->shared);
+        memset(path->proven, 0, sizeof path->proven);
+    }
+}
+
+void
+smcr_observed_cut(smcr_points_t *points, const smcr_points_t *all)
+{
+    cutting_t cutting = {
+        .points = points,
+        .from = g_new(uint64_t, points->segment_count + 1),
+        .cuts = g_new0(GArray *, points->flow_count + 1),
+        .most = (uint64_t)points->segment_count * PARTS_FACTOR,
+    };
+
+    begin_parts(points, all);
+    find_cuts(&cutting);
+    for (uint32_t i = 0; i < points->segment_count; i++)
+        cut_segment(&cutting, i);
+    count_shared(points);
+    for (uint32_t i = 0; i < points->flow_count; i++)
+        if (cutting.cuts[i])
+            g_array_free(cutting.cuts[i], TRUE);
+    g_free(cutting.from);
+    g_free(cutting.cuts);
+}

@@ -1,0 +1,130 @@
+/* Compares the TCP segments of SMC-R connections at several capture points (points/).
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "tcp.h"
+
+/* Offsets in the header of TCP (RFC 9293, 3.1), bytes. */
+enum { SOURCE_PORT = 0, SEQUENCE = 4, ACKNOWLEDGED = 8, LENGTH = 12, FLAGS = 13, WINDOW = 14 };
+
+#define OPTION_SACK 5 /* kind of the option with SACK blocks (RFC 2018, 3) */
+#define SACK_BLOCK 8  /* length of a SACK block, bytes */
+
+/* Reads one option of `length` bytes. */
+static void
+read_option(smcr_points_tcp_t *tcp, const uint8_t *option, unsigned length)
+{
+    bool is_stamp = option[0] == SMCR_HOST_TCP_OPTION_TIMESTAMPS;
+
+    for (unsigned i = 0; option[0] == OPTION_SACK && i < SMCR_POINTS_SACKS; i++) {
+        unsigned at = 2 + i * SACK_BLOCK;
+        if (at + SACK_BLOCK > length)
+            return;
+        tcp->sack[i].left = smcr_wire_number32(option + at);
+        tcp->sack[i].right = smcr_wire_number32(option + at + SACK_BLOCK / 2);
+    }
+    if (is_stamp && length == SMCR_HOST_TCP_TIMESTAMPS_LENGTH) {
+        tcp->has_timestamps = true;
+        tcp->tsval = smcr_wire_number32(option + 2);
+        tcp->tsecr = smcr_wire_number32(option + 6);
+    }
+}
+
+/* Reads `length` captured bytes of options, up to the first malformed one. */
+static void
+read_options(smcr_points_tcp_t *tcp, const uint8_t *options, unsigned length)
+{
+    while (length && options[0] != SMCR_HOST_TCP_OPTION_END) {
+        unsigned step = smcr_host_tcp_option_length(options, length);
+
+        if (!step)
+            return;
+        if (step > 1)
+            read_option(tcp, options, step);
+        options += step;
+        length -= step;
+    }
+}
+
+/* Reads the IP header of the segment, if it is captured. */
+static void
+read_ip(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
+{
+    smcr_host_bytes_t around = smcr_host_bytes_of(tvb_get_ds_tvb(tvb));
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+    uint32_t end = (uint32_t)tvb_raw_offset(tvb);
+    smcr_host_ip_packet_t ip;
+
+    if (!smcr_host_ip_packet_before(around, end, &pinfo->src, &pinfo->dst, &ip) &&
+        !smcr_host_ip_packet_first(frame, &pinfo->src, &pinfo->dst, &ip))
+        return;
+    tcp->ip_id = ip.id;
+    tcp->traffic_class = ip.traffic_class;
+    tcp->hop_limit = ip.hop_limit;
+}
+
+/* Reads the TCP header at the beginning of `tvb`. Returns false if it was not captured. */
+static bool
+read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
+{
+    smcr_host_bytes_t bytes = smcr_host_bytes_of(tvb);
+
+    if (bytes.length < SMCR_HOST_TCP_HEADER)
+        return false;
+    unsigned header = (bytes.bytes[LENGTH] >> 4) * 4U, reported = tvb_reported_length(tvb);
+    if (header < SMCR_HOST_TCP_HEADER || header > bytes.length)
+        return false;
+    *tcp = (smcr_points_tcp_t){
+        .seq = smcr_wire_number32(bytes.bytes + SEQUENCE),
+        .ack = smcr_wire_number32(bytes.bytes + ACKNOWLEDGED),
+        .length = reported - header,
+        .flags = bytes.bytes[FLAGS],
+        .window = smcr_wire_number16(bytes.bytes + WINDOW),
+    };
+    read_options(tcp, bytes.bytes + SMCR_HOST_TCP_HEADER, header - SMCR_HOST_TCP_HEADER);
+    read_ip(tcp, tvb, pinfo);
+    return true;
+}
+
+/* Finds the ends of the segment's connection, as the capture has shown them first. Returns the
+ * conversation; NULL: it has no SMC-R connection in this frame. */
+static conversation_t *
+find_ends(packet_info *pinfo, smcr_translation_end_t ends[2])
+{
+    conversation_t *original = smcr_translation_ends_of_copy(pinfo, ends);
+
+    if (original)
+        return original;
+    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
+    if (!conn || pinfo->num < conn->conversation_from)
+        return NULL;
+    smcr_endpoint_gid(&pinfo->src, ends[0].gid);
+    smcr_endpoint_gid(&pinfo->dst, ends[1].gid);
+    ends[0].port = (uint16_t)pinfo->srcport;
+    return find_conversation_pinfo(pinfo, 0);
+}
+
+void
+smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo)
+{
+    smcr_points_t *points = smcr_state_points(smcr_capture_state());
+    smcr_translation_end_t ends[2];
+    smcr_points_tcp_t tcp;
+
+    if (!points || pinfo->ptype != PT_TCP) /* TCP has not dissected the segment */
+        return;
+    conversation_t *conversation = find_ends(pinfo, ends);
+    if (!conversation || !read_header(&tcp, tvb, pinfo))
+        return;
+    smcr_points_tcp_segment_t segment = {
+        .when = smcr_capture_when(pinfo),
+        .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
+        .port = ends[0].port,
+        .connection = get_tcp_conversation_data(conversation, pinfo)->stream,
+        .tcp = &tcp,
+    };
+    memcpy(segment.gid[0], ends[0].gid, SMCR_GID_LENGTH);
+    memcpy(segment.gid[1], ends[1].gid, SMCR_GID_LENGTH);
+    smcr_points_take_tcp(points, &segment);
+}
