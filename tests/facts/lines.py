@@ -26,7 +26,7 @@ LISTS = {
     "tcp": ("tcp_flows", ("tcp_stream",)),
     "breach": ("breaches", ("kind", "by")),
     "pause": ("pauses", ("port_mac", "kind", "priority")),
-    "way": ("points", ("from_interface", "to_interface", "src", "dst")),
+    "way": ("points", ("from_interface", "to_interface", "src", "dst", "transport")),
 }
 
 

@@ -414,6 +414,7 @@ def points(report):
             "To": text(way["to"]),
             "Source": text(way["src"]),
             "Destination": text(way["dst"]),
+            "Of": "TCP" if way["transport"] == "tcp" else "RoCE",
             "Packets": text(way["packets"]),
             "At both": text(way["at_both"]),
             "Lost between": text(way["lost"]),
