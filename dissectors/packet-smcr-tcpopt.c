@@ -31,6 +31,8 @@
 
 #include "packet-smcr.h"
 
+#include <epan/exceptions.h>
+
 #include "fields.h"
 #include "show/show.h"
 #include "tcp/tcp.h"
@@ -88,16 +90,36 @@ dissect_experiment(unsigned which, tvbuff_t *tvb, packet_info *pinfo, proto_tree
 SMCR_HOOKS_WRAPPER(experiment_1, dissect_experiment, EXPERIMENT_1)
 SMCR_HOOKS_WRAPPER(experiment_2, dissect_experiment, EXPERIMENT_2)
 
+/* Calls TCP's dissector, if the file has several capture points: what they show of the segment is
+ * learned and shown even if TCP's dissector throws an exception. It does so for the copies of
+ * truncated segments, which it cannot reassemble. */
+static int
+dissect_at_point(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
+{
+    volatile int used = 0;
+
+    TRY {
+        used = smcr_handshake_original(tvb, pinfo, tree, data);
+    }
+    FINALLY {
+        if (may_learn(pinfo))
+            smcr_tcp_take_point(tvb, pinfo);
+        smcr_show_points(pinfo, tree);
+    }
+    ENDTRY;
+    return used;
+}
+
 /* Wraps TCP's dissector, from the first TCP connection with a sign of SMC on: calls the wrapped
  * dissector, and then adds the plugin's fields. */
 static int
 dissect_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {
     unsigned annotated = smcr_annotate_conns_shown();
-    int used = smcr_handshake_original(tvb, pinfo, tree, data);
+    bool has_points = smcr_state_points(smcr_capture_state()) != NULL;
+    int used = has_points ? dissect_at_point(tvb, pinfo, tree, data)
+                          : smcr_handshake_original(tvb, pinfo, tree, data);
 
-    if (may_learn(pinfo))
-        smcr_tcp_take_point(tvb, pinfo);
     smcr_tcp_show_segment(tvb, pinfo, tree, annotated);
     return used;
 }

@@ -21,9 +21,13 @@
 
 #include "fates_tcp.h"
 
-/* Nanoseconds. A host has certainly taken in a segment that passed the nearest point that long ago,
- * unless the segment was lost. */
+/* Nanoseconds. A host that retransmits has certainly taken in an acknowledgement that passed the
+ * nearest point that long ago, unless it was lost. */
 #define TIME_TO_REACT (5 * SMCR_TIME_MILLISECOND)
+
+/* Nanoseconds. A host that sends anything else may have been busy: hosts under emulation have
+ * echoed old time stamps 26 ms later. The value is the shortest timeout of Linux. */
+#define TIME_TO_ECHO (200 * SMCR_TIME_MILLISECOND)
 
 #define LOOKED_AT_MOST 1024 /* highest number of segments of the receiver in which a proof about one
                                transmission is searched */
@@ -510,7 +514,7 @@ echo_of(const answer_t *answer, const sent_part_t *sent, bool is_taken)
         return SMCR_FATE_PENDING;
     if (newer >= 0)
         return newer ? SMCR_FATE_UNKNOWN : SMCR_FATE_RECEIVED;
-    if (answer->time < sent->time + TIME_TO_REACT)
+    if (answer->time < sent->time + TIME_TO_ECHO)
         return SMCR_FATE_PENDING;
     return is_taken ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
 }

@@ -187,7 +187,6 @@ smcr_tcp_show_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsig
         segment.begun->next_seq = next_sequence_number(tvb);
     if (!is_on_the_wire(pinfo))
         return;
-    smcr_show_points(pinfo, tree);
     segment.flags = tvb_get_uint8(tvb, TCP_FLAGS);
     parts_t parts = find_parts(&segment, annotated);
     if (!has_parts(&parts) && !smcr_tap_has_listener(pinfo))
