@@ -11,6 +11,8 @@
  *   point. If several packets are retransmitted together, this holds for at least one of them.
  * - If the sender retransmits a packet after an acknowledgement that covers the packet, the
  *   acknowledgement was lost.
+ * - The sender answers a NAK with a PSN sequence error at once. If the sender goes back to the PSN
+ *   of the NAK only when its timer has run out, the NAK was lost.
  * - An RDMA READ takes as many PSNs as it has responses. A response acknowledges all PSNs up to its
  *   own.
  * - If the sender requests an RDMA READ or atomic once more, from a PSN on, it has not got the
@@ -31,6 +33,13 @@
  * sender retransmits nevertheless, the sender did not get the acknowledgement. An acknowledgement
  * that comes later proves nothing, since the sender may have begun the retransmission already. */
 #define TIME_TO_REACT (5 * SMCR_TIME_MILLISECOND)
+
+/* Nanoseconds. The sender answers a NAK with a retransmission from its PSN on. If the
+ * retransmission comes less than ANSWER_MOST after the NAK, it answers the NAK. If it comes
+ * IGNORED_LEAST or more after it, the sender's timer has run out, and the NAK was lost. Senders have timers
+ * of 64 ms and more; a host under emulation was once busy for 26 ms. */
+#define ANSWER_MOST SMCR_TIME_MILLISECOND
+#define IGNORED_LEAST (50 * SMCR_TIME_MILLISECOND)
 
 #define ACKS_KEPT 256 /* number of the latest acknowledgements that are kept */
 
@@ -439,6 +448,7 @@ typedef struct {
     smcr_psn_t psn; /* highest PSN that the acknowledgement covers */
     uint64_t time;  /* time at the first point, as event_t.time */
     bool is_nak;    /* the acknowledgement is a NAK or RNR NAK */
+    bool is_gap;    /* it is a NAK with a PSN sequence error */
 } ack_t;
 
 /* The latest response to a READ or atomic with a PSN. */
@@ -481,6 +491,44 @@ settle_acks(requester_t *sender, smcr_psn_t psn, uint64_t sent, uint64_t now)
         if (ack->psn >= psn && now - ack->time >= TIME_TO_REACT)
             ack->transmission->fate = SMCR_FATE_LOST;
     }
+}
+
+/* Returns the latest acknowledgement (`back` 0), or the one before (1); NULL: there is none. */
+static const ack_t *
+latest_ack(const requester_t *sender, uint32_t back)
+{
+    return sender->ack_count > back ? &sender->acks[(sender->ack_count - 1 - back) % ACKS_KEPT]
+                                    : NULL;
+}
+
+/* Returns the NAK with the PSN `psn`, if it is the latest acknowledgement and the sender has not
+ * gone back since; NULL: there is no such NAK. If the acknowledgement before it is a NAK with the
+ * same PSN, the sender may have answered that, and the result is NULL. */
+static const ack_t *
+open_nak(const requester_t *sender, smcr_psn_t psn)
+{
+    const ack_t *nak = latest_ack(sender, 0), *before = latest_ack(sender, 1);
+    bool is_second = nak && before && before->is_nak && before->psn == nak->psn;
+
+    if (!nak || !nak->is_gap || is_second)
+        return NULL;
+    return nak->psn + 1 == psn && sender->step <= nak->time ? nak : NULL;
+}
+
+/* Called when the sender has gone back to the PSN `psn`. Decides about the NAK with this PSN: see
+ * ANSWER_MOST. */
+static void
+settle_nak(const requester_t *sender, smcr_psn_t psn, uint64_t now)
+{
+    const ack_t *nak = open_nak(sender, psn);
+
+    if (!nak)
+        return;
+    uint64_t time = now - nak->time;
+    if (time < ANSWER_MOST)
+        nak->transmission->fate = SMCR_FATE_RECEIVED;
+    else if (time >= IGNORED_LEAST)
+        nak->transmission->fate = SMCR_FATE_LOST;
 }
 
 /* ---- the sender of requests: which responses to READs and atomics it has got ---- */
@@ -607,15 +655,16 @@ note_sent(requester_t *sender, const event_t *event)
     smcr_psn_t psn = smcr_psn_near(sent->highest, event->packet->psn);
     slot_t *slot = slot_of(sent, psn);
     bool fetches = smcr_ib_operations[event->packet->opcode].fetches_data;
-    const ack_t *newest =
-        sender->ack_count ? &sender->acks[(sender->ack_count - 1) % ACKS_KEPT] : NULL;
+    const ack_t *newest = latest_ack(sender, 0);
 
     if (fetches && psn <= sent->last)
         settle_fetched(sender, psn, event->time);
     else if (slot->latest && psn <= sent->last && newest && !newest->is_nak)
         settle_acks(sender, psn, slot->time, event->time);
-    if (psn <= sent->last)
+    if (psn <= sent->last) {
+        settle_nak(sender, psn, event->time);
         sender->step = event->time;
+    }
     slot->latest = event->transmission;
     slot->time = event->time;
     sent->last = psn + event->psns - 1;
@@ -626,6 +675,7 @@ static void
 note_response(requester_t *sender, const event_t *event)
 {
     int kind = smcr_wire_bits(event->packet->syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_wire_bits(event->packet->syndrome, SMCR_MASK_SYNDROME_CODE);
     bool is_nak = kind != SMCR_IB_SYNDROME_ACK;
     smcr_psn_t psn = smcr_psn_near(sender->sent.highest, event->packet->psn);
 
@@ -633,7 +683,8 @@ note_response(requester_t *sender, const event_t *event)
         note_data(sender, event, psn);
     else if (event->packet->has_aeth)
         sender->acks[sender->ack_count++ % ACKS_KEPT] =
-            (ack_t){event->transmission, psn - is_nak, event->time, is_nak};
+            (ack_t){event->transmission, psn - is_nak, event->time, is_nak,
+                    kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE};
 }
 
 /* ---- events ---- */
