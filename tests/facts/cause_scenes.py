@@ -20,6 +20,7 @@ from smcsynth.octets import text_lines  # noqa: E402
 from smcsynth.roce import (
     NAK_SEQUENCE_ERROR,
     ROCEV2_PORT,
+    Nic,
     congestion_notification,
 )  # noqa: E402
 from smcsynth.story import (
@@ -30,6 +31,7 @@ from smcsynth.story import (
     SERVER_V2,
     SERVER_V2_IPV6,
     Connection,
+    LinkGroup,
     linux_connection,
     linux_halves,
     other,
@@ -723,6 +725,58 @@ def hung_server(capture):
     links_are_tested(capture, connection)
 
 
+# ---- proxies ----
+
+PROXY, BACK_END = SERVER, Host("02:00:00:00:0e:01", "192.0.2.9")
+
+
+def proxied(capture):
+    """A client's connection to a proxy, and that of the proxy to the server behind it."""
+    front = begun(capture, port=8080)
+    nics = [SERVER_V2], [Nic(BACK_END.mac, BACK_END.ip)]
+    group = LinkGroup(capture, *nics, version=2)
+    group.new_link(1, client=(0x600, 0x600000), server=(0x700, 0x700000))
+    back = Connection(
+        group, *linux_halves(number=3), port=9000, sport=51000, hosts=(PROXY, BACK_END)
+    )
+    back.first_contact()
+    return front, back
+
+
+def proxy_slow_back_end(capture):
+    """The server behind the proxy answers one of ten requests after 5 s."""
+    front, back = proxied(capture)
+    for number in range(10):
+        for connection in (front, back):
+            connection.send("client", text_lines(300, f"request {number}"))
+        capture.wait(5 if number == 6 else 0.005)
+        for connection in (back, front):
+            connection.send("server", text_lines(700, f"response {number}"))
+        capture.wait(0.02)
+    for connection in (front, back):
+        connection.close()
+
+
+def proxy_slow_client(capture):
+    """A download through the proxy, of which the client reads nothing for 10 s. So the proxy reads
+    nothing either."""
+    front, back = proxied(capture)
+    for connection in (front, back):
+        connection.send("client", b"a request\n")
+        connection.cdc("server")
+    for connection in (front, back):
+        connection.write("server", bytes(connection.window("server")))
+        connection.cdc("server", flags=["blocked"])
+    capture.wait(10)
+    for connection in (front, back):
+        connection.read("client")
+        connection.cdc("client")
+        connection.send("server", bytes(32000))
+        connection.cdc("client")
+    for connection in (front, back):
+        connection.close()
+
+
 def build(name):
     """The capture as a pcap file."""
     capture = Capture()
@@ -787,5 +841,7 @@ SCENES = {
         "hung_programs",
         "hung_or_cut",
         "hung_server",
+        "proxy_slow_back_end",
+        "proxy_slow_client",
     )
 }

@@ -16,7 +16,8 @@
 #define LONG_SETUP SMCR_TIME_SECOND              /* a setup that makes the finding a note */
 #define MANY_WRITES 100                          /* number of WRITEs, for small writes */
 #define QUEUE_TIME (20 * SMCR_TIME_MILLISECOND)  /* mean time of acknowledgements, from a queue */
-#define READERS_MOST 3   /* maximum number of slow readers that have a finding of their own */
+#define PROGRAMS_MOST 3  /* maximum number of slow readers, and of slow servers, that have a finding
+                            of their own */
 #define ENOUGH_ACKS 16   /* minimum number of acknowledgements from which the path is judged */
 #define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
 
@@ -273,6 +274,95 @@ reader_name(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bo
     return wmem_strdup_printf(finder->scope, "%s %s", is_server ? "server" : "client", address);
 }
 
+/* ---- a program that waits itself ---- */
+
+/* A wait of a host on another connection. It explains why a program of this host does nothing
+ * meanwhile: a proxy does not answer before its server has answered the proxy, and does not read
+ * before its client reads. All zeros: there is none. */
+typedef struct {
+    const smcr_entry_connection_t *conn; /* the other connection; the host is its writer */
+    const smcr_entry_conn_wait_t *wait;  /* the wait: for an answer, or for space */
+    bool to_server;                      /* direction that the host writes */
+    uint64_t overlap;                    /* part of the explained wait, nanoseconds */
+} own_wait_t;
+
+/* Returns how long both waits last at the same time, nanoseconds. */
+static uint64_t
+overlap_of(const smcr_entry_conn_wait_t *one, const smcr_entry_conn_wait_t *other)
+{
+    uint64_t begin = MAX(one->begin_frame.time, other->begin_frame.time);
+    uint64_t end = MIN(one->end_frame.time, other->end_frame.time);
+    bool are_known = one->begin_frame.frame && one->end_frame.frame &&
+                     other->begin_frame.frame && other->end_frame.frame;
+
+    return are_known && end > begin ? end - begin : 0;
+}
+
+/* Whether the wait `own` explains the wait `outer`. The same host causes `outer` and suffers
+ * `own`. `own` ends first, and covers 80 % of `outer`: the host continued when its own wait was
+ * over. */
+static bool
+is_explained_by(const smcr_entry_conn_wait_t *outer, const smcr_entry_conn_wait_t *own)
+{
+    return own->end_frame.time < outer->end_frame.time &&
+           overlap_of(outer, own) * 10 >= outer->lasted_s * 8;
+}
+
+/* Whether the wait is one in which the writer of this direction depends on its peer: for space, or
+ * as a client for an answer. A server that waits for the next request depends on nobody, nor does
+ * the client of a server that also writes unasked. */
+static bool
+depends_on_peer(const smcr_entry_connection_t *conn, const smcr_entry_conn_wait_t *wait)
+{
+    if (wait->kind == SMCR_FIGURE_WAIT_SPACE)
+        return true;
+    return wait->kind == SMCR_FIGURE_WAIT_ANSWER && wait->writer == SMCR_FIGURE_ROLE_CLIENT &&
+           smcr_words_knows_roles(conn) &&
+           !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
+}
+
+/* Returns the wait of the host `host` on another connection than `conn` that explains most of the
+ * wait `outer`, for which this host is responsible. */
+static own_wait_t
+find_own_wait(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, const char *host,
+              const smcr_entry_conn_wait_t *outer)
+{
+    own_wait_t found = {0};
+
+    SMCR_FIGURE_EACH(connection, other, finder->report->connections) {
+        if (other == conn || !other->longest_waits.length)
+            continue;
+        SMCR_FIGURE_EACH(conn_wait, wait, other->longest_waits) {
+            bool is_server = wait->writer == SMCR_FIGURE_ROLE_SERVER;
+            uint64_t overlap = overlap_of(outer, wait);
+            if (overlap > found.overlap && depends_on_peer(other, wait) &&
+                is_explained_by(outer, wait) &&
+                g_strcmp0(address_of(finder, other, is_server), host) == 0)
+                found = (own_wait_t){other, wait, !is_server, overlap};
+        }
+    }
+    return found;
+}
+
+/* Returns "; meanwhile 10.0.0.2 waited 5.00 s for an answer on 10.0.0.2:51000 → 10.0.0.9:5432
+ * (frames 136 to 141)"; "" if the host did not wait itself. */
+static const char *
+own_wait_text(const smcr_finder_t *finder, const own_wait_t *own)
+{
+    if (!own->conn)
+        return "";
+    return wmem_strdup_printf(
+        finder->scope,
+        "; meanwhile %s waited %s for %s on %s (frames %" PRIu32 " to %" PRIu32 ")",
+        address_of(finder, own->conn, !own->to_server),
+        smcr_words_duration(finder->scope, own->wait->lasted_s),
+        own->wait->kind == SMCR_FIGURE_WAIT_SPACE ? "space" : "an answer",
+        smcr_words_direction(finder->scope, own->conn, own->to_server),
+        own->wait->begin_frame.frame, own->wait->end_frame.frame);
+}
+
+/* ---- who waited ---- */
+
 /* Whether one of the `count` findings of `told` is about the reader of `wait`: the same host in the
  * same role. */
 static bool
@@ -425,11 +515,24 @@ when_of(const wait_t *wait)
     return wait->longest ? wait->longest->begin_frame : (smcr_when_t){0};
 }
 
-/* Makes the finding of a direction that waited long. `count`: number of directions that waited. */
+/* Returns the wait of the reader's own host that explains why its program read nothing; all zeros:
+ * none does, or the program stopped more than once. */
+static own_wait_t
+own_wait_of_reader(const smcr_finder_t *finder, const wait_t *wait)
+{
+    if (!has_slow_reader(wait) || !is_one_stop(wait))
+        return (own_wait_t){0};
+    return find_own_wait(finder, wait->conn, address_of(finder, wait->conn, wait->to_server),
+                         wait->stop);
+}
+
+/* Makes the finding of a direction that waited long. `count`: number of directions that waited.
+ * Time in which the reader's host waited itself costs nothing: another finding has it. */
 static void
 add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
 {
     wmem_allocator_t *scope = finder->scope;
+    own_wait_t own = own_wait_of_reader(finder, &wait);
     smcr_finder_facts_t facts = {
         .kind = SMCR_FIGURE_FOUND_BUFFER_FULL,
         .count = count,
@@ -437,7 +540,7 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
         .frames = smcr_finder_frames(finder),
         .filter = "smcr.window.full || smcr.window.writer_blocked",
         .rank = is_felt(&wait) ? 0 : SMCR_FINDING_BY_SHORT_WAIT,
-        .cost = wait.full_time};
+        .cost = wait.full_time - MIN(wait.full_time, own.overlap)};
 
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_SPACE);
     add_waits(facts.frames, wait.conn, wait.to_server, SMCR_FIGURE_WAIT_READER);
@@ -445,7 +548,7 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
     if (has_slow_reader(&wait))
         facts.kind = SMCR_FIGURE_FOUND_SLOW_READER;
     smcr_finder_add_as(finder, severity_of_wait(&wait), &facts,
-                       "%s: on %s, the writer waited %s%s%s (%s of the time) for space%s%s%s",
+                       "%s: on %s, the writer waited %s%s%s (%s of the time) for space%s%s%s%s",
                        blame_text(finder, &wait),
                        smcr_words_direction(scope, wait.conn, wait.to_server),
                        is_lower_bound(&wait) || began_before_capture(&wait) ? "at least " : "",
@@ -453,20 +556,20 @@ add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
                        has_slow_reader(&wait) && is_one_stop(&wait) ? " in all" : "",
                        smcr_words_share(scope, wait.full_time, wait.conn_time),
                        buffer_text(finder, &wait), cause_text(finder, &wait),
-                       how_many_waited(finder, count));
+                       own_wait_text(finder, &own), how_many_waited(finder, count));
 }
 
 /* Finding: receive buffer full, or slow reader. The writer may only write as many bytes as the
  * reader's receive buffer has free space (RFC 7609, 4.5.1). Then the writer waits. The finding is
  * made if a direction waited long (waits_long()), and describes the worst one (is_worse()). Short
  * waits make no finding: they are part of normal flow control. Programs of other hosts or roles
- * that read slowly, too, have findings of their own, READERS_MOST in all. */
+ * that read slowly, too, have findings of their own, PROGRAMS_MOST in all. */
 static void
 find_full_buffer(smcr_finder_t *finder)
 {
-    wait_t told[READERS_MOST];
+    wait_t told[PROGRAMS_MOST];
 
-    for (unsigned i = 0; i < READERS_MOST; i++) {
+    for (unsigned i = 0; i < PROGRAMS_MOST; i++) {
         uint32_t count = 0;
         told[i] = find_worst_wait(finder, told, i, &count);
         bool is_other = has_slow_reader(&told[i]) && is_felt(&told[i]);
@@ -492,7 +595,7 @@ find_long_answer(const smcr_entry_connection_t *conn)
     return wait && wait->lasted_s >= LONG_WAIT && smcr_words_knows_roles(conn) ? wait : NULL;
 }
 
-/* The slow answers of all connections. */
+/* The slow answers of one server program, in all its connections. */
 typedef struct {
     uint64_t conns;   /* number of connections with a slow answer */
     uint64_t answers; /* number of slow answers */
@@ -532,15 +635,58 @@ cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
     return usual && longest >= 10 * usual ? time : time / 20;
 }
 
-/* Returns the slow answers of the server in all connections. */
-static slow_answers_t
-sum_slow_answers(const smcr_finder_t *finder)
+/* Whether one program is the server of both connections: the server has the same address and
+ * port. */
+static bool
+have_same_server(const smcr_finder_t *finder, const smcr_entry_connection_t *one,
+                 const smcr_entry_connection_t *other)
 {
-    slow_answers_t sum = {.filter = "", .frames = smcr_finder_frames(finder)};
+    return one->server.port == other->server.port &&
+           g_strcmp0(address_of(finder, one, true), address_of(finder, other, true)) == 0;
+}
+
+/* Whether one of the `count` findings of `told` is about the server's program of `conn`. */
+static bool
+was_server_told(const smcr_finder_t *finder, const slow_answers_t *told, unsigned count,
+                const smcr_entry_connection_t *conn)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (have_same_server(finder, told[i].worst, conn))
+            return true;
+    return false;
+}
+
+/* Returns the connection with the slowest answer; NULL: there is none. Servers that the
+ * `told_count` findings of `told` describe do not count. */
+static const smcr_entry_connection_t *
+find_slowest_server(const smcr_finder_t *finder, const slow_answers_t *told, unsigned told_count)
+{
+    const smcr_entry_connection_t *worst = NULL;
+    uint64_t longest = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
-        if (!wait)
+        if (!wait || wait->lasted_s <= longest || was_server_told(finder, told, told_count, conn))
+            continue;
+        longest = wait->lasted_s;
+        worst = conn;
+    }
+    return worst;
+}
+
+/* Returns the slow answers of the server's program of `worst`, the connection with the longest
+ * answer of this program. */
+static slow_answers_t
+sum_slow_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *worst)
+{
+    slow_answers_t sum = {.filter = "",
+                          .frames = smcr_finder_frames(finder),
+                          .worst = worst,
+                          .longest = find_long_answer(worst)};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
+        if (!wait || !have_same_server(finder, conn, worst))
             continue;
         sum.filter = smcr_finder_either(
             finder, sum.filter, smcr_words_connection_filter(finder->scope, conn), sum.conns++);
@@ -549,10 +695,6 @@ sum_slow_answers(const smcr_finder_t *finder)
         sum.time += smcr_figure_or_zero(conn->client_to_server.slow_answers_s);
         uint64_t cost = cost_of_answers(&conn->client_to_server, wait->lasted_s);
         sum.cost = MAX(sum.cost, cost);
-        if (sum.longest && wait->lasted_s <= sum.longest->lasted_s)
-            continue;
-        sum.longest = wait;
-        sum.worst = conn;
     }
     return sum;
 }
@@ -578,31 +720,46 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     return wmem_strbuf_finalize(text);
 }
 
+/* Makes the finding of a server's program with slow answers. Time in which its host waited itself
+ * costs nothing: another finding has it. */
+static void
+add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
+{
+    own_wait_t own = find_own_wait(finder, sum->worst, address_of(finder, sum->worst, true),
+                                   sum->longest);
+
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
+                                           .count = sum->conns,
+                                           .when = sum->longest->end_frame,
+                                           .frames = sum->frames,
+                                           .filter = sum->filter ? sum->filter : "smcr",
+                                           .cost = sum->cost - MIN(sum->cost, own.overlap)},
+                    "The program of %s took %s to answer a request of %s (wait from frame %" PRIu32
+                    " to frame %" PRIu32 ")%s%s",
+                    reader_name(finder, sum->worst, true),
+                    smcr_words_duration(finder->scope, sum->longest->lasted_s),
+                    smcr_words_direction(finder->scope, sum->worst, true),
+                    sum->longest->begin_frame.frame, sum->longest->end_frame.frame,
+                    own_wait_text(finder, &own), other_answers_text(finder, sum));
+}
+
 /* Finding: slow answer. The server's host had acknowledged a request, and the server's first data
  * came LONG_WAIT or more after the acknowledgement. The server's program took this time: network
  * and buffers have no part in it. The finding names the longest answer, and the frame with which
- * the wait for it begins. */
+ * the wait for it begins. Each program has a finding of its own, PROGRAMS_MOST in all. */
 static void
-find_slow_answer(smcr_finder_t *finder)
+find_slow_answers(smcr_finder_t *finder)
 {
-    slow_answers_t sum = sum_slow_answers(finder);
+    slow_answers_t told[PROGRAMS_MOST];
 
-    if (!sum.conns)
-        return;
-    smcr_finder_add(finder,
-                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
-                                           .count = sum.conns,
-                                           .when = sum.longest->end_frame,
-                                           .frames = sum.frames,
-                                           .filter = sum.filter ? sum.filter : "smcr",
-                                           .cost = sum.cost},
-                    "The program of %s took %s to answer a request of %s (wait from frame %" PRIu32
-                    " to frame %" PRIu32 ")%s",
-                    reader_name(finder, sum.worst, true),
-                    smcr_words_duration(finder->scope, sum.longest->lasted_s),
-                    smcr_words_direction(finder->scope, sum.worst, true),
-                    sum.longest->begin_frame.frame, sum.longest->end_frame.frame,
-                    other_answers_text(finder, &sum));
+    for (unsigned i = 0; i < PROGRAMS_MOST; i++) {
+        const smcr_entry_connection_t *worst = find_slowest_server(finder, told, i);
+        if (!worst)
+            return;
+        told[i] = sum_slow_answers(finder, worst);
+        add_slow_answer(finder, &told[i]);
+    }
 }
 
 /* The longest wait for an answer of one end, on a connection of which it is not known who is the
@@ -1019,7 +1176,7 @@ void
 smcr_finding_on_times(smcr_finder_t *finder)
 {
     find_full_buffer(finder);
-    find_slow_answer(finder);
+    find_slow_answers(finder);
     find_long_pause(finder);
     if (!smcr_finder_is_filtered(finder)) {
         find_hung_reader(finder);
