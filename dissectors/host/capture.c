@@ -22,6 +22,7 @@
 #include <wsutil/strtoi.h>
 #include <wsutil/ws_assert.h>
 
+#include "clock.h"
 #include "ip_packet.h"
 #include "preferences.h"
 
@@ -42,14 +43,6 @@ const smcr_state_t *
 smcr_capture_state(void)
 {
     return capture.state;
-}
-
-uint32_t
-smcr_capture_interface(const packet_info *pinfo)
-{
-    bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
-
-    return named ? pinfo->rec->rec_header.packet_header.interface_id : 0;
 }
 
 uint32_t
@@ -401,6 +394,7 @@ void
 smcr_capture_begin(void)
 {
     end_file();
+    smcr_capture_clock_begin();
     capture.state = smcr_state_new(wmem_file_scope());
     learn_smcss(capture.state);
 }

@@ -25,10 +25,6 @@ smcr_state_t *smcr_capture_learn(const packet_info *pinfo);
  * nothing from such a packet. */
 bool smcr_capture_is_quoted(const packet_info *pinfo);
 
-/* Returns the number of the interface on which the frame was captured; 0: the file does not name
- * it, or it is the first one. */
-uint32_t smcr_capture_interface(const packet_info *pinfo);
-
 /* Returns the index of the network device on which the packet was captured, in a Linux cooked
  * capture (SLL2), which may be taken on several devices; 0: another kind of capture, or the header
  * is truncated. */
@@ -50,15 +46,6 @@ bool smcr_capture_is_read(void);
  * releases connections that have ended (smcr_state_forget()). `finished`: connections that the
  * caller has finished with; NULL: no connection is released. */
 void smcr_capture_forget(uint32_t frame, const smcr_state_finished_t *finished);
-
-/* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before. */
-static inline smcr_when_t
-smcr_capture_when(const packet_info *pinfo)
-{
-    uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
-
-    return (smcr_when_t){pinfo->num, seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs};
-}
 
 /* Returns the VLAN ID of a packet; 0: the packet has no VLAN tag, or the VLAN ID is not known. The
  * VLAN ID of a packet within a tunnel is not known, because Wireshark does not report whether the

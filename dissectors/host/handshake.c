@@ -15,6 +15,7 @@
 #include <epan/plugin_if.h>
 
 #include "capture.h"
+#include "clock.h"
 #include "fields.h"
 #include "hooks.h"
 

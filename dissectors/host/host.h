@@ -7,6 +7,7 @@
 #pragma once
 
 #include "capture.h"
+#include "clock.h"
 #include "encapsulation.h"
 #include "handshake.h"
 #include "heuristic.h"

@@ -9,6 +9,7 @@
 #include <epan/conversation.h>
 
 #include "capture.h"
+#include "clock.h"
 #include "handshake.h"
 #include "ip_packet.h"
 #include "tcp_segment.h"

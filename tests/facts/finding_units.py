@@ -169,6 +169,7 @@ UNITS = {
     "not_captured": Terms("SUM(smcr.missing)"),
     "one_sided": A_FRAME,
     "cut_frames": A_FRAME,
+    "clock_step": A_FRAME,
     "other_roce": A_FRAME,
     "reordered": Something(),
     "sprayed": Something(),

@@ -121,6 +121,22 @@ def without_acknowledgements(frames, path):
     return [frame for frame in frames if frame.number not in bare]
 
 
+def set_back(frames, _path):
+    """The clock of the capture is set back by an hour in the middle."""
+    half = len(frames) // 2
+    hour = 3600 * alterations.UNIT
+    return frames[:half] + [
+        pcapng.at_time(frame, pcapng.time(frame) - hour) for frame in frames[half:]
+    ]
+
+
+def one_late(frames, _path):
+    """A frame has a time stamp of two seconds earlier: the correction does not last."""
+    late = frames[len(frames) // 2]
+    moved = pcapng.at_time(late, pcapng.time(late) - 2 * alterations.UNIT)
+    return [moved if frame is late else frame for frame in frames]
+
+
 # capture, how it is altered, kind of the first finding (None: nothing is wrong), what the findings
 # do not say
 ALTERED = [
@@ -141,6 +157,9 @@ ALTERED = [
         "cut_frames",
         [],
     ),
+    ("6.1-v2-d-bulk-slow-reader", set_back, "slow_reader", []),
+    ("6.1-v2-d-bulk-slow-reader", one_late, "slow_reader", ["stopped answering", "No packet from"]),
+    ("6.1-v2-c-three-conns", set_back, "clock_step", []),
 ]
 
 

@@ -502,6 +502,11 @@ void smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pi
 void smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_when_t first,
                                 uint64_t number);
 
+/* Counts a frame before which the clock of the capture was set back by `back` nanoseconds. The
+ * notice is no expert item: its severity is 0. */
+void smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when_t when,
+                                           uint64_t back);
+
 /* Counts an error that the application's protocol reports on the connection, in the frame of
  * `when`. `filter`: display filter of such errors. The notice is no expert item: its severity is
  * 0. */

@@ -287,6 +287,16 @@ smcr_collect_notices_count(smcr_collect_t *collection, const char *filter, smcr_
 }
 
 void
+smcr_collect_notices_count_clock_step(smcr_collect_t *collection, smcr_when_t when, uint64_t back)
+{
+    counted_items_t item = {.notice = {.filter = SMCR_FIGURE_CLOCK_FILTER, .count = 1,
+                                       .first = when, .back = back},
+                            .hosts = nothing};
+
+    count_items(collection->item_kinds, &item, pool_of_frames(collection));
+}
+
+void
 smcr_collect_notices_count_error(smcr_collect_t *collection, const char *filter, smcr_when_t when,
                                  const smcr_conn_t *conn)
 {

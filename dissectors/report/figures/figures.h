@@ -468,6 +468,9 @@ typedef struct {
     uint64_t link;   /* as in smcr_figure_subject_t */
 } smcr_figure_occurrence_t;
 
+/* Display filter of frames before which the clock of the capture was set back. */
+#define SMCR_FIGURE_CLOCK_FILTER "frame.time_delta < -1"
+
 /* A notice counts one of two things: the expert items of one kind in packets of one sender, or
  * the packets that a display filter selects. */
 typedef struct {
@@ -486,6 +489,8 @@ typedef struct {
     uint64_t went_on;      /* longest time for which RoCE packets of a connection went on after
                               its RST, nanoseconds, if the notice counts tcp.flags.reset; 0: none
                               did, or another notice */
+    uint64_t back;         /* how far the clock of the capture was set back at `first`, nanoseconds,
+                              if the notice counts such steps; 0: another notice */
     const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
                               sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */

@@ -85,6 +85,7 @@ typedef enum {
     SMCR_FINDING_BY_ICRC_DOUBTED,   /* ICRCs whose check does not show whether packets are
                                        damaged */
     SMCR_FINDING_BY_SILENCE,        /* open connections without packets at the end of the capture */
+    SMCR_FINDING_BY_CLOCK,          /* the clock of the capture was set back */
     SMCR_FINDING_BY_CUT,            /* frames are truncated by snaplen */
     SMCR_FINDING_BY_APPLICATION,    /* the application's protocol reports errors */
     SMCR_FINDING_BY_NOT_ECT,        /* lost packets that ECN cannot mark */

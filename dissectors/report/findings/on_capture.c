@@ -478,6 +478,29 @@ find_cut_frames(smcr_finder_t *finder)
                        smcr_words_things(finder->scope, capture->frames, "frame"));
 }
 
+/* Finding: the clock of the capture was set back. Times across this moment are not negative, since
+ * all later times are moved. */
+static void
+find_clock_step(smcr_finder_t *finder)
+{
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, SMCR_FIGURE_CLOCK_FILTER);
+    const char *others = "";
+
+    if (notice.count > 1)
+        others = wmem_strdup_printf(finder->scope, ", and %s",
+                                    smcr_words_things(finder->scope, notice.count - 1,
+                                                      "more time"));
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_CLOCK_STEP,
+                                           .count = notice.count,
+                                           .when = notice.first,
+                                           .filter = notice.filter},
+                    "The time stamps of the capture go back by %s at frame %" PRIu32 "%s: the "
+                    "clock was set back, or the file is not sorted. All later times are moved "
+                    "by this step",
+                    smcr_words_duration(finder->scope, notice.back), notice.first.frame, others);
+}
+
 /* ---- connections that go silent ---- */
 
 /* Shortest silence that counts, nanoseconds. */
@@ -725,6 +748,7 @@ void
 smcr_finding_on_capture(smcr_finder_t *finder)
 {
     find_cut_frames(finder);
+    find_clock_step(finder);
     if (smcr_finder_is_filtered(finder)) {
         suppress_findings_of_missing(finder);
         return;

@@ -278,6 +278,9 @@ take_frame(smcr_collect_t *all, const packet_info *pinfo)
     if (layers == IP && pinfo->ptype == PT_UDP && hides_roce(pinfo))
         layers |= ROCE;
     count_frame(&all->capture, pinfo);
+    if (smcr_capture_clock_step(pinfo))
+        smcr_collect_notices_count_clock_step(all, smcr_capture_when(pinfo),
+                                              smcr_capture_clock_step(pinfo));
     if (all->keeps_frames && pinfo->fd->cap_len < pinfo->fd->pkt_len)
         smcr_collect_notices_count(all, "frame.cap_len < frame.len", smcr_capture_when(pinfo), 1);
     all->capture.roce_frames += (layers & ROCE) != 0;

@@ -1,0 +1,171 @@
+/* Notices that the clock of a capture was set back, and corrects the times after that.
+ *
+ * An administrator or NTP sets the clock of a host back while it captures. All durations across
+ * this moment would be negative, and waits and silences of the whole capture would become unknown.
+ * So the time of each later frame is moved by the step: the first frame after the step has the time
+ * of the last frame before it. The time that passed between these two frames is not known, and
+ * counts as 0.
+ *
+ * - A step is a frame whose time is a second or more before that of the frame before it on the same
+ *   interface. Smaller steps are frames out of order.
+ * - Interfaces of one host have one clock. So if a correction that another interface has found fits
+ *   an interface, too, the interface takes it.
+ * - A later frame may jump forward again, to the time before the step or after it, by half of the
+ *   step or more. Then the frames between were out of order in the file, and the correction ends.
+ *
+ * The first pass notes the steps. A step stays with its frame, so that each pass, and a click on a
+ * frame, gets the same times.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "clock.h"
+
+#include <wiretap/wtap.h>
+
+#define LEAST_STEP SMCR_TIME_SECOND /* smallest step back that counts, nanoseconds */
+#define STEPS_MOST 64      /* maximum number of steps of a file; later ones are not corrected */
+#define INTERFACES_MOST 16 /* interfaces with a higher index are not corrected */
+
+/* A change of the correction of one interface. */
+typedef struct {
+    uint32_t interface;  /* index of the interface */
+    uint32_t last_frame; /* last frame before the step */
+    uint64_t last_time;  /* time stamp of this frame, nanoseconds */
+    uint32_t frame;      /* first frame after the step */
+    uint64_t back;       /* how far the time stamps go back at this frame, nanoseconds; 0: they jump
+                            forward, and the correction ends */
+    uint64_t ahead;      /* correction from this frame on, which is added to time stamps,
+                            nanoseconds */
+    bool is_shared;      /* another interface has shown this step of the clock before */
+} step_t;
+
+/* The newest frame of an interface in the first pass. */
+typedef struct {
+    uint32_t frame; /* number of the frame; 0: none so far */
+    uint64_t time;  /* its time stamp, nanoseconds */
+} newest_t;
+
+/* The clocks of the open file. */
+static struct {
+    newest_t newest[INTERFACES_MOST]; /* index: the interface */
+    step_t steps[STEPS_MOST];         /* in the order of their frames */
+    unsigned count;                   /* number of `steps` */
+} clocks;
+
+void
+smcr_capture_clock_begin(void)
+{
+    memset(&clocks, 0, sizeof clocks);
+}
+
+uint32_t
+smcr_capture_interface(const packet_info *pinfo)
+{
+    bool named = pinfo->rec->presence_flags & WTAP_HAS_INTERFACE_ID;
+
+    return named ? pinfo->rec->rec_header.packet_header.interface_id : 0;
+}
+
+/* Returns the time stamp of the frame, nanoseconds since 1970; 0 for times before. */
+static uint64_t
+stamp_of(const packet_info *pinfo)
+{
+    uint64_t seconds = (uint64_t)MAX(pinfo->abs_ts.secs, 0);
+
+    return seconds * SMCR_TIME_SECOND + (uint64_t)pinfo->abs_ts.nsecs;
+}
+
+/* Returns the newest step of the interface; NULL: none. */
+static const step_t *
+newest_step(uint32_t interface)
+{
+    for (unsigned i = clocks.count; i-- > 0;)
+        if (clocks.steps[i].interface == interface)
+            return &clocks.steps[i];
+    return NULL;
+}
+
+/* Whether time stamps jump forward again to the time before the step, from `from` to `to`. */
+static bool
+ends_step(const step_t *step, uint64_t from, uint64_t to)
+{
+    return step && step->back && to >= step->last_time && to - from >= LEAST_STEP &&
+           (to - from) * 2 >= step->back;
+}
+
+/* Returns the correction after a step back from `newest` to the time stamp `now`. `ahead`:
+ * correction before the step. The newest step of any interface has the correction if it fits: times
+ * do not go back, and differ by less than a tenth of the step. */
+static uint64_t
+correction_after(const newest_t *newest, uint64_t now, uint64_t ahead)
+{
+    uint64_t least = newest->time + ahead - now;
+
+    if (!clocks.count)
+        return least;
+    uint64_t other = clocks.steps[clocks.count - 1].ahead;
+    return other >= least && (other - least) * 10 < newest->time - now ? other : least;
+}
+
+/* Notes a step of the clock between the newest frame of the interface and this frame. */
+static void
+note_step(uint32_t interface, uint32_t frame, uint64_t now)
+{
+    const newest_t *newest = &clocks.newest[interface];
+    const step_t *before = newest_step(interface);
+    uint64_t ahead = before ? before->ahead : 0;
+    bool goes_back = now + LEAST_STEP <= newest->time;
+
+    if (!newest->frame || clocks.count == STEPS_MOST)
+        return;
+    step_t step = {.interface = interface, .last_frame = newest->frame,
+                   .last_time = newest->time, .frame = frame};
+    if (goes_back) {
+        step.back = newest->time - now;
+        step.ahead = correction_after(newest, now, ahead);
+        step.is_shared = clocks.count && step.ahead == clocks.steps[clocks.count - 1].ahead;
+    } else if (ends_step(before, newest->time, now)) {
+        step.ahead = 0;
+    } else {
+        return;
+    }
+    clocks.steps[clocks.count++] = step;
+}
+
+/* Whether the frame has come after the step. Frames that no dissector of the plugin has seen may
+ * lie between the last frame before the step and the first one after it: their time stamps show on
+ * which side they are. */
+static bool
+is_after(const step_t *step, uint32_t frame, uint64_t now)
+{
+    bool is_between = frame > step->last_frame && frame < step->frame;
+
+    return frame >= step->frame || (is_between && now + LEAST_STEP <= step->last_time);
+}
+
+smcr_when_t
+smcr_capture_when(const packet_info *pinfo)
+{
+    uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
+    uint64_t now = stamp_of(pinfo);
+
+    if (interface < INTERFACES_MOST && frame > clocks.newest[interface].frame) {
+        note_step(interface, frame, now);
+        clocks.newest[interface] = (newest_t){frame, now};
+    }
+    for (unsigned i = clocks.count; i-- > 0;) {
+        const step_t *step = &clocks.steps[i];
+        if (step->interface == interface && is_after(step, frame, now))
+            return (smcr_when_t){frame, now + step->ahead};
+    }
+    return (smcr_when_t){frame, now};
+}
+
+uint64_t
+smcr_capture_clock_step(const packet_info *pinfo)
+{
+    for (unsigned i = 0; i < clocks.count; i++)
+        if (clocks.steps[i].frame == pinfo->num && !clocks.steps[i].is_shared)
+            return clocks.steps[i].back;
+    return 0;
+}

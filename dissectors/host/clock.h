@@ -1,0 +1,25 @@
+/* Where and when a frame was captured, also in a capture whose clock was set back.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#pragma once
+
+#include <epan/packet_info.h>
+
+#include "fabric/fabric.h"
+
+/* Returns the number of the interface on which the frame was captured; 0: the file does not name
+ * it, or it is the first one. */
+uint32_t smcr_capture_interface(const packet_info *pinfo);
+
+/* Returns number and time of this frame; the time in nanoseconds since 1970, 0 for times before.
+ * If the clock was set back by a second or more before this frame, the time is that of a clock
+ * which was not set back: see clock.c. */
+smcr_when_t smcr_capture_when(const packet_info *pinfo);
+
+/* Returns by how much the clock was set back immediately before this frame, nanoseconds; 0: it was
+ * not. */
+uint64_t smcr_capture_clock_step(const packet_info *pinfo);
+
+/* Forgets the clocks of the file before. */
+void smcr_capture_clock_begin(void);
