@@ -777,6 +777,68 @@ def proxy_slow_client(capture):
         connection.close()
 
 
+# ---- programs that end, servers whose other connections explain a refusal ----
+
+
+def program_restarts(capture):
+    """The server's program is killed with two connections open; the client connects again at once,
+    and 2 s later."""
+    first = begun(capture)
+    connections = [first, second_of(first)]
+    talk(*connections)
+    for connection in connections:
+        connection.send("client", text_lines(300, "request"), read=False)
+    for connection in connections:
+        connection.cdc("server", flags=["abort"])
+        connection.cdc("client", flags=["abort"])
+    tcp = TcpConversation(capture, CLIENT, SERVER, sport=40010, dport=50000)
+    tcp.segment("client", "S", options=SMC_OPTION)
+    tcp.segment("server", "RA")
+    capture.wait(2)
+    again_there = Connection(first.group, *linux_halves(number=3), sport=40012)
+    again_there.subsequent_contact()
+    talk(again_there)
+    again_there.close()
+
+
+def writes_after_close(capture):
+    """The client closes a connection; the server's program does not notice, and writes."""
+    connection = begun(capture)
+    talk(connection, times=2)
+    connection.cdc("client", flags=["closed"])
+    connection.tcp.fin("client")
+    capture.wait(0.1)
+    connection.send("server", text_lines(700, "late"), read=False)
+    for role in ("client", "server"):
+        connection.cdc(role, flags=["abort"])
+
+
+def other_eid(capture):
+    """One client of two has another EID than the server."""
+    talk(begun(capture, sport=40055))
+    decline(capture, NO_DEVICE, v2=clc.v2_extension(eids=["EID-ONE"], roce_gid=CLIENT.ip))
+
+
+def device_comes_later(capture):
+    """The server has no device at first."""
+    decline(capture, NO_DEVICE)
+    capture.wait(5)
+    connection = begun(capture, sport=40055)
+    talk(connection)
+    connection.close()
+
+
+def syn_lost(capture):
+    """The server answers the fourth SYN."""
+    connection = linux_connection(capture, version=2)
+    for wait in (1, 2, 4):
+        connection.tcp.segment("client", "S", options=SMC_OPTION)
+        capture.wait(wait)
+    connection.first_contact()
+    talk(connection)
+    connection.close()
+
+
 def build(name):
     """The capture as a pcap file."""
     capture = Capture()
@@ -843,5 +905,10 @@ SCENES = {
         "hung_server",
         "proxy_slow_back_end",
         "proxy_slow_client",
+        "program_restarts",
+        "writes_after_close",
+        "other_eid",
+        "device_comes_later",
+        "syn_lost",
     )
 }

@@ -129,6 +129,72 @@ may_lack_common_eid(const smcr_entry_conn_fallback_t *fallback)
     return fallback->by == SMCR_FIGURE_ROLE_SERVER && fallback->offered_eids && may_mean_eid;
 }
 
+/* Returns the link group of the connection; NULL: it has none, or it is not known. */
+static const smcr_entry_link_group_t *
+group_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups)
+        if (group->index == conn->link_group)
+            return group;
+    return NULL;
+}
+
+/* Returns the EID on which the server of `conn` has agreed in another connection over SMC-R, the
+ * first one if there are several; NULL: the capture shows none. `*other` gets that connection. */
+static const char *
+agreed_eid(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
+           const smcr_entry_connection_t **other)
+{
+    SMCR_FIGURE_EACH(connection, each, finder->report->connections) {
+        bool is_same_host = conn->server.addr && each->outcome == SMCR_FIGURE_OUTCOME_SMCR &&
+                            g_strcmp0(each->server.addr, conn->server.addr) == 0;
+        const smcr_entry_link_group_t *group = is_same_host ? group_of(finder, each) : NULL;
+        if (!group || !group->eid)
+            continue;
+        *other = each;
+        return group->eid;
+    }
+    return NULL;
+}
+
+/* Whether the list of EIDs, "A, B", has this EID. */
+static bool
+has_eid(const char *list, const char *eid)
+{
+    char **eids = g_strsplit(list, ", ", -1);
+    bool is_there = g_strv_contains((const char *const *)eids, eid);
+
+    g_strfreev(eids);
+    return is_there;
+}
+
+/* Returns text for a server without a device for this client, as the end of a sentence. Another
+ * connection shows whether the server has a device, and on which EID it agrees. */
+static const char *
+device_or_eid(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_fallback_t *fallback = conn->fallback;
+    bool no_device = fallback->code == SMCR_CLC_DECLINE_NO_DEVICE;
+    const smcr_entry_connection_t *other = NULL;
+    const char *eid = agreed_eid(finder, conn, &other);
+
+    if (eid && no_device && !has_eid(fallback->offered_eids, eid))
+        return wmem_strdup_printf(finder->scope,
+                                  ", but no common EID: the client offers %s, and the server "
+                                  "agreed on %s with %s (frame %" PRIu32 ")",
+                                  fallback->offered_eids, eid, other->client.addr,
+                                  other->first_frame.frame);
+    if (eid && no_device)
+        return wmem_strdup_printf(finder->scope,
+                                  "; the EID is common: the server agreed on %s in %s "
+                                  "(frame %" PRIu32 ")",
+                                  eid, smcr_words_connection(finder->scope, other),
+                                  other->first_frame.frame);
+    return wmem_strdup_printf(finder->scope, "%s common EID: the client offers %s",
+                              no_device ? ", or no" : "; for SMC-Rv2 perhaps no",
+                              fallback->offered_eids);
+}
+
 /* Returns another possible cause of the fallback, as the end of a sentence: another meaning of the
  * diagnosis code or, if there is no code, a sign in the SYN. A client that reports no device may
  * have a device that only SMC-Rv2 can use: Linux offers SMC-Rv2 over IPv4 only, and only with an
@@ -144,9 +210,7 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     if (fallback->code == SMCR_CLC_DECLINE_INTERNAL)
         return smcr_finding_internal_error_text(finder, conn);
     if (may_lack_common_eid(fallback))
-        return wmem_strdup_printf(finder->scope, "%s common EID: the client offers %s",
-                                  no_device ? ", or no" : "; for SMC-Rv2 perhaps no",
-                                  fallback->offered_eids);
+        return device_or_eid(finder, conn);
     if (!no_device || fallback->by != SMCR_FIGURE_ROLE_CLIENT)
         return "";
     bool is_ipv6 = conn->client.addr && strchr(conn->client.addr, ':');
@@ -477,11 +541,30 @@ aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const abor
                               sides[SMCR_FIGURE_ROLE_CLIENT]);
 }
 
-/* Returns "; the server had closed it in frame 7" if the side that did not abort had closed the
- * connection before the abort; else "". */
-static const char *
-earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abort)
+/* Whether the side that aborted the connection had closed it before, and the other side wrote after
+ * this close. */
+static bool
+is_written_after_close(const smcr_entry_conn_end_t *end)
 {
+    return end && end->aborted_by && end->by == end->aborted_by &&
+           end->frame.frame != end->aborted_frame.frame &&
+           end->written_after == SMCR_FIGURE_YES;
+}
+
+/* Returns text about a close before the abort of the group's connection: "; the server had closed
+ * it in frame 7" if the side that did not abort had closed it; "; it had closed it in frame 7, and
+ * the server wrote after that" if the side that aborted had closed it; else "". */
+static const char *
+earlier_close_text(const smcr_finder_t *finder, const alike_conns_t *group,
+                   const smcr_figure_notice_t *abort)
+{
+    const smcr_entry_conn_end_t *end = group->first->end;
+
+    if (is_written_after_close(end))
+        return wmem_strdup_printf(
+            finder->scope, ", which it had closed in frame %" PRIu32 "; %s wrote after this close",
+            end->frame.frame,
+            smcr_words_end(finder->scope, group->first, end->by == SMCR_FIGURE_ROLE_CLIENT));
     if (!abort->by || !abort->closed)
         return "";
     return wmem_strdup_printf(finder->scope, "; the %s had closed it in frame %" PRIu32,
@@ -489,18 +572,60 @@ earlier_close_text(const smcr_finder_t *finder, const smcr_figure_notice_t *abor
                               abort->closed);
 }
 
+/* Whether both connections lead to the same port of the same host. */
+static bool
+is_same_port(const smcr_entry_connection_t *one, const smcr_entry_connection_t *other)
+{
+    return one->server.port == other->server.port &&
+           g_strcmp0(one->server.addr, other->server.addr) == 0;
+}
+
+/* Returns the first connection that the server of an aborted connection refused after its abort, at
+ * the same port; NULL: none. A program that has ended listens no more. */
+static const smcr_entry_connection_t *
+refused_after_abort(const smcr_finder_t *finder)
+{
+    SMCR_FIGURE_EACH(connection, refused, finder->report->connections) {
+        if (!is_refused(refused))
+            continue;
+        SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+            bool is_by_server = is_aborted(conn) && conn->end &&
+                                conn->end->aborted_by == SMCR_FIGURE_ROLE_SERVER;
+            if (is_by_server && refused->first_frame.time >= conn->end->aborted_frame.time &&
+                is_same_port(conn, refused))
+                return refused;
+        }
+    }
+    return NULL;
+}
+
+/* Returns "; after that, port 80 of the server refused a connection (frame 245): its program had
+ * ended"; "" if `refused` is NULL. */
+static const char *
+refused_text(const smcr_finder_t *finder, const smcr_entry_connection_t *refused)
+{
+    if (!refused)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; after that, port %" PRIu64 " of the server refused a connection "
+                              "(frame %" PRIu32 "): its program had ended",
+                              refused->server.port, refused->first_frame.frame);
+}
+
 /* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
  * may have lost data. The finding names the side that aborted first if no message to this side is
  * missing in the capture: a missing one may be an earlier abort by the other side. If every abort
- * left a small part of the data unread (is_hasty_abort()), the finding counts as a second of lost
- * time: it comes before findings that cost less time. Otherwise the finding is a failure. */
+ * left a small part of the data unread (is_hasty_abort()), and the server's program did not end,
+ * the finding counts as a second of lost time: it comes before findings that cost less time.
+ * Otherwise the finding is a failure. */
 static void
 find_aborted(smcr_finder_t *finder)
 {
     alike_conns_t group = gather_conns(finder, is_aborted);
     aborts_t aborts = sides_of_aborts(finder);
     smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.conn.aborted");
-    bool is_hasty = !gather_conns(finder, is_other_abort).count;
+    const smcr_entry_connection_t *refused = refused_after_abort(finder);
+    bool is_hasty = !refused && !gather_conns(finder, is_other_abort).count;
 
     if (!group.count)
         return;
@@ -514,9 +639,9 @@ find_aborted(smcr_finder_t *finder)
                                .filter = filter_of_one(finder, &group, "smcr.conn.aborted"),
                                .rank = is_hasty ? SMCR_FINDING_BY_HASTY_ABORT : 0,
                                .cost = is_hasty ? SMCR_TIME_SECOND : 0},
-        "%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
-        group.count == 1 ? earlier_close_text(finder, &notice) : "",
-        losses_text(finder, is_aborted));
+        "%s%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
+        group.count == 1 ? earlier_close_text(finder, &group, &notice) : "",
+        losses_text(finder, is_aborted), refused_text(finder, refused));
 }
 
 /* ---- a server closes an idle connection, and its client keeps the connection ---- */
@@ -588,8 +713,7 @@ typedef struct {
 static bool
 have_same_ends(const smcr_entry_connection_t *one, const smcr_entry_connection_t *other)
 {
-    return one->server.port == other->server.port &&
-           g_strcmp0(one->server.addr, other->server.addr) == 0 &&
+    return is_same_port(one, other) &&
            g_strcmp0(one->client.addr, other->client.addr) == 0;
 }
 

@@ -1008,9 +1008,26 @@ find_hung_server(smcr_finder_t *finder)
 
 /* ---- setup ---- */
 
+/* Returns "; TCP retransmitted 3 segments of this connection"; "" if it retransmitted none, or its
+ * segments are not known. */
+static const char *
+tcp_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows) {
+        uint64_t count = smcr_figure_or_zero(flow->up.repeated_segments) +
+                         smcr_figure_or_zero(flow->down.repeated_segments);
+        if (flow->tcp_stream == conn->tcp_stream && count)
+            return wmem_strdup_printf(finder->scope,
+                                      "; TCP retransmitted %s of this connection",
+                                      smcr_words_things(finder->scope, count, "segment"));
+    }
+    return "";
+}
+
 /* Returns text about the longest step of the setup: "longest step: LLC of the first contact, 1.2
  * s". If two steps took equally long, the later step is named. If LLC of the first contact took
- * longest, the text also names the slowest exchange of LLC messages. */
+ * longest, the text also names the slowest exchange of LLC messages. If a step over TCP took
+ * longest, it has the number of segments that TCP retransmitted. */
 static const char *
 longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
@@ -1033,12 +1050,13 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     if (steps[longest].time * 2 < smcr_figure_or_zero(conn->setup_s))
         return "longest step not known";
     bool names_exchange = longest == 0 && conn->setup_longest;
-    return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s%s%s",
+    return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s%s%s%s",
                               steps[longest].name,
                               smcr_words_duration(finder->scope, steps[longest].time),
                               names_exchange ? " (mostly " : "",
                               names_exchange ? conn->setup_longest : "",
-                              names_exchange ? ")" : "");
+                              names_exchange ? ")" : "",
+                              longest == 0 ? "" : tcp_text(finder, conn));
 }
 
 /* Whether the path explains a slow setup. `handshake`: time from the SYN to the CLC Proposal, which
