@@ -635,13 +635,16 @@ cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
     return usual && longest >= 10 * usual ? time : time / 20;
 }
 
-/* Whether one program is the server of both connections: the server has the same address and
- * port. */
+/* Whether one program may be the server of both connections: the server has the same address, and
+ * the same port unless a port is not known. */
 static bool
 have_same_server(const smcr_finder_t *finder, const smcr_entry_connection_t *one,
                  const smcr_entry_connection_t *other)
 {
-    return one->server.port == other->server.port &&
+    bool are_ports_known = one->server.port != SMCR_FIGURE_UNKNOWN &&
+                           other->server.port != SMCR_FIGURE_UNKNOWN;
+
+    return (!are_ports_known || one->server.port == other->server.port) &&
            g_strcmp0(address_of(finder, one, true), address_of(finder, other, true)) == 0;
 }
 
