@@ -801,6 +801,23 @@ def program_restarts(capture):
     again_there.close()
 
 
+def host_restarts(capture):
+    """The server's host starts anew with a connection open; its kernel resets TCP when the client's
+    keepalive comes, and chooses another instance ID."""
+    connection = begun(capture)
+    talk(connection)
+    again(capture, burst(connection, 1000), times=7)
+    capture.wait(20)
+    tcp = connection.tcp
+    tcp.segment("client", "A", seq=tcp.seq["client"] - 1)
+    tcp.segment("server", "R")
+    later = linux_connection(capture, version=2, nth=2, sport=40100)
+    later.group.peer["server"].instance ^= 0x0F0F
+    later.first_contact()
+    talk(later)
+    later.close()
+
+
 def writes_after_close(capture):
     """The client closes a connection; the server's program does not notice, and writes."""
     connection = begun(capture)
@@ -906,6 +923,7 @@ SCENES = {
         "proxy_slow_back_end",
         "proxy_slow_client",
         "program_restarts",
+        "host_restarts",
         "writes_after_close",
         "other_eid",
         "device_comes_later",

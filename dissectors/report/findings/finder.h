@@ -248,6 +248,13 @@ smcr_finding_is_timeout(uint64_t code)
 smcr_when_t smcr_finding_failed_before(const smcr_finder_t *finder, const char *one,
                                        const char *other, uint32_t frame);
 
+/* Returns text about a host that got another peer ID after `frame`: "; since frame 140,
+ * 10.0.0.2 has another peer ID: the host was restarted, or its SMC module reloaded"; "" if it
+ * did not, or the capture does not show it. `host`: the GID of the host's queue pair as text, or
+ * NULL. */
+const char *smcr_finding_restart_text(const smcr_finder_t *finder, const char *host,
+                                      uint32_t frame);
+
 /* Returns the link and the link group of the flow. Both are NULL for a flow of no link, and for the
  * rest entry of the flows, which has no index. */
 smcr_figure_flow_owner_t smcr_finding_flow_owner(const smcr_finder_t *finder,

@@ -312,16 +312,18 @@ silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     const smcr_entry_rdma_t *flow = host->flow;
     const char *length = length_text(finder, host), *size = size_text(finder, host);
+    const char *restart =
+        smcr_finding_restart_text(finder, flow->dst, host->silence->begin_frame.frame);
 
     if (is_dead(finder, host))
         return wmem_strdup_printf(finder->scope,
-                                  "%s stopped answering %s%s: no packet %s%s%s",
+                                  "%s stopped answering %s%s: no packet %s%s%s%s",
                                   flow->dst, flow->src, link_text(finder, flow), length,
-                                  cause_text(finder, host), size);
+                                  cause_text(finder, host), size, restart);
     return wmem_strdup_printf(
-        finder->scope, "No packet from %s%s to %s %s%s%s",
+        finder->scope, "No packet from %s%s to %s %s%s%s%s",
         smcr_words_queue_pair(finder->scope, flow->dst, flow->dst_qpn), link_text(finder, flow),
-        flow->src, length, cause_text(finder, host), size);
+        flow->src, length, cause_text(finder, host), size, restart);
 }
 
 /* ---- the findings ---- */
