@@ -90,9 +90,9 @@ told_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallback)
     const char *why = smcr_value_decline_text(fallback->code, 0);
 
     if (!fallback->peer_code)
-        return wmem_strdup_printf(scope, "its host reports: %s (0x%08x)", why, fallback->code);
+        return wmem_strdup_printf(scope, "%s (0x%08x), as a host reports", why, fallback->code);
     return wmem_strdup_printf(scope,
-                              "its host reports: %s (0x%08x), and the peer's reason: %s (0x%08x)",
+                              "%s (0x%08x), and the peer's reason: %s (0x%08x), as a host reports",
                               why, fallback->code, smcr_value_decline_text(fallback->peer_code, 0),
                               fallback->peer_code);
 }

@@ -143,7 +143,7 @@ def healthy(path):
 
 
 ALIVE = r"the host sent to other queue pairs"
-QUIET = r"Nothing is wrong, as far as this capture shows"
+QUIET = r"No fault found in this capture"
 RETRANSMITTED = r"\d retransmitted"
 COUNTED = r"RoCE not known to be SMC-R"
 # name: (frames, words of the page by default, words with smcr.roce, words that are false there)

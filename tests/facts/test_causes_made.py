@@ -49,7 +49,7 @@ def lacking(truth, report, page):
     look = page.partition(" Findings ")[2].partition(" Connections: ")[0]
     grave = [each for each in findings if each["severity"] != "info"]
     first = (findings or [{"kind": None, "text": ""}])[0]
-    if ("Nothing is wrong" in page) != (
+    if ("No fault" in page) != (
         truth["first"] is None and not truth.get("unhealthy")
     ) or bool(grave) != bool(truth["first"]):
         yield f"healthy: {look}"

@@ -55,7 +55,7 @@ STORY = {
             r"frame 74\b",
         ],
         [
-            r"1 rejected \(normal with one device\)",
+            r"1 rejected \(normal with one RDMA device\)",
             r"RDMA buffers failed \(0x09990003\); RoCE had failed before \(frame 74\)",
         ],
         [DEAD_HOST, SLOW_PROGRAM],
@@ -161,7 +161,7 @@ STORY = {
     "s26-second-link-acl": (
         [r"^Link 2 \(10\.0\.1\.1 → 10\.0\.1\.2\) never came up", r"5\.08 s after ADD LINK"],
         [r"Links: 1 active, 1 never came up", r"QP 1235 0 2 never came up"],
-        [r"normal with one device", r"\blost\b(?! path)", DEAD_HOST],
+        [r"normal with one RDMA device", r"\blost\b(?! path)", DEAD_HOST],
     ),
     "s27-acl-failover": (
         [r"^Link 1 .* is lost, .*: 10\.0\.0\.1:43900 → \S+ moved to link 2, .* at most 2\.01 s"],
@@ -178,7 +178,7 @@ STORY = {
         [],
         [r"previous packet", r"downstream"],
     ),
-    "mtu-icmp": ([r"MTU", r"1,?500", r"192\.0\.2\.1", r"ICMP"], [], [r"Nothing is wrong"]),
+    "mtu-icmp": ([r"MTU", r"1,?500", r"192\.0\.2\.1", r"ICMP"], [], [r"No fault"]),
 }
 
 
@@ -479,7 +479,7 @@ DAMAGED = [
         translated,
         [
             *(
-                r"Connections: 3 SMC-Rv2\.0; all 3 closed normally",
+                r"Connections: 3 SMC-Rv2\.0; ends: 3 normal",
                 r"10\.0\.0\.1:32932 → 10\.96\.10\.10:80",
             ),
             r"Address translation: 10\.96\.10\.10:80 is 10\.0\.0\.2:12345, too",

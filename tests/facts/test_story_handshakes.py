@@ -163,13 +163,13 @@ STORIES = {
         server_resets,
         "failed",
         "handshake_failed",
-        ["the server reset the", "CLC Proposal (frame 4)", "acknowledged and not answered"],
+        ["the server reset the", "CLC Proposal (frame 4); TCP ack", "no CLC answer came"],
     ),
     "server resets at once": (
         server_resets_at_once,
         "failed",
         "handshake_failed",
-        ["the server reset the connection", "not acknowledged"],
+        ["the server reset the connection", "TCP did not acknowledge the"],
     ),
     "server closes": (
         server_closes,
@@ -187,7 +187,7 @@ STORIES = {
         client_gives_up,
         "failed",
         "handshake_failed",
-        ["the client closed the connection 11.0 s after its CLC Proposal (frame 4), which was ack"],
+        ["the client closed the connection 11.0 s after its CLC Proposal (frame 4); TCP ack"],
     ),
     "Proposal is lost": (
         proposal_is_lost,
@@ -229,7 +229,7 @@ STORIES = {
         answer_breaks_off,
         "failed",
         "message_short",
-        ["the server closed the", "(frame 4), which was answered with a part of a CLC message"],
+        ["the server closed the", "(frame 4); the answer to it was a part of a CLC message"],
     ),
     "Proposal breaks off": (
         proposal_breaks_off,

@@ -432,7 +432,7 @@ def is_weaker(reason, whole):
 def is_told(reason, codes):
     """Whether a host tells the reason, with codes that are in the message itself."""
     said = {int(code, 0) for code in re.findall(r"\((0x[0-9a-f]{8})\)", reason)}
-    return reason.startswith("its host reports: ") and bool(said) and said <= codes
+    return reason.endswith(", as a host reports") and bool(said) and said <= codes
 
 
 def packets_of(texts, packets):

@@ -188,9 +188,9 @@ def directions(report):
                 "ACK mean (s)": mean(ack),
                 "ACK p99 (s)": most_of(ack),
                 "ACK max (s)": longest(ack),
-                "Read report delay mean (s)": mean(read),
-                "Read report delay p99 (s)": most_of(read),
-                "Read report delay max (s)": longest(read),
+                "Data to read report mean (s)": mean(read),
+                "Data to read report p99 (s)": most_of(read),
+                "Data to read report max (s)": longest(read),
                 "Unreported": text(way["unreported_bytes"]),
                 "Urgent": text(way["urgent_count"]),
             }
@@ -344,17 +344,17 @@ def fabric(report):
 
 TIMES = {  # text: (list, its member or members in an entry)
     "RDMA request to ACK": ("rdma_flows", "ack_time_s"),
-    "message latency": ("rdma_flows", "completion_time_s"),
+    "RDMA message latency": ("rdma_flows", "completion_time_s"),
     "CE to CNP": ("rdma_flows", "ce_to_cnp_s"),
     "gap to NAK": ("rdma_flows", "gap_to_nak_s"),
     "NAK to retransmission": ("rdma_flows", "nak_to_resend_s"),
-    "measurable timeout": ("rdma_flows", "timeout_s"),
+    "retransmit timeout": ("rdma_flows", "timeout_s"),
     "out-of-order delay": ("rdma_flows", "late_s"),
     "client think time": ("server_to_client", "answer_time_s"),
     "server response time": ("client_to_server", "answer_time_s"),
     "program response time": (None, "answer_time_s"),
     "full to window update": ("connections", "reader_time_s"),
-    "read report delay": ("connections", "read_reported_s"),
+    "data to read report": ("connections", "read_reported_s"),
     "SMC-R setup": ("connections", "setup_s"),
 }
 

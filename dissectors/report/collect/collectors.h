@@ -48,6 +48,8 @@ typedef struct smcr_collection {
                                            of */
     wmem_map_t *rdma;               /* RDMA flows: smcr_qp_t or smcr_rdma_flow_t -> followed_t of
                                        rdma_flows.c */
+    wmem_map_t *flow_times;         /* times of the same flows: the same keys ->
+                                       smcr_collect_flow_times_t */
     wmem_array_t *late_steps;       /* out-of-order packets; element smcr_step_back_t *, the step
                                        back that the packet belongs to; NULL: it belongs to no step
                                        back */
@@ -184,6 +186,13 @@ typedef struct {
     bool is_over;           /* the peer has sent a packet afterwards */
 } smcr_collect_silence_t;
 
+/* The frames of a long silence (SMCR_COLLECT_LONG_SILENCE): from its first retransmission to its
+ * last one. */
+typedef struct {
+    uint32_t first; /* frame of the first retransmission */
+    uint32_t last;  /* frame of the last retransmission */
+} smcr_collect_silent_frames_t;
+
 /* Returns the last packets from the address `from` to the address `to`. Both are GIDs in network
  * byte order; IPv4 addresses are mapped. If there is no such packet, an empty entry is made. */
 smcr_collect_heard_t *smcr_collect_heard_of(smcr_collect_t *collection,
@@ -225,6 +234,10 @@ typedef struct {
     uint64_t long_silences; /* number of long silences that have ended
                                (SMCR_COLLECT_LONG_SILENCE) */
     uint64_t long_repeated; /* number of packets that were retransmitted in the long silences */
+    wmem_array_t *long_frames; /* frames of the long silences; element
+                                  smcr_collect_silent_frames_t; NULL: none has ended */
+    smcr_when_t outside;    /* first retransmission that is neither in a long silence nor in
+                               `silent`; frame 0: none */
 } smcr_collect_flow_times_t;
 
 /* A silence is long if the same packet was retransmitted at least this number of times. After fewer
@@ -256,6 +269,15 @@ void smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocat
  * allocated in `scope`. */
 void smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                                   wmem_allocator_t *scope);
+
+/* Whether the frame retransmits a packet in a long silence of the flow's receiver. The flow is the
+ * one of `link` that has such a silence or, if `link` is NULL, the flow `foreign`. */
+bool smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection,
+                                           const smcr_link_t *link,
+                                           const smcr_rdma_flow_t *foreign, uint32_t frame);
+
+/* Returns the first retransmission of all flows outside long silences; frame 0: there is none. */
+smcr_when_t smcr_collect_flow_times_outside_silence(const smcr_collect_t *collection);
 
 /* ---- sizes of packets in an RDMA flow ---- */
 

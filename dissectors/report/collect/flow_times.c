@@ -32,15 +32,29 @@ worse_of(const smcr_collect_silence_t *one, const smcr_collect_silence_t *other)
     return smcr_interval_length(one->time) >= smcr_interval_length(other->time) ? one : other;
 }
 
-/* Counts a silence that has ended. */
+/* Notes a retransmission that is in no long silence. `when`: frame 0: none. */
 static void
-count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope)
+note_outside(smcr_collect_flow_times_t *times, smcr_when_t when)
 {
+    times->outside = smcr_figure_when_earlier(times->outside, when);
+}
+
+/* Counts a silence that has ended. `last`: frame of its last retransmission. */
+static void
+count_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, uint32_t last)
+{
+    smcr_collect_silent_frames_t frames = {times->silent.first_repeated.frame, last};
+
     smcr_interval_union_add(&times->silence, scope, times->silent.time);
     times->silent.is_over = true;
     times->longest = *worse_of(&times->longest, &times->silent);
-    if (!smcr_collect_silence_is_long(&times->silent))
+    if (!smcr_collect_silence_is_long(&times->silent)) {
+        note_outside(times, times->silent.first_repeated);
         return;
+    }
+    if (!times->long_frames)
+        times->long_frames = wmem_array_new(scope, sizeof frames);
+    wmem_array_append_one(times->long_frames, frames);
     times->long_silences++;
     times->long_repeated += times->silent.repeated;
 }
@@ -63,10 +77,14 @@ static void
 end_silence(smcr_collect_flow_times_t *times, wmem_allocator_t *scope, smcr_when_t heard,
             bool is_whole)
 {
-    if (times->silent.time.end.frame && is_whole) {
+    uint32_t last = times->silent.time.end.frame;
+
+    if (last && is_whole) {
         if (!has_given_up(&times->silent, heard))
             times->silent.time.end = heard;
-        count_silence(times, scope);
+        count_silence(times, scope, last);
+    } else {
+        note_outside(times, times->silent.first_repeated);
     }
     times->silent = (smcr_collect_silence_t){.time = {{0, 0}, {0, 0}}};
     times->asked.frame = 0;
@@ -195,6 +213,7 @@ take_silence(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
 static void
 begin_anew(smcr_collect_flow_times_t *times, smcr_when_t when)
 {
+    note_outside(times, times->silent.first_repeated);
     times->silent = (smcr_collect_silence_t){.time = {{0, 0}, {0, 0}}};
     times->asked.frame = 0;
     if (times->heard.frame)
@@ -219,6 +238,16 @@ take_request(smcr_collect_flow_times_t *times, smcr_when_t when, const smcr_tap_
     times->last = when;
 }
 
+/* Notes the packet if it is a retransmission, and no silence has begun or continued with it. */
+static void
+note_retransmission(smcr_collect_flow_times_t *times, smcr_when_t when,
+                    const smcr_record_t *record)
+{
+    if (record->order == SMCR_FLOW_IS_RETRANSMISSION &&
+        times->silent.time.end.frame != when.frame)
+        note_outside(times, when);
+}
+
 /* Takes the next packet of the flow into three times: retransmission, wait after an RNR NAK,
  * silence of the peer. Three kinds of packets are ignored: packets that are not of a reliable
  * connection, duplicates made by the network, and responses (acknowledgements, READ responses),
@@ -232,8 +261,10 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
 
     if (packet->roce->opcode >= SMCR_RC_OPCODES || record->order == SMCR_FLOW_IS_COPY)
         return;
-    if (smcr_ib_operations[packet->roce->opcode].is_response)
+    if (smcr_ib_operations[packet->roce->opcode].is_response) {
+        note_retransmission(times, when, record);
         return;
+    }
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION && first.time)
         smcr_interval_union_add(&times->retransmission, scope, (smcr_interval_t){first, when});
     if (times->rnr.frame && packet->roce->psn == times->rnr_psn) {
@@ -242,9 +273,77 @@ smcr_collect_flow_times_take(smcr_collect_flow_times_t *times, wmem_allocator_t 
         begin_anew(times, when);
     }
     take_request(times, when, packet);
+    note_retransmission(times, when, record);
 }
 
 /* ---- reporting ---- */
+
+static bool
+is_within(const smcr_collect_silent_frames_t *frames, uint32_t frame)
+{
+    return frame >= frames->first && frame <= frames->last;
+}
+
+/* Whether the frame is in a long silence that has ended. */
+static bool
+is_in_past_silence(const smcr_collect_flow_times_t *times, uint32_t frame)
+{
+    unsigned count = times->long_frames ? wmem_array_get_count(times->long_frames) : 0;
+
+    for (unsigned i = 0; i < count; i++)
+        if (is_within(wmem_array_index(times->long_frames, i), frame))
+            return true;
+    return false;
+}
+
+/* Whether the frame, which retransmits a packet, is in a long silence of the receiver of the flow
+ * `which`. */
+static bool
+is_in_silence_of(const smcr_collect_t *collection, const void *which, uint32_t frame)
+{
+    const smcr_collect_flow_times_t *times =
+        which ? wmem_map_lookup(collection->flow_times, which) : NULL;
+
+    if (!times)
+        return false;
+    const smcr_collect_silent_frames_t open = {times->silent.first_repeated.frame,
+                                               times->silent.time.end.frame};
+    bool is_open = smcr_collect_silence_is_long(&times->silent) && is_within(&open, frame);
+    return is_open || is_in_past_silence(times, frame);
+}
+
+/* While the receiver of one flow of a link is silent, the other flow has no packets. So the frame
+ * is of the flow that has the silence. */
+bool
+smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const smcr_link_t *link,
+                                      const smcr_rdma_flow_t *foreign, uint32_t frame)
+{
+    if (!link)
+        return is_in_silence_of(collection, foreign, frame);
+    return is_in_silence_of(collection, &link->qp[0], frame) ||
+           is_in_silence_of(collection, &link->qp[1], frame);
+}
+
+/* Notes the flow's first retransmission outside long silences, if it is the first of all flows. */
+static void
+find_outside(void *key _U_, void *value, void *context)
+{
+    const smcr_collect_flow_times_t *times = value;
+    smcr_when_t *first = context;
+
+    *first = smcr_figure_when_earlier(*first, times->outside);
+    if (!smcr_collect_silence_is_long(&times->silent))
+        *first = smcr_figure_when_earlier(*first, times->silent.first_repeated);
+}
+
+smcr_when_t
+smcr_collect_flow_times_outside_silence(const smcr_collect_t *collection)
+{
+    smcr_when_t first = {0, 0};
+
+    wmem_map_foreach(collection->flow_times, find_outside, &first);
+    return first;
+}
 
 void
 smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
@@ -257,7 +356,15 @@ smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t 
     times->longest = *worse_of(&times->longest, &from->longest);
     times->long_silences += from->long_silences;
     times->long_repeated += from->long_repeated;
+    note_outside(times, from->outside);
+    wmem_array_t *frames = from->long_frames;
+    if (frames && times->long_frames)
+        wmem_array_append(times->long_frames, wmem_array_get_raw(frames),
+                          wmem_array_get_count(frames));
+    else if (frames)
+        times->long_frames = frames;
     memset(from, 0, sizeof *from);
+    from->long_frames = frames; /* expert items name the flow of their time */
 }
 
 /* Returns the entry of a silence, allocated in `scope`. */

@@ -22,6 +22,8 @@ typedef struct {
     smcr_figure_subject_t hosts; /* source and destination of the first item's frame */
     const smcr_conn_t *conn;     /* connection of the first item; NULL: none */
     const smcr_link_t *link;     /* link of the first item; NULL: none */
+    const smcr_rdma_flow_t *flow; /* flow of the first item, if it is the flow of no link; NULL:
+                                     none */
     const smcr_conn_t *other_conn; /* another connection of the items; NULL: none */
     bool is_event;               /* the first item is of an event of the state, not of the bytes of
                                     a single message */
@@ -36,6 +38,7 @@ typedef struct {
     uint32_t frame;          /* number of the frame */
     const smcr_conn_t *conn; /* connection of the item; NULL: none */
     const smcr_link_t *link; /* link of the item; NULL: none */
+    const smcr_rdma_flow_t *flow; /* flow of the item, if it is the flow of no link; NULL: none */
 } counted_frame_t;
 
 /* An expert item that counts only if later packets confirm it. The first pass does not raise it.
@@ -131,6 +134,7 @@ blame(counted_items_t *item, const smcr_record_t *record)
     item->notice.by = sender_of(record);
     item->conn = record->conn;
     item->link = record->link;
+    item->flow = record->rdma;
     item->is_event = item->notice.filter && has_event(record, item->notice.filter);
     item->notice.reason = record->cm ? smcr_show_rejection(record->cm) : NULL;
     item->blamed = true;
@@ -215,7 +219,7 @@ find_kind(wmem_array_t *kinds, const smcr_figure_notice_t *notice)
 static void
 keep_frame(counted_items_t *kind, const counted_items_t *item, wmem_allocator_t *scope)
 {
-    counted_frame_t frame = {item->notice.first.frame, item->conn, item->link};
+    counted_frame_t frame = {item->notice.first.frame, item->conn, item->link, item->flow};
 
     if (!kind->frames)
         kind->frames = wmem_array_new(scope, sizeof(counted_frame_t));
@@ -490,9 +494,10 @@ subject_of(const smcr_conn_t *conn, const smcr_link_t *link)
 
 /* Writes the frames of the kind into the notice. */
 static void
-fill_occurrences(smcr_figure_notice_t *notice, const counted_items_t *kind,
-                 wmem_allocator_t *scope)
+fill_occurrences(const smcr_collect_t *collection, smcr_figure_notice_t *notice,
+                 const counted_items_t *kind, wmem_allocator_t *scope)
 {
+    bool is_retransmission = strcmp(notice->filter, "smcr.packet_retransmitted") == 0;
     uint32_t count = kind->frames ? wmem_array_get_count(kind->frames) : 0;
     smcr_figure_occurrence_t *occurrences =
         wmem_alloc_array(scope, smcr_figure_occurrence_t, count);
@@ -501,8 +506,13 @@ fill_occurrences(smcr_figure_notice_t *notice, const counted_items_t *kind,
         const counted_frame_t *frame = wmem_array_index(kind->frames, i);
         smcr_figure_subject_t subject = subject_of(frame->conn, frame->link);
         occurrences[i] = (smcr_figure_occurrence_t){frame->frame, subject.stream, subject.group,
-                                                    subject.link};
+                                                    subject.link, false};
+        if (is_retransmission)
+            occurrences[i].is_in_silence = smcr_collect_flow_times_is_in_silence(
+                collection, frame->link, frame->flow, frame->frame);
     }
+    if (is_retransmission)
+        notice->outside_silence = smcr_collect_flow_times_outside_silence(collection);
     notice->occurrences = occurrences;
     notice->occurrence_count = count;
 }
@@ -511,7 +521,8 @@ fill_occurrences(smcr_figure_notice_t *notice, const counted_items_t *kind,
  * are read when the report is made: the state may join connections or groups after the item was
  * counted. */
 static smcr_figure_notice_t
-with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
+with_subject(const smcr_collect_t *collection, const counted_items_t *kind,
+             wmem_allocator_t *scope)
 {
     smcr_figure_notice_t notice = kind->notice;
     smcr_figure_subject_t *subject = wmem_new(scope, smcr_figure_subject_t);
@@ -522,7 +533,7 @@ with_subject(const counted_items_t *kind, wmem_allocator_t *scope)
     notice.subject = subject;
     notice.has_other_conns =
         kind->other_conn && subject_of(kind->other_conn, NULL).stream != subject->stream;
-    fill_occurrences(&notice, kind, scope);
+    fill_occurrences(collection, &notice, kind, scope);
     return notice;
 }
 
@@ -573,7 +584,7 @@ smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *sco
         const counted_items_t *kind = wmem_array_index(kinds, i);
         if (is_of_order(kind))
             continue;
-        smcr_figure_notice_t notice = with_subject(kind, scope);
+        smcr_figure_notice_t notice = with_subject(collection, kind, scope);
         wmem_array_append_one(all, notice);
     }
     return all;

@@ -97,6 +97,7 @@ follow(smcr_collect_t *collection, const smcr_qp_t *to, const smcr_rdma_flow_t *
         flow->to = to;
         flow->foreign = foreign;
         wmem_map_insert(collection->rdma, which, flow);
+        wmem_map_insert(collection->flow_times, which, &flow->times);
     }
     return flow;
 }

@@ -466,6 +466,8 @@ typedef struct {
     uint64_t stream; /* as in smcr_figure_subject_t */
     uint64_t group;  /* as in smcr_figure_subject_t */
     uint64_t link;   /* as in smcr_figure_subject_t */
+    bool is_in_silence; /* the frame retransmits a packet in a long silence of the peer
+                           (smcr_entry_rdma_t.silences) */
 } smcr_figure_occurrence_t;
 
 /* Display filter of frames before which the clock of the capture was set back. */
@@ -491,6 +493,9 @@ typedef struct {
                               did, or another notice */
     uint64_t back;         /* how far the clock of the capture was set back at `first`, nanoseconds,
                               if the notice counts such steps; 0: another notice */
+    smcr_when_t outside_silence; /* the first of all retransmissions outside long silences, if the
+                                    notice counts smcr.packet_retransmitted; frame 0: none, or
+                                    another notice */
     const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
                               sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */

@@ -56,13 +56,23 @@ admits(const char *filter, const char *test, uint64_t value)
     return !strstr(filter, test);
 }
 
-/* Appends the frames of the notice to the list: those of connections and link groups that the
- * display filter admits. */
+/* Whether the frame is in the part of the frames that a finding rests on. */
+static bool
+is_in_part(const smcr_figure_occurrence_t *one, smcr_finder_part_t part)
+{
+    return part == SMCR_FINDER_ALL || one->is_in_silence == (part == SMCR_FINDER_IN_SILENCES);
+}
+
+/* Appends the frames of the notice to the list: those of the part, and of connections and link
+ * groups that the display filter admits. */
 static void
-add_occurrences(wmem_array_t *frames, const smcr_figure_notice_t *notice, const char *filter)
+add_occurrences(wmem_array_t *frames, const smcr_figure_notice_t *notice, const char *filter,
+                smcr_finder_part_t part)
 {
     for (uint32_t i = 0; i < notice->occurrence_count; i++) {
         const smcr_figure_occurrence_t *one = &notice->occurrences[i];
+        if (!is_in_part(one, part))
+            continue;
         if (admits(filter, "smcr.stream == ", one->stream) &&
             admits(filter, "smcr.lgr == ", one->group))
             wmem_array_append_one(frames, one->frame);
@@ -75,7 +85,7 @@ smcr_finder_frames_add_notices(const smcr_finder_t *finder, wmem_array_t *frames
 {
     for (uint32_t i = 0; i < finder->notice_count; i++)
         if (strcmp(finder->notices[i].filter, filter) == 0)
-            add_occurrences(frames, &finder->notices[i], filter);
+            add_occurrences(frames, &finder->notices[i], filter, SMCR_FINDER_ALL);
 }
 
 /* Whether the character may be a part of a field's name. */
@@ -110,16 +120,17 @@ selects(const char *filter, const char *notice)
 }
 
 /* Returns the frames that a finding rests on: its own frame, the frames of its rule, and the frames
- * of the notices that its filter names. `frames` is as in smcr_finder_facts_t. */
+ * of the notices that its filter names. `frames` and `part` are as in smcr_finder_facts_t. */
 static wmem_array_t *
-frames_of(const smcr_finder_t *finder, const smcr_entry_finding_t *entry, wmem_array_t *frames)
+frames_of(const smcr_finder_t *finder, const smcr_entry_finding_t *entry, wmem_array_t *frames,
+          smcr_finder_part_t part)
 {
     if (!frames)
         frames = smcr_finder_frames(finder);
     smcr_finder_frames_add(frames, entry->frame);
     for (uint32_t i = 0; i < finder->notice_count && entry->filter; i++)
         if (selects(entry->filter, finder->notices[i].filter))
-            add_occurrences(frames, &finder->notices[i], entry->filter);
+            add_occurrences(frames, &finder->notices[i], entry->filter, part);
     return frames;
 }
 
@@ -140,7 +151,8 @@ smcr_finder_add_item(smcr_finder_t *finder, smcr_finding_rank_t rank, smcr_entry
 {
     add_found(finder, (smcr_finding_t){.entry = entry,
                                        .rank = rank,
-                                       .frames = frames_of(finder, &entry, NULL)});
+                                       .frames = frames_of(finder, &entry, NULL,
+                                                           SMCR_FINDER_ALL)});
 }
 
 /* Severity and rank of each kind of finding. */
@@ -168,7 +180,7 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
     smcr_finding_t found = {.entry = entry,
                             .rank = facts->rank ? facts->rank : kinds[facts->kind].rank,
                             .cost = facts->cost,
-                            .frames = frames_of(finder, &entry, facts->frames)};
+                            .frames = frames_of(finder, &entry, facts->frames, facts->part)};
     finder->has_rank[kinds[facts->kind].rank] = true;
     add_found(finder, found);
 }

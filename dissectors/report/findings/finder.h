@@ -146,6 +146,14 @@ typedef struct {
                                                of the flow. Use smcr_finding_flow_owner(). */
 } smcr_finder_t;
 
+/* Which frames of the notices in its filter a finding rests on: all frames, or only retransmissions
+ * in long silences of a peer, or only the frames outside these silences. */
+typedef enum {
+    SMCR_FINDER_ALL,
+    SMCR_FINDER_IN_SILENCES,
+    SMCR_FINDER_OUTSIDE_SILENCES
+} smcr_finder_part_t;
+
 /* The facts of a finding; its sentence is made separately. */
 typedef struct {
     smcr_figure_finding_t kind; /* kind of the finding, which decides on its word, severity and rank
@@ -160,6 +168,7 @@ typedef struct {
                                    or not known */
     wmem_array_t *frames;       /* frames that the finding rests on, beside those that `filter`
                                    names; from smcr_finder_frames(); NULL: none */
+    smcr_finder_part_t part;    /* which frames of the notices that `filter` names */
 } smcr_finder_facts_t;
 
 /* Returns an empty list of frames, for smcr_finder_facts_t.frames. */

@@ -62,7 +62,7 @@ doubt_of_server(const smcr_entry_conn_handshake_end_t *end)
     bool by_server = end->by == SMCR_FIGURE_ROLE_SERVER && !end->answer;
 
     return by_server && end->step == SMCR_FIGURE_STEP_PROPOSAL
-               ? ": option only reflected, or a firewall"
+               ? ": the server only reflects the SMC-R option, or a firewall ended the connection"
                : "";
 }
 
@@ -97,14 +97,15 @@ unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *
         waited_text(finder, end), meaning);
 }
 
-/* Returns text that says whether the last CLC message was acknowledged and answered. */
+/* Returns the part of the sentence that says whether the last CLC message was acknowledged and
+ * answered. */
 static const char *
 fate_text(const smcr_finder_t *finder, const smcr_entry_conn_handshake_end_t *end)
 {
     if (end->acknowledged != SMCR_FIGURE_YES)
-        return "not acknowledged";
-    return end->answer ? wmem_strdup_printf(finder->scope, "answered with %s", end->answer)
-                       : "acknowledged and not answered";
+        return "TCP did not acknowledge the message";
+    return end->answer ? wmem_strdup_printf(finder->scope, "the answer to it was %s", end->answer)
+                       : "TCP acknowledged the message, but no CLC answer came";
 }
 
 /* Returns the rest of the sentence: how the handshake ended. */
@@ -124,7 +125,7 @@ end_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                                   step_text(finder, end), end->answer ? end->answer : "other data");
     default:
         return wmem_strdup_printf(
-            finder->scope, "the %s %s the connection %s after %s, which was %s%s", by,
+            finder->scope, "the %s %s the connection %s after %s; %s%s", by,
             end->kind == SMCR_FIGURE_HANDSHAKE_RESET ? "reset" : "closed",
             waited_text(finder, end), step_text(finder, end), fate_text(finder, end),
             doubt_of_server(end));

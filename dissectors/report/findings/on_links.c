@@ -615,6 +615,27 @@ ended_before(const smcr_finder_t *finder, uint32_t frame)
     return last;
 }
 
+/* Returns the first reason that DELETE LINK gives for the end of the group's links: " (reason:
+ * operator initiated)", with its frame if a later DELETE LINK ended the group; "" if none has a
+ * reason. Appends its frame to `frames`. */
+static const char *
+end_reason_text(const smcr_finder_t *finder, const smcr_entry_link_group_t *group,
+                wmem_array_t *frames)
+{
+    SMCR_FIGURE_EACH(link, link, group->links) {
+        const char *reason = smcr_figure_delete_reason_words[link->delete_reason];
+        uint32_t frame = link->deleted_frame.frame;
+        if (!link->delete_reason)
+            continue;
+        smcr_finder_frames_add(frames, link->deleted_frame);
+        if (!frame || frame == group->ended_frame.frame)
+            return wmem_strdup_printf(finder->scope, " (reason: %s)", reason);
+        return wmem_strdup_printf(finder->scope, " (reason in frame %" PRIu32 ": %s)", frame,
+                                  reason);
+    }
+    return "";
+}
+
 /* Finding: a link group ends, and its last packets are retransmitted. This is harmless. The peer
  * has destroyed its queue pair, so the last DELETE LINK of Linux gets no acknowledgement. The
  * finding is made only if the capture has the end of a link group before the first of these
@@ -624,14 +645,11 @@ find_group_end(smcr_finder_t *finder)
 {
     smcr_figure_notice_t again = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
     const smcr_entry_link_group_t *group = ended_before(finder, again.first.frame);
-    const char *reason = "";
+    wmem_array_t *frames = smcr_finder_frames(finder);
 
     if (!group)
         return;
-    SMCR_FIGURE_EACH(link, link, group->links)
-        if (link->delete_reason && !*reason)
-            reason = wmem_strdup_printf(finder->scope, " (reason: %s)",
-                                        smcr_figure_delete_reason_words[link->delete_reason]);
+    const char *reason = end_reason_text(finder, group, frames);
     const char *filter = wmem_strdup_printf(
         finder->scope, "frame.number == %" PRIu32 " || smcr.packet_retransmitted.ended",
         group->ended_frame.frame);
@@ -639,6 +657,7 @@ find_group_end(smcr_finder_t *finder)
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_LINK_GROUP_ENDED,
                                            .count = again.count,
                                            .when = group->ended_frame,
+                                           .frames = frames,
                                            .filter = filter},
                     "Link group %" PRIu64
                     " ended%s; %s followed: harmless",

@@ -302,6 +302,43 @@ duration_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble
     return *wait ? wait : smcr_finding_trouble_slowest(finder, trouble);
 }
 
+/* Returns how many silences findings of silent peers report, which count the retransmissions in
+ * them. */
+static uint64_t
+count_silences(const smcr_finder_t *finder)
+{
+    uint64_t count = 0;
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+        if (smcr_finding_flow_silence(finder, flow))
+            count += flow->silences;
+    return count;
+}
+
+/* Returns "outside the silence, " if another finding counts the retransmissions in silences of a
+ * peer; "" if there are none. */
+static const char *
+outside_text(const smcr_finder_t *finder)
+{
+    uint64_t count = count_silences(finder);
+
+    if (!count)
+        return "";
+    return count == 1 ? "outside the silence, " : "outside the silences, ";
+}
+
+/* Returns the frame to look at: the first NAK, or the first retransmission that the finding
+ * counts. */
+static smcr_when_t
+first_trouble(const smcr_finder_t *finder)
+{
+    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.packet_retransmitted");
+    bool is_part = count_silences(finder) && notice.outside_silence.frame;
+    smcr_when_t first = is_part ? notice.outside_silence : notice.first;
+
+    return smcr_figure_when_earlier(smcr_finder_notice(finder, "smcr.nak").first, first);
+}
+
 /* Returns the sentence of the finding of lost packets. `sum`: sum of the flows that have lost
  * packets. `naks`: number of NAKs for a PSN sequence error that ask for packets of these flows. */
 static const char *
@@ -310,7 +347,8 @@ text_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
 {
     const smcr_entry_causes_t *causes = &sum->repeated_after;
     const char *packets = wmem_strdup_printf(
-        finder->scope, "%s of %s%s", smcr_words_number(finder->scope, trouble->count),
+        finder->scope, "%s%s of %s%s", outside_text(finder),
+        smcr_words_number(finder->scope, trouble->count),
         smcr_words_things(finder->scope, trouble->packets, "packet"),
         smcr_finding_trouble_hosts(finder, trouble));
 
@@ -473,7 +511,8 @@ find_lost(smcr_finder_t *finder)
     smcr_finder_facts_t facts = {
         .kind = kind_of_loss(causes),
         .count = trouble.count,
-        .when = smcr_finder_first(finder, "smcr.nak", "smcr.packet_retransmitted"),
+        .when = first_trouble(finder),
+        .part = count_silences(finder) ? SMCR_FINDER_OUTSIDE_SILENCES : SMCR_FINDER_ALL,
         .filter = "smcr.nak || smcr.retransmission"};
 
     if (!trouble.count) {

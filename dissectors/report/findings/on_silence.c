@@ -211,8 +211,8 @@ elsewhere_text(const smcr_finder_t *finder, const silent_host_t *host)
 
     if (when.frame > silence->end_frame.frame)
         return wmem_strdup_printf(finder->scope,
-                                  "; later %s sent %s (last in frame %" PRIu32
-                                  "), but no packet %s", host->flow->dst, way, when.frame,
+                                  "; afterwards %s sent %s (last in frame %" PRIu32
+                                  "), but nothing %s", host->flow->dst, way, when.frame,
                                   is_tcp ? "over RoCE" : "to this queue pair");
     return wmem_strdup_printf(finder->scope,
                               "; during the silence %s sent %s (frame %" PRIu32 "): %s",
@@ -258,8 +258,8 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
                                   "; no packet from %s at the same time: host or all paths down",
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
-               ? "; no other packet from this host during the silence: host or path down"
-               : "; no other packet from this host until the end of the capture: host, path "
+               ? "; no other packet from its address during the silence: host or path down"
+               : "; no other packet from its address until the end of the capture: host, path "
                  "or queue pair down";
 }
 
@@ -276,19 +276,22 @@ size_text(const smcr_finder_t *finder, const silent_host_t *host)
     return smcr_finding_flow_size_hint(finder, flow);
 }
 
-/* Returns "for 3.93 s despite 210 retransmissions", with the number of times if there are
- * several. */
+/* Returns "for 3.93 s despite 210 retransmissions", with the number of silences if there are
+ * several. If no packet has ended the silence: "for 31.7 s up to the last of 947
+ * retransmissions". */
 static const char *
 length_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
     wmem_allocator_t *scope = finder->scope;
+    bool is_over = host->silence->is_over == SMCR_FIGURE_YES;
     const char *times = "";
 
     if (host->count > 1)
-        times = wmem_strdup_printf(scope, " (longest of %s such times)",
+        times = wmem_strdup_printf(scope, " (the longest of %s such silences)",
                                    smcr_words_number(scope, host->count));
     return wmem_strdup_printf(
-        scope, "for %s despite %s%s", smcr_words_duration(scope, length_of(host->silence)),
+        scope, is_over ? "for %s despite %s%s" : "for %s up to the last of %s%s",
+        smcr_words_duration(scope, length_of(host->silence)),
         smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
 }
 
@@ -378,6 +381,7 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
                                                   silence->other_queue_pair_frame,
                                                   silence->other_link_frame),
                                               .filter = filter,
+                                              .part = SMCR_FINDER_IN_SILENCES,
                                               .rank = rank_of(silence, after_reset),
                                               .cost = length_of(silence)},
                        "%s", silence_text(finder, host));

@@ -24,6 +24,7 @@ typedef struct {
     unsigned congested_directions;           /* number of directions with marks or echoes */
     uint64_t answered;                       /* segments of the receivers of these directions */
     unsigned lossy_flows;                    /* number of connections with retransmissions */
+    unsigned lossy_directions;               /* number of their directions with retransmissions */
     smcr_entry_tcp_t first_congested; /* connection whose `src` sends in the first direction with
                                          marks or echoes; set with `congested_directions` */
     smcr_entry_tcp_t first_lossy;            /* first connection with retransmissions, whose `src`
@@ -52,7 +53,7 @@ add_segments(tcp_sum_t *sum, const smcr_entry_tcp_t *flow, bool is_up)
     sum->segments += smcr_figure_or_zero(direction->data_segments);
     if (!retransmitted)
         return;
-    if (!sum->all)
+    if (!sum->lossy_directions++)
         sum->first_lossy = ends_of(flow, is_up);
     sum->all += smcr_figure_or_zero(direction->segments);
 }
@@ -96,15 +97,14 @@ sum_tcp_flows(const smcr_finder_t *finder)
     return sum;
 }
 
-/* Returns the name of `flow`, the first of `count` connections: "10.0.0.1:46464 → 10.0.0.2:80 and 2
- * more connections". */
+/* Returns the name of a direction of a connection: "10.0.0.1:46464 → 10.0.0.2:80". */
 static const char *
-name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow, uint64_t count)
+name_of_flow(const smcr_finder_t *finder, const smcr_entry_tcp_t *flow)
 {
     smcr_entry_connection_t conn = {.client = {flow->src, flow->src_port},
                                     .server = {flow->dst, flow->dst_port}};
 
-    return smcr_words_connections(finder->scope, &conn, count);
+    return smcr_words_connection(finder->scope, &conn);
 }
 
 /* Returns the counts of marks and echoes. If the capture has no data segments of the marked
@@ -142,7 +142,7 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
     smcr_finder_frames_add_notices(finder, frames, "ip.dsfield.ecn == 3 && tcp");
     if (!marked.frame)
         smcr_finder_frames_add_notices(finder, frames, "tcp.flags.ece == 1");
-    name = name_of_flow(finder, &sum->first_congested, 1);
+    name = name_of_flow(finder, &sum->first_congested);
     if (sum->congested_directions > 1)
         name = wmem_strdup_printf(
             finder->scope, "%s and %s", name,
@@ -159,6 +159,28 @@ find_tcp_congestion(smcr_finder_t *finder, const tcp_sum_t *sum)
                             "tcp.flags.syn == 0 && tcp.flags.fin == 0 && "
                             "(ip.dsfield.ecn == 3 || ipv6.tclass.ecn == 3 || tcp.flags.ece == 1)"},
                     "TCP congestion, %s: %s", name, congestion_text(finder, sum));
+}
+
+/* Returns whose segments were retransmitted: "from 10.0.0.1:46464 to 10.0.0.2:80" if only one
+ * direction of a connection has retransmissions; else "between 10.0.0.1:46464 and 10.0.0.2:80 and
+ * on 2 more connections". */
+static const char *
+lossy_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    wmem_allocator_t *scope = finder->scope;
+    const smcr_entry_tcp_t *first = &sum->first_lossy;
+    const char *src = smcr_words_endpoint(
+        scope, &(smcr_entry_endpoint_t){first->src, first->src_port});
+    const char *dst = smcr_words_endpoint(
+        scope, &(smcr_entry_endpoint_t){first->dst, first->dst_port});
+
+    if (sum->lossy_directions == 1)
+        return wmem_strdup_printf(scope, "from %s to %s", src, dst);
+    if (sum->lossy_flows == 1)
+        return wmem_strdup_printf(scope, "between %s and %s", src, dst);
+    return wmem_strdup_printf(
+        scope, "between %s and %s and on %s", src, dst,
+        smcr_words_things(scope, sum->lossy_flows - 1, "more connection"));
 }
 
 /* Finding: losses of TCP. The finding is made if 0.2 % or more of the data segments were
@@ -180,10 +202,8 @@ find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
             .when = smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
             .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
-        "TCP, %s: %s of %s retransmitted",
-        name_of_flow(finder, &sum->first_lossy, sum->lossy_flows),
-        smcr_words_number(finder->scope, sum->retransmitted),
-        smcr_words_things(finder->scope, sum->all, "segment"));
+        "%s of %s %s retransmitted", smcr_words_number(finder->scope, sum->retransmitted),
+        smcr_words_things(finder->scope, sum->all, "TCP segment"), lossy_text(finder, sum));
 }
 
 void

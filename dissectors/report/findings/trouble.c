@@ -69,7 +69,7 @@ smcr_finding_trouble_slowest(const smcr_finder_t *finder, const smcr_finding_tro
 {
     if (trouble->slowest < NOTABLE_TIME)
         return "";
-    return wmem_strdup_printf(finder->scope, "; worst message latency %s",
+    return wmem_strdup_printf(finder->scope, "; worst RDMA message latency %s",
                               smcr_words_duration(finder->scope, trouble->slowest));
 }
 

@@ -52,7 +52,7 @@ const char *smcr_finding_trouble_hosts(const smcr_finder_t *finder,
  * one host sends them, or if the host is not known. */
 const char *smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, const char *several);
 
-/* Returns "; worst message latency 1.2 s"; "" if no message took 10 ms or more. */
+/* Returns "; worst RDMA message latency 1.2 s"; "" if no message took 10 ms or more. */
 const char *smcr_finding_trouble_slowest(const smcr_finder_t *finder,
                                          const smcr_finding_trouble_t *trouble);
 

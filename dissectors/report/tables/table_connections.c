@@ -96,10 +96,20 @@ is_nothing_known(uint64_t part, uint64_t unknown, uint64_t whole)
     return part == 0 && unknown > 0 && unknown >= whole;
 }
 
+/* Whether it is known that no data of the connection goes over RDMA: it stayed on TCP or fell back
+ * to TCP, uses SMC-D, or failed. */
+static bool
+is_not_over_rdma(const smcr_entry_connection_t *conn)
+{
+    return conn->outcome != SMCR_FIGURE_OUTCOME_SMCR &&
+           conn->outcome != SMCR_FIGURE_OUTCOME_UNKNOWN;
+}
+
 /* A column for a part of the time, with its bounds. `unknown`: unknown time that may belong to the
  * part. */
 #define PART_OF(X, name, page, part, unknown)                                                      \
     X(SECONDS, name " (s)", page, 0, way->time ? way->time->part : SMCR_FIGURE_UNKNOWN             \
+      SMCR_TABLE_OF_TCP(!way->time && is_not_over_rdma(conn))                                      \
       SMCR_TABLE_AT_LEAST(way->time && is_partly(way->time->part, unknown))                        \
       SMCR_TABLE_AT_MOST(                                                                          \
           way->time && !is_nothing_known(way->time->part, unknown, CONNECTION_TIME)                \
@@ -124,7 +134,7 @@ is_nothing_known(uint64_t part, uint64_t unknown, uint64_t whole)
       smcr_figure_time_between(conn->first_frame, conn->last_frame))                               \
     X(BYTES, "Bytes", "data", 12,                                                                  \
       way->bytes SMCR_TABLE_AT_LEAST(way->lacks_bytes == SMCR_FIGURE_YES))                         \
-    PART(X, "Buffer full", "full", buffer_full_s)                                                  \
+    PART(X, "Buffer full", "buf. full", buffer_full_s)                                             \
     PART_OF(X, "Retransmission", "recovery", retransmission_s, REPEATED_UNKNOWN)                   \
     PART(X, "Transfer", NULL, transfer_s)                                                          \
     PART(X, "Answer", NULL, answer_s)                                                              \
@@ -138,7 +148,7 @@ is_nothing_known(uint64_t part, uint64_t unknown, uint64_t whole)
     X(COUNT, "CDC", NULL, 7, way->cdc)                                                             \
     X(COUNT, "Retransmitted", NULL, 0, way->repeated_packets)                                      \
     SMCR_TABLE_SPREAD(X, "ACK", way->ack_time_s)                                                   \
-    SMCR_TABLE_SPREAD(X, "Read report delay", way->read_reported_s)                                \
+    SMCR_TABLE_SPREAD(X, "Data to read report", way->read_reported_s)                              \
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 
@@ -190,18 +200,8 @@ plain_connections(const smcr_table_row_sink_t *taker)
         has_all_syns(flows) ? ": no SYN offers SMC-R" : "");
 }
 
-/* Returns "all " if all connections, three or more, have the same kind of close; otherwise "". */
-static const char *
-all_closes(const uint64_t closes[SMCR_FIGURE_CLOSE_ABORT + 1], uint64_t connections)
-{
-    for (unsigned kind = 0; kind <= SMCR_FIGURE_CLOSE_ABORT; kind++)
-        if (connections > 2 && closes[kind] == connections)
-            return "all ";
-    return "";
-}
-
-/* Returns the number of connections by outcome and by close: "Connections: 3 SMC-Rv2, 1 fell back
- * to TCP; all 4 closed normally". */
+/* Returns the number of connections by outcome and by close: "Connections: 3 SMC-Rv2.0, 1 fell back
+ * to TCP; ends: 3 normal, 1 reset". */
 static const char *
 heading_of_directions(const smcr_table_row_sink_t *taker)
 {
@@ -220,7 +220,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
         has_inferred |= smcr_words_is_inferred(conn);
     }
     return wmem_strdup_printf(
-        taker->scope, "Connections: %s; %s%s%s",
+        taker->scope, "Connections: %s; ends: %s%s",
         SMCR_WORDS_COUNTS(
             taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-Rv1"},
             {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2.0"},
@@ -233,16 +233,18 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
             {outcomes[SMCR_FIGURE_OUTCOME_FAILED], "failed in the handshake"},
             {outcomes[SMCR_FIGURE_OUTCOME_NO_CONNECTION], "refused or not answered by TCP"},
             {outcomes[SMCR_FIGURE_OUTCOME_UNKNOWN], "with unknown handshake outcome"}),
-        all_closes(closes, taker->report->connections.length),
-        SMCR_WORDS_COUNTS(taker->scope, {closes[SMCR_FIGURE_CLOSE_NORMAL], "closed normally"},
+        SMCR_WORDS_COUNTS(taker->scope, {closes[SMCR_FIGURE_CLOSE_NORMAL], "normal"},
                           {closes[SMCR_FIGURE_CLOSE_ABORT], "aborted"},
                           {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
-                          {closes[SMCR_FIGURE_CLOSE_OPEN], "still open at the end"},
-                          {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "without a captured close"}),
+                          {closes[SMCR_FIGURE_CLOSE_OPEN], "still open"},
+                          {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "not captured"}),
         has_inferred ? " (\"probably\": TCP ports inferred)" : "");
 }
 
-SMCR_TABLE(directions, "SMC-R Directions", DIRECTION, heading_of_directions);
+SMCR_TABLE_NOTED(directions, "SMC-R Directions",
+                 "buf. full: waits for space in the reader's buffer; recovery: waits for "
+                 "retransmissions of either host",
+                 DIRECTION, heading_of_directions);
 
 /* ---- a row for each reason why connections stayed on TCP ---- */
 

@@ -192,7 +192,7 @@ heading_of_links(const smcr_table_row_sink_t *taker)
                            page_states[SMCR_FIGURE_STATUS_DELETED]},
                           {counts[SMCR_FIGURE_STATUS_REJECTED],
                            page_states[SMCR_FIGURE_STATUS_REJECTED]},
-                          {normal, "rejected (normal with one device)"},
+                          {normal, "rejected (normal with one RDMA device)"},
                           {counts[SMCR_FIGURE_STATUS_UNKNOWN], "in unknown state"}),
         knows_clients ? "" : " (↔: client and server unknown)");
 }
@@ -296,7 +296,7 @@ classes_text(wmem_allocator_t *scope, const smcr_entry_flow_classes_t *classes, 
 }
 
 #define FLOW(X)                                                                                    \
-    X(TEXT, NULL, "flow", 0, smcr_words_flow(taker->texts, flow))                                  \
+    X(TEXT, NULL, "sender → receiver", 0, smcr_words_flow(taker->texts, flow))                     \
     X(COUNT, NULL, "packets", 0, flow->packets)                                                    \
     X(COUNT, NULL, "retrans.", 0, flow->repeated)                                                  \
     X(COUNT, NULL, "NAKs", 0, naks_of(flow))                                                       \
@@ -401,7 +401,8 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
         others_text(taker));
 }
 
-SMCR_TABLE(fabric, "SMC-R Fabric", FLOW, heading_of_fabric);
+SMCR_TABLE_NOTED(fabric, "SMC-R Fabric", "NAKs, CNPs: those that the sender of the row has sent",
+                 FLOW, heading_of_fabric);
 
 /* ---- a row for each kind of broken rule or format, and who breaks it ---- */
 

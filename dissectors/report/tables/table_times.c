@@ -9,16 +9,16 @@
  * flow; after them those of directions of connections, then the setup of connections. */
 #define OF_FLOW(X)                                                                                 \
     X(ack_time_s, "RDMA request to ACK")                                                           \
-    X(completion_time_s, "message latency")                                                        \
+    X(completion_time_s, "RDMA message latency")                                                   \
     X(ce_to_cnp_s, "CE to CNP")
 #define OF_RECOVERY(X) /* members of an RDMA flow's member `recovery` */                           \
     X(gap_to_nak_s, "gap to NAK")                                                                  \
     X(nak_to_resend_s, "NAK to retransmission")                                                    \
-    X(timeout_s, "measurable timeout")                                                             \
+    X(timeout_s, "retransmit timeout")                                                             \
     X(late_s, "out-of-order delay")
 #define OF_DIRECTION(X)                                                                            \
     X(reader_time_s, "full to window update")                                                      \
-    X(read_reported_s, "read report delay")
+    X(read_reported_s, "data to read report")
 
 #define NAME(name, text) OF_##name,
 typedef enum {

@@ -28,6 +28,8 @@ typedef enum { SMCR_TABLE_KINDS(KIND) } smcr_table_cell_kind_t;
 #define KIND(kind, type) type kind;
 typedef struct {
     union { SMCR_TABLE_KINDS(KIND) };
+    bool is_of_tcp; /* the number is one of RDMA, and the data of the row goes over TCP, or the row
+                       has no data; only the page shows this */
     bool at_least; /* the number is a lower bound; only the page shows this */
     uint64_t most; /* if `at_least`: an upper bound; 0: not known */
 } smcr_table_cell_t;
@@ -59,6 +61,8 @@ typedef struct {
 typedef struct {
     const char *name;  /* option of -z that shows the table, such as "smcr,connections" */
     const char *title; /* title of the table in Wireshark's menu */
+    const char *note;  /* what the page's columns with these names mean, written below rows that
+                          have a number there; NULL: the names of the columns suffice */
     const char *(*heading)(const smcr_table_row_sink_t *taker); /* returns the heading on the page.
                                                                    The page leaves the table out if
                                                                    this pointer is NULL, or if the
@@ -93,16 +97,19 @@ SMCR_TABLES(SMCR_TABLE_OF)
  */
 #define SMCR_TABLE_COLUMN(kind, name, page, width, value) {SMCR_TABLE_##kind, name, page, width},
 #define SMCR_TABLE_CELL(kind, name, page, width, value) {.kind = value},
+#define SMCR_TABLE_OF_TCP(is) , .is_of_tcp = is /* after a value that may be of RDMA only */
 #define SMCR_TABLE_AT_LEAST(is) , .at_least = is /* after a value: it is a lower bound if `is` */
 #define SMCR_TABLE_AT_MOST(bound) , .most = bound /* after SMCR_TABLE_AT_LEAST: an upper bound */
 #define SMCR_TABLE_ROW(taker, LIST, busy, troubled)                                                \
     ((taker)->take((taker)->context, (const smcr_table_cell_t[]){LIST(SMCR_TABLE_CELL)}, busy,     \
                    troubled),                                                                      \
      wmem_free_all((taker)->texts))
-#define SMCR_TABLE(name, title, LIST, heading)                                                     \
+#define SMCR_TABLE(name, title, LIST, heading) SMCR_TABLE_NOTED(name, title, NULL, LIST, heading)
+#define SMCR_TABLE_NOTED(name, title, note, LIST, heading)                                         \
     static const smcr_table_column_t name##_columns[] = {LIST(SMCR_TABLE_COLUMN)};                 \
-    const smcr_table_kind_t smcr_table_of_##name = {                                               \
-        "smcr," #name, title, heading, fill_##name, name##_columns, G_N_ELEMENTS(name##_columns)}
+    const smcr_table_kind_t smcr_table_of_##name = {"smcr," #name, title,        note,             \
+                                                    heading,       fill_##name, name##_columns,    \
+                                                    G_N_ELEMENTS(name##_columns)}
 
 /* Three columns: mean, p99 and maximum of a distribution of times. */
 #define SMCR_TABLE_SPREAD(X, name, spread)                                                         \

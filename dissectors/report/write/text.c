@@ -232,19 +232,27 @@ are_findings_informative(const smcr_entry_report_t *report)
     return true;
 }
 
-/* Writes "Nothing is wrong", and the protocols that were examined: SMC-R and TCP or, with the
- * preference smcr.roce, all RoCE packets. */
+/* Returns that no fault was found, with the protocols that were examined: SMC-R and TCP or, with
+ * the preference smcr.roce, all RoCE packets. */
+static const char *
+no_fault_text(const smcr_entry_report_t *report)
+{
+    if (report->capture.smcr_roce == SMCR_FIGURE_YES)
+        return "No fault found";
+    return report->connections.length || report->rdma_flows.length
+               ? "No fault of SMC-R or TCP found"
+               : "No SMC-R in the capture; no fault of TCP found";
+}
+
+/* Writes that no fault was found. */
 static void
-write_nothing_wrong(const page_t *page)
+write_no_fault(const page_t *page)
 {
     const smcr_entry_report_t *report = page->report;
-    bool has_smcr = report->connections.length || report->rdma_flows.length;
-    const char *scope = has_smcr ? " with SMC-R and TCP" : " with TCP (no SMC-R in the capture)";
 
-    write_line(page, "Nothing is wrong%s, as far as %s.%s",
-               report->capture.smcr_roce == SMCR_FIGURE_YES ? "" : scope,
-               report->capture.filter ? "these frames show" : "this capture shows",
-               report->findings.length ? " But:" : "");
+    write_line(page, "%s in %s.%s", no_fault_text(report),
+               report->capture.filter ? "these frames" : "this capture",
+               report->findings.length ? " For information:" : "");
 }
 
 /* Writes that `count` RoCE packets of other programs were not examined. `has_examined`: the report
@@ -259,7 +267,7 @@ write_others(const page_t *page, uint64_t count, bool has_examined)
 }
 
 /* Writes the first lines of the findings: that there are no frames; if all findings are for
- * information, that nothing is wrong, or that packets of other programs were not examined. */
+ * information, that no fault was found, or that packets of other programs were not examined. */
 static void
 write_health(const page_t *page)
 {
@@ -274,7 +282,7 @@ write_health(const page_t *page)
     if (!report->capture.frames || !are_findings_informative(report))
         return;
     if (has_examined)
-        write_nothing_wrong(page);
+        write_no_fault(page);
     if (other_packets)
         write_others(page, other_packets, has_examined);
 }
@@ -451,8 +459,8 @@ bounds_text(wmem_allocator_t *scope, smcr_table_cell_kind_t kind, const smcr_tab
 }
 
 /* Returns the text of a cell. Kind NUMBER (an index, a frame): the digits, "" if it is not known.
- * Other kinds: "-" for zero, "?" if the value is not known, a range if only its bounds are known
- * (bounds_text()). */
+ * Other kinds: "-" for zero, "?" if the value is not known, "n/a" if the row cannot have one, a
+ * range if only its bounds are known (bounds_text()). */
 static const char *
 text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 {
@@ -461,6 +469,8 @@ text_of(const columns_t *table, unsigned column, const smcr_table_cell_t *cell)
 
     if (kind == SMCR_TABLE_TEXT)
         return cell->TEXT ? cell->TEXT : "?";
+    if (cell->is_of_tcp)
+        return "n/a";
     if (cell->NUMBER == SMCR_FIGURE_UNKNOWN)
         return kind == SMCR_TABLE_NUMBER ? "" : "?";
     if (kind == SMCR_TABLE_NUMBER)
@@ -521,8 +531,54 @@ fits(const columns_t *table)
     return length <= SMCR_PAGE_WIDTH;
 }
 
-/* Writes the names of the columns, then the chosen rows. The last columns are left out if the
- * columns do not fit into the page: times of many hours are that long. */
+/* Whether a cell of the chosen rows has the sign, such as "≤". Texts of peers are not examined.
+ * `lines`: as in measure(). */
+static bool
+has_sign(const columns_t *table, const char *(*lines)[ROWS_COLUMNS], const char *sign)
+{
+    for (unsigned i = 0; i < table->count; i++)
+        for (unsigned line = 1; line <= table->chosen_count; line++)
+            if (table->columns[i]->kind != SMCR_TABLE_TEXT && strstr(lines[line][i], sign))
+                return true;
+    return false;
+}
+
+/* Whether the table's note is about a column of which a chosen row has a number. `lines`: as in
+ * measure(). */
+static bool
+needs_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
+{
+    for (unsigned i = 0; i < table->count && table->kind->note; i++)
+        for (unsigned line = 1; line <= table->chosen_count; line++)
+            if (strstr(table->kind->note, lines[0][i]) && strpbrk(lines[line][i], "0123456789"))
+                return true;
+    return false;
+}
+
+/* Writes below the rows what their columns and signs mean, as far as the chosen rows have them. */
+static void
+write_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
+{
+    static const struct {
+        const char *sign;    /* sign in a cell */
+        const char *meaning; /* what it means */
+    } signs[] = {{"≥", "≥ at least"}, {"≤", "≤ at most"}, {"?", "? not known"},
+                 {"n/a", "n/a no data over RDMA"}};
+    GString *text = g_string_new(needs_note(table, lines) ? table->kind->note : "");
+    const char *separator = text->len ? "; " : "";
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(signs); i++)
+        if (has_sign(table, lines, signs[i].sign)) {
+            g_string_append_printf(text, "%s%s", separator, signs[i].meaning);
+            separator = ", ";
+        }
+    if (text->len)
+        write_line(table->page, "%s", text->str);
+    g_string_free(text, true);
+}
+
+/* Writes the names of the columns, then the chosen rows, and what they mean. The last columns are
+ * left out if the columns do not fit into the page: times of many hours are that long. */
 static void
 write_rows(columns_t *table)
 {
@@ -538,6 +594,7 @@ write_rows(columns_t *table)
         table->count--;
     for (unsigned line = 0; line <= table->chosen_count; line++)
         write_cells(table, lines[line]);
+    write_note(table, lines);
 }
 
 /* Writes a table: its heading, the chosen rows, and the number of further rows. */

@@ -245,7 +245,7 @@ begin(smcr_collect_t *all)
     if (all->scope)
         return;
 
-    wmem_map_t **const maps[] = {&all->rdma,       &all->conns, &all->contacts,
+    wmem_map_t **const maps[] = {&all->rdma, &all->flow_times, &all->conns, &all->contacts,
                                  &all->link_flows, &all->moves, &all->groups,
                                  &all->tcp,        &all->given_up};
     all->scope = wmem_allocator_new(WMEM_ALLOCATOR_BLOCK);
@@ -581,7 +581,8 @@ resets(const smcr_collect_t *all, const smcr_entry_report_t *report, wmem_alloca
         if (!tcp)
             continue;
         const smcr_figure_occurrence_t occurrence = {tcp->reset.frame, entry->stream,
-                                                     entry->link_group, SMCR_FIGURE_UNKNOWN};
+                                                     entry->link_group, SMCR_FIGURE_UNKNOWN,
+                                                     false};
         notice.first = smcr_figure_when_earlier(notice.first, tcp->reset);
         wmem_array_append_one(occurrences, occurrence);
     }
