@@ -316,8 +316,10 @@ note_copy_distance(smcr_flow_t *flow, uint64_t distance)
     flow->copy_distance = MAX(flow->copy_distance, (uint32_t)MAX(distance, 1));
 }
 
-/* Whether the packet was captured on the other side of a router than the last request with its PSN.
- * `seen`: the history of that PSN. Counts such copies. */
+/* Whether the packet was captured on the other side of a router than the last request with its PSN:
+ * the two packets prove it, or earlier copies of the flow have proved it (`routed_copies`), and the
+ * hop limits of the two differ. `seen`: the history of that PSN. Counts copies of the first kind,
+ * so it is called once for a packet. */
 static bool
 is_copy_beyond_router(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
 {

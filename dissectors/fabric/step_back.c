@@ -439,8 +439,8 @@ is_awaited_first(const smcr_steps_t *steps, const smcr_step_request_t *request, 
            (in_step || pause == BEFORE_PAUSED);
 }
 
-/* Finds the step of a request. The request may begin or end steps. NULL: the request is in no
- * step. */
+/* Finds the step of a request. The request may begin or end steps, and may show that a timeout was
+ * the cause of the step before (is_awaited_first()). NULL: the request is in no step. */
 static smcr_step_back_t *
 find_step(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request,
           pause_t pause)

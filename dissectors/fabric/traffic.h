@@ -34,10 +34,9 @@ typedef struct {
     smcr_when_t last_cnp; /* the CNP before this one in the same flow; frame 0: none */
 } smcr_ecn_cnp_t;
 
-/* Called when the queue pair receives a packet with CE. `peer`: the marks of the opposite flow,
- * which carries the CNPs that answer this queue pair's groups; NULL: not known. Returns the group
- * that the packet belongs to, allocated from `scope`. The group's `cnp` is set when a CNP answers
- * the group. */
+/* Called when the queue pair receives a packet with CE. `peer`: the marks of the reverse flow,
+ * whose last CNP shows whether the open group is already answered; NULL: not known. Returns the
+ * group of the packet, allocated from `scope`. Its `cnp` is set when a CNP answers the group. */
 const smcr_ecn_ce_t *smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer,
                                       wmem_allocator_t *scope, smcr_when_t when);
 

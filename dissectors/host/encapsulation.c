@@ -61,7 +61,8 @@ enter_mirror(headers_walk_t *walk)
 /* ---- headers ---- */
 
 /* Takes a VLAN tag. ID 0 stands for no VLAN. If the frame's first tag is not within a tunnel, its
- * priority is the priority of the frame. */
+ * priority is the priority of the frame. A tag after an IP header (`has_ecn`: one was read) is
+ * within a tunnel. */
 static void
 take_tag(headers_walk_t *walk, uint16_t tag)
 {

@@ -209,11 +209,12 @@ sender_of(const smcr_record_t *record)
     return record->rdma && record->rdma->ground ? record->rdma->src_qpn : 0;
 }
 
-/* Whether the packet was captured at another capture point, too, and counts there. `points` NULL:
- * the file has one capture point, and the result is false. A packet with a wrong ICRC is not
- * compared, since any byte of it may be wrong. */
+/* Gives the packet to the comparison of capture points, once, in the first pass. Returns whether
+ * the packet was captured at another capture point, too, and counts there: then the state does not
+ * learn it. `points` NULL: the file has one capture point, and the result is false. A packet with a
+ * wrong ICRC is not compared, since any byte of it may be wrong. */
 static bool
-is_copy(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
+take_at_point(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
 {
     smcr_points_packet_t at_point = {
         .when = smcr_capture_when(pinfo),
@@ -293,8 +294,8 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
     arrival.roce = &packet->roce;
     arrival.layer = packet->layer;
     smcr_points_t *points = packet->tapped ? NULL : smcr_state_points(arrival.state);
-    bool found = is_copy(pinfo, packet, points) ? smcr_state_copy(&arrival)
-                                                : learn_counting(pinfo, packet, &arrival);
+    bool found = take_at_point(pinfo, packet, points) ? smcr_state_copy(&arrival)
+                                                      : learn_counting(pinfo, packet, &arrival);
 
     if (!found)
         return false;

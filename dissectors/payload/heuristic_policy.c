@@ -94,9 +94,11 @@ note_last_bytes(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t by
     last->frame = pinfo->num;
 }
 
-/* First pass: decides whether the heuristics are called for these bytes. */
+/* First pass: decides whether the heuristics are called for these bytes. If not, counts the packet
+ * as skipped, and notes its bytes. The caller pins this decision to the frame, so that later passes
+ * decide likewise. */
 static bool
-is_worth_asking(const packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
+decide_to_ask(const packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {
     asking_t *asking = find_asking(bytes);
 
@@ -141,7 +143,7 @@ smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
                                                         : SMCR_POLICY_ASK_AS_TCP;
     if (bytes.has_dissector)
         return SMCR_POLICY_ASK_AS_TCP;
-    if (is_worth_asking(pinfo, record, bytes))
+    if (decide_to_ask(pinfo, record, bytes))
         return SMCR_POLICY_ASK_NOW;
     smcr_place_set_unasked(record->write_location);
     return SMCR_POLICY_ASK_NOT;

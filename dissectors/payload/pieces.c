@@ -20,7 +20,7 @@ smcr_pieces_end(smcr_pieces_t *pieces)
 
 /* Returns the first run that ends after `position`; NULL: no run ends after `position`. Sets
  * `*offset` to the offset of the run's bytes in the buffer. The search begins at the last run,
- * since bytes mostly come in order. */
+ * since bytes mostly come in order. Its cost is added to `effort`. */
 static const smcr_range_t *
 find_run(smcr_pieces_t *pieces, uint64_t position, size_t *offset)
 {

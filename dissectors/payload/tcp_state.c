@@ -284,12 +284,12 @@ is_element_size_known(const smcr_record_t *record)
     return smcr_ring_room(&record->conn->side[!record->sender].in.ring) != 0;
 }
 
-/* Appends the bytes of the packet to the state of their direction (smcr_payload_flow). If the
- * stream position of the bytes is not known, they get the position directly after the earlier
- * bytes. If bytes are missing before the packet, nobody knows how many; then the position is one
- * byte higher. */
+/* Moves the end of the flow (`next_position`, `next_offset`) to the end of the packet's bytes. No
+ * byte is copied. If the stream position of the bytes is not known, first gives them a position,
+ * which is pinned to the frame: directly after the earlier bytes, or one byte higher if bytes are
+ * missing before the packet, since it is not known how many are missing. */
 static void
-append_to_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_range_t piece)
+advance_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_range_t piece)
 {
     smcr_place_t *place = record->write_location;
     unsigned sender = (unsigned)smcr_payload_sender(record);
@@ -316,6 +316,6 @@ smcr_payload_is_arrival_ordered(const packet_info *pinfo, const smcr_record_t *r
     smcr_stream_range_t piece = smcr_place_range(record->write_location);
     if (!is_without_tcp(record) || (!piece.known && is_element_size_known(record)))
         return false;
-    append_to_flow(pinfo, record, piece);
+    advance_flow(pinfo, record, piece);
     return !piece.known;
 }

@@ -42,7 +42,10 @@ int smcr_payload_sender(const smcr_record_t *record);
  * conversation that the connection has now; NULL: TCP has got no byte of this direction yet. */
 struct smcr_payload_flow *smcr_payload_find_flow(const smcr_conn_t *conn, unsigned sender);
 
-/* Returns the same state as smcr_payload_find_flow(). Makes the state if it does not exist yet. */
+/* Returns the same state as smcr_payload_find_flow(). Makes the state if it does not exist yet, or
+ * if the connection has another conversation since the state was made (netlink has named its
+ * ports); the new state replaces the old one. Both directions of one conversation share `ends`.
+ * Never NULL. The connection owns the state until smcr_payload_release(). */
 struct smcr_payload_flow *smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn,
                                             unsigned sender);
 

@@ -607,7 +607,8 @@ is_in_vain(smcr_points_t *points)
 }
 
 /* Whether the packet is kept: its interface is a capture point, the frame has no earlier packet,
- * and the points may have common traffic. */
+ * and the points may have common traffic. When IN_VAIN packets are kept, decides once for the rest
+ * of the capture whether the points have common traffic. */
 static bool
 is_kept(smcr_points_t *points, const smcr_points_packet_t *packet, uint32_t point)
 {

@@ -366,10 +366,11 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
                                       (const uint8_t *)to->data + to->len - 4, qpn);
 }
 
-/* Whether the wrapper ignores the packet: the packet is not learned, and the plugin adds no items.
- * Reads only the BTH. */
+/* Whether the wrapper skips the packet: the packet is not learned, and the plugin adds no items.
+ * Reads only the BTH. Counts each skipped packet, so it is called once for a packet. A later pass
+ * may decide otherwise, since the state then knows more queue pairs. */
 static bool
-ignores_packet(const call_t *call)
+skips_and_counts(const call_t *call)
 {
     if (smcr_preferences.check_icrc || smcr_preferences.roce || call->start != SMCR_HOOKS_BTH ||
         tvb_captured_length(call->tvb) < SMCR_IB_BTH_LENGTH)
@@ -485,7 +486,7 @@ smcr_roce_dissect(smcr_hooks_start_t start, tvbuff_t *tvb, packet_info *pinfo, p
     if (pinfo->flags.in_error_pkt)
         return dissect_without_source(&call);
     smcr_hooks_note_cut(pinfo);
-    if (ignores_packet(&call))
+    if (skips_and_counts(&call))
         return dissect_foreign(&call);
     smcr_packet_t packet;
     smcr_packet_begin(pinfo, &packet);

@@ -20,7 +20,7 @@ static expert_field *const experts[] = {
 };
 
 /* Whether the event is about the receiver's window. Such an event depends on how much the reader
- * has read. */
+ * has read, so event_holds() shows it only if the capture has all packets of the reader. */
 static bool
 is_of_window(smcr_event_id_t id)
 {

@@ -130,7 +130,8 @@ is_same_rtoken(const smcr_rmb_rtoken_t *one, const smcr_rmb_rtoken_t *other)
 }
 
 /* Whether two RMBs of the state are the same memory. They are if they share an RToken: the host has
- * withdrawn the RMB and announced it once more. Returns false if `other` is NULL. */
+ * announced the RMB once more, after a withdrawal or without one. Returns false if `other` is
+ * NULL. */
 static bool
 is_same_memory(const smcr_rmb_t *one, const smcr_rmb_t *other)
 {

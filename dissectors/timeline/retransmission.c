@@ -51,6 +51,8 @@ fills_noticed_gap(const smcr_timeline_writer_t *writer, const smcr_record_t *rec
 /* Frame and time of the first transmission of the packet of `record`. Frame 0: the packet is no
  * retransmission, or it was acknowledged before, so no side waits for it.
  *
+ * If the first transmission is still in flight, notes there that it was retransmitted.
+ *
  * A packet out of order counts as a retransmission only if its sender has stepped back. Otherwise
  * the network has only changed the order of packets. If the first transmission of such a packet is
  * missing, the time of the packet after the gap (`gap_noticed`) is returned. */

@@ -67,10 +67,11 @@ typedef struct {
     bool unexpected_sent; /* The sender's state before the message does not allow the message:
                              earlier messages are missing in the capture, or the sender errs. Never
                              set for a retransmission. */
-    bool unexpected_received; /* The receiver's state before the message makes the receiver refuse
-                                 the message, or the message is a DREQ that names another queue pair
-                                 than the receiver's. Never set for a message with a wrong ICRC or
-                                 for a retransmission. */
+    bool unexpected_received; /* The receiver's state before the message does not allow the message,
+                                 or the message is a DREQ that names another queue pair than the
+                                 receiver's. Never set for a message with a wrong ICRC, for a
+                                 retransmission, or for a message that its sender sent before it
+                                 received the receiver's last one (SMCR_CM_CROSSED). */
     uint8_t attribute;    /* kind of the message, enum smcr_ib_cm_attribute */
     uint8_t status;       /* status of a SIDR_REP, enum smcr_ib_cm_sidr_status or another number */
     uint16_t reason;      /* reason of a REJ, enum smcr_ib_cm_reason or another number */

@@ -211,7 +211,9 @@ note_asked_packet(smcr_collect_t *collection, followed_t *requests, smcr_when_t 
 }
 
 /* Counts a NAK or RNR NAK of the flow. Both are acknowledgements whose AETH has a syndrome of this
- * kind (InfiniBand vol. 1, 9.7.5.2.8). Other packets are ignored. */
+ * kind (InfiniBand vol. 1, 9.7.5.2.8). Other packets are ignored. A NAK starts a measurement of the
+ * sender's reaction, unless the NAK is a duplicate, or the sender waits for its RNR timer: then it
+ * does not answer a NAK at once. */
 static void
 count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const smcr_tap_t *packet)
 {
@@ -232,8 +234,8 @@ count_nak(smcr_collect_t *collection, followed_t *flow, smcr_when_t when, const 
     if (code != SMCR_IB_NAK_PSN_SEQUENCE || !requests)
         return;
     note_asked_packet(collection, requests, when, packet->record);
-    if (packet->record->order != SMCR_FLOW_IS_COPY && !requests->times.rnr.frame) /* else the sender
-                                                waits for its RNR timer */
+    bool waits_for_rnr_timer = requests->times.rnr.frame != 0;
+    if (packet->record->order != SMCR_FLOW_IS_COPY && !waits_for_rnr_timer)
         smcr_recovery_take_nak(&requests->recovery, collection->scope, when, roce->psn);
 }
 
@@ -708,8 +710,9 @@ cm_state_of(const smcr_cm_conn_t *conn, unsigned side)
     return end->state_known ? SMCR_FIGURE_CM_STATE_KNOWN(end->state) : 0;
 }
 
-/* Returns an entry that describes the RDMA-CM connection of a flow: the states of its ends. The
- * entry is allocated in `scope`. */
+/* Returns an entry that describes the RDMA-CM connection of a flow: the states of its ends, if it
+ * is known which end is the client; service ID, port and the reason of a REJ, each if it is known.
+ * The entry is allocated in `scope`. */
 static smcr_entry_flow_cm_t *
 cm_entry(const smcr_cm_conn_t *conn, wmem_allocator_t *scope)
 {
@@ -844,7 +847,9 @@ fill_from_order(smcr_entry_rdma_t *entry, const followed_t *flow, const smcr_col
     entry->not_captured_frame = smcr_collect_when(collection, lack.frame);
 }
 
-/* Adds an entry for each UDP source port of a flow. */
+/* Adds to `list`, the member `udp_ports` of a flow's entry, an entry for each UDP source port from
+ * which packets of the flow came, with their number. smcr_classes_ports() makes of these lists the
+ * table of ports that several flows have. */
 static void
 report_ports(const smcr_figure_tally_t *ports, smcr_figure_list_t *list, wmem_allocator_t *scope)
 {

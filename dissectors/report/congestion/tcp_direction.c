@@ -555,10 +555,11 @@ counts_pieces(segment_place_t place, uint64_t newest_from, int pieces)
     return offset % (uint64_t)pieces == 0 && offset / (uint64_t)pieces >= piece_least;
 }
 
-/* Whether the IPv4 identifications allow that the segment was sent before the newest one, or is a
- * piece of it (counts_pieces()). A retransmission has a higher identification. */
+/* Whether the IPv4 identification says that the segment is no retransmission: it is lower than that
+ * of the newest segment, or exactly as much higher as a piece of the newest segment has it
+ * (counts_pieces()). */
 static bool
-has_id_of_piece(const smcr_congestion_tcp_newest_t *newest, segment_place_t place,
+id_excludes_retransmission(const smcr_congestion_tcp_newest_t *newest, segment_place_t place,
                 const smcr_congestion_tcp_segment_t *segment)
 {
     int pieces = (int16_t)(segment->ip_id - newest->ip_id);
@@ -584,8 +585,8 @@ is_all_captured(const smcr_congestion_tcp_direction_t *direction, segment_place_
 
 /* Whether the segment was sent before the newest one, or is a piece of it. If the time stamps
  * (TSval) differ, the lower one was sent earlier. If they are equal, the IPv4 identifications
- * decide (has_id_of_piece()). If time stamps or identifications are missing, the segment must also
- * come less than 3 ms after the newest one. Returns false if both are missing. */
+ * decide (id_excludes_retransmission()). If time stamps or identifications are missing, the segment
+ * must also come less than 3 ms after the newest one. Returns false if both are missing. */
 static bool
 may_be_part_of_newest(const smcr_congestion_tcp_newest_t *newest, segment_place_t place,
                       const smcr_congestion_tcp_segment_t *segment)
@@ -597,7 +598,7 @@ may_be_part_of_newest(const smcr_congestion_tcp_newest_t *newest, segment_place_
         return (int32_t)(segment->tsval - newest->tsval) < 0;
     if (!(has_timestamps && has_ids) && !is_soon_after_newest(newest, segment))
         return false;
-    return has_ids ? has_id_of_piece(newest, place, segment) : has_timestamps;
+    return has_ids ? id_excludes_retransmission(newest, place, segment) : has_timestamps;
 }
 
 /* Whether the segment is a copy of bytes that were captured in other segments. The peer has asked

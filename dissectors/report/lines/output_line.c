@@ -53,6 +53,8 @@ common_of(const smcr_entry_line_t *line)
     return none;
 }
 
+/* Writes a member of the open object: the schema leaves out what is not known, so this function
+ * writes nothing if `text` is NULL. */
 static void
 write_text(json_dumper *dumper, const char *name, const char *text)
 {
@@ -62,6 +64,7 @@ write_text(json_dumper *dumper, const char *name, const char *text)
     json_dumper_value_string(dumper, text);
 }
 
+/* Writes a member of the open object; nothing if the number is SMCR_FIGURE_UNKNOWN. */
 static void
 write_number(json_dumper *dumper, const char *name, uint64_t number)
 {
@@ -71,6 +74,7 @@ write_number(json_dumper *dumper, const char *name, uint64_t number)
     json_dumper_value_anyf(dumper, "%" PRIu64, number);
 }
 
+/* Begins a member that is an object. The caller ends it with json_dumper_end_object(). */
 static void
 begin_object(json_dumper *dumper, const char *name)
 {
@@ -78,7 +82,7 @@ begin_object(json_dumper *dumper, const char *name)
     json_dumper_begin_object(dumper);
 }
 
-/* Writes a time since 1970 as ISO 8601. */
+/* Writes a time since 1970, nanoseconds, as ISO 8601 in UTC; nothing if the time is not known. */
 static void
 write_time(json_dumper *dumper, const char *name, uint64_t time, wmem_allocator_t *scope)
 {
@@ -95,7 +99,8 @@ write_time(json_dumper *dumper, const char *name, uint64_t time, wmem_allocator_
         g_date_time_unref(date);
 }
 
-/* Writes one end: `name` is "source" or "destination". */
+/* Writes the object of one end: `name` is "source" or "destination". Writes nothing if the address
+ * of the end is not known. */
 static void
 write_end(json_dumper *dumper, const char *name, const common_t *common, unsigned end)
 {
@@ -129,6 +134,8 @@ write_event(json_dumper *dumper, const smcr_entry_line_t *line, const common_t *
     json_dumper_end_object(dumper);
 }
 
+/* Writes the object `network`: the protocol that the application sees, the Community ID, and the
+ * bytes of both directions. Only lines of a connection of SMC-R or TCP have it. */
 static void
 write_network(json_dumper *dumper, const smcr_entry_line_t *line, const common_t *common)
 {
@@ -143,6 +150,8 @@ write_network(json_dumper *dumper, const smcr_entry_line_t *line, const common_t
     json_dumper_end_object(dumper);
 }
 
+/* Writes the object `observer`: the capturing host, which the user has named in the options, and
+ * the interface of the subject's packets. Writes nothing if both are not known. */
 static void
 write_observer(json_dumper *dumper, const smcr_entry_line_t *line)
 {

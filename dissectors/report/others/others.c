@@ -58,8 +58,8 @@ psn_of(const uint8_t *bth)
     return (uint32_t)smcr_wire_number(bth + 9, 3);
 }
 
-/* Notes the PSN of a request. Returns true if the PSN is the highest PSN so far, or less than
- * EARLIER_MOST PSNs before it. */
+/* Whether the PSN of a request is not new: it is equal to the highest PSN so far, or less than
+ * EARLIER_MOST PSNs before it. Any other PSN becomes the highest one. */
 static bool
 is_not_new(queue_pair_t *queue_pair, uint32_t psn)
 {

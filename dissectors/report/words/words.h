@@ -8,8 +8,9 @@
 
 #include "report/figures/figures.h"
 
-/* Each function returns a text, allocated in `scope`. No text depends on the locale or on the time
- * zone. */
+/* A text that a function with `scope` returns lives as long as `scope` and the entry of which it
+ * is: it may be a new text, a constant or a text of the entry, so the caller frees nothing. No text
+ * depends on the locale or on the time zone. */
 
 /* ---- numbers with their units ---- */
 

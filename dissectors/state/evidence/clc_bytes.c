@@ -62,7 +62,7 @@ smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
         .is_next =
             smcr_evidence_tcp_precedes(arrival, conn) && span->first == conn->clc_next_seq[role],
         .is_repeat = (int32_t)(conn->clc_next_seq[role] - span->first) > 0,
-        .is_overtaken = (int32_t)(conn->clc_next_seq[!role] - span->acked_seq) > 0,
+        .has_crossed = (int32_t)(conn->clc_next_seq[!role] - span->acked_seq) > 0,
     };
 }
 

@@ -231,8 +231,9 @@ typedef struct {
     bool is_next;      /* the condition "clc" is proven: the message is new, and the capture has all
                           CLC bytes that its sender had sent or received before */
     bool is_repeat;    /* the bytes are a retransmission of TCP */
-    bool is_overtaken; /* the sender had not received all CLC bytes of the other role that the
-                          capture has before this message */
+    bool has_crossed;  /* the message has crossed with one of the other role: before this message,
+                          the capture has CLC bytes that its sender had not received when it sent
+                          the message */
 } smcr_evidence_clc_t;
 
 /* What the sequence numbers of the arriving CLC message, or of the first data of the application,

@@ -103,7 +103,8 @@ find_open_request(const smcr_lgr_t *lgr, wanted_request_t *wanted)
  * A response goes over the link of its request (3.3). Only the server's request that follows a
  * client's request may go over another link. So for a response the second search is made only if
  * the capture proves that no packet of the response's own link is missing. `same_link`: do not make
- * the second search for any message. */
+ * the second search for any message. `wanted->count` gets the number of requests that the last of
+ * the searches has found; after the third search 1, since only the newest request counts. */
 static smcr_exchange_request_t *
 find_candidate(const smcr_exchange_message_t *message, wanted_request_t *wanted, bool same_link)
 {

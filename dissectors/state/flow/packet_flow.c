@@ -610,7 +610,8 @@ note_damaged_write(const smcr_arrival_t *arrival)
 }
 
 /* Whether the packet continues a WRITE request whose first packet is captured, but has a wrong
- * ICRC. Then the first packet is not missing. */
+ * ICRC. Then the first packet is not missing, and the request reaches up to this packet
+ * (`damaged_last`). */
 static bool
 is_of_damaged_write(const smcr_arrival_t *arrival)
 {
@@ -623,9 +624,10 @@ is_of_damaged_write(const smcr_arrival_t *arrival)
     return true;
 }
 
-/* Finds the request of the WRITE packet; NULL: the first packet of the request is missing, or has a
- * wrong ICRC. A packet whose request or RMB is not known is kept as an orphan (orphan.h). If the
- * packet begins a new request, orphans that belong to this request get their places. */
+/* Finds the request of the WRITE packet, or begins it. NULL: the first packet of the request is
+ * missing, which an event reports, or has a wrong ICRC. A packet whose request or RMB is not known
+ * is kept as an orphan (orphan.h). If the packet begins a new request, orphans that belong to this
+ * request get their places. */
 static smcr_write_t *
 find_request(const smcr_arrival_t *arrival)
 {
@@ -1147,12 +1149,14 @@ smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_record_set_link(arrival->record, qp->link, !qp->side);
 }
 
-/* Whether the arriving CDC message changes nothing, since the hosts have agreed on immediate data
- * in place of CDC messages: its receiver discards it (ANCK's smc_cdc.c, smc_cdc_rx_handler()).
- * False for a failover validation, the only CDC message that ANCK sends then. Also false if only
- * WRITEs, and not CLC, have shown the agreement: then the message refutes the agreement. */
+/* Notes that the group has sent a CDC message. Returns true if the message changes nothing, since
+ * the hosts have agreed on immediate data in place of CDC messages: its receiver discards it
+ * (ANCK's smc_cdc.c, smc_cdc_rx_handler()), and an event reports the message. Returns false for a
+ * failover validation, the only CDC message that ANCK sends then. Also returns false if only
+ * WRITEs, and not CLC, have shown the agreement: then the message refutes the agreement, and it is
+ * not known any more what the immediate data of the group mean. */
 static bool
-is_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+discard_beside_immediate(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
     const smcr_qp_t *qp = arrival->qp;
     smcr_lgr_t *lgr = qp->link->lgr;
@@ -1194,7 +1198,7 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
     }
     smcr_rules_check_link_use(arrival);
     take_in_credits(arrival, cdc);
-    if (is_beside_immediate(arrival, cdc))
+    if (discard_beside_immediate(arrival, cdc))
         return;
     arrival->record->conn = smcr_state_cdc_conn(arrival, cdc);
     take_in_or_defer(arrival, &(content_t){.cdc = cdc, .conn = arrival->record->conn});

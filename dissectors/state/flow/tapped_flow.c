@@ -175,9 +175,10 @@ begin_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
     return tapped;
 }
 
-/* Returns the object for the packet's connection, which the first packet makes. NULL: the state
- * does not learn the packet, since it comes from another interface than the first packet of its
- * direction, or since the RoCE packets of the connection are captured. */
+/* Returns the object for the packet's connection, which the first packet makes. The first packet of
+ * a direction decides from which interface packets of this direction are learned. NULL: the state
+ * does not learn the packet, since it comes from another interface, or since the RoCE packets of
+ * the connection are captured. */
 static struct smcr_tapped *
 find_conn(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet)
 {

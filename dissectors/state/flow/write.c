@@ -333,7 +333,7 @@ names_former_rmb(const smcr_rmb_rtoken_t *entry, uint64_t va)
  *
  * An RMB begins at a page, and the first data is at the start of the RMB. If the announced address
  * of an RMB cannot be right (`address_invalid`), the first WRITE to this RMB shows the page at
- * which the RMB begins. */
+ * which the RMB begins: this function sets the address for all later WRITEs. */
 static write_target_t
 find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {

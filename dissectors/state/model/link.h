@@ -91,8 +91,8 @@ typedef struct {
                                receiver acknowledges it. NULL: none so far */
 
     /* ---- RDMA WRITEs that the queue pair receives ---- */
-    uint32_t unpositioned;  /* number of WRITE packets to the queue pair without a known position in
-                               a stream */
+    uint32_t unpositioned;  /* number of WRITE packets so far whose position in a stream was not
+                               known when they came */
     smcr_psn_t unpositioned_psn; /* highest PSN of WRITE packets without a known position; 0:
                                     none */
     /* lowest PSN of the last run of WRITE packets without a known position. The run ends at

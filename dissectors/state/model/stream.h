@@ -77,8 +77,10 @@ typedef struct {
     smcr_point_t full_at;     /* point in the flow from the reader at which the element became
                                  full */
     struct smcr_record_cdc_rare *wait; /* last wait of the writer for free space; NULL: none */
-    smcr_point_t wait_at[2];  /* points at which the last wait began: [0] in the flow from the
-                                 writer, [1] in the flow from the reader */
+    smcr_point_t wait_at[2];  /* [0]: point in the flow from the writer at which the last wait
+                                 began. [1]: point in the flow from the reader at which it began; if
+                                 no message had freed space since the wait before (`previous_wait`),
+                                 the point at which that one began */
     uint64_t urgent;          /* position of the first byte after the last urgent data; 0: none */
     uint64_t urgent_uncertain; /* position up to which data may be urgent, since the CDC message
                                   with the urgent flag may be missing; 0: no such data */

@@ -257,7 +257,8 @@ has_reserved_mtu(const smcr_clc_t *clc)
 }
 
 /* Remembers who has sent the last CLC message, and the faults of this message. A retransmitted
- * message changes nothing. */
+ * message changes nothing. A message that has crossed with one of the other side is not the last
+ * one: its sender had not received that message. */
 SMCR_RULES_CLC(note_order)
 {
     const smcr_clc_t *clc = message->clc;
@@ -265,7 +266,7 @@ SMCR_RULES_CLC(note_order)
     if (message->evidence.is_repeat)
         return;
     smcr_rules_conn_t *kept = smcr_rules_conn(arrival, conn);
-    if (!message->evidence.is_overtaken)
+    if (!message->evidence.has_crossed)
         kept->last_by_server = smcr_arrival_role(arrival);
     if (clc->malformed) {
         kept->malformed_frame = arrival->when.frame;

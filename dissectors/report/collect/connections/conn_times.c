@@ -63,8 +63,9 @@ note_closing(smcr_collect_closing_t *closing, smcr_when_t when, bool ends, bool 
     }
 }
 
-/* Notes the last WRITE with data of either side so far; without a WRITE, the first packet of the
- * connection. Called for the first message of either side that ends the connection. */
+/* Notes the last WRITE with data of either side so far, or the begin of the gap in which it is
+ * missing; without a WRITE, the first packet of the connection. Called for the first message of
+ * either side that ends the connection. */
 static void
 note_idle(smcr_collect_times_t *times)
 {

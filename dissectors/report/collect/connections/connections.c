@@ -353,9 +353,9 @@ conn_of(const smcr_tap_t *packet)
 }
 
 /* Whether the collection has let go of the connection after its end. Then its packet comes late,
- * and is counted in `late_packets`. */
+ * and is counted in `late_packets`. Called once for a packet. */
 static bool
-is_gone(smcr_collect_t *collection, const smcr_conn_t *conn)
+is_gone_and_counts(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
     bool is_late = smcr_collect_bits_has(collection->gone_conns, conn->index);
 
@@ -384,7 +384,7 @@ smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
         smcr_collect_contact_take(collection, when, packet);
         return;
     }
-    if (is_gone(collection, conn))
+    if (is_gone_and_counts(collection, conn))
         return;
     smcr_collect_conn_stats_t *counted = smcr_collect_conn_of(collection, conn);
     if (!counted->first.frame)

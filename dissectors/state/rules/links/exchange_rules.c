@@ -100,9 +100,9 @@ may_run_beside(const smcr_exchange_message_t *message, const smcr_exchange_reque
            ends_exchange(message, open);
 }
 
-/* True if the report of check_overlap() has to be withdrawn later: the open exchange was over in
- * time, or its end is not captured. `bound`: time of the message plus ORDER, since frames may be in
- * the wrong order within this time. */
+/* True if check_overlap() does not report: the open exchange was over before `bound`, or its end is
+ * not captured (`over_time` 0). `bound`: time of the message plus ORDER, since frames may be in the
+ * wrong order within this time. Asked when all is known, since the end may come later. */
 SMCR_DOUBT_CLAIM(may_be_over, const smcr_rules_open_t *open, open->over_time < claim->bound)
 
 /* The rule of check_overlap(), for one open exchange. */

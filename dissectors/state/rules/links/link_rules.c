@@ -138,7 +138,8 @@ has_user_id(const smcr_link_t *link, int side, uint32_t id)
 
 /* A link user ID is unique within its host (R-2.2.4-3). A CONFIRM LINK breaks the rule if another
  * active link of the group has its user ID on the sender's side. Links of other groups are not
- * compared, since their end may be missing in the capture. */
+ * compared, since their end may be missing in the capture. The user ID 0 is not judged, and no
+ * group of which the state has forgotten old links (`oldest_kept_link`). */
 SMCR_RULES_LLC(check_user_id)
 {
     int side = message->from->side;

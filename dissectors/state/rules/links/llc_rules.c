@@ -313,10 +313,11 @@ SMCR_RULES_LLC(note_deleting)
         change_of(message)->delete_time = arrival->when.time;
 }
 
-/* Reports that `side` has not sent all its RTokens for the new link: in its last ADD LINK
- * CONTINUATION, more RTokens are left than one message has room for. */
+/* Reports a breach if `side` has not sent all its RTokens for the new link: in its last ADD LINK
+ * CONTINUATION, more RTokens are left than one message has room for. The breach is withdrawn if a
+ * later message of the side shows that a continuation is missing in the capture. */
 static void
-check_told_by(const smcr_exchange_message_t *message, int side)
+check_rtokens_of(const smcr_exchange_message_t *message, int side)
 {
     const smcr_arrival_t *arrival = message->arrival;
     const smcr_rules_change_t *change = change_of(message);
@@ -343,8 +344,8 @@ SMCR_RULES_LLC(check_told)
     if (!change->carrier || change->new_number != message->llc->u.confirm_link.link)
         return;
     if (!message->response && message->by_server) {
-        check_told_by(message, 0);
-        check_told_by(message, 1);
+        check_rtokens_of(message, 0);
+        check_rtokens_of(message, 1);
     }
     if (message->response)
         *change = (smcr_rules_change_t){.delete_time = change->delete_time};
