@@ -397,6 +397,9 @@ show_content(const display_t *shown)
     }
 }
 
+/* Called by Wireshark for UDP packets. Returns the bytes used; 0: the packet is none of the tap,
+ * and Wireshark asks other dissectors. The packet is learned before it is shown; a packet that an
+ * ICMP error quotes is shown, but not learned. */
 static int
 dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data _U_)
 {

@@ -208,6 +208,9 @@ scan_socket(const char **line, smcss_texts_t *texts, smcr_told_socket_t *told)
     return MAX(count, 0);
 }
 
+/* Reads the four pairs of cursors in a line of smcss, of the receive and the send buffer, and moves
+ * `*line` to their end. Returns the number of values that were read; fewer than 8: the line is not
+ * of smcss. */
 static int
 scan_cursors(const char **line, smcr_told_socket_t *told)
 {
@@ -272,6 +275,8 @@ check_cursors(const smcr_told_socket_t *told)
     return told->tx_cons.count >= told->size[0] ? "txcons-Cursor" : NULL;
 }
 
+/* Reads role and GIDs of the link in a line of smcss. Returns the name of the first column that is
+ * wrong; NULL: all are right. */
 static const char *
 read_link(const smcss_texts_t *texts, smcr_told_socket_t *told)
 {

@@ -172,6 +172,7 @@ skip_header(headers_walk_t *walk, uint32_t length, uint32_t type_at)
     return set_next(walk, smcr_wire_number16(header + type_at));
 }
 
+/* A VLAN tag: 2 bytes, and the Ethernet type of the next header. */
 static bool
 read_tag(headers_walk_t *walk)
 {
@@ -265,6 +266,8 @@ read_gre(headers_walk_t *walk)
     return walk->at <= walk->end;
 }
 
+/* A UDP header of a tunnel: the destination port names the kind of the tunnel. Other ports are not
+ * known. */
 static bool
 read_udp(headers_walk_t *walk)
 {

@@ -77,6 +77,8 @@ typedef struct {
     wmem_array_t *entries; /* entry_t */
 } entry_search_t;
 
+/* Called with each entry of a table of dissectors: notes entries with a number as key whose
+ * dissector is of the wanted protocol. */
 static void
 collect_entry(const char *table _U_, ftenum_t type, void *key, void *value, void *data)
 {

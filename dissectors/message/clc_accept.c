@@ -325,6 +325,8 @@ dissect_smcr(smcr_message_clc_t *message)
     return true;
 }
 
+/* Decodes an Accept or Confirm of SMC-D into `accept` and `clc`, and shows it if there is a tree.
+ * Returns false if a part of its fixed length is missing. */
 static bool
 dissect_smcd(smcr_message_clc_t *message, smcd_accept_t *accept)
 {

@@ -102,6 +102,8 @@ append_prefix_count(const smcr_layout_walk_t *walk, const char *separator, unsig
                            count == 1 ? "" : "es");
 }
 
+/* Adds the client's subnet and the number of IPv6 prefixes, in words, to the item of the subnet and
+ * to the line of the message. */
 static void
 describe_ip_area(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal)
 {
@@ -219,6 +221,8 @@ offers_text(const smcr_message_clc_t *message, const char *separator)
     return first ? "nothing" : wmem_strbuf_get_str(text);
 }
 
+/* Writes the versions that the Proposal offers, and the number of EIDs, into the Info column and
+ * the line of the message. */
 static void
 summarize(const smcr_message_clc_t *message)
 {

@@ -209,6 +209,8 @@ add_either_of_field(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsig
                                                   (int)offset, row->length, order));
 }
 
+/* Shows a row that is a number, and returns its item. Reserved bits that are set raise an expert
+ * item. */
 static proto_item *
 show_value(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {
@@ -237,6 +239,7 @@ show_credits(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned off
     return item;
 }
 
+/* Shows a row that is a text of the peer, made harmless, and returns its item. */
 static proto_item *
 show_text(const smcr_row_t *row, const smcr_layout_walk_t *walk, unsigned offset)
 {

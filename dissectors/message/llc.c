@@ -283,6 +283,7 @@ dissect_known(smcr_message_llc_t *message, const llc_kind_t *kind, tvbuff_t *pay
     llc->complete = dissect_body(message, kind, payload) && right_length;
 }
 
+/* Returns the row of the LLC type; NULL: the type is not known. */
 static const llc_kind_t *
 find_kind(uint8_t type)
 {

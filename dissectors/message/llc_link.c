@@ -157,6 +157,8 @@ gid_is_at_10(tvbuff_t *tvb)
     return captured >= 22 && !smcr_layout_has_bits(tvb, 10, 10) && tvb_get_ntohs(tvb, 20) == 0xffff;
 }
 
+/* Writes the reason with which an ADD LINK response rejects the link into the Info column and the
+ * line of the message, and raises the expert item. */
 static void
 say_rejection(const smcr_message_llc_t *message)
 {

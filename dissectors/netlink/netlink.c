@@ -620,6 +620,8 @@ wrap_netlink_frame(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     return used;
 }
 
+/* Replaces Wireshark's dissector of sock_diag: calls it, then the plugin's dissector for the
+ * answers about sockets. Its result is Wireshark's, whatever the plugin finds. */
 static int
 wrap_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data)
 {

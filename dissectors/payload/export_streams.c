@@ -38,6 +38,9 @@ static GHashTable *listings; /* the listing of each listener: its tap data -> GH
 
 /* ---- names ---- */
 
+/* Returns the proposed name of the file of a stream, which the caller frees. `receiver`: 0 or 1, a
+ * role if it is known which end is the client, else a node as in Follow Stream. `missing`: number
+ * of bytes that the capture does not have. */
 static char *
 file_name(const smcr_conn_t *conn, unsigned receiver, uint64_t missing)
 {
@@ -95,6 +98,7 @@ set_names(stream_t *stream, const update_t *update)
 
 /* ---- listings ---- */
 
+/* Frees the bytes of a stream. Its entry belongs to Wireshark's list, which frees it. */
 static void
 free_stream(void *data)
 {

@@ -25,6 +25,7 @@ is_from_server(const smcr_record_t *record)
 
 /* ---- records of Follow Stream ---- */
 
+/* Returns a piece of the followed stream with a copy of the bytes. Wireshark frees it. */
 static follow_record_t *
 new_record(const packet_info *pinfo, bool from_server, const void *bytes, unsigned length)
 {
@@ -355,6 +356,9 @@ index_filter(unsigned stream, unsigned sub_stream _U_)
     return g_strdup_printf("smcr.stream eq %u", stream);
 }
 
+/* Called by Wireshark for the selected packet: sets `*stream` to the number of its connection, and
+ * returns the display filter of the connection, which Wireshark frees. NULL: the packet has no
+ * connection. */
 static char *
 conv_filter(epan_dissect_t *edt _U_, packet_info *pinfo, unsigned *stream, unsigned *sub_stream _U_)
 {
@@ -366,6 +370,8 @@ conv_filter(epan_dissect_t *edt _U_, packet_info *pinfo, unsigned *stream, unsig
     return index_filter(conn->index, 0);
 }
 
+/* Called by Wireshark: returns a display filter for the connections between two addresses and
+ * ports, whichever end is the client. Wireshark frees it. */
 static char *
 address_filter(address *src, address *dst, int src_port, int dst_port)
 {

@@ -233,6 +233,7 @@ distances_of(const GArray *samples)
     return distances;
 }
 
+/* Returns the median of the distances of the samples, nanoseconds; 0: there is no sample. */
 static int64_t
 median_distance(const GArray *samples)
 {
@@ -367,6 +368,8 @@ find_span(const grouping_t *grouping)
 
 /* ---- transmissions ---- */
 
+/* Adds a transmission, which no point has so far, to those that the path has. Its time is set by
+ * the first observation. */
 static smcr_transmission_t *
 add_transmission(grouping_t *grouping)
 {
@@ -442,6 +445,8 @@ departure_of(const smcr_chain_t *chain, const group_t *group, uint32_t position,
     return smcr_chain_time(chain, position, time) - (uint64_t)chain->way[group->is_back][position];
 }
 
+/* Puts each observation of the group into a transmission of its own. Observations of one
+ * transmission are joined later. */
 static void
 begin_equals(const grouping_t *grouping, const group_t *group, equals_t *equals)
 {
@@ -458,6 +463,8 @@ begin_equals(const grouping_t *grouping, const group_t *group, equals_t *equals)
     }
 }
 
+/* Compares pairs of observations for sorting: the pair with the shorter distance comes first. Equal
+ * distances are in the order of observations, so that the result is the same on every system. */
 static int
 compare_near(const void *one, const void *other)
 {

@@ -44,6 +44,7 @@ typedef struct {
 
 /* ---- hulls ---- */
 
+/* Compares bounds for sorting, by time, then by value. */
 static int
 compare_bounds(const void *one, const void *other)
 {

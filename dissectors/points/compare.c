@@ -51,6 +51,8 @@ typedef struct {
     bool after;  /* a point after the segment has the transmission */
 } passage_t;
 
+/* Returns at which points of the way the transmission was captured: at its begin, at its end,
+ * before it and after it, in the direction of the packet. */
 static passage_t
 passage_of(const segment_way_t *way, const smcr_transmission_t *transmission)
 {
@@ -450,6 +452,9 @@ follow_path(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool turn
         smcr_fates_find(chain);
 }
 
+/* Makes the chain of the path's points, adds a way for each two neighbours, and keeps the chain in
+ * `result`. If the times show that the points are in the wrong order, turns the chain. A path with
+ * one point has no chain. */
 static void
 compare_path(smcr_points_t *points, compared_t *result, uint32_t path)
 {
@@ -592,6 +597,7 @@ typedef struct {
     int64_t delay;    /* time from the first to the second point, nanoseconds */
 } delayed_t;
 
+/* Compares delays for sorting, by time, then by frame. */
 static int
 by_time(const void *one, const void *other)
 {

@@ -229,6 +229,9 @@ take_retransmission(follower_t *receiver, const event_t *event, slot_t *slot, ui
         settle_earlier(receiver, slot, slot->latest->at[last] != 0);
 }
 
+/* Takes the next request at the last point. A request with the expected PSN that the last point has
+ * is accepted until an answer shows otherwise. If the last point does not have it, its fate is
+ * pending. */
 static void
 take_request(follower_t *receiver, const event_t *event, uint32_t last)
 {
@@ -415,6 +418,8 @@ take_data(follower_t *receiver, smcr_psn_t psn, uint64_t now)
         take_ack(receiver, psn, now);
 }
 
+/* Takes the next response. Each acknowledges requests: an ACK and data of a READ up to their PSN, a
+ * NAK or RNR NAK up to the PSN before it. */
 static void
 take_response(follower_t *receiver, const event_t *event)
 {
@@ -568,6 +573,8 @@ advance_data(requester_t *sender, const event_t *event, smcr_psn_t psn)
     sender->awaited = psn == sender->awaited ? 0 : sender->awaited;
 }
 
+/* Notes data of a READ that the receiver has sent. If its slot had data with another PSN, the fate
+ * of these is settled first, since nothing later can settle it. */
 static void
 note_data(requester_t *sender, const event_t *event, smcr_psn_t psn)
 {
@@ -648,6 +655,8 @@ end_data(requester_t *sender)
     g_free(sender->data);
 }
 
+/* Notes a request at the sender's point. A request that goes back settles the fates of responses: a
+ * retransmission shows which of them the sender has not got. */
 static void
 note_sent(requester_t *sender, const event_t *event)
 {
@@ -671,6 +680,8 @@ note_sent(requester_t *sender, const event_t *event)
     sent->highest = MAX(sent->highest, sent->last);
 }
 
+/* Notes a response that comes to the sender's point; a NAK acknowledges up to the PSN before its
+ * own. */
 static void
 note_response(requester_t *sender, const event_t *event)
 {
@@ -689,6 +700,7 @@ note_response(requester_t *sender, const event_t *event)
 
 /* ---- events ---- */
 
+/* Compares events for sorting, by time, then by the order in the file. */
 static int
 compare_events(const void *one, const void *other)
 {

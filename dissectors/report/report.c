@@ -172,6 +172,7 @@ go_to_frame(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
+/* Button: applies the filter of the selected finding to the packet list. */
 static compat_button_bool
 apply_filter(funnel_text_window_t *shown _U_, void *data)
 {
@@ -184,6 +185,7 @@ apply_filter(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
+/* Button: copies the filter of the selected finding to the clipboard. */
 static compat_button_bool
 copy_filter(funnel_text_window_t *shown _U_, void *data)
 {
@@ -232,6 +234,7 @@ typedef struct {
     smcr_series_t *choice; /* connections that get pictures in a page */
 } savable_t;
 
+/* Called when the dialog is closed, whether it has saved or not: frees what it would save. */
 static void
 free_savable(void *data)
 {
@@ -280,6 +283,7 @@ save(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
+/* Button: opens the report of the window as a page in the browser. */
 static compat_button_bool
 open_as_page(funnel_text_window_t *shown _U_, void *data)
 {
@@ -289,6 +293,8 @@ open_as_page(funnel_text_window_t *shown _U_, void *data)
     return TRUE;
 }
 
+/* Adds the buttons to the window, in the order of the array. `window` lives until the window is
+ * closed; the window frees each button. */
 static void
 add_buttons(const funnel_ops_t *ops, window_t *window)
 {
@@ -370,6 +376,7 @@ chosen(void *data _U_)
 
 /* ---- the command line ---- */
 
+/* Prints the report as a page of text, to standard output. */
 static void
 print_text(const smcr_entry_report_t *report, void *context _U_)
 {

@@ -67,6 +67,7 @@ write_page(const smcr_entry_report_t *report, void *context _U_)
     g_string_free(html, TRUE);
 }
 
+/* Frees the listeners and pictures of a page that is saved, or that will not be saved. */
 static void
 forget(void)
 {

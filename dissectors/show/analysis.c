@@ -217,6 +217,7 @@ add_cnp(analysis_t *analysis, const smcr_ecn_cnp_t *cnp)
         smcr_generated_time(own_tree(analysis), hf_smcr_cnp_interval, before.time);
 }
 
+/* Shows the ECN codepoints of the packet, and how marks and CNPs belong together. */
 static void
 add_congestion(analysis_t *analysis, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -267,6 +268,7 @@ sum_up_sent(proto_item *item, const smcr_record_cdc_t *view, bool heard)
                                view->size);
 }
 
+/* Shows what a CDC message announces, each fact if it is known. */
 static void
 show_announced(proto_tree *tree, const smcr_record_cdc_t *view)
 {

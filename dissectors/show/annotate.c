@@ -39,6 +39,8 @@ smcr_show_ends_are_wanted(proto_tree *tree)
     return smcr_generated_any_wanted(tree, fields, array_length(fields));
 }
 
+/* Adds the address of an end as hidden fields, so that filters find the connection by any host.
+ * Wireshark filters addresses of IPv4 and IPv6 by two fields. */
 static void
 show_host(proto_tree *tree, const smcr_show_ends_t *ends, int role)
 {
@@ -130,6 +132,8 @@ begin_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn,
     return proto_item_add_subtree(top, ett_smcr_connection);
 }
 
+/* Shows the TCP connection: its number, and the addresses and ports of client and server as hidden
+ * fields for filters. Without known roles only the ports are shown. */
 static void
 show_tcp(proto_tree *tree, const smcr_conn_t *conn, const smcr_show_ends_t *ends, int sender)
 {
@@ -428,6 +432,7 @@ show_exchanges(proto_tree *tree, const smcr_record_t *record)
 
 /* ---- all fields of a record ---- */
 
+/* Adds what is known of the packet's connection, link and exchanges, and how it fared. */
 static void
 show_fields(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_record_t *record,
             const smcr_ib_headers_t *roce)

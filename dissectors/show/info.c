@@ -333,6 +333,7 @@ add_refusal(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_heade
         append_words(pinfo, wmem_strdup_printf(pinfo->pool, "%s PSN %u", verb, roce->psn));
 }
 
+/* Adds a NAK and what it refuses to the Info column. */
 static void
 add_nak(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -345,6 +346,7 @@ add_nak(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t
                 code == SMCR_IB_NAK_PSN_SEQUENCE ? "expects" : "refuses");
 }
 
+/* Adds an RNR NAK to the Info column, with the time for which it asks the sender to wait. */
 static void
 add_rnr_nak(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {
@@ -366,6 +368,8 @@ set_cnp(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_headers_t
         col_append_fstr(pinfo->cinfo, COL_INFO, " answers CE since frame %u", ce_frame);
 }
 
+/* Adds to the Info column which frame the packet acknowledges. Without a time the packet is a
+ * duplicate. */
 static void
 add_answer(packet_info *pinfo, const smcr_record_wait_t *acks, const smcr_ib_headers_t *roce)
 {

@@ -34,6 +34,8 @@ subtree_title(packet_info *pinfo, const smcr_record_t *record, const smcr_ib_hea
                               roce->destination.qpn);
 }
 
+/* Shows the flow of a packet that is not of SMC-R, its reverse flow, and the queue pairs of its
+ * ends, if they are known. */
 static void
 show_peers(proto_tree *tree, const smcr_record_t *record, const smcr_ib_headers_t *roce,
            const smcr_show_source_t *source)

@@ -51,6 +51,8 @@ show_place(proto_tree *tree, const smcr_record_t *record)
 
 /* ---- immediate data of ANCK (wire/immediate.h) ---- */
 
+/* Shows the CDC flags that the immediate data of ANCK have, as generated fields. cdc.def has the
+ * flags in the order in which an opcode can have them: the first `read->parts->flags` ones. */
 static void
 show_immediate_flags(proto_tree *tree, const smcr_cdc_immediate_t *read)
 {
@@ -111,6 +113,8 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce,
     return proto_item_add_subtree(top, ett_smcr);
 }
 
+/* Shows the RDMA WRITE: its length, its place in the RMB and the stream, and the message in its
+ * immediate data. */
 static void
 show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib_headers_t *roce,
             const smcr_record_t *record)

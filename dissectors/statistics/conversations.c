@@ -26,6 +26,7 @@
 static GHashTable *all_kept; /* address of Wireshark's table -> smcr_statistics_memory_t; NULL: no
                                 table of the open file has a memory */
 
+/* Frees what the plugin keeps for a table of Wireshark, when Wireshark frees the table. */
 static void
 free_kept(void *data)
 {
@@ -262,6 +263,8 @@ typedef struct {
 typedef void add_t(const amount_t *amount, const void *what, unsigned sender, int frames,
                    int bytes);
 
+/* Adds frames and bytes that `sender` has sent to the row of the connection `what`. Wireshark
+ * compares the pair of addresses and the number, so each connection has one row. */
 static void
 add_conversation(const amount_t *amount, const void *what, unsigned sender, int frames, int bytes)
 {

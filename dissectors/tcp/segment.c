@@ -153,6 +153,7 @@ has_parts(const parts_t *parts)
     return parts->conn || parts->begun || parts->data;
 }
 
+/* Shows the parts of a segment that are of SMC-R, and reports the segment to the tap, once. */
 static void
 show_parts(const shown_segment_t *segment, const parts_t *parts, unsigned annotated)
 {

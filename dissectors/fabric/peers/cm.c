@@ -52,6 +52,8 @@ peer_of(const smcr_cm_end_t *end)
     return &conn_of(end)->ends[!end->side];
 }
 
+/* Hash of an end in the table of communication IDs. Ends that equal_ids() calls equal must have the
+ * same hash. */
 static guint
 hash_id(gconstpointer key)
 {
@@ -68,6 +70,8 @@ has_same_address(const smcr_cm_end_t *one, const smcr_cm_end_t *other)
     return memcmp(one, other, offsetof(smcr_cm_end_t, qpn)) == 0;
 }
 
+/* Whether two ends have the same communication ID between the same two hosts: hosts number their
+ * connections by themselves, so one ID has several meanings. */
 static gboolean
 equal_ids(gconstpointer one_key, gconstpointer other_key)
 {

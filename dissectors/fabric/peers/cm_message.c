@@ -79,6 +79,8 @@ take_service(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body
     message->port = message->has_port ? (uint16_t)message->service_id : 0;
 }
 
+/* Reads the queue pairs and the first PSN that the message names. The sender's queue pair is in one
+ * of two places; 0 there means that the message names none. */
 static void
 take_queue_pairs(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
 {
@@ -92,6 +94,8 @@ take_queue_pairs(smcr_cm_message_t *message, const layout_t *at, const uint8_t *
     message->has_remote_qpn = message->remote_qpn != 0;
 }
 
+/* Reads the ID of the receiver, and what an answer says: the answered message, the reason of a REJ,
+ * the status of a SIDR_REP. Members that the message does not have stay as they are. */
 static void
 take_answer(smcr_cm_message_t *message, const layout_t *at, const uint8_t *body)
 {

@@ -101,6 +101,8 @@ add_receiver(const adapters_t *adapters, const smcr_entry_rdma_t *flow)
 
 /* ---- conclusions ---- */
 
+/* Returns how the adapter retransmits, by the counts of both ways; NOT_KNOWN: it has done
+ * neither. */
 static smcr_figure_recovery_way_t
 recovery_of(const smcr_entry_adapter_t *adapter)
 {

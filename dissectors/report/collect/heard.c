@@ -33,6 +33,7 @@ is_same(const void *one, const void *other)
     return memcmp(one, other, sizeof(pair_t)) == 0;
 }
 
+/* Returns the key of the packets from one GID to another. */
 static pair_t
 pair_of(const uint8_t from[SMCR_GID_LENGTH], const uint8_t to[SMCR_GID_LENGTH])
 {

@@ -799,6 +799,8 @@ find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
                         way->from, way->to);
 }
 
+/* Adds the findings about each way between two capture points. The rules for one way are
+ * independent; the order of findings is made later, by their weight. */
 static void
 find_at_points(smcr_finder_t *finder)
 {

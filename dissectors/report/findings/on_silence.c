@@ -331,6 +331,8 @@ silence_text(const smcr_finder_t *finder, const silent_host_t *host)
 
 /* ---- the findings ---- */
 
+/* Returns NOTE for a silence that was short and is over, or that follows a possible end of the
+ * host's traffic and has left nothing undelivered; WARN otherwise. */
 static smcr_figure_severity_t
 severity_of(const smcr_finder_t *finder, const silent_host_t *host)
 {

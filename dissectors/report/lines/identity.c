@@ -22,6 +22,8 @@ typedef struct {
     unsigned length;               /* length of the address, bytes; 0: it is no IP address */
 } end_t;
 
+/* Returns the end as the hash of a Community ID takes it: address and port in network byte order.
+ * An address that is not known, or that is no IP address, has the length 0. */
 static end_t
 end_of(const char *addr, uint16_t port)
 {

@@ -65,6 +65,7 @@ new_line(const batch_t *batch, smcr_figure_line_kind_t kind)
     return line;
 }
 
+/* Writes the line, unless the user has chosen other kinds of lines. */
 static void
 write_line(const batch_t *batch, smcr_entry_line_t *line)
 {
@@ -103,6 +104,9 @@ group_uid(const batch_t *batch, const smcr_entry_link_group_t *group, bool *is_p
     return smcr_lines_link_uid(batch->scope, first, is_partial);
 }
 
+/* Writes a line for each connection of the report. The report has only connections whose line is
+ * due, so no connection gets two lines, unless it goes on after it was given up (`continues`). The
+ * subjects of the collection are in the order of the report's connections. */
 static void
 write_connections(const batch_t *batch)
 {
@@ -128,6 +132,7 @@ write_connections(const batch_t *batch)
     }
 }
 
+/* Writes a line for each TCP connection of the report, which has only those whose line is due. */
 static void
 write_tcp(const batch_t *batch)
 {
@@ -160,6 +165,8 @@ is_due(const batch_t *batch, smcr_when_t end, char *name)
     return true;
 }
 
+/* Writes the line of a link, once, if it is due (is_due()). A link without a DELETE LINK of its own
+ * ends with its group. */
 static void
 write_link(const batch_t *batch, smcr_entry_link_group_t *group, smcr_entry_link_t *link)
 {
@@ -177,6 +184,7 @@ write_link(const batch_t *batch, smcr_entry_link_group_t *group, smcr_entry_link
     write_line(batch, &line);
 }
 
+/* Writes the line of a link group, once, if it is due (is_due()). */
 static void
 write_group(const batch_t *batch, smcr_entry_link_group_t *group)
 {
@@ -192,6 +200,8 @@ write_group(const batch_t *batch, smcr_entry_link_group_t *group)
     write_line(batch, &line);
 }
 
+/* Writes the lines of links and link groups that are due; the lines of a group's links come before
+ * the line of the group. */
 static void
 write_groups(const batch_t *batch)
 {
@@ -307,6 +317,9 @@ write_findings_of_ended(const batch_t *batch)
 
 /* ---- the end ---- */
 
+/* Writes the lines that only the end of the capture has: all findings of the whole capture,
+ * breaches, pauses and capture points. The line of the capture is the last line, so a reader knows
+ * that no other line comes. */
 static void
 write_others(const batch_t *batch)
 {

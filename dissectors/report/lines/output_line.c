@@ -27,6 +27,8 @@ typedef struct {
     uint64_t begin, end; /* first and last packet, nanoseconds since 1970 */
 } common_t;
 
+/* Returns the values of a line that have common names. Only lines of connections of SMC-R and TCP
+ * have ports and times; a line of a flow has addresses only. */
 static common_t
 common_of(const smcr_entry_line_t *line)
 {

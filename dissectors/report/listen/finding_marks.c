@@ -166,6 +166,7 @@ collect_packet(packet_info *pinfo, const smcr_tap_t *packet)
     smcr_collection_take(collected, SMCR_COLLECTION_SMCR, pinfo, packet);
 }
 
+/* Gives an expert item to the collection, as Wireshark's tap of expert items would. */
 static void
 collect_item(packet_info *pinfo, const expert_field *expert)
 {

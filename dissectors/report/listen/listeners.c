@@ -80,6 +80,7 @@ draw_report(smcr_listeners_t *listeners)
     wmem_destroy_allocator(scope);
 }
 
+/* Called by Wireshark when the output is to be shown: ends the lines, or draws the report. */
 static void
 draw(void *listener)
 {

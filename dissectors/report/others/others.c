@@ -113,6 +113,8 @@ is_request(uint8_t opcode)
     return opcode < SMCR_RC_OPCODES && !smcr_ib_operations[opcode].is_response;
 }
 
+/* Counts what the headers of a packet show: its mark and kind; of a request, whether its PSN came
+ * before. */
 static void
 count_headers(smcr_others_t *others, const smcr_others_packet_t *packet)
 {

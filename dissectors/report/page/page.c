@@ -35,6 +35,8 @@ is_drawn(const smcr_series_t *series, const smcr_entry_connection_t *entry)
     return false;
 }
 
+/* Whether the page's JSON has the entry: of a list with a limit the first entries, and of
+ * connections also those with pictures; of other lists all entries. */
 static bool
 chooses(const void *data, const char *list, const void *entry, uint32_t at)
 {
@@ -253,6 +255,8 @@ typedef struct {
     bool any;        /* at least one number was written */
 } numbers_t;
 
+/* Appends a number as its difference to the number before, which takes fewer digits. The page's
+ * script adds the differences up. */
 static void
 append_number(numbers_t *numbers, uint64_t number)
 {
@@ -371,6 +375,8 @@ append_lanes(GString *json, const smcr_series_direction_t *direction, uint64_t b
     g_string_append_c(json, ']');
 }
 
+/* Appends the pictures of a direction of a connection. The page's script reads the members by these
+ * names. Times are nanoseconds since `begin`. */
 static void
 append_direction(GString *json, const smcr_series_direction_t *direction, uint64_t begin)
 {

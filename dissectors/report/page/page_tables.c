@@ -33,6 +33,7 @@ write_text(json_dumper *json, const char *text)
     g_free(valid);
 }
 
+/* Writes a number; null: not known. Nanoseconds are written as seconds with nine decimals. */
 static void
 write_number(json_dumper *json, smcr_table_cell_kind_t kind, uint64_t number)
 {
@@ -45,6 +46,8 @@ write_number(json_dumper *json, smcr_table_cell_kind_t kind, uint64_t number)
         json_dumper_value_anyf(json, "%" PRIu64, number);
 }
 
+/* Writes a cell: its value, or an array of lower and upper bound. The page's script tells the two
+ * apart by the array. */
 static void
 write_cell(json_dumper *json, smcr_table_cell_kind_t kind, const smcr_table_cell_t *cell)
 {
@@ -87,6 +90,8 @@ take_row(void *context, const smcr_table_cell_t *cells, uint64_t busy _U_, uint6
     json_dumper_end_array(rows->json);
 }
 
+/* Writes kind and name of each column that Wireshark's table has. take_row() writes the cells of
+ * the same columns in the same order. */
 static void
 write_columns(json_dumper *json, const smcr_table_kind_t *kind)
 {
@@ -102,6 +107,8 @@ write_columns(json_dumper *json, const smcr_table_kind_t *kind)
     json_dumper_end_array(json);
 }
 
+/* Writes a table: name, heading (null: none), columns, rows, and the number of all rows, also of
+ * those that were not written. */
 static void
 write_table(json_dumper *json, const smcr_entry_report_t *report, const smcr_table_kind_t *kind)
 {

@@ -145,6 +145,7 @@ is_of_mac(const port_t *port, const uint8_t *mac)
     return memcmp(port->mac, mac, sizeof port->mac) == 0;
 }
 
+/* Returns the port with this MAC address; NULL: none has sent a PAUSE or PFC frame. */
 static port_t *
 find_port(const smcr_pauses_t *pauses, const uint8_t *mac)
 {
@@ -583,6 +584,8 @@ report_lane(const smcr_pauses_t *pauses, const port_t *port, unsigned number,
     entry->has_flow = has_flow(pauses, number);
 }
 
+/* Adds an entry for each class of PFC that frames of the port have named, one for its PAUSE frames,
+ * and one for PFC frames that name no class. */
 static void
 report_port(const smcr_pauses_t *pauses, const port_t *port, smcr_figure_list_t *list,
             wmem_allocator_t *scope)

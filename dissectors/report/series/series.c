@@ -414,6 +414,8 @@ mark_packet(smcr_series_direction_t *direction, const smcr_series_packet_t *pack
         add_mark(direction, SMCR_SERIES_retransmission, packet->when);
 }
 
+/* Takes a packet of a connection: adds points and marks to the pictures of both directions. The
+ * caller passes packets in the order of the capture, since a picture only grows at its end. */
 static void
 take_conn(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
 {
@@ -437,6 +439,8 @@ typedef struct {
     bool of_receiver;           /* the mark concerns what the receiver of the packet writes */
 } link_mark_t;
 
+/* Returns the mark of a packet. An acknowledgement or CNP is about the data of its receiver; a
+ * sequence gap is about the data of the packet's own sender. */
 static link_mark_t
 link_mark_of(const smcr_series_packet_t *packet)
 {
@@ -677,6 +681,8 @@ typedef struct {
     wmem_allocator_t *scope; /* memory pool that owns the line */
 } drawn_way_t;
 
+/* Takes the next delay of a way between two points, in the order of time. A delay may be negative,
+ * since two clocks differ, so it is stored as its distance from SMCR_SERIES_NO_DELAY. */
 static void
 take_delay(void *context, smcr_when_t when, int64_t delay)
 {

@@ -163,6 +163,7 @@ add_direction(const smcr_table_row_sink_t *taker, const smcr_entry_connection_t 
                    smcr_figure_lost_time(way));
 }
 
+/* Makes a row for each direction of a connection. */
 static void
 fill_directions(const smcr_table_row_sink_t *taker)
 {

@@ -102,6 +102,7 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link, const char *c
     X(NUMBER, "VLAN", NULL, 0, group->vlan)                                                        \
     X(TEXT, "EID", NULL, 10, group->eid)
 
+/* Returns the number of packets that the two flows of the link have carried. */
 static uint64_t
 packets_of(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 {
@@ -114,6 +115,7 @@ packets_of(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
     return packets;
 }
 
+/* Makes the row of a link. The macro LINK reads the arguments by their names. */
 static void
 add_link(const smcr_table_row_sink_t *taker, const smcr_entry_link_group_t *group, uint64_t conns,
          const smcr_entry_link_t *link)
@@ -241,6 +243,8 @@ streams_of(wmem_allocator_t *scope, const smcr_entry_rmb_t *rmb)
     X(COUNT, "#Conns", NULL, 0, rmb->streams.length)                                               \
     X(TEXT, "Streams", NULL, 0, streams_of(taker->texts, rmb))
 
+/* Makes a row for each RMB, in the order of link groups. Both ranks are 0: the page does not have
+ * this table. */
 static void
 fill_rmbs(const smcr_table_row_sink_t *taker)
 {
@@ -340,6 +344,8 @@ trouble_of(const smcr_entry_rdma_t *flow)
            smcr_figure_or_zero(flow->cnp) + (flow->icrc ? smcr_figure_or_zero(flow->icrc->bad) : 0);
 }
 
+/* Makes a row for each RDMA flow, those of SMC-R and others. The macro FLOW reads `flow` and
+ * `owner`. */
 static void
 fill_fabric(const smcr_table_row_sink_t *taker)
 {

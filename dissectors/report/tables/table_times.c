@@ -90,6 +90,8 @@ add_flow(all_times_t *all, wmem_allocator_t *scope, const smcr_entry_rdma_t *flo
     X(SECONDS, "p99.9 (s)", "≈p99.9", 12, QUANTILE(999))                                           \
     X(SECONDS, "Max (s)", "max", 12, times->max)
 
+/* Makes a row for each kind of time that the capture has. The first kinds have the highest rank, so
+ * that the page shows the rows in this order. */
 static void
 fill_times(const smcr_table_row_sink_t *taker)
 {

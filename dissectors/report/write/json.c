@@ -61,6 +61,7 @@ write_null(writer_t *writer)
     json_dumper_value_anyf(&writer->dumper, "null");
 }
 
+/* Writes a number; null: not known. */
 static void
 write_number(writer_t *writer, uint64_t number)
 {
@@ -103,6 +104,7 @@ write_time(writer_t *writer, uint64_t time, const char *quote)
     json_dumper_value_anyf(&writer->dumper, "%s%.*s%s", quote, length, text, quote);
 }
 
+/* Writes nanoseconds as seconds; null: not known. */
 static void
 write_seconds(writer_t *writer, uint64_t time)
 {
@@ -124,6 +126,7 @@ write_text_index(writer_t *writer, const char *text)
     write_number(writer, index - 1);
 }
 
+/* Writes a text as valid UTF-8; null: not known. In a table a text is written as its index. */
 static void
 write_text(writer_t *writer, const char *text)
 {
@@ -273,6 +276,8 @@ write_line_spread(writer_t *writer, const smcr_distribution_t *spread, spread_fo
     json_dumper_end_object(&writer->dumper);
 }
 
+/* Writes a distribution. Outside of lines it always has the same members, so that readers can rely
+ * on them: `min` and `max` are null if it has no value. */
 static void
 write_spread(writer_t *writer, const smcr_distribution_t *distribution, spread_form_t form)
 {
@@ -305,6 +310,8 @@ write_spread(writer_t *writer, const smcr_distribution_t *distribution, spread_f
     json_dumper_end_object(&writer->dumper);
 }
 
+/* Writes the counts of opcodes as an object: names of opcodes, in the order in which they came
+ * first. */
 static void
 write_opcodes(writer_t *writer, const smcr_figure_opcodes_t *opcodes)
 {
@@ -316,6 +323,7 @@ write_opcodes(writer_t *writer, const smcr_figure_opcodes_t *opcodes)
     json_dumper_end_object(&writer->dumper);
 }
 
+/* Writes the counts of values as an object whose names are the values, as decimal numbers. */
 static void
 write_tally(writer_t *writer, const smcr_figure_tally_t *tally)
 {
@@ -327,6 +335,7 @@ write_tally(writer_t *writer, const smcr_figure_tally_t *tally)
     json_dumper_end_object(&writer->dumper);
 }
 
+/* Writes a list of numbers, in its order. */
 static void
 write_numbers(writer_t *writer, const smcr_figure_numbers_t *numbers)
 {
@@ -336,6 +345,7 @@ write_numbers(writer_t *writer, const smcr_figure_numbers_t *numbers)
     json_dumper_end_array(&writer->dumper);
 }
 
+/* Writes a list of texts, in its order. */
 static void
 write_texts(writer_t *writer, const smcr_figure_texts_t *texts)
 {
@@ -345,6 +355,8 @@ write_texts(writer_t *writer, const smcr_figure_texts_t *texts)
     json_dumper_end_array(&writer->dumper);
 }
 
+/* Writes a list of entries, in its order. If the caller chooses entries, writes the chosen ones
+ * only. */
 static void
 write_list(writer_t *writer, const smcr_figure_member_t *member, const smcr_figure_list_t *list)
 {
@@ -610,6 +622,8 @@ write_line_members(writer_t *writer, const void *entry,
         json_dumper_end_array(&writer->dumper);
 }
 
+/* Writes an entry as an object: all members in the order of entries.def, known or not. Readers rely
+ * on this: the schema requires each member. A line leaves members out (line_members.h). */
 static void
 write_entry(writer_t *writer, const void *entry, const smcr_figure_description_t *description)
 {

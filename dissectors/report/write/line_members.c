@@ -111,6 +111,7 @@ has_value(const smcr_figure_member_t *member, const void *value)
     }
 }
 
+/* Whether any member of the entry has a value (has_value()). */
 static bool
 has_value_in(const void *entry, const smcr_figure_description_t *description)
 {

@@ -120,6 +120,8 @@ forget_in_group(smcr_state_t *state, smcr_lgr_t *lgr)
             smcr_write_forget_leaving(state, &link->qp[side]);
 }
 
+/* Frees the connection and what only it has. Whoever points to it has forgotten it before (the head
+ * of this file). */
 static void
 free_conn(smcr_state_t *state, smcr_conn_t *conn)
 {

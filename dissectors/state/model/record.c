@@ -110,6 +110,7 @@ pack(smcr_state_t *state, const smcr_record_t *record, uint32_t frame, uint16_t 
     return smcr_slab_number(packed);
 }
 
+/* Returns the layer of the packet in its frame. */
 static uint16_t
 layer_of(const packed_t *packed)
 {
@@ -120,6 +121,8 @@ layer_of(const packed_t *packed)
     return layer;
 }
 
+/* Returns the first byte after the layer: the number of the next record, if there is one, or the
+ * members. */
 static const uint8_t *
 after_layer(const packed_t *packed)
 {
@@ -133,6 +136,8 @@ after_layer(const packed_t *packed)
         from += sizeof(value); \
     }
 
+/* Fills in the record from its packed form: members that pack() has left out get the values of
+ * smcr_record_begin(). Members are read in the order in which pack_members() writes them. */
 static void
 unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
 {
@@ -157,6 +162,7 @@ unpack(const smcr_state_t *state, const packed_t *packed, smcr_record_t *record)
     memcpy(&record->conn_idle_time, since, sizeof since);
 }
 
+/* Returns the next record of the same frame; NULL: none. */
 static const packed_t *
 next_of(const smcr_state_t *state, const packed_t *packed)
 {
@@ -489,6 +495,7 @@ lone_event(smcr_state_t *state, smcr_event_id_t id)
     return &state->events[id];
 }
 
+/* Returns an event with the sentence of its expert item. */
 static smcr_event_t *
 new_event(smcr_state_t *state, smcr_event_id_t id)
 {

@@ -126,6 +126,8 @@ struct smcr_element {
     unsigned index;
 };
 
+/* Returns the element; NULL: no connection is known to use it. Not for element 1, whose connection
+ * is in `first_element_conn`. */
 static struct smcr_element *
 find_element(const smcr_rmb_t *rmb, unsigned index)
 {

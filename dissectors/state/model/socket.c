@@ -33,6 +33,7 @@ typedef struct smcr_sockets {
 SMCR_WIRE_KEY(hash_number, equal_numbers, sizeof(smcr_socket_key_t))
 SMCR_WIRE_KEY(hash_ends, equal_ends, offsetof(smcr_told_socket_t, state))
 
+/* Returns the key of a token or cursor of the host with this GID. */
 static smcr_socket_key_t
 key_of(const uint8_t gid[SMCR_GID_LENGTH], uint64_t number)
 {

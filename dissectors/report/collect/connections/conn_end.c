@@ -45,6 +45,8 @@ typedef enum {
     END_OF_ALL,    /* TCP and SMC-R have ended, as far as the connection used them */
 } known_end_t;
 
+/* Returns what is known of the connection's end when the frame `patience->frame` has come. `tcp`
+ * NULL: the capture has no segment of the connection. */
 static known_end_t
 known_end(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp,
           const smcr_collection_patience_t *patience)

@@ -8,6 +8,8 @@
 
 /* ---- ends ---- */
 
+/* Fills in address and port of the client (`role` 0) or the server (1). Leaves them unknown if the
+ * TCP connection is not known, or if it is not known which end is the client. */
 static void
 fill_endpoint(smcr_entry_endpoint_t *entry, const smcr_conn_t *conn, unsigned role,
               const smcr_collect_t *collection)
@@ -67,6 +69,10 @@ knows_roles(const smcr_conn_t *conn)
     return smcr_evidence_knows_server(conn->lgr);
 }
 
+/* Fills in what names the connection: addresses, ports, tokens, TCP stream. If it is not known
+ * which end is the client, `ends` names the two ends without roles. If the side of the client is
+ * not known, side 0 counts as the client's: tokens and the figures of directions are then by
+ * side. */
 static void
 fill_ends(smcr_entry_connection_t *entry, const smcr_conn_t *conn,
           const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection,

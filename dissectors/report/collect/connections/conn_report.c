@@ -102,6 +102,7 @@ find_gaps(const smcr_collect_t *collection)
     return gaps;
 }
 
+/* Whether the array has the link. */
 static bool
 has_link(wmem_array_t *links, const smcr_link_t *link)
 {
