@@ -1,7 +1,7 @@
 /* Knows the first bytes of messages in the protocols of applications: which of them report errors,
  * what servers answer to bytes that they do not understand, and which protocol of databases they
- * begin. Knows neither packets nor SMC-R. Called by the rooms that count packets (report/collect/)
- * and that pass bytes to dissectors (payload/).
+ * begin. Knows neither packets nor SMC-R. Called by the rooms that count packets (report/collect/),
+ * that find faults (report/findings/), and that pass bytes to dissectors (payload/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

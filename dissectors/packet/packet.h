@@ -1,5 +1,5 @@
 /* Knows the two halves of a packet's way: learn, then show. Does not know which transport carries
- * the packet. Called by each transport: tcp/, roce/, netlink/.
+ * the packet. Called by each transport: tcp/, roce/, netlink/, anck/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,7 +1,7 @@
 /* Knows how the two ends of an RDMA flow recover from loss and disorder: how soon the receiver
  * sends a NAK after a gap, how soon and how the sender retransmits, how late packets come that the
- * network has reordered. Knows neither Wireshark nor how RDMA flows are found. Called by the room
- * that counts packets (report/collect/).
+ * network has reordered. Knows neither Wireshark nor how RDMA flows are found. Called by the rooms
+ * that count packets (report/collect/) and that describe adapters (report/adapters/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,6 +1,7 @@
 /* Knows the pictures of a page, over time: positions and marks of connections, parts of their time,
  * and rates of flows, each thinned and in bounded memory. Does not know how a page is written.
- * Called by report/collect/ with each packet, if a page was asked for; read by report/page/.
+ * Made by report/ if a page is asked for; called by the collectors with each packet
+ * (report/collect/ and its rooms); read by report/page/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

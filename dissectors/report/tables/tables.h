@@ -1,6 +1,6 @@
 /* Knows the tables that a report makes: their columns, and the cells of each row. Knows neither
  * Wireshark nor how a cell is written. Called by the functions that write rows: Wireshark's tables
- * (Statistics > SMC-R ..., -z smcr,connections), and the page of text.
+ * (Statistics > SMC-R ..., -z smcr,connections), the page of text, and the page of HTML.
  *
  * A column has the name that smc-tools give to the same figure, if they have it; docs/statistics.md
  * explains each column.

@@ -1,5 +1,5 @@
 /* Knows numbers with units, and the names of connections and flows, as a report writes them. Does
- * not know Wireshark. Called by all functions that write a line of a report.
+ * not know Wireshark. Called by all functions that write a line of a report, and by statistics/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,6 @@
 /* Knows how a report is written as a page of text and as JSON. Does not know where figures come
- * from, and adds none. Called when tshark or the window shows a report.
+ * from, and adds none. Called when tshark or the window shows a report, for each line of -z
+ * smcr,lines, and for the JSON and the sentences of the page of HTML.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,5 +1,5 @@
 /* What immediate data of RDMA WRITEs change, if the hosts send them in place of CDC messages, as
- * ANCK does (wire/immediate.h). Called by packet_flow.c.
+ * ANCK does (wire/immediate.h). Called by packet_flow.c; packet/ reads the message for the tap.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -1,7 +1,8 @@
 /* Connections that offer or use SMC-R: from the TCP handshake over CLC to the CDC messages.
  *
- * A connection lives as long as the capture file, and is written in the first pass only. A "point"
- * is an smcr_point_t: a PSN in the flow to a queue pair.
+ * A connection is written in the first pass only. It lives as long as the capture file, with one
+ * exception: if the capture is read only once, for -z smcr,lines, it is released after its end
+ * (flow/release.c). A "point" is an smcr_point_t: a PSN in the flow to a queue pair.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -366,7 +367,8 @@ void smcr_conn_free(smcr_state_t *state, smcr_conn_t *conn);
 /* Forgets the TCP conversation, the addresses and the ports of the connection. */
 void smcr_conn_drop_conversation(smcr_state_t *state, smcr_conn_t *conn);
 
-/* Number of connections; their indices are 0 to this number minus 1. */
+/* Number of connections so far, also of released and joined ones; their indices are 0 to this
+ * number minus 1. */
 uint32_t smcr_conn_count(const smcr_state_t *state);
 
 /* Calls `visit` with each connection that has a TCP conversation. */

@@ -1,5 +1,6 @@
 /* The record of a packet: what the first pass learns of the packet. The record is kept for the
- * frame of the packet; every later pass, and all taps, read it.
+ * frame of the packet; every later pass, and all taps, read it. If the capture is read only once,
+ * old records are forgotten (smcr_record_forget()).
  *
  * A record has what was known when its packet came. So the record is the same in every pass, and
  * when the user clicks on an old frame. Facts that are learned later, such as the response to a

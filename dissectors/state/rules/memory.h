@@ -1,6 +1,6 @@
 /* What the rules of RFC 7609 remember of connections, link groups and RMBs. Only the rooms
  * state/rules/ and state/rules/links/ read these structs. A rule allocates a struct when the rule
- * has something to remember. The struct lives as long as the capture file.
+ * has something to remember. The struct lives as long as the object that it is about.
  *
  * A frame number of 0 means that there is no such frame. Times are nanoseconds since the epoch. A
  * side is 0 or 1, a side of the link group. An array of two is indexed by side.

@@ -1,6 +1,6 @@
 /* Knows how the data of four taps become a report: which collector takes which data, and which one
  * makes which entries. Does not know which entries are bad, nor how they are written. Called by
- * report/listen/.
+ * report/listen/ and report/lines/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
