@@ -59,7 +59,8 @@ header_length(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind)
     return length >= kind->shortest && length <= bytes.length - offset ? length : 0;
 }
 
-/* Reads an IP header. `length`: length of the header, from header_length(). */
+/* Reads an IP header into `*ip`, numbers in host byte order. `length`: length of the header, from
+ * header_length(). Members that only IPv4 has are -1 or false for IPv6. */
 static void
 read_header(smcr_host_bytes_t bytes, uint32_t offset, const kind_t *kind, uint32_t length,
             smcr_host_ip_packet_t *ip)

@@ -176,7 +176,8 @@ length_is_right(const smcr_message_llc_t *message, tvbuff_t *payload)
     return length == SMCR_LLC_LENGTH;
 }
 
-/* Checks the length and returns whether it is right. */
+/* Checks the length and returns whether it is right. A wrong length raises an expert item. Of a
+ * message of version 2, also stores the byte order that the length shows (keep_byte_order()). */
 static bool
 check_length(const smcr_message_llc_t *message, tvbuff_t *payload)
 {

@@ -71,7 +71,8 @@ add_missing(follow_info_t *follow, const packet_info *pinfo, bool from_server, u
                                     missing));
 }
 
-/* Adds data to the text of Follow Stream, when no earlier bytes are missing. follow->seq and
+/* Adds data to the text of Follow Stream; before them, the number of bytes that are missing before.
+ * Leaves out bytes that earlier packets have carried. Keeps the record or frees it. follow->seq and
  * record->seq are the low 32 bits of stream positions. Positions that this function compares are
  * less than 2 GiB apart. */
 static void
@@ -323,7 +324,7 @@ add_fallback(follow_info_t *follow, const packet_info *pinfo, const smcr_conn_t 
 }
 
 /* Called by Wireshark for each packet of the followed connection. A CDC message that reports data
- * as read releases waiting data up to that position. */
+ * as read releases waiting data up to that position. A fallback to TCP is shown as a text. */
 static tap_packet_status
 follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const void *data,
               tap_flags_t flags _U_)
@@ -334,7 +335,6 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     const smcr_record_cdc_t *cdc = smcr_record_cdc_in_order(record);
     smcr_payload_fresh_t fresh;
     bool has_data = packet->data && smcr_payload_find_new_bytes(packet->data, record, &fresh);
-
 
     if (packet->falls_back)
         add_fallback(follow, pinfo, packet->falls_back);

@@ -61,8 +61,9 @@ table_of(const smcr_tap_t *packet)
     return packet->llc ? LLC : CDC;
 }
 
-/* Adds a sample if the packet answers a request. If the request was retransmitted, no sample is
- * added: it is not known which transmission the packet answers. */
+/* Called by Wireshark for each packet of the tap `smcr`: adds a sample if the packet answers a
+ * request. If the request was retransmitted, no sample is added: it is not known which transmission
+ * the packet answers. */
 static tap_packet_status
 add_sample(void *data, packet_info *pinfo, epan_dissect_t *edt _U_, const void *tapped,
      tap_flags_t flags _U_)

@@ -615,8 +615,9 @@ keep_peer(smcr_rdma_flow_t *flow)
         flow->ground = flow->peer->ground = SMCR_GROUND_ACK;
 }
 
-/* Learns the UDP source port of a packet. If no other ground proves the source queue pair, a
- * response may prove which flow is the opposite one. */
+/* Learns the UDP source port of a packet. A flow whose port changes keeps a proven peer, and leaves
+ * the pair of the old port. If no other ground proves the source queue pair, a response may prove
+ * which flow is the opposite one. */
 static void
 take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *roce,
           const smcr_sent_t *packet)

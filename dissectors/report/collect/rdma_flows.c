@@ -285,7 +285,7 @@ count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_
 
 /* Counts the verdict on the packet's PSN: a sequence gap before the packet, a duplicate made by the
  * network, a retransmission, or a first transmission (goodput). Also notes damaged and out-of-order
- * packets. */
+ * packets, and keeps gaps of two packets and more for the collectors of connections. */
 static void
 count_order(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
             const smcr_tap_t *packet)

@@ -165,7 +165,8 @@ static const struct {
 #include "report/figures/finding_kinds.def"
 };
 
-/* Adds a finding with the sentence `sentence` and the rank of its kind. */
+/* Adds a finding with the sentence `sentence`, and with the rank in `facts` or, if that is 0, the
+ * rank of its kind. */
 static void
 add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
              const smcr_finder_facts_t *facts, const char *sentence)

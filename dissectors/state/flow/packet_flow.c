@@ -276,7 +276,9 @@ defer_analysis(const smcr_arrival_t *arrival)
     return analysis;
 }
 
-/* Keeps the content of the packet, which arrives after a PSN gap. */
+/* Keeps the content of the packet, which arrives after a PSN gap, until an acknowledgement shows
+ * whether the receiver has taken the packet in. If DEFERRED_MAX packets wait already, the content
+ * of this one is not kept. */
 static void
 defer_content(const smcr_arrival_t *arrival, const content_t *content)
 {

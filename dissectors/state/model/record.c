@@ -246,9 +246,9 @@ smcr_record_free_ack(smcr_state_t *state, const smcr_ack_t *ack)
         smcr_state_free(state, (void *)(uintptr_t)ack, sizeof *ack);
 }
 
-/* Frees the place of a WRITE, if nothing but its record points to it. An acknowledgement that is
- * still to come would be written into the place, a stream lists unannounced WRITEs, and who has
- * rare members may be listed elsewhere. */
+/* Frees the place of a WRITE, if nothing but its record points to it. The place stays in three
+ * cases: 1. an acknowledgement that is still to come would be written into it; 2. the stream lists
+ * it as an unannounced WRITE; 3. it has rare members, and may be listed elsewhere. */
 static void
 free_place(smcr_state_t *state, smcr_place_t *place)
 {

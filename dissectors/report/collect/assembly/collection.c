@@ -103,7 +103,8 @@ ethernet_bytes(const packet_info *pinfo)
     return is_ethernet ? smcr_host_bytes_of_frame(pinfo) : (smcr_host_bytes_t){NULL, 0};
 }
 
-/* Counts a frame of MAC control, if it is a PAUSE or PFC frame. */
+/* Takes a frame of MAC control, if it is a PAUSE or PFC frame: into the pauses, which the first
+ * such frame makes, into the pictures, and into the notices. */
 static void
 count_pause(smcr_collect_t *all, const packet_info *pinfo)
 {
@@ -417,7 +418,8 @@ smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, p
 
 /* ---- reporting ---- */
 
-/* Fills in the facts about the file, the versions and the preferences. */
+/* Fills in the facts about the file, the versions and the preferences, and the counts of IP
+ * packets. What was counted is copied, so the collection may go on counting. */
 static void
 fill_capture(smcr_entry_report_t *report, const smcr_collect_t *all, const char *filter)
 {
