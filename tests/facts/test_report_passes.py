@@ -226,6 +226,20 @@ def test_one_pass_of_an_altered_capture(tshark, scratch, name, kind):
     )
 
 
+def test_sizes_acknowledged_before_the_first_sign_of_smcr(tshark, scratch):
+    """A flow that turns out to be of SMC-R keeps the sizes that were acknowledged before: WRITEs of
+    1088 bytes and their ACK, then CDC messages, which alone prove the link."""
+    kept = [40, 41, 42, 43, 44, 46, 48, 49, 56, 58]
+    scratch.chmod(0o777)
+    path = scratch / "begun.pcapng"
+    head, frames = pcapng.read(tshark.bed.capture("6.1-v1-d-bulk-slow-reader"))
+    pcapng.write(path, head, [frames[number - 1] for number in kept])
+    path.chmod(0o644)
+    for run in (ALL_ONE, ALL_TWO):
+        flows = parse(print_json(tshark, path, run))["rdma_flows"]
+        assert sorted(flow["acked_longest"] for flow in flows) == [108, 1088], run
+
+
 def test_every_line_is_needed(tshark):
     """No member is in the table that never differs."""
     unused = []

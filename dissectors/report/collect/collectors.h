@@ -332,6 +332,12 @@ void smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t 
 /* Takes the headers of the next packet of the reverse flow: it may acknowledge requests. */
 void smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce);
 
+/* Adds to `sizes` which sizes of `from` are acknowledged. `from` has earlier packets of the same
+ * flow; those that were not acknowledged then are, if an acknowledgement of `sizes` covers them. A
+ * stuck request of `from` is not added. */
+void smcr_collect_flow_sizes_join(smcr_collect_flow_sizes_t *sizes,
+                                  const smcr_collect_flow_sizes_t *from);
+
 /* Fills in the sizes of the entry. `end`: time of the last packet of the capture, nanoseconds.
  * Memory is allocated in `scope`. */
 void smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,

@@ -120,6 +120,19 @@ smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
         take_try(sizes, when, roce);
 }
 
+void
+smcr_collect_flow_sizes_join(smcr_collect_flow_sizes_t *sizes,
+                             const smcr_collect_flow_sizes_t *from)
+{
+    sizes->acked_longest = MAX(sizes->acked_longest, from->acked_longest);
+    if (!sizes->is_known)
+        return;
+    sizes->acked_longest = MAX(sizes->acked_longest, from->dropped_longest);
+    for (unsigned i = 0; i < from->sent_count; i++)
+        if (smcr_psn_distance(from->sent[i].psn, sizes->expected) > 0)
+            sizes->acked_longest = MAX(sizes->acked_longest, from->sent[i].length);
+}
+
 /* ---- reporting ---- */
 
 /* Whether the sender would have tried once more before `end`, the end of the capture, had it not

@@ -792,6 +792,7 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
                                                          flow->figures.first_frame);
     smcr_entry_join(&into->icrc, &flow->icrc, &smcr_entry_icrcs_description, collection->scope);
     smcr_collect_flow_times_move(&into->times, collection->scope, &flow->times);
+    smcr_collect_flow_sizes_join(&into->sizes, &flow->sizes);
     smcr_pause_flow_join(&into->pause, collection->scope, &flow->pause);
     smcr_figure_tally_join(&into->ports, collection->scope, &flow->ports);
     into->lacks_ecn |= flow->lacks_ecn;
@@ -804,6 +805,7 @@ merge_into_link(smcr_collect_t *collection, followed_t *flow)
     memset(&flow->pause, 0, sizeof flow->pause);
     memset(&flow->recovery, 0, sizeof flow->recovery);
     memset(&flow->ports, 0, sizeof flow->ports);
+    memset(&flow->sizes, 0, sizeof flow->sizes);
 }
 
 /* Returns a copy of the counts, allocated in `scope`; NULL: all counts are 0, so no ICRC was
