@@ -1,6 +1,6 @@
 /* Knows what is kept of one capture file: link groups, links, queue pairs, RMBs, connections, byte
- * streams, records. Does not know the changes and breaches that a message causes. Included by the
- * rooms of state/ only: the rooms above read the state through state.h.
+ * streams, records. Does not know the changes and breaches that a message causes. Only the rooms of
+ * state/ include this header: the rooms above read the state through state.h.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
