@@ -1126,7 +1126,8 @@ take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *pack
 }
 
 /* Judges a response with a right ICRC. If the response is not a copy, also learns what the response
- * says about the requests of `reverse`. */
+ * says about the requests of `reverse`; NULL: the reverse flow is not known. Of a copy or
+ * retransmission, the frame of the first response is known, and not its time. */
 static void
 judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)

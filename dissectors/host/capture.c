@@ -65,7 +65,8 @@ smcr_capture_interface_name(uint32_t interface)
     return interface < array_length(capture.names) ? capture.names[interface] : NULL;
 }
 
-/* Keeps the name of the packet's interface. */
+/* Keeps the name of the packet's interface, once, in file scope. Does nothing if the file does not
+ * have the name: Wireshark's API then gives "unknown". */
 static void
 note_name(const packet_info *pinfo)
 {

@@ -542,7 +542,8 @@ continues_run(const handed_run_t *run, const smcr_record_t *record, uint64_t pos
            run->position + (uint64_t)(run->end - run->begin) == position;
 }
 
-/* Adds the new bytes of a packet. Returns false if dissectors get none of its bytes. */
+/* Adds the new bytes of a packet to the bytes that dissectors get in this frame: to the last run,
+ * if they continue it, else as a new run. Returns false if dissectors get none of its bytes. */
 static bool
 add_to_runs(handing_t *handing, tvbuff_t *data, const smcr_record_t *record)
 {

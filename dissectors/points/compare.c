@@ -722,7 +722,9 @@ note_delay(const smcr_chain_t *chain, const smcr_observed_t *before, const smcr_
                             smcr_chain_time(chain, from, before->time));
 }
 
-/* Fills in `note` for the observation `observed` of the transmission. */
+/* Fills in `note` for the observation `observed` of the transmission: the frames of the other
+ * observations, the delay from the point before, and the verdict, which only the last point that
+ * has the transmission gets. */
 static void
 fill_note(const smcr_chain_t *chain, const smcr_transmission_t *transmission,
           const smcr_observed_t *observed, smcr_points_note_t *note)

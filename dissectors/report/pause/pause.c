@@ -516,7 +516,7 @@ mac_text(wmem_allocator_t *scope, const uint8_t *mac)
 }
 
 /* Returns whether packets of RDMA flows in the class have come; SMCR_FIGURE_MAYBE: packets have no
- * VLAN tag, so their class is not known. */
+ * VLAN tag, so their class is not known. PAUSE stops all classes, so packets in any class count. */
 static smcr_figure_maybe_t
 has_flow(const smcr_pauses_t *pauses, unsigned lane)
 {

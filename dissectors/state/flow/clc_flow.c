@@ -397,7 +397,9 @@ client_qp_of_link(smcr_state_t *state, const smcr_conn_t *conn, smcr_link_t *lin
 }
 
 /* The client's queue pair that a Confirm names: on the link that the Accept has named, if the
- * Accept is captured. NULL: not known. */
+ * Accept is captured. NULL: not known. If the Accept is not captured, an event reports this. If the
+ * Confirm shows that the Accept's queue pair is on another known link, the connection moves to that
+ * link (correct_link()). */
 static smcr_qp_t *
 client_qp(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc)
 {

@@ -281,7 +281,9 @@ struct smcr_lgr {
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
     /* newest link, deleted or not; NULL: none, or the group was joined with another one */
     smcr_link_t *newest_link;
-    /* oldest link that is still kept, if older links are forgotten; NULL: all links are kept */
+    /* oldest link that smcr_link_older() finds, if the group has had so many links that older ones
+     * are forgotten; NULL: no link is forgotten. Forgotten links stay in memory, and reports find
+     * them by `older_in_group` */
     smcr_link_t *oldest_kept_link;
     uint32_t first_link_index; /* index of the oldest link, kept or forgotten */
     const smcr_clc_accept_t *first_accept; /* Accept that made the group; NULL: none */

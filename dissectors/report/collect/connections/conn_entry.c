@@ -128,7 +128,8 @@ has_later_messages(const smcr_collect_conn_stats_t *counted)
            smcr_collect_conn_has_first_data(counted);
 }
 
-/* Fills in when the connection began and ended as far as captured. */
+/* Fills in the first and the last frame of the connection, on RoCE or TCP, and whether it began
+ * before the capture. */
 static void
 fill_frames(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
             const smcr_collect_tcp_facts_t *tcp)

@@ -42,8 +42,9 @@ typedef struct {
     smcr_timeline_t timeline; /* intervals of both directions of the connection */
     smcr_collect_writer_times_t of[2]; /* index: side of the writer */
     smcr_when_t idle; /* last RDMA WRITE with data, of either side, before the first message that
-                         ends the connection (`of[].ended`); without such a WRITE, the first packet
-                         of the connection; set with `ended` */
+                         ends the connection (`of[].ended`), or the begin of the gap in which it is
+                         missing; without such a WRITE, the first packet of the connection; set with
+                         `ended` */
     int first_sender;    /* side that sent the first packet of the connection */
     smcr_when_t whole_since; /* packet from which on no packet of the link is missing up to the
                                 first packet of the connection, in both directions; frame 0: none */
