@@ -719,41 +719,48 @@ write_classes(const page_t *page)
 
 #define TRANSLATIONS_MOST 3 /* translated ends that the page names */
 
-/* Appends "10.96.0.10:80 is 10.0.0.2:12345, too", if the text does not have it yet. */
+/* The translated ends of a page. */
+typedef struct {
+    GString *text;     /* the first TRANSLATIONS_MOST of them, in words */
+    wmem_map_t *known; /* set of all of them, in words: many connections may have the same ones */
+} translations_t;
+
+/* Adds "10.96.0.10:80 is 10.0.0.2:12345, too", if it is not known yet. `translated` NULL: the end
+ * has no other address or port. */
 static void
-append_translation(const page_t *page, GString *text, const smcr_entry_endpoint_t *end,
-                   const smcr_entry_endpoint_t *translated)
+add_translation(const page_t *page, translations_t *ends, const smcr_entry_endpoint_t *end,
+                const smcr_entry_endpoint_t *translated)
 {
-    const char *line =
+    if (!translated)
+        return;
+    char *line =
         wmem_strdup_printf(page->scope, "%s is %s, too", smcr_words_endpoint(page->scope, end),
                            smcr_words_endpoint(page->scope, translated));
 
-    if (!strstr(text->str, line))
-        g_string_append_printf(text, "%s%s", text->len ? "; " : "", line);
+    if (wmem_map_lookup(ends->known, line))
+        return;
+    wmem_map_insert(ends->known, line, line);
+    if (wmem_map_size(ends->known) <= TRANSLATIONS_MOST)
+        g_string_append_printf(ends->text, "%s%s", ends->text->len ? "; " : "", line);
 }
 
-/* Writes which ends of connections the capture shows with other addresses or ports, too. */
+/* Writes which ends of connections the capture shows with other addresses or ports, too. "..." at
+ * the end: there are more than those that are named. */
 static void
 write_translations(const page_t *page)
 {
-    GString *text = g_string_new(NULL);
-    unsigned named = 0;
+    translations_t ends = {g_string_new(NULL),
+                           wmem_map_new(page->scope, wmem_str_hash, g_str_equal)};
 
     SMCR_FIGURE_EACH(connection, conn, page->report->connections) {
-        const smcr_entry_endpoint_t *ends[2][2] = {{&conn->server, conn->translated_server},
-                                                   {&conn->client, conn->translated_client}};
-        for (unsigned i = 0; i < 2 && named < TRANSLATIONS_MOST; i++) {
-            gsize before = text->len;
-            if (ends[i][1])
-                append_translation(page, text, ends[i][0], ends[i][1]);
-            named += text->len > before;
-        }
+        add_translation(page, &ends, &conn->server, conn->translated_server);
+        add_translation(page, &ends, &conn->client, conn->translated_client);
     }
-    if (text->len)
+    if (ends.text->len)
         write_item(page, "", INDENT,
-                   wmem_strdup_printf(page->scope, "Address translation: %s%s", text->str,
-                                      named == TRANSLATIONS_MOST ? " ..." : ""));
-    g_string_free(text, true);
+                   wmem_strdup_printf(page->scope, "Address translation: %s%s", ends.text->str,
+                                      wmem_map_size(ends.known) > TRANSLATIONS_MOST ? " ..." : ""));
+    g_string_free(ends.text, true);
 }
 
 /* ---- congestion ---- */
