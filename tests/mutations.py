@@ -512,8 +512,8 @@ EVERY = [
             "inferred-in-doubt",
             "dissectors/points/compare.c",
             "facts/test_points.py::test_made_points[6.1-v2-n-lossy]",
-            "if (lost >= PROVEN_LEAST && !not_captured)",
-            "if (lost >= PROVEN_LEAST)",
+            "if (known->lost >= PROVEN_LEAST && !known->not_captured)",
+            "if (known->lost >= PROVEN_LEAST)",
         ),
         (
             POINTS,

@@ -247,7 +247,12 @@ PROPERTIES = [
     ),
     (
         "Lines for a site have the figures of the report",
-        ["facts/test_lines.py", "desk/test_site.py", "desk/test_probe.py"],
+        [
+            "facts/test_lines.py",
+            "facts/test_forgotten.py",
+            "desk/test_site.py",
+            "desk/test_probe.py",
+        ],
     ),
     ("Texts of the program have the words of the glossary", ["test_texts.py"]),
     ("The source compiles for other systems", ["test_portability.py"]),

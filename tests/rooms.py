@@ -53,7 +53,7 @@ ROOMS = {
     "report/tables": ("tables.h",),
     "report/write": ("output.h",),
     "report/page": ("page.h",),
-    "report/listen": ("listeners.h",),
+    "report/listen": ("listeners.h", "forget.h"),
     "report/lines": ("lines.h",),
     "report": ("report.h",),
     "statistics": ("statistics.h",),

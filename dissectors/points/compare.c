@@ -795,11 +795,13 @@ bool
 smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note)
 {
     const smcr_observed_t *observed = observed_in(points, frame);
-    const smcr_points_t *own = observed ? points : points->tcp;
+    const smcr_points_t *own = points;
     smcr_points_note_t part;
 
-    if (!observed && own)
-        observed = observed_in(own, frame);
+    if (!observed) {
+        own = points->tcp;
+        observed = own ? observed_in(own, frame) : NULL;
+    }
     if (!observed || !find_note(points->result, own, observed, note))
         return false;
     while (observed++ < &own->observed[own->count] && observed->frame == frame) {

@@ -36,8 +36,8 @@
 
 /* Nanoseconds. The sender answers a NAK with a retransmission from its PSN on. If the
  * retransmission comes less than ANSWER_MOST after the NAK, it answers the NAK. If it comes
- * IGNORED_LEAST or more after it, the sender's timer has run out, and the NAK was lost. Senders have timers
- * of 64 ms and more; a host under emulation was once busy for 26 ms. */
+ * IGNORED_LEAST or more after it, the sender's timer has run out, and the NAK was lost. Senders
+ * have timers of 64 ms and more; a host under emulation was once busy for 26 ms. */
 #define ANSWER_MOST SMCR_TIME_MILLISECOND
 #define IGNORED_LEAST (50 * SMCR_TIME_MILLISECOND)
 
@@ -513,9 +513,10 @@ static const ack_t *
 open_nak(const requester_t *sender, smcr_psn_t psn)
 {
     const ack_t *nak = latest_ack(sender, 0), *before = latest_ack(sender, 1);
-    bool is_second = nak && before && before->is_nak && before->psn == nak->psn;
 
-    if (!nak || !nak->is_gap || is_second)
+    if (!nak || !nak->is_gap)
+        return NULL;
+    if (before && before->is_nak && before->psn == nak->psn)
         return NULL;
     return nak->psn + 1 == psn && sender->step <= nak->time ? nak : NULL;
 }

@@ -156,9 +156,9 @@ typedef struct {
     uint64_t written_on_left; /* `written`, when the connection last moved to another link */
     uint64_t write_end;       /* position after the data of `last_write`; UINT64_MAX: not known, or
                                  the packet did not come in order */
-    uint32_t complete_in;     /* last CDC message of the writer, in order, that announces its data up
-                                 to `write_end`: no WRITE is missing between `last_write` and this
-                                 message; frame; 0: none */
+    uint32_t complete_in;     /* last CDC message of the writer, in order, that announces its data
+                                 up to `write_end`: no WRITE is missing between `last_write` and
+                                 this message; frame; 0: none */
     smcr_when_t last_known;   /* last WRITE or CDC message of the writer that came in order; frame
                                  0: none */
     smcr_interval_t longest_answer; /* longest time that the peer's program took for an answer: from

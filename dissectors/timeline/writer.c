@@ -44,8 +44,8 @@ smcr_timeline_advance(smcr_timeline_t *timeline, wmem_allocator_t *scope, uint32
 /* ---- packets ---- */
 
 /* Notes in the timeline of the writer that the WRITE packet of `step` carries data. `range`: place
- * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: no packet is missing
- * before the packet. */
+ * of the data in the stream. `sent`: what is kept of the packet. `is_in_order`: no packet is
+ * missing before the packet. */
 static void
 note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
              const smcr_timeline_sent_t *sent, bool is_in_order)
@@ -153,8 +153,9 @@ note_complete(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_
     bool announces_none = !writer->has_written && !step->timeline->is_late && !view->announced;
     bool announces_last = writer->has_written && view->announced == writer->write_end;
 
-    if (step->packet->record->order == SMCR_FLOW_IS_NEXT && view->has_announced &&
-        (announces_none || announces_last))
+    bool is_new = step->packet->record->order == SMCR_FLOW_IS_NEXT;
+
+    if (is_new && view->has_announced && (announces_none || announces_last))
         writer->complete_in = step->packet->when.frame;
 }
 

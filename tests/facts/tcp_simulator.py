@@ -2,8 +2,8 @@
 A simulated TCP connection that offers SMC-R and falls back: two hosts that exchange requests and
 answers over a path with two capture points, which loses packets before the first point, between the
 points and after the second one. Both hosts acknowledge selectively (RFC 2018), report what has
-come twice (RFC 2883), retransmit early and after a timeout. What happened to each packet is known. Shares
-no code with the plugin.
+come twice (RFC 2883), retransmit early and after a timeout. What happened to each packet is known.
+Shares no code with the plugin.
 """
 
 import collections

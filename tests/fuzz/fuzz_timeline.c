@@ -22,6 +22,7 @@ typedef struct {
     wmem_allocator_t *scope;
     smcr_state_t *state;
     smcr_timeline_t timeline;
+    smcr_lgr_t group; /* of both links */
     smcr_link_t links[2];
     smcr_when_t now;
     uint32_t gaps[2][2]; /* by link and sender */
@@ -150,6 +151,7 @@ play_packet(stage_t *stage)
     stage->psn[side] += 1 + (how % 16 == 15);
     stage->gaps[link][side] += how % 16 == 15;
     record.sender = (int8_t)side;
+    stage->links[link].lgr = &stage->group;
     record.link = &stage->links[link];
     record.order = pick_order(stage) & 0x7U;
     record.receiver_action = input_pick(stage->input, SMCR_FLOW_RECEIVER_WAITS + 1) & 0x3U;

@@ -12,7 +12,6 @@
 
 #include "fields.h"
 #include "forget.h"
-#include "host/host.h"
 #include "message/message.h"
 #include "report/findings/findings.h"
 
@@ -204,7 +203,7 @@ dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
         collect_frame(pinfo);
     else if (marks.scope)
         show_marks(tvb, pinfo, tree);
-    else if (!pinfo->fd->visited)
+    else
         smcr_listener_forget_unread(pinfo);
     return (int)tvb_captured_length(tvb);
 }

@@ -123,7 +123,7 @@ smcr_listener_forget_unread(const packet_info *pinfo)
     static const smcr_state_finished_t finished = {is_finished, NULL, smcr_payload_release};
     smcr_when_t now = smcr_capture_when(pinfo);
 
-    if (old.has_reader || !is_time(now) || smcr_host_window_ops())
+    if (old.has_reader || smcr_capture_is_read() || !is_time(now) || smcr_host_window_ops())
         return;
     if (is_read_once(now.frame))
         forget_before_chosen(now, &finished);

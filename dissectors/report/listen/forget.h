@@ -19,7 +19,7 @@ void smcr_listener_forget_old(smcr_when_t now, const smcr_state_finished_t *fini
 
 /* As smcr_listener_forget_old(), for a capture of which nobody makes a report. Does nothing while
  * somebody makes one (smcr_listener_forget_allow()), and until it is known that the program reads
- * the file in one pass. Called at the end of each frame of a first pass. */
+ * the file in one pass. Called at the end of each frame in which nobody collects findings. */
 void smcr_listener_forget_unread(const packet_info *pinfo);
 
 /* Sets whether smcr_listener_forget_unread() may forget: true, as at start, if no listeners of a

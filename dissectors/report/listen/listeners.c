@@ -15,7 +15,6 @@
 
 #include "finding_marks.h"
 #include "forget.h"
-#include "host/host.h"
 
 /* A listener. Its address identifies it in Wireshark's list of listeners. */
 typedef struct {

@@ -396,8 +396,8 @@ misses_late_write(const smcr_collect_conn_stats_t *counted, const smcr_entry_con
                     : misses_writes_after(counted, end->frame.frame);
 }
 
-/* Fills in which end closed the connection first. If a WRITE of the connection may be missing, it is
- * not known which WRITE was the last one before the close, or whether a WRITE came after the
+/* Fills in which end closed the connection first. If a WRITE of the connection may be missing, it
+ * is not known which WRITE was the last one before the close, or whether a WRITE came after the
  * close. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,

@@ -314,7 +314,8 @@ idle_before(const certain_t *certain, smcr_when_t ended)
     bool is_complete = true;
 
     for (int side = 0; side < 2; side++)
-        is_complete &= smcr_collect_times_complete_in(certain->times, certain->conn, side, ended) != 0;
+        if (!smcr_collect_times_complete_in(certain->times, certain->conn, side, ended))
+            is_complete = false;
     bool may_miss_write =
         !is_complete && smcr_evidence_conn_lacks_between(certain->conn, since, ended.frame);
     for (int side = 0; side < 2; side++)
@@ -322,8 +323,8 @@ idle_before(const certain_t *certain, smcr_when_t ended)
     return may_miss_write ? (smcr_when_t){0, 0} : idle;
 }
 
-/* Whether the writer `side` wrote data after `ended`. If a later CDC message of the writer shows that
- * it had not, packets that are missing before this message do not matter. */
+/* Whether the writer `side` wrote data after `ended`. If a later CDC message of the writer shows
+ * that it had not, packets that are missing before this message do not matter. */
 static smcr_figure_maybe_t
 written_after(const certain_t *certain, int side, smcr_when_t ended)
 {
