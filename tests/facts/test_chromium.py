@@ -330,6 +330,33 @@ def test_mouse_and_keys(tshark, window, scratch):
     assert window.complaints == []
 
 
+# What a user can choose: elements that Tab has not reached, since REACHED ran.
+REACHED = """(() => {
+    window.reached = new Set();
+    document.addEventListener("focusin", event => reached.add(event.target));
+})()"""
+NOT_REACHED = """[...document.querySelectorAll("a[href], button, input, summary, [tabindex]")]
+    .filter(each => each.tabIndex >= 0 && each.checkVisibility() && !reached.has(each))
+    .map(each => each.outerHTML)"""
+
+
+def test_keys_reach_everything_in_any_window(tshark, window, scratch):
+    """Tab goes through all that a mouse can choose, and leads out again. In small windows, and so
+    at a large zoom, only tables are wider than the page, and they scroll."""
+    page, _ = page_and_report(tshark, "6.1-v2-h1-two-links-second-fails")
+    (scratch / "page.html").write_text(page, encoding="utf-8")
+    assert window.open(scratch / "page.html") == []
+    window.run(REACHED)
+    left = window.run(NOT_REACHED)
+    for _ in left:
+        window.press("Tab")
+    assert len(left) > 100 and window.run(NOT_REACHED) == []
+    for width in (700, 350, chromium.WIDTH):
+        window.size(width, chromium.HEIGHT)
+        assert window.run("document.documentElement.scrollWidth") <= width
+    assert window.complaints == []
+
+
 def drag(window, begin, end, height, **parameters):
     window.mouse("mouseMoved", begin, height, **parameters)
     window.mouse("mousePressed", begin, height, **parameters)

@@ -62,7 +62,7 @@ PAGES = {
         [NOTHING],
     ),
     "bth-reserved-bit-port-69": (
-        [r"No SMC-R in the capture", r"20 RoCE packets, none known to be SMC-R"],
+        [r"No SMC-R is recognised", r"20 RoCE packets, none known to be SMC-R"],
         [NOTHING, r"RDMA: 20 packets", r"192\.0\.2\.1 QP 257 → 192\.0\.2\.2 QP 514 10 - - -"],
         [r"no RoCE packet", r"not captured"],
     ),

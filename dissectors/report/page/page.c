@@ -91,6 +91,19 @@ has_unknown_time(const smcr_entry_connection_t *entry)
     return (to_server && to_server->unknown_s) || (to_client && to_client->unknown_s);
 }
 
+/* Whether another address or port of an end is in the capture, after a translation. */
+static bool
+has_translated_client(const smcr_entry_connection_t *entry)
+{
+    return entry->translated_client != NULL;
+}
+
+static bool
+has_translated_server(const smcr_entry_connection_t *entry)
+{
+    return entry->translated_server != NULL;
+}
+
 /* Figures of all connections. Each empty cell takes 5 bytes of the page. */
 static const struct {
     const char *path; /* name in the JSON */
@@ -104,6 +117,10 @@ static const struct {
     {"client.port", NULL, false},
     {"server.addr", NULL, false},
     {"server.port", NULL, false},
+    {"translated_client.addr", has_translated_client, true},
+    {"translated_client.port", has_translated_client, true},
+    {"translated_server.addr", has_translated_server, true},
+    {"translated_server.port", has_translated_server, true},
     {"outcome", NULL, false},
     {"first_frame", NULL, false},
     {"client_to_server.bytes", NULL, false},

@@ -229,6 +229,8 @@ function compare(one, other) {
  * none. docs/json.md and docs/statistics.md say more. Times in cells have their unit. */
 const MEANINGS = {
     // connections
+    "translated_client.addr": "The client, as the capture shows it once more, with another address or port",
+    "translated_server.addr": "The server, as the capture shows it once more, with another address or port",
     roce_stream: "Number under which the RoCE packets of the connection are dissected (smcr.stream), where its TCP ports are inferred",
     outcome: "Whether the connection used SMC-R, fell back to TCP, or failed",
     "fallback.time": "When the Decline or the missing option showed that the connection uses TCP: seconds from the first frame of the capture",
@@ -943,7 +945,9 @@ function connectionPart(drawn, entry, isOpen) {
 
 const CONNECTIONS = [
     ["#", "stream", "identifier"], ["RoCE #", "roce_stream", "identifier"], ["Ends", "ends", "text"], ["Client", "client.addr", "text"], ["Port", "client.port", "identifier"],
-    ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"], ["Outcome", "outcome", "text"],
+    ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"],
+    ["Client after NAT", "translated_client.addr", "text"], ["Port", "translated_client.port", "identifier"],
+    ["Server after NAT", "translated_server.addr", "text"], ["Port", "translated_server.port", "identifier"], ["Outcome", "outcome", "text"],
     ["Reason", "fallback.reason", "text"], ["Fell back", "fallback.time", "time"], ["after", "setup.fallback_s", "seconds"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
@@ -951,7 +955,7 @@ const CONNECTIONS = [
     ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"],
 ];
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
-const TEXTS = new Set(["ends", "client.addr", "server.addr", "outcome", "close", "fallback.reason", "tokens.client", "tokens.server"]);
+const TEXTS = new Set(["ends", "translated_client.addr", "translated_server.addr", "client.addr", "server.addr", "outcome", "close", "fallback.reason", "tokens.client", "tokens.server"]);
 
 /* The bounds of a figure of a connection, as those of Statistics > SMC-R Directions; null: it is
  * exact. `value`: returns a figure of the connection. */
@@ -1247,7 +1251,7 @@ function sharePlot(share) {
 
 function showOthers() {
     if (report.other_roce)
-        section("other_roce", "RoCE of other programs").append(make("p", "", `${grouped(report.other_roce.packets)} packet${report.other_roce.packets === 1 ? "" : "s"}, not analysed without the preference smcr.roce.`),
+        section("other_roce", "RoCE not known to be SMC-R").append(make("p", "", `${grouped(report.other_roce.packets)} packet${report.other_roce.packets === 1 ? "" : "s"}, not analysed without the preference smcr.roce.`),
             table("other_roce", [report.other_roce], OTHER_ROCE, at));
     if (more.lines.tcp.length)
         OTHERS.find(([name]) => name === "tcp_flows")[3] = more.lines.tcp;

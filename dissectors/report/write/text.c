@@ -214,8 +214,8 @@ write_finding(const page_t *page, uint32_t number, const smcr_entry_finding_t *f
     write_item(page, indent, width(mark), line + strspn(line, " "));
 }
 
-/* Returns the number of frames with RoCE packets of other programs, which the report has not
- * analysed. */
+/* Returns the number of frames with RoCE packets that are not known to be SMC-R, which the report
+ * has not analysed. */
 static uint64_t
 count_others(const smcr_entry_report_t *report)
 {
@@ -255,19 +255,20 @@ write_no_fault(const page_t *page)
                report->findings.length ? " For information:" : "");
 }
 
-/* Writes that `count` RoCE packets of other programs were not examined. `has_examined`: the report
- * has examined other packets. */
+/* Writes that `count` RoCE packets were not examined, which are not known to be SMC-R: those of a
+ * connection that began before the capture may be. `has_examined`: the report has examined other
+ * packets. */
 static void
 write_others(const page_t *page, uint64_t count, bool has_examined)
 {
-    write_line(page, "%s%s of other programs %s not analysed: preference \"Analyse other RoCE "
+    write_line(page, "%s%s not known to be SMC-R %s not analysed: preference \"Analyse other RoCE "
                      "packets, too\" (-o smcr.roce:TRUE)",
-               has_examined ? "" : "No SMC-R in the capture. ",
+               has_examined ? "" : "No SMC-R is recognised. ",
                smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "was" : "were");
 }
 
 /* Writes the first lines of the findings: that there are no frames; if all findings are for
- * information, that no fault was found, or that packets of other programs were not examined. */
+ * information, that no fault was found, or that packets not known to be SMC-R were not examined. */
 static void
 write_health(const page_t *page)
 {
