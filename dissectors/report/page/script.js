@@ -132,13 +132,32 @@ function showCapture() {
     byId("capture").textContent = facts.join(" · ");
 }
 
-/* A button that shows a time in all pictures: a tenth of what they show at first, and the cursor. */
+const NEAR = 40; // points of pictures on the side that has them closer, which the button of a time shows
+
+/* The times of all points in the pictures of connections, in order. */
+let pointTimes = null;
+function timesOfPictures() {
+    const lines = pictures.connections.flatMap(each => each.directions).flatMap(each => [...Object.values(each.lines), ...Object.values(each.marks)]);
+    if (!pointTimes)
+        pointTimes = Float64Array.from(lines.flatMap(line => added(line.t, 1e9))).sort();
+    return pointTimes;
+}
+
+/* How much time the pictures show beside a time: a tenth of what they show at first; less if they
+ * have many points there, as in a burst before hours of silence. */
+function widthAt(seconds) {
+    const times = timesOfPictures(), index = lastBefore(times, seconds), most = (home.max - home.min) / 10;
+    const sides = [seconds - times[index - NEAR], times[index + NEAR] - seconds].filter(each => each > 0);
+    return Math.min(most, 2 * Math.min(...sides));
+}
+
+/* A button that shows a time in all pictures, and the cursor there. */
 function pointer(seconds) {
     const button = make("button", "", `at ${duration(seconds)}`);
     button.type = "button";
     button.title = "Show this time in the pictures";
     button.addEventListener("click", () => {
-        const width = (home.max - home.min) / 10;
+        const width = widthAt(seconds);
         setRange(seconds - width / 2, seconds + width / 2);
         setCursor(seconds, null);
         (document.querySelector(".picture") || document.body).scrollIntoView();
