@@ -351,6 +351,8 @@ def test_keys_reach_everything_in_any_window(tshark, window, scratch):
     for _ in left:
         window.press("Tab")
     assert len(left) > 100 and window.run(NOT_REACHED) == []
+    first, _ = window.run(f"({LANES})('connections')")["client writes"][0]
+    assert first == "setup of the connection 156.9 ms (from frame 2)"
     for width in (700, 350, chromium.WIDTH):
         window.size(width, chromium.HEIGHT)
         assert window.run("document.documentElement.scrollWidth") <= width

@@ -252,7 +252,7 @@ const MEANINGS = {
     "translated_server.addr": "The server, as the capture shows it once more, with another address or port",
     roce_stream: "Number under which the RoCE packets of the connection are dissected (smcr.stream), where its TCP ports are inferred",
     outcome: "Whether the connection used SMC-R, fell back to TCP, or failed",
-    "fallback.time": "When the Decline or the missing option showed that the connection uses TCP: seconds from the first frame of the capture",
+    "fallback.time": "When the Decline, the missing option or the report of a host showed that the connection uses TCP: seconds from the first frame of the capture. It may have fallen back before a report",
     "setup.fallback_s": "From the SYN until the connection fell back to TCP",
     links: "Numbers of the links that carried the connection, in this order",
     first_time: "Time of its first frame: seconds from the first frame of the capture",
@@ -875,7 +875,7 @@ function bars(lanes, names, hasAxis = false) {
 // ---- connections ----
 
 const PARTS = {
-    nothing_to_write: "nothing to write", answer: "waits for the peer's answer", transfer: "data under way",
+    setup: "setup of the connection", nothing_to_write: "nothing to write", answer: "waits for the peer's answer", transfer: "data under way",
     path: "buffer full: data or update under way", reader: "buffer full: the reader's program does not read",
     retransmission: "recovery: waits for a retransmission", unknown: "not known: packets are missing",
 };
@@ -888,14 +888,25 @@ const nameOf = entry => known(entry.client.addr) ? [end(entry.client), end(entry
 /* Whether it is likely, and not proven, that the RoCE packets are those of the named TCP connection. */
 const isInferred = entry => known(entry.client.addr || entry.server.addr) && known(entry.roce_stream);
 
-function lanesOf(direction, label) {
+/* The time before a connection could carry data, which the lanes of the capture do not have: its setup,
+ * or unknown. */
+function timeBefore(lanes, entry, time) {
+    const begin = since(entry.first_time), last = lanes.length ? lanes[0][0] / 1e9 : begin;
+    if (!time || last - begin < 1e-9)
+        return [];
+    const part = known(time.connecting_s) ? "setup" : "unknown";
+    return [{begin, end: last, frame: entry.first_frame, parts: [[part, last - begin]],
+        text: `${PARTS[part]} ${duration(last - begin)} (from frame ${entry.first_frame})`}];
+}
+
+function lanesOf(direction, label, entry, time) {
     return {
         label: label[0], title: label[1],
-        bars: direction.lanes.map(([begin, last, first, frame, shares]) => ({
+        bars: timeBefore(direction.lanes, entry, time).concat(direction.lanes.map(([begin, last, first, frame, shares]) => ({
             begin: begin / 1e9, end: last / 1e9, frame: first || frame, parts: Object.entries(shares),
             text: Object.entries(shares).map(([part, time]) => `${PARTS[part]} ${duration(time / 1e9)}`).join(", ")
                 + ` (frames ${first || "?"} to ${frame || "?"})`,
-        })),
+        }))),
     };
 }
 
@@ -929,7 +940,8 @@ function connectionPictures(drawn, entry) {
         else
             box.append(make("p", "faint", `${names[index]}: no position in the byte stream is known.`));
     }
-    const lanes = drawn.directions.map((direction, index) => lanesOf(direction, [short[index], names[index]]));
+    const lanes = drawn.directions.map((direction, index) => lanesOf(direction, [short[index], names[index]], entry,
+        entry[["client_to_server", "server_to_client"][index]].time));
     if (lanes.some(lane => lane.bars.length))
         box.append(bars(lanes, PARTS));
     else
@@ -967,7 +979,7 @@ const CONNECTIONS = [
     ["Server", "server.addr", "text"], ["Port", "server.port", "identifier"],
     ["Client after NAT", "translated_client.addr", "text"], ["Port", "translated_client.port", "identifier"],
     ["Server after NAT", "translated_server.addr", "text"], ["Port", "translated_server.port", "identifier"], ["Outcome", "outcome", "text"],
-    ["Reason", "fallback.reason", "text"], ["Fell back", "fallback.time", "time"], ["after", "setup.fallback_s", "seconds"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
+    ["Reason", "fallback.reason", "text"], ["Fallback seen", "fallback.time", "time"], ["after", "setup.fallback_s", "seconds"], ["Links", "links", "links"], ["First frame", "first_frame", "frame"], ["Begin", "first_time", "time"], ["End", "last_time", "time"], ["Bytes →", "client_to_server.bytes", "bytes"],
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
