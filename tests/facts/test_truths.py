@@ -273,6 +273,12 @@ ONCE_SAID_IN_TURN = [
         "thinned",
         "without RoCE for a while",
     ),
+    (
+        "never confirmed, though both sides acknowledge messages of the link",
+        "rule-clc-decline",
+        "thinned",
+        "without LLC",
+    ),
 ]
 # The same of frames that come behind another one: no statement contradicts, whatever is OPEN.
 # (what, capture, frames, behind which one, frames that are left out)

@@ -559,7 +559,8 @@ may_be_in_use(const smcr_link_t *link)
     bool is_waiting = link->state == SMCR_LINK_ANNOUNCED && !link->packet_count;
     bool is_unseen = is_waiting || may_have_ended_with_group(link);
 
-    return !smcr_evidence_knows_link(link) || (is_unseen && !link->lgr->link_never_confirmed);
+    return !smcr_evidence_knows_link(link) ||
+           (is_unseen && !smcr_evidence_never_confirmed(link->lgr));
 }
 
 /* Stores the two oldest active links of the group (was_active()) in `active`; NULL: there is none.

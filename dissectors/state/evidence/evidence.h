@@ -285,6 +285,10 @@ void smcr_evidence_take_missing(const smcr_arrival_t *arrival, smcr_conn_t *conn
 
 /* ---- links, and the two sides of a connection ---- */
 
+/* Whether no link of the group was confirmed, as a Decline shows (`link_never_confirmed`). False if
+ * packets of both directions of a link were acknowledged: then both sides had sent a message. */
+bool smcr_evidence_never_confirmed(const smcr_lgr_t *lgr);
+
 /* Whether the group may have a link that the plugin does not know as a link of this group. This is
  * so if the first contact of the group is not captured, or if both ADD LINK and its response may be
  * missing. */

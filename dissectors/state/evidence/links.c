@@ -69,11 +69,20 @@ side_may_miss(const smcr_lgr_t *lgr, int side, period_t period, bool first)
 }
 
 bool
+smcr_evidence_never_confirmed(const smcr_lgr_t *lgr)
+{
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
+        if (link->qp[0].traffic.flow.has_acks && link->qp[1].traffic.flow.has_acks)
+            return false;
+    return lgr->link_never_confirmed;
+}
+
+bool
 smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
 {
     const period_t always = {0, UINT32_MAX};
 
-    if (lgr->link_never_confirmed)
+    if (smcr_evidence_never_confirmed(lgr))
         return false;
     return !lgr->first_contact_captured || (side_may_miss(lgr, 0, always, false) &&
                                             side_may_miss(lgr, 1, always, false));
@@ -147,7 +156,7 @@ knows_unconfirmed(const smcr_link_t *link)
 
     if (may_be_first(link))
         return false;
-    if (lgr->link_never_confirmed)
+    if (smcr_evidence_never_confirmed(lgr))
         return true;
     if (is_announced && may_be_confirmed(link))
         return false;
