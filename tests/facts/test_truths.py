@@ -17,6 +17,11 @@ from bed import ALL
 
 # What was once said where a frame is absent: (what, capture, frames that are left out)
 ONCE_SAID = [
+    (
+        "never confirmed, though both sides acknowledge messages of the link",
+        "rule-clc-decline",
+        [39, 41, 43, 45, 61, 63, 65, 67, 83, 85],
+    ),
     ("bytes read, though the element is not known", "6.12-v2-c-three-conns", [45]),
     ("WRITEs that a lost CDC message has announced", "6.12-v2-c-three-conns", [23]),
     ("WRITEs of a message, though one is lost", "6.1-v1-c-three-conns", [209]),
@@ -272,12 +277,6 @@ ONCE_SAID_IN_TURN = [
         "6.12-v2-n-lossy",
         "thinned",
         "without RoCE for a while",
-    ),
-    (
-        "never confirmed, though both sides acknowledge messages of the link",
-        "rule-clc-decline",
-        "thinned",
-        "without LLC",
     ),
 ]
 # The same of frames that come behind another one: no statement contradicts, whatever is OPEN.
