@@ -154,8 +154,8 @@ typedef struct {
                                  WRITE may be missing */
     uint64_t written;         /* position after all data that the writer has written so far */
     uint64_t written_on_left; /* `written`, when the connection last moved to another link */
-    uint64_t write_end;       /* position after the data of `last_write`; UINT64_MAX: not known, or
-                                 the packet did not come in order */
+    uint64_t write_end;       /* position after the data of the last captured WRITE; 0: none so far;
+                                 UINT64_MAX: not known, or the packet did not come in order */
     uint32_t complete_in;     /* last CDC message of the writer, in order, that announces its data
                                  up to `write_end`: no WRITE is missing between `last_write` and
                                  this message; frame; 0: none */

@@ -150,12 +150,10 @@ static void
 note_complete(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    bool announces_none = !writer->has_written && !step->timeline->is_late && !view->announced;
-    bool announces_last = writer->has_written && view->announced == writer->write_end;
+    bool is_next = step->packet->record->order == SMCR_FLOW_IS_NEXT;
+    bool knows_end = writer->has_written || !step->timeline->is_late;
 
-    bool is_new = step->packet->record->order == SMCR_FLOW_IS_NEXT;
-
-    if (is_new && view->has_announced && (announces_none || announces_last))
+    if (is_next && knows_end && view->has_announced && view->announced == writer->write_end)
         writer->complete_in = step->packet->when.frame;
 }
 

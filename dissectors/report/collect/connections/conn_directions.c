@@ -396,31 +396,34 @@ misses_late_write(const smcr_collect_conn_stats_t *counted, const smcr_entry_con
                     : misses_writes_after(counted, end->frame.frame);
 }
 
-/* Fills in which end closed the connection first. If a WRITE of the connection may be missing, it
- * is not known which WRITE was the last one before the close, or whether a WRITE came after the
- * close. */
+/* Removes from the end of the connection what a missing WRITE leaves open: which WRITE was the last
+ * one before the close, and whether a WRITE came after the close. */
+static void
+doubt_writes(smcr_entry_conn_end_t *end, const smcr_collect_conn_stats_t *counted)
+{
+    int client = smcr_lgr_client_side(counted->conn->lgr);
+    int other = end->by == SMCR_FIGURE_ROLE_CLIENT ? !client : client;
+    uint32_t complete[2];
+
+    for (int side = 0; side < 2; side++)
+        complete[side] = smcr_collect_times_complete_in(&counted->counts->times, counted->conn,
+                                                        side, end->frame);
+    if (misses_last_write(counted, end, complete))
+        end->idle_frame = (smcr_when_t){0, 0};
+    if (end->written_after == SMCR_FIGURE_NO && misses_late_write(counted, end, complete[other]))
+        end->written_after = SMCR_FIGURE_MAYBE;
+}
+
+/* Fills in which end closed the connection first. */
 static void
 fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
-    const smcr_collect_times_t *times = &counted->counts->times;
-    int client = smcr_lgr_client_side(counted->conn->lgr);
-    uint32_t complete[2];
-
-    entry->end = smcr_collect_times_end(times, counted->conn, scope);
+    entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
     if (entry->end && had_peer_closed(entry->end, tcp))
         entry->end = NULL;
-    if (!entry->end)
-        return;
-    for (int side = 0; side < 2; side++)
-        complete[side] = smcr_collect_times_complete_in(times, counted->conn, side,
-                                                        entry->end->frame);
-    int other = entry->end->by == SMCR_FIGURE_ROLE_CLIENT ? !client : client;
-    if (misses_last_write(counted, entry->end, complete))
-        entry->end->idle_frame = (smcr_when_t){0, 0};
-    if (entry->end->written_after == SMCR_FIGURE_NO &&
-        misses_late_write(counted, entry->end, complete[other]))
-        entry->end->written_after = SMCR_FIGURE_MAYBE;
+    if (entry->end)
+        doubt_writes(entry->end, counted);
 }
 
 /* Fills in the two directions of a connection over RDMA. */
