@@ -169,6 +169,13 @@ typedef struct {
                                        settle gaps before the answer, decide whether this time may
                                        become `longest_answer`: no later request, and no earlier
                                        answer, may be missing */
+    smcr_cursor_t prod;       /* producer cursor of the writer's last CDC message; set with
+                                 `prod_is_end` */
+    bool prod_is_end;         /* the writer has no more data than `prod` announces: it has sent no
+                                 WRITE since its last CDC message, which came in order, and is not
+                                 blocked */
+    bool was_read;            /* before any acknowledgement of the writer was captured, its peer had
+                                 read all its data: what was sent before the capture has arrived */
     bool has_written;         /* the writer has sent an RDMA WRITE with data */
     bool has_acks;            /* a packet of the writer was acknowledged in the capture */
     bool misses_first;        /* the first data of the writer are not captured */

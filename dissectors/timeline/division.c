@@ -129,7 +129,7 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
     add_open_buffer(&step, side, end_of_certain_wait(copy, side, question), end);
     if (writer->unknown_since.frame)
         smcr_timeline_add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
-    if (copy->is_late && !writer->has_acks)
+    if (!smcr_timeline_knows_arrival(copy, side))
         smcr_timeline_add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, copy->begun, end);
     if (!smcr_timeline_hears_acks(copy, side))
         smcr_timeline_add(&step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, copy->begun, end);

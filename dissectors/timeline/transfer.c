@@ -139,6 +139,31 @@ take_covered(const smcr_timeline_step_t *step, int side, const smcr_timeline_sen
         smcr_timeline_take_announcement(step, side, sent->view, when);
 }
 
+bool
+smcr_timeline_knows_arrival(const smcr_timeline_t *timeline, int side)
+{
+    const smcr_timeline_writer_t *writer = &timeline->writer[side];
+
+    return !timeline->is_late || writer->has_acks || writer->was_read;
+}
+
+void
+smcr_timeline_take_all_read(const smcr_timeline_step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    smcr_when_t when = step->packet->when;
+
+    if (smcr_timeline_knows_arrival(step->timeline, side))
+        return;
+    writer->was_read = true;
+    smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, step->timeline->begun, when);
+    while (writer->oldest) {
+        if (writer->oldest->is_data)
+            smcr_timeline_add_transfer_without_ack(step, side, writer->oldest, when);
+        smcr_timeline_remove_sent(step, writer, &writer->oldest);
+    }
+}
+
 void
 smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent_t acked)
 {
@@ -146,7 +171,7 @@ smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_ti
     const smcr_ack_t *ack = *acked.acked;
     smcr_when_t when = smcr_ack_when(ack);
 
-    if (!writer->has_acks && step->timeline->is_late)
+    if (!smcr_timeline_knows_arrival(step->timeline, side))
         smcr_timeline_add(step, side, SMCR_INTERVAL_NOT_CAPTURED, step->timeline->begun, when);
     writer->has_acks = true;
     smcr_timeline_end_missing_acks(step, side, when);

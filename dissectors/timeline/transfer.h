@@ -53,6 +53,16 @@ void smcr_timeline_add_transfer_without_ack(const smcr_timeline_step_t *step, in
 void smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side,
                             const smcr_timeline_sent_t acked);
 
+/* Whether it is known that all data has arrived that the writer `side` had sent before the capture
+ * began. This is not known of a late capture before the first acknowledgement of the writer's
+ * packets, or before its peer has read all its data. */
+bool smcr_timeline_knows_arrival(const smcr_timeline_t *timeline, int side);
+
+/* Takes in that the peer of the writer `side` has read all data of the writer, as its CDC message
+ * in the packet of `step` reports. In a late capture without an acknowledgement of the writer so
+ * far, this ends the time in which it is not known what has arrived. */
+void smcr_timeline_take_all_read(const smcr_timeline_step_t *step, int side);
+
 /* Adds the packet of `step` to the packets in flight of its sender, and forgets the oldest one if
  * there are too many. `packet`: what is kept of the packet of `step`. */
 void smcr_timeline_send(const smcr_timeline_step_t *step, smcr_timeline_sent_t packet);

@@ -54,6 +54,7 @@ note_written(const smcr_timeline_step_t *step, smcr_stream_range_t range,
     smcr_timeline_writer_t *writer = &step->timeline->writer[record->sender];
     bool is_first = smcr_ib_operations[step->packet->roce->opcode].begins && !range.position;
 
+    writer->prod_is_end = false;
     writer->unannounced += record->write_location->length;
     writer->has_hole |= !range.known || range.position > writer->written;
     writer->written = MAX(writer->written, sent->end);
@@ -190,6 +191,41 @@ may_repeat_announcement(const smcr_timeline_writer_t *writer, const smcr_record_
     return !view->has_announced_bytes || view->announced <= writer->written_on_left;
 }
 
+/* Whether the cursors of the CDC message of `step` show what its sender had written and read when
+ * the message came. A failover validation, and a message that is not the next packet of its flow,
+ * repeat earlier cursors. */
+static bool
+has_new_cursors(const smcr_timeline_step_t *step)
+{
+    const smcr_record_t *record = step->packet->record;
+    const smcr_cdc_t *cdc = step->packet->cdc;
+    bool is_next = record->order == SMCR_FLOW_IS_NEXT &&
+                   record->receiver_action == SMCR_FLOW_RECEIVER_TAKES;
+
+    return is_next && cdc && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER) && !cdc->is_immediate;
+}
+
+/* Compares the cursors of the CDC message of `side` with those of its peer. They count even if the
+ * size of the buffers is not known. If `side` has read all data that its peer has announced, the
+ * buffer is empty: from this message on, the peer does not wait for space. */
+static void
+compare_cursors(const smcr_timeline_step_t *step, int side)
+{
+    smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+    const smcr_timeline_writer_t *peer = &step->timeline->writer[!side];
+    const smcr_cdc_t *cdc = step->packet->cdc;
+    bool is_new = has_new_cursors(step);
+
+    writer->prod_is_end = is_new && !is_blocked(step);
+    if (!is_new)
+        return;
+    writer->prod = cdc->prod;
+    if (!peer->prod_is_end || !smcr_ring_cursors_are_same(peer->prod, cdc->cons))
+        return;
+    smcr_timeline_set_known(step, !side, true);
+    smcr_timeline_take_all_read(step, !side);
+}
+
 /* Notes whether it is known what the writer does, from the CDC message of `step` on. `sent`: what
  * is kept of the packet. `is_known`: it is known what the message means, or that it announces and
  * reads nothing. */
@@ -240,6 +276,7 @@ take_cdc(const smcr_timeline_step_t *step, smcr_timeline_sent_t sent)
     if (view)
         add_view(writer, &sent, view);
     take_message_order(step, &sent, view || (validates && !sent.is_after_gap));
+    compare_cursors(step, side);
     smcr_timeline_send(step, sent);
     writer->misses_first |= !writer->has_written && announces_unseen;
     if (view)

@@ -219,3 +219,24 @@ def test_retransmissions_are_those_of_the_link(tshark, scratch, name):
     bounds = [time["retransmission_most_s"] for time in times if time]
     assert max(time["unknown_s"] for time in times if time) > max(bounds) or least
     assert least <= max(bounds) <= most
+
+
+# capture that starts mid-connection: {direction: seconds that are unknown}; up to the first message
+# that reports all data as read, and whose acknowledgement need not be captured
+READ = {
+    "6.1-v1-c2-capture-starts-late": {CLIENT: 0.003},
+    "http": {CLIENT: 0.0086, SERVER: 0.0085},
+}
+
+
+def test_all_is_read_in_a_late_capture(tshark, scratch):
+    """A reader that has read all announced data shows that its writer does not wait for space, and
+    that earlier data have arrived."""
+    paths = {**captures(), **captures(LATE)}
+    for name, sides in READ.items():
+        path = altered(tshark, scratch, paths.get(f"{name}.pcapng", name), list)
+        found = json.loads(tshark.show(path, "-q", "-2", "-z", "smcr,json"))["connections"]
+        for side, most in sides.items():
+            time = found[0][side]["time"]
+            assert 0 < time["unknown_s"] <= most, (name, side)
+            assert time["buffer_full_s"] == 0 and time["buffer_full_most_s"] <= most, (name, side)
