@@ -162,6 +162,8 @@ SINCE = {"smcr.response_time": "smcr.request_in", "smcr.cdc.read_time": "smcr.cd
 # Items that tell what the capture lacks, or what it has in disorder; or what the message says,
 # where nothing before it has said as much.
 OF_THE_CAPTURE = {
+    "smcr.anck.bytes_missing",
+    "smcr.anck.header_assumed",
     "smcr.packet_ahead",
     "smcr.no_roce",
     "smcr.conn.began_before",

@@ -252,6 +252,16 @@ may_be_right(smcr_ring_fault_t fault, bool agrees, const smcr_conn_side_t *sende
     }
 }
 
+/* Whether the cursor advances by more than a round, and messages of SMC-D may explain this that the
+ * tap of a host has missed: they have no number and no PSN, so nothing else shows that they are
+ * missing. */
+static bool
+may_miss_smcd(const succession_t *message, smcr_ring_fault_t fault)
+{
+    return fault == SMCR_RING_FAULT_ROUND &&
+           message->conn->lgr->tapped == SMCR_LGR_TAPPED_SMCD;
+}
+
 /* Judges a cursor of the arriving message. Sets the members of the result up to
  * `known`. */
 static smcr_evidence_cursor_t
@@ -268,7 +278,8 @@ judge_cursor(const succession_t *message, const cursors_t *cursors)
         .fault = fault_of(message, cursors, &ring),
     };
 
-    cursor.told = may_be_right(cursor.fault, agrees, message->sender, proven);
+    cursor.told = may_be_right(cursor.fault, agrees, message->sender, proven) ||
+                  may_miss_smcd(message, cursor.fault);
     cursor.believed = cursor.fault == SMCR_RING_FAULT_NONE || replaces;
     cursor.known = cursor.believed && cursor.owned && stream->positions_known;
     return cursor;
