@@ -88,6 +88,15 @@ unwrap(uint64_t near, uint32_t number)
     return near + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)near);
 }
 
+/* Comparison: by time, then by the order in the file. */
+static int
+compare_times(uint64_t time, uint32_t order, uint64_t other_time, uint32_t other_order)
+{
+    if (time != other_time)
+        return time < other_time ? -1 : 1;
+    return order < other_order ? -1 : order > other_order;
+}
+
 static int
 compare_sent(const void *one, const void *other)
 {
@@ -97,9 +106,7 @@ compare_sent(const void *one, const void *other)
         return a->from < b->from ? -1 : 1;
     if (a->span != b->span)
         return a->span < b->span ? -1 : 1;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
+    return compare_times(a->time, a->order, b->time, b->order);
 }
 
 static int
@@ -107,9 +114,7 @@ compare_answers(const void *one, const void *other)
 {
     const answer_t *a = one, *b = other;
 
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
+    return compare_times(a->time, a->order, b->time, b->order);
 }
 
 /* Returns the header of the transmission's segment. */
@@ -480,9 +485,11 @@ settle_range(const flow_t *flow, const range_t *range)
 
     for (uint32_t i = 0; i < range->count; i++) {
         const sent_part_t *sent = sent_of(flow, range, i);
-        if (answer && i && sent->time > answer->time)
+        bool is_late = answer && i && sent->time > answer->time;
+        bool is_followed = i + 1 < MIN(range->count, accepted + 1);
+        if (is_late)
             lose_answers(flow, range, sent);
-        if (i < accepted && i + 1 < range->count)
+        if (is_followed)
             sent->transmission->fate = fate_of_earlier(flow, range, i);
         else if (is_received(flow, range, i, accepted))
             sent->transmission->fate = SMCR_FATE_RECEIVED;
