@@ -279,29 +279,6 @@ judge_delays(const segment_way_t *way)
     }
 }
 
-/* Judges one way of a segment. */
-static void
-judge_way(const segment_way_t *way)
-{
-    const smcr_chain_t *chain = way->chain;
-    GArray *delays = g_array_new(FALSE, FALSE, sizeof(int64_t));
-
-    for (uint32_t begin = 0, end; begin < chain->transmission_count; begin = end) {
-        uint32_t flow = chain->transmissions[begin].flow;
-        bool is_here = is_of_way(way, &chain->transmissions[begin]);
-        for (end = begin;
-             end < chain->transmission_count && chain->transmissions[end].flow == flow; end++)
-            if (is_here)
-                judge_transmission(way, &chain->transmissions[end], delays);
-        if (is_here)
-            judge_order(way, begin, end);
-    }
-    smcr_chain_sort(delays);
-    fill_delay(&way->way->delay, delays);
-    g_array_free(delays, TRUE);
-    judge_delays(way);
-}
-
 /* ---- what no answer proves ---- */
 
 /* Whether only the first point of the segment has the transmission, and it is undecided whether the
@@ -323,6 +300,69 @@ is_followed(const segment_way_t *way, const smcr_transmission_t *transmission)
     return way->chain->points->flows[transmission->flow].source_qpn != 0;
 }
 
+/* Replaces the verdict "undecided" of a transmission. `is_lost`: the new verdict is "lost"; false:
+ * "not captured". */
+static void
+decide(const segment_way_t *way, smcr_transmission_t *transmission, bool is_lost)
+{
+    transmission->verdict = SMCR_VERDICT_AT_ALL;
+    way->way->verdicts[SMCR_VERDICT_UNDECIDED]--;
+    way->way->inferred += is_lost;
+    if (is_lost)
+        judge(way, transmission, SMCR_VERDICT_LOST);
+    else
+        judge_not_captured(way, transmission, 1);
+}
+
+/* Consecutive transmissions of a flow that only the first point of the segment has. */
+typedef struct {
+    uint32_t begin;      /* index of the first of them */
+    uint32_t count;      /* their number */
+    bool has_lost;       /* one of them was proven to be lost */
+    bool has_not_captured; /* one of them was proven not to be captured */
+} run_t;
+
+/* Adds a transmission to the run if only the first point has it. Returns false if the run ends
+ * before the transmission. */
+static bool
+continues_run(const segment_way_t *way, run_t *run, uint32_t index)
+{
+    const smcr_transmission_t *transmission = &way->chain->transmissions[index];
+
+    if (!transmission->at[way->from] || transmission->at[way->to])
+        return false;
+    run->begin = run->count++ ? run->begin : index;
+    run->has_lost |= transmission->verdict == SMCR_VERDICT_LOST;
+    run->has_not_captured |= transmission->verdict == SMCR_VERDICT_NOT_CAPTURED;
+    return true;
+}
+
+/* Decides the transmissions of a run. If a flow misses PROVEN_LEAST consecutive transmissions or
+ * more at the second point, it was one event. So if one of them was lost, all of them were. */
+static void
+end_run(const segment_way_t *way, run_t *run)
+{
+    bool is_burst = run->count >= PROVEN_LEAST && run->has_lost && !run->has_not_captured;
+
+    for (uint32_t i = run->begin; is_burst && i < run->begin + run->count; i++)
+        if (is_undecided(way, &way->chain->transmissions[i]))
+            decide(way, &way->chain->transmissions[i], true);
+    *run = (run_t){.count = 0};
+}
+
+/* Decides the transmissions with the index `begin` to `end` - 1, of one flow, that are lost with
+ * others in a burst. */
+static void
+infer_bursts(const segment_way_t *way, uint32_t begin, uint32_t end)
+{
+    run_t run = {.count = 0};
+
+    for (uint32_t i = begin; i < end; i++)
+        if (!continues_run(way, &run, i))
+            end_run(way, &run);
+    end_run(way, &run);
+}
+
 /* Replaces the verdict "undecided" of all transmissions of a way (is_undecided()). `is_lost`: the
  * new verdict is "lost"; false: "not captured", except in flows of which no loss could be
  * proven. */
@@ -331,16 +371,34 @@ replace_undecided(const segment_way_t *way, bool is_lost)
 {
     for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
         smcr_transmission_t *transmission = &way->chain->transmissions[i];
-        if (!is_undecided(way, transmission) || (!is_lost && !is_followed(way, transmission)))
-            continue;
-        transmission->verdict = SMCR_VERDICT_AT_ALL;
-        way->way->verdicts[SMCR_VERDICT_UNDECIDED]--;
-        way->way->inferred += is_lost;
-        if (is_lost)
-            judge(way, transmission, SMCR_VERDICT_LOST);
-        else
-            judge_not_captured(way, transmission, 1);
+        if (is_undecided(way, transmission) && (is_lost || is_followed(way, transmission)))
+            decide(way, transmission, is_lost);
     }
+}
+
+/* Judges one way of a segment. */
+static void
+judge_way(const segment_way_t *way)
+{
+    const smcr_chain_t *chain = way->chain;
+    GArray *delays = g_array_new(FALSE, FALSE, sizeof(int64_t));
+
+    for (uint32_t begin = 0, end; begin < chain->transmission_count; begin = end) {
+        uint32_t flow = chain->transmissions[begin].flow;
+        bool is_here = is_of_way(way, &chain->transmissions[begin]);
+        for (end = begin;
+             end < chain->transmission_count && chain->transmissions[end].flow == flow; end++)
+            if (is_here)
+                judge_transmission(way, &chain->transmissions[end], delays);
+        if (!is_here)
+            continue;
+        judge_order(way, begin, end);
+        infer_bursts(way, begin, end);
+    }
+    smcr_chain_sort(delays);
+    fill_delay(&way->way->delay, delays);
+    g_array_free(delays, TRUE);
+    judge_delays(way);
 }
 
 /* Whether two segments lie between the same two points. */

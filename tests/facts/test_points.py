@@ -48,7 +48,7 @@ SAMPLE = (
 PACKETS_LEAST, PACKETS_MOST = 20, 20_000  # packets of RoCE in the captures that are taken
 LOST, LOST_AFTER, UNANSWERED, NOT_CAPTURED, REORDERED = 1, 2, 3, 4, 5
 MARKED, DSCP, DELAYED, UNDECIDED, FRAGMENTED = 6, 7, 8, 9, 10
-DELAY, JITTER, HELD, BETWEEN = 40_000, 20_000, 4_000_000, 50_000  # nanoseconds
+DELAY, JITTER, HELD, MIRRORED = 40_000, 20_000, 4_000_000, 50_000  # nanoseconds
 OFFSET, PPM = 2_500_000, 100
 
 
@@ -68,7 +68,8 @@ def address(data):
 
 def mirrored(packets):
     """The packets as a mirror port of two points has them: each twice."""
-    return [packet._replace(time=packet.time + late) for packet in packets for late in (0, BETWEEN)]
+    lates = (0, MIRRORED)
+    return [packet._replace(time=packet.time + late) for packet in packets for late in lates]
 
 
 def captures_of_one_point():
@@ -503,7 +504,7 @@ def whole_report(tshark, path):
 
 def without_frames(value):
     """The members of a report that do not name frames or addresses, and parts of the setup, which
-    come later by BETWEEN where the server's segments do."""
+    come later where the server's segments do."""
     if isinstance(value, list):
         return [without_frames(each) for each in value]
     if not isinstance(value, dict):
@@ -622,7 +623,14 @@ def test_a_path_of_many_points(tshark, scratch):
 
 # ---- a queue pair whose packets are lost at known places ----
 
+
+def burst(sent, _):
+    """The part of the path on which fifty consecutive requests are lost."""
+    return BETWEEN if sent.host == 0 and 200 <= sent.number < 250 else None
+
+
 PLANS = {
+    "burst between": Plan(drop=burst),
     "between": Plan(lost=(0, 0.01, 0)),
     "between, identification 0": Plan(lost=(0, 0.01, 0), ids=False),
     "after": Plan(lost=(0, 0, 0.01)),
