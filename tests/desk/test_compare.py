@@ -202,7 +202,7 @@ def test_one_point_in_a_tunnel(compare, files, scratch):
 
 
 def test_tcp_at_one_host_only(compare, files, scratch):
-    """One host has TCP and RoCE, the other one RoCE only."""
+    """One host has TCP and RoCE, the other one RoCE only; one has TCP only, the other RoCE only."""
     first, second = files("path", slice(0, 1200))
     packets = [each for each in read(second) if roce(each.data)]
     bare = write(scratch / "bare.pcapng", packets, ["rdma0"])
@@ -210,6 +210,13 @@ def test_tcp_at_one_host_only(compare, files, scratch):
     report = json.loads(result.stdout)
     assert sum(way["lost"] for way in report["points"]) > 10
     assert len(report["connections"]) == 1
+
+
+    tcp = [each for each in read(first) if not roce(each.data)]
+    parts = compare("-j", write(scratch / "tcp.pcapng", tcp, ["eth0", "eth1"]), bare)
+    report = json.loads(parts.stdout)
+    assert "tcp.pcapng: TCP only\nbare.pcapng: RoCE only\nno packets in common" in parts.stderr
+    assert (parts.returncode, report["points"]) == (0, []) and len(report["connections"]) == 1
 
 
 @pytest.mark.parametrize(
