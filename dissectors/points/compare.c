@@ -320,12 +320,12 @@ typedef struct {
     uint32_t count;      /* their number */
     bool has_lost;       /* one of them was proven to be lost */
     bool has_not_captured; /* one of them was proven not to be captured */
-} run_t;
+} missing_run_t;
 
 /* Adds a transmission to the run if only the first point has it. Returns false if the run ends
  * before the transmission. */
 static bool
-continues_run(const segment_way_t *way, run_t *run, uint32_t index)
+continues_run(const segment_way_t *way, missing_run_t *run, uint32_t index)
 {
     const smcr_transmission_t *transmission = &way->chain->transmissions[index];
 
@@ -340,14 +340,14 @@ continues_run(const segment_way_t *way, run_t *run, uint32_t index)
 /* Decides the transmissions of a run. If a flow misses PROVEN_LEAST consecutive transmissions or
  * more at the second point, it was one event. So if one of them was lost, all of them were. */
 static void
-end_run(const segment_way_t *way, run_t *run)
+end_run(const segment_way_t *way, missing_run_t *run)
 {
     bool is_burst = run->count >= PROVEN_LEAST && run->has_lost && !run->has_not_captured;
 
     for (uint32_t i = run->begin; is_burst && i < run->begin + run->count; i++)
         if (is_undecided(way, &way->chain->transmissions[i]))
             decide(way, &way->chain->transmissions[i], true);
-    *run = (run_t){.count = 0};
+    *run = (missing_run_t){.count = 0};
 }
 
 /* Decides the transmissions with the index `begin` to `end` - 1, of one flow, that are lost with
@@ -355,7 +355,7 @@ end_run(const segment_way_t *way, run_t *run)
 static void
 infer_bursts(const segment_way_t *way, uint32_t begin, uint32_t end)
 {
-    run_t run = {.count = 0};
+    missing_run_t run = {.count = 0};
 
     for (uint32_t i = begin; i < end; i++)
         if (!continues_run(way, &run, i))

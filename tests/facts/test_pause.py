@@ -324,6 +324,20 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
     with_speed = ("-o", "smcr.roce:TRUE", "-o", "smcr.link_speed:100")
     fast = " ".join(page_of(tshark, path, *with_speed).split())
     assert "sent nothing for 600 ms (101 ms paused)" in fast
+    capture = Capture()
+    for _ in range(12):
+        capture.add(pause.pfc(SERVER_V2.mac, {}))
+        capture.wait(0.001)
+    path = tshark.bed.scratch / "pause-no-class.pcap"
+    path.write_bytes(capture.pcap())
+    page = " ".join(page_of(tshark, path).split())
+    assert f"12 PFC frames of port {SERVER_V2.mac} pause no class; no effect on senders" in page
+    assert page.endswith(f"{SERVER_V2.mac} no class: 12 frames")
+    capture.add(pause.pfc(SERVER_V2.mac, {3: 0xFFFF}))  # still in force when the capture ends
+    capture.wait(0.001)
+    capture.add(pause.pfc(SERVER_V2.mac, {}))
+    path.write_bytes(capture.pcap())
+    assert "class 3: 1 frame, 65,535 quanta, ≤14 ms" in " ".join(page_of(tshark, path).split())
 
 
 @pytest.mark.parametrize(

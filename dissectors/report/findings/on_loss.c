@@ -737,7 +737,7 @@ find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
                                  .when = way->not_captured_frame,
                                  .filter = not_captured_filters[is_of_tcp(way)]};
 
-    smcr_finder_add(finder, &facts, "%s did not capture %s of %s that passed it, %s",
+    smcr_finder_add(finder, &facts, "Capture point %s did not capture %s of %s that passed it, %s",
                     is_from ? way->from : way->to, smcr_words_number(finder->scope, count),
                     packets_of(finder, way, way->packets), hosts_of(finder, way));
 }
@@ -791,7 +791,8 @@ find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
         return;
     if (way->same_capture == SMCR_FIGURE_YES)
         smcr_finder_add(finder, &facts,
-                        "%s and %s have the same packets at the same times: is it one capture?",
+                        "Capture points %s and %s have the same packets at the same times: is it "
+                        "one capture?",
                         way->from, way->to);
     else if (way->clocks_agree == SMCR_FIGURE_NO)
         smcr_finder_add(finder, &facts,

@@ -49,17 +49,6 @@ stillest_flow(const smcr_finder_t *finder)
     return stillest;
 }
 
-/* Returns the time that the capture covers, nanoseconds. */
-static uint64_t
-covered_time(const smcr_finder_t *finder)
-{
-    const smcr_entry_capture_t *capture = &finder->report->capture;
-
-    if (capture->first_time == SMCR_FIGURE_UNKNOWN || capture->last_time == SMCR_FIGURE_UNKNOWN)
-        return 0;
-    return capture->last_time - capture->first_time;
-}
-
 /* Whether the class was, or may have been, paused for a large part of the capture, or for a time
  * without a break that is far longer than a common pause. The speed of the link decides how long
  * the quanta of a frame last. Without it only a port that renews its pauses before they would be
@@ -67,7 +56,8 @@ covered_time(const smcr_finder_t *finder)
 static bool
 is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {
-    uint64_t covered = covered_time(finder), paused = MIN(pause->paused_most_s, covered);
+    uint64_t covered = smcr_words_covered(&finder->report->capture);
+    uint64_t paused = MIN(pause->paused_most_s, covered);
     bool is_large_part = paused >= LONG_PAUSE && paused >= covered / LARGE_PART;
 
     SMCR_FIGURE_EACH(pause_interval, interval, pause->intervals)
@@ -81,14 +71,14 @@ is_storm(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 static const char *
 paused_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
 {
+    const smcr_entry_capture_t *capture = &finder->report->capture;
     wmem_allocator_t *scope = finder->scope;
-    bool is_known = pause->paused_s != SMCR_FIGURE_UNKNOWN;
-    uint64_t paused = is_known ? pause->paused_s : pause->paused_most_s;
-    uint64_t covered = covered_time(finder);
 
-    return wmem_strdup_printf(
-        scope, "%s for %s%s of %s", smcr_words_paused_class(scope, pause), is_known ? "" : "≤",
-        smcr_words_duration(scope, MIN(paused, covered)), smcr_words_duration(scope, covered));
+    if (!smcr_words_pauses_a_class(pause))
+        return smcr_words_paused_class(scope, pause);
+    return wmem_strdup_printf(scope, "%s for %s of %s", smcr_words_paused_class(scope, pause),
+                              smcr_words_paused_time(scope, pause, capture),
+                              smcr_words_duration(scope, smcr_words_covered(capture)));
 }
 
 /* Returns what is known of flows in the paused class, if none of them is known to have stood
@@ -99,6 +89,8 @@ flows_text(const smcr_finder_t *finder, const smcr_entry_pause_t *pause)
     const smcr_entry_capture_t *capture = &finder->report->capture;
     bool ignores_roce = capture->smcr_roce != SMCR_FIGURE_YES && capture->roce_frames;
 
+    if (!smcr_words_pauses_a_class(pause))
+        return "no effect on senders";
     if (pause->has_flow == SMCR_FIGURE_YES)
         return "no flow is seen to stand still";
     if (pause->has_flow == SMCR_FIGURE_MAYBE)

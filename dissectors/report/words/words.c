@@ -305,6 +305,31 @@ smcr_words_paused_class(wmem_allocator_t *scope, const smcr_entry_pause_t *pause
     return pause->kind == SMCR_FIGURE_PAUSE_ALL ? "all classes" : "no class";
 }
 
+bool
+smcr_words_pauses_a_class(const smcr_entry_pause_t *pause)
+{
+    return pause->kind == SMCR_FIGURE_PAUSE_ALL || pause->priority != SMCR_FIGURE_UNKNOWN;
+}
+
+uint64_t
+smcr_words_covered(const smcr_entry_capture_t *capture)
+{
+    if (capture->first_time == SMCR_FIGURE_UNKNOWN || capture->last_time == SMCR_FIGURE_UNKNOWN)
+        return 0;
+    return capture->last_time - capture->first_time;
+}
+
+const char *
+smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
+                       const smcr_entry_capture_t *capture)
+{
+    bool is_known = pause->paused_s != SMCR_FIGURE_UNKNOWN;
+    uint64_t paused = is_known ? pause->paused_s : pause->paused_most_s;
+
+    return wmem_strdup_printf(scope, "%s%s", is_known ? "" : "≤",
+                              smcr_words_duration(scope, MIN(paused, smcr_words_covered(capture))));
+}
+
 const char *
 smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst)
 {

@@ -79,6 +79,18 @@ const char *smcr_words_queue_pair(wmem_allocator_t *scope, const char *address, 
  * frames that name none. */
 const char *smcr_words_paused_class(wmem_allocator_t *scope, const smcr_entry_pause_t *pause);
 
+/* Whether the frames pause a class, or all classes. If false, they name no class, as far as they
+ * were captured. */
+bool smcr_words_pauses_a_class(const smcr_entry_pause_t *pause);
+
+/* Returns the time that the capture covers, nanoseconds; 0: it has no two frames. */
+uint64_t smcr_words_covered(const smcr_entry_capture_t *capture);
+
+/* Returns for how much of the capture the class was paused: "101 ms"; without the speed of the link
+ * at most: "≤33.6 ms". A pause may still be in force after the last frame of the capture. */
+const char *smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
+                                   const smcr_entry_capture_t *capture);
+
 /* Returns the direction from host `src` to host `dst`: "src → dst". */
 const char *smcr_words_hosts(wmem_allocator_t *scope, const char *src, const char *dst);
 

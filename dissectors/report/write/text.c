@@ -835,23 +835,26 @@ write_congestion(const page_t *page)
 
 /* ---- pauses of Ethernet ---- */
 
-/* Returns how long the class was paused: "101 ms"; without the speed of the link "65,535 quanta,
- * ≤33.6 ms". */
+/* Returns how long the class was paused: ", 101 ms"; without the speed of the link ", 65,535
+ * quanta, ≤33.6 ms". "": no class was paused. */
 static const char *
 paused_text(const page_t *page, const smcr_entry_pause_t *pause)
 {
+    const char *time = smcr_words_paused_time(page->scope, pause, &page->report->capture);
+
+    if (!smcr_words_pauses_a_class(pause))
+        return "";
     if (pause->paused_s != SMCR_FIGURE_UNKNOWN)
-        return smcr_words_duration(page->scope, pause->paused_s);
-    return wmem_strdup_printf(page->scope, "%s quanta, ≤%s",
-                              smcr_words_number(page->scope, pause->quanta),
-                              smcr_words_duration(page->scope, pause->paused_most_s));
+        return wmem_strdup_printf(page->scope, ", %s", time);
+    return wmem_strdup_printf(page->scope, ", %s quanta, %s",
+                              smcr_words_number(page->scope, pause->quanta), time);
 }
 
 /* Writes a line about a port and a class that its frames pause. */
 static void
 write_pause(const page_t *page, const smcr_entry_pause_t *pause)
 {
-    write_line(page, "%s %s: %s, %s", pause->port_mac ? pause->port_mac : "other ports",
+    write_line(page, "%s %s: %s%s", pause->port_mac ? pause->port_mac : "other ports",
                smcr_words_paused_class(page->scope, pause),
                smcr_words_things(page->scope, pause->frames, "frame"), paused_text(page, pause));
 }
