@@ -777,6 +777,34 @@ def proxy_slow_client(capture):
         connection.close()
 
 
+# ---- clients that give up ----
+
+
+def given_up(capture, *, flag="abort", wait=10):
+    """The server's program does not answer the last request, and the client gives up."""
+    connection = begun(capture)
+    talk(connection)
+    connection.send("client", text_lines(300, "request"))
+    connection.cdc("server")
+    capture.wait(wait)
+    for role in ("client", "server"):
+        connection.cdc(role, flags=[flag])
+    return connection
+
+
+def client_gives_up(capture):
+    given_up(capture)
+
+
+def client_gives_up_in_order(capture):
+    given_up(capture, flag="closed").tcp.close()
+
+
+def client_ends_soon(capture):
+    """The client ends 0.4 s after its last message."""
+    given_up(capture, wait=0.4)
+
+
 # ---- programs that end, servers whose other connections explain a refusal ----
 
 
@@ -922,6 +950,9 @@ SCENES = {
         "hung_server",
         "proxy_slow_back_end",
         "proxy_slow_client",
+        "client_gives_up",
+        "client_gives_up_in_order",
+        "client_ends_soon",
         "program_restarts",
         "host_restarts",
         "writes_after_close",

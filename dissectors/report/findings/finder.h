@@ -318,6 +318,12 @@ const smcr_entry_rdma_t *smcr_finding_flow_one_sided(const smcr_finder_t *finder
  * the capture ends. */
 bool smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn);
 
+/* Returns text about a client that gave up: "; before that, the program of server 10.0.0.2 had not
+ * answered for 10.0 s (since frame 116)"; "" if the client did not close or abort the connection
+ * first, or did not wait for an answer. */
+const char *smcr_finding_given_up_text(const smcr_finder_t *finder,
+                                       const smcr_entry_connection_t *conn);
+
 /* ---- texts about handshakes, for findings of fallbacks ---- */
 
 /* Shortest setup of a connection that a finding reports, nanoseconds. */

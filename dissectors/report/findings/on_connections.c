@@ -546,8 +546,9 @@ aborted_text(const smcr_finder_t *finder, const alike_conns_t *group, const abor
 static bool
 is_written_after_close(const smcr_entry_conn_end_t *end)
 {
-    return end && end->aborted_by && end->by == end->aborted_by &&
-           end->frame.frame != end->aborted_frame.frame &&
+    bool is_same_end = end && end->aborted_by && end->by == end->aborted_by;
+
+    return is_same_end && end->frame.frame != end->aborted_frame.frame &&
            end->written_after == SMCR_FIGURE_YES;
 }
 
@@ -599,17 +600,43 @@ refused_after_abort(const smcr_finder_t *finder)
     return NULL;
 }
 
+/* Returns smcr_finding_given_up_text() of the aborted connection that waited longest for an answer;
+ * "" if no client gave up. */
+static const char *
+longest_given_up_text(const smcr_finder_t *finder)
+{
+    const char *text = "";
+    uint64_t longest = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_open_wait_t *wait = conn->client_to_server.open_wait;
+        uint64_t lasted = wait ? smcr_figure_or_zero(smcr_figure_time_between(
+                                     wait->begin_frame, wait->proven_frame))
+                               : 0;
+        if (!is_aborted(conn) || lasted <= longest)
+            continue;
+        longest = lasted;
+        text = smcr_finding_given_up_text(finder, conn);
+    }
+    return text;
+}
+
 /* Returns "; after that, port 80 of the server refused a connection (frame 245): its program had
- * ended"; "" if `refused` is NULL. */
+ * ended". */
 static const char *
 refused_text(const smcr_finder_t *finder, const smcr_entry_connection_t *refused)
 {
-    if (!refused)
-        return "";
     return wmem_strdup_printf(finder->scope,
                               "; after that, port %" PRIu64 " of the server refused a connection "
                               "(frame %" PRIu32 "): its program had ended",
                               refused->server.port, refused->first_frame.frame);
+}
+
+/* Returns text about the cause of aborts: the server's program ended, or it did not answer. */
+static const char *
+cause_of_abort(const smcr_finder_t *finder, const smcr_entry_connection_t *refused)
+{
+    return refused ? refused_text(finder, refused) : longest_given_up_text(finder);
 }
 
 /* Finding: aborted connections. A CDC message has the abort flag (RFC 7609, 4.8.2), so the reader
@@ -641,7 +668,7 @@ find_aborted(smcr_finder_t *finder)
                                .cost = is_hasty ? SMCR_TIME_SECOND : 0},
         "%s%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
         group.count == 1 ? earlier_close_text(finder, &group, &notice) : "",
-        losses_text(finder, is_aborted), refused_text(finder, refused));
+        losses_text(finder, is_aborted), cause_of_abort(finder, refused));
 }
 
 /* ---- a server closes an idle connection, and its client keeps the connection ---- */

@@ -852,7 +852,9 @@ open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, b
     const smcr_entry_conn_open_wait_t *wait = smcr_figure_direction(conn, to_server)->open_wait;
     uint64_t end = finder->report->capture.last_time;
 
-    if (!wait || wait->kind != kind || end == SMCR_FIGURE_UNKNOWN || end < wait->begin_frame.time)
+    if (conn->close != SMCR_FIGURE_CLOSE_OPEN || !wait || wait->kind != kind)
+        return (open_wait_t){0};
+    if (end == SMCR_FIGURE_UNKNOWN || end < wait->begin_frame.time)
         return (open_wait_t){0};
     return (open_wait_t){conn, to_server, wait, end - wait->begin_frame.time, 1};
 }
@@ -1009,7 +1011,97 @@ find_hung_server(smcr_finder_t *finder)
                        smcr_words_duration(scope, mean(answers)), others);
 }
 
+/* ---- clients that give up ---- */
+
+/* Returns the wait of a client for an answer that ended when the client closed or aborted the
+ * connection; NULL: there is none, or the server also writes unasked, so that no answer may be
+ * due. */
+static const smcr_entry_conn_open_wait_t *
+given_up_wait(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_open_wait_t *wait = conn->client_to_server.open_wait;
+    bool is_asked = smcr_words_knows_roles(conn) &&
+                    !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
+
+    return wait && is_asked && conn->close != SMCR_FIGURE_CLOSE_OPEN ? wait : NULL;
+}
+
+const char *
+smcr_finding_given_up_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_open_wait_t *wait = given_up_wait(conn);
+
+    if (!wait)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; before that, the program of %s had not answered for %s (since "
+                              "frame %" PRIu32 ")",
+                              reader_name(finder, conn, true),
+                              smcr_words_duration(finder->scope, proven_time(wait)),
+                              wait->begin_frame.frame);
+}
+
+/* Whether the client closed the connection in order, and its last message was one that the server
+ * should have answered: it has answered each earlier message at least ten times as fast. */
+static bool
+gave_up(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_open_wait_t *wait = given_up_wait(conn);
+    const smcr_distribution_t *answers =
+        smcr_distribution_get(conn->client_to_server.answer_time_s);
+
+    return wait && conn->close != SMCR_FIGURE_CLOSE_ABORT && answers->count >= ENOUGH_ANSWERS &&
+           proven_time(wait) >= 10 * answers->max;
+}
+
+/* Finding: a client closed a connection on which the server had not answered for long. The finding
+ * is for information: the last message may need no answer. It names the longest of these waits. An
+ * abort has a finding of its own, which reports the wait. */
+static void
+find_given_up(smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *worst = NULL;
+    const char *filter = "";
+    uint32_t count = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!gave_up(conn))
+            continue;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
+        if (!worst || proven_time(given_up_wait(conn)) > proven_time(given_up_wait(worst)))
+            worst = conn;
+    }
+    if (!worst)
+        return;
+    const smcr_entry_conn_open_wait_t *wait = given_up_wait(worst);
+    smcr_finder_add_as(
+        finder, SMCR_FIGURE_INFO,
+        &(smcr_finder_facts_t){
+            .kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
+            .count = count,
+            .when = wait->begin_frame,
+            .frames = SMCR_FINDER_FRAMES(finder, wait->begin_frame, wait->proven_frame),
+            .filter = filter ? filter : "smcr",
+            .cost = proven_time(wait)},
+        "The client closed %s (frame %" PRIu32 ")%s; it had answered all earlier messages, in %s "
+        "on average: it hung, or the last message needs no answer",
+        smcr_words_connections(finder->scope, worst, count), wait->proven_frame.frame,
+        smcr_finding_given_up_text(finder, worst),
+        smcr_words_duration(finder->scope, mean(worst->client_to_server.answer_time_s)));
+}
+
 /* ---- setup ---- */
+
+/* Returns " (mostly CONFIRM LINK on link 1)": the slowest exchange of LLC messages of the setup; ""
+ * if it is not known. */
+static const char *
+exchange_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    if (!conn->setup_longest)
+        return "";
+    return wmem_strdup_printf(finder->scope, " (mostly %s)", conn->setup_longest);
+}
 
 /* Returns "; TCP retransmitted 3 segments of this connection"; "" if it retransmitted none, or its
  * segments are not known. */
@@ -1052,14 +1144,9 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     /* the longest step may be an unknown one */
     if (steps[longest].time * 2 < smcr_figure_or_zero(conn->setup_s))
         return "longest step not known";
-    bool names_exchange = longest == 0 && conn->setup_longest;
-    return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s%s%s%s",
-                              steps[longest].name,
+    return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s", steps[longest].name,
                               smcr_words_duration(finder->scope, steps[longest].time),
-                              names_exchange ? " (mostly " : "",
-                              names_exchange ? conn->setup_longest : "",
-                              names_exchange ? ")" : "",
-                              longest == 0 ? "" : tcp_text(finder, conn));
+                              longest == 0 ? exchange_text(finder, conn) : tcp_text(finder, conn));
 }
 
 /* Whether the path explains a slow setup. `handshake`: time from the SYN to the CLC Proposal, which
@@ -1202,6 +1289,7 @@ smcr_finding_on_times(smcr_finder_t *finder)
     if (!smcr_finder_is_filtered(finder)) {
         find_hung_reader(finder);
         find_hung_server(finder);
+        find_given_up(finder);
     }
     find_slow_setup(finder);
     find_small_writes(finder);

@@ -164,14 +164,15 @@ smcr_finding_restart_text(const smcr_finder_t *finder, const char *host, uint32_
         return "";
     SMCR_FIGURE_EACH (link_group, group, finder->report->link_groups) {
         const char *peer_id = peer_id_in(group, host);
-        bool is_later = group->first_frame.frame > frame;
-        if (before && peer_id && is_later && is_other_instance(before, peer_id))
+        if (!peer_id)
+            continue;
+        if (group->first_frame.frame <= frame)
+            before = peer_id;
+        else if (before && is_other_instance(before, peer_id))
             return wmem_strdup_printf(finder->scope,
                                       "; since frame %" PRIu32 ", %s has another peer ID: the host "
                                       "was restarted, or its SMC module reloaded",
                                       group->first_frame.frame, host);
-        if (peer_id && !is_later)
-            before = peer_id;
     }
     return "";
 }

@@ -240,15 +240,14 @@ find_open_wait(const smcr_collect_conn_stats_t *counted, const smcr_collect_t *c
     };
 }
 
-/* Whether the waits that have not ended when the capture ends are known. Three conditions: the
- * connection is open and its time is known, no packet may be missing at its end, and no host may
- * wait for credits: the reader's program may have read or answered, and its host could not send. */
+/* Whether the waits at the end of the connection are known. Three conditions: the time of the
+ * connection is known, no packet may be missing at its end, and no host may wait for credits: the
+ * reader's program may have read or answered, and its host could not send. */
 static bool
-knows_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted)
+knows_last_waits(const smcr_collect_conn_stats_t *counted)
 {
     smcr_timeline_missing_t missing = missing_of(counted, false);
-    bool has_known_end = entry->close == SMCR_FIGURE_CLOSE_OPEN && is_time_known(counted) &&
-                         !misses_any(&missing);
+    bool has_known_end = is_time_known(counted) && !misses_any(&missing);
 
     return has_known_end && !may_wait_for_credits(counted, 0) && !may_wait_for_credits(counted, 1);
 }
@@ -258,7 +257,7 @@ static void
 find_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
                 const smcr_collect_t *collection, waiting_writer_t waits[2])
 {
-    bool is_known = knows_open_waits(entry, counted);
+    bool is_known = entry->close == SMCR_FIGURE_CLOSE_OPEN && knows_last_waits(counted);
 
     for (int writer = 0; writer < 2; writer++)
         waits[writer] =
@@ -426,6 +425,49 @@ fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counte
         doubt_writes(entry->end, counted);
 }
 
+/* Shortest wait for an answer that an end gives up, nanoseconds. */
+#define GIVEN_UP_AFTER (500 * SMCR_TIME_MILLISECOND)
+
+/* Whether a captured message shows which end closed or aborted the connection first. */
+static bool
+has_captured_end(const smcr_entry_conn_end_t *end)
+{
+    return end && end->by && end->frame.frame && end->is_reported != SMCR_FIGURE_YES;
+}
+
+/* Returns the wait for an answer of the side `writer`, which ends the connection with the frame
+ * `end`. The returned struct is all zeros if its peer's program had answered, or if the wait is
+ * shorter than GIVEN_UP_AFTER. */
+static waiting_writer_t
+wait_before_end(const smcr_collect_conn_stats_t *counted, int writer, smcr_when_t end)
+{
+    smcr_timeline_open_t open = smcr_timeline_open(&counted->counts->times.timeline, writer);
+    bool waits_for_answer = open.asked.frame && !open.unread.frame;
+
+    if (!waits_for_answer || open.asked.time + GIVEN_UP_AFTER > end.time)
+        return (waiting_writer_t){0};
+    return (waiting_writer_t){SMCR_FIGURE_WAIT_ANSWER, open.asked, end};
+}
+
+/* Fills in the open wait of an end that closes or aborts the connection first, and whose last data
+ * its peer's program has not answered. */
+static void
+fill_wait_before_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
+                     wmem_allocator_t *scope)
+{
+    const smcr_entry_conn_end_t *end = entry->end;
+    int client = smcr_lgr_client_side(counted->conn->lgr);
+
+    if (!has_captured_end(end) || !knows_last_waits(counted))
+        return;
+    bool by_client = end->by == SMCR_FIGURE_ROLE_CLIENT;
+    smcr_entry_conn_direction_t *asked =
+        by_client ? &entry->client_to_server : &entry->server_to_client;
+    waiting_writer_t wait = wait_before_end(counted, by_client ? client : !client, end->frame);
+    if (asked->time)
+        asked->open_wait = open_wait_entry(&wait, scope);
+}
+
 /* Fills in the two directions of a connection over RDMA. */
 static void
 fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
@@ -451,6 +493,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
         entry->server_to_client.open_wait = open_wait_entry(&waits[!client], scope);
     }
     fill_end(entry, counted, tcp, scope);
+    fill_wait_before_end(entry, counted, scope);
 }
 
 void
