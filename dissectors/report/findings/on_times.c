@@ -1136,13 +1136,16 @@ longest_step(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
                  {smcr_figure_or_zero(setup->confirm_s), "from the CLC Accept to the Confirm"},
                  {smcr_figure_or_zero(setup->accept_s), "from the CLC Proposal to the Accept"},
                  {smcr_figure_or_zero(setup->tcp_s), "from the SYN to the CLC Proposal"}};
+    uint64_t all = smcr_figure_or_zero(conn->setup_s), known = 0;
     unsigned longest = 0;
 
-    for (unsigned i = 1; i < G_N_ELEMENTS(steps); i++)
+    for (unsigned i = 0; i < G_N_ELEMENTS(steps); i++) {
+        known += steps[i].time;
         if (steps[i].time > steps[longest].time)
             longest = i;
-    /* the longest step may be an unknown one */
-    if (steps[longest].time * 2 < smcr_figure_or_zero(conn->setup_s))
+    }
+    /* an unknown step may have taken all of the remaining time */
+    if (steps[longest].time + known < all)
         return "longest step not known";
     return wmem_strdup_printf(finder->scope, "longest step: %s, %s%s", steps[longest].name,
                               smcr_words_duration(finder->scope, steps[longest].time),
