@@ -805,6 +805,18 @@ def client_ends_soon(capture):
     given_up(capture, wait=0.4)
 
 
+def reset_in_silence(capture):
+    """The path of RoCE is down for some seconds, and one client does not wait for its end."""
+    first = begun(capture)
+    second = second_of(first)
+    talk(first, second)
+    again(capture, burst(first, 1000), times=7)
+    first.tcp.segment("client", "RA")
+    first.group.links[1].ack("server")
+    talk(second)
+    second.close()
+
+
 # ---- programs that end, servers whose other connections explain a refusal ----
 
 
@@ -953,6 +965,7 @@ SCENES = {
         "client_gives_up",
         "client_gives_up_in_order",
         "client_ends_soon",
+        "reset_in_silence",
         "program_restarts",
         "host_restarts",
         "writes_after_close",

@@ -142,6 +142,8 @@ typedef struct {
      * SMCR_FINDINGS_MOST findings, a rule that can make many findings makes no more of them. */
     unsigned rank_count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS];
 
+    wmem_map_t *agreed; /* server address -> EID on which the server has agreed, agreed_t of
+                           on_connections.c; NULL: not gathered yet */
     const smcr_figure_flow_owner_t *owners; /* link and link group of each RDMA flow; index: index
                                                of the flow. Use smcr_finding_flow_owner(). */
 } smcr_finder_t;
@@ -252,8 +254,8 @@ smcr_finding_is_timeout(uint64_t code)
 /* ---- causes of a flow's trouble ---- */
 
 /* Returns the first packet of a trouble that RoCE between two hosts had before `frame`: requests
- * got no answer up to the end of the capture, or packets were too big for the path. Frame 0: there
- * is none, or an address is not known (NULL). */
+ * got no answer up to this frame or to the end of the capture, or packets were too big for the
+ * path. Frame 0: there is none, or an address is not known (NULL). */
 smcr_when_t smcr_finding_failed_before(const smcr_finder_t *finder, const char *one,
                                        const char *other, uint32_t frame);
 

@@ -129,32 +129,33 @@ may_lack_common_eid(const smcr_entry_conn_fallback_t *fallback)
     return fallback->by == SMCR_FIGURE_ROLE_SERVER && fallback->offered_eids && may_mean_eid;
 }
 
-/* Returns the link group of the connection; NULL: it has none, or it is not known. */
-static const smcr_entry_link_group_t *
-group_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
-{
-    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups)
-        if (group->index == conn->link_group)
-            return group;
-    return NULL;
-}
+/* An EID on which a server has agreed. */
+typedef struct {
+    const char *eid;                     /* the EID */
+    const smcr_entry_connection_t *conn; /* the connection over SMC-R, the first one with an EID */
+} agreed_t;
 
-/* Returns the EID on which the server of `conn` has agreed in another connection over SMC-R, the
- * first one if there are several; NULL: the capture shows none. `*other` gets that connection. */
-static const char *
-agreed_eid(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
-           const smcr_entry_connection_t **other)
+/* Finds for each server the first connection over SMC-R whose link group has an EID. */
+static void
+gather_agreed(smcr_finder_t *finder)
 {
-    SMCR_FIGURE_EACH(connection, each, finder->report->connections) {
-        bool is_same_host = conn->server.addr && each->outcome == SMCR_FIGURE_OUTCOME_SMCR &&
-                            g_strcmp0(each->server.addr, conn->server.addr) == 0;
-        const smcr_entry_link_group_t *group = is_same_host ? group_of(finder, each) : NULL;
-        if (!group || !group->eid)
+    wmem_map_t *groups = wmem_map_new(finder->scope, g_direct_hash, g_direct_equal);
+
+    finder->agreed = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
+    SMCR_FIGURE_EACH(link_group, group, finder->report->link_groups)
+        if (group->eid)
+            wmem_map_insert(groups, GSIZE_TO_POINTER(group->index + 1), (void *)group);
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_link_group_t *group =
+            wmem_map_lookup(groups, GSIZE_TO_POINTER(conn->link_group + 1));
+        bool is_new = group && OUTCOME(SMCR) && conn->server.addr &&
+                      !wmem_map_lookup(finder->agreed, conn->server.addr);
+        if (!is_new)
             continue;
-        *other = each;
-        return group->eid;
+        agreed_t *agreed = wmem_new(finder->scope, agreed_t);
+        *agreed = (agreed_t){group->eid, conn};
+        wmem_map_insert(finder->agreed, conn->server.addr, agreed);
     }
-    return NULL;
 }
 
 /* Whether the list of EIDs, "A, B", has this EID. */
@@ -175,21 +176,21 @@ device_or_eid(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_fallback_t *fallback = conn->fallback;
     bool no_device = fallback->code == SMCR_CLC_DECLINE_NO_DEVICE;
-    const smcr_entry_connection_t *other = NULL;
-    const char *eid = agreed_eid(finder, conn, &other);
+    const agreed_t *agreed =
+        conn->server.addr ? wmem_map_lookup(finder->agreed, conn->server.addr) : NULL;
 
-    if (eid && no_device && !has_eid(fallback->offered_eids, eid))
+    if (agreed && no_device && !has_eid(fallback->offered_eids, agreed->eid))
         return wmem_strdup_printf(finder->scope,
                                   ", but no common EID: the client offers %s, and the server "
                                   "agreed on %s with %s (frame %" PRIu32 ")",
-                                  fallback->offered_eids, eid, other->client.addr,
-                                  other->first_frame.frame);
-    if (eid && no_device)
+                                  fallback->offered_eids, agreed->eid,
+                                  agreed->conn->client.addr, agreed->conn->first_frame.frame);
+    if (agreed && no_device)
         return wmem_strdup_printf(finder->scope,
                                   "; the EID is common: the server agreed on %s in %s "
                                   "(frame %" PRIu32 ")",
-                                  eid, smcr_words_connection(finder->scope, other),
-                                  other->first_frame.frame);
+                                  agreed->eid, smcr_words_connection(finder->scope, agreed->conn),
+                                  agreed->conn->first_frame.frame);
     return wmem_strdup_printf(finder->scope, "%s common EID: the client offers %s",
                               no_device ? ", or no" : "; for SMC-Rv2 perhaps no",
                               fallback->offered_eids);
@@ -370,6 +371,7 @@ find_fallbacks(smcr_finder_t *finder)
     wmem_map_t *by_reason = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
     wmem_array_t *groups = wmem_array_new(finder->scope, sizeof(alike_conns_t));
 
+    gather_agreed(finder);
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
         if (conn->fallback)
             add_fallback(finder, by_reason, groups, conn);
@@ -573,12 +575,12 @@ earlier_close_text(const smcr_finder_t *finder, const alike_conns_t *group,
                               abort->closed);
 }
 
-/* Whether both connections lead to the same port of the same host. */
-static bool
-is_same_port(const smcr_entry_connection_t *one, const smcr_entry_connection_t *other)
+/* Returns the port of the connection's server as a key: "10.0.0.2 8080". */
+static const char *
+port_key(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
-    return one->server.port == other->server.port &&
-           g_strcmp0(one->server.addr, other->server.addr) == 0;
+    return wmem_strdup_printf(finder->scope, "%s %" PRIu64,
+                              conn->server.addr ? conn->server.addr : "", conn->server.port);
 }
 
 /* Returns the first connection that the server of an aborted connection refused after its abort, at
@@ -586,16 +588,20 @@ is_same_port(const smcr_entry_connection_t *one, const smcr_entry_connection_t *
 static const smcr_entry_connection_t *
 refused_after_abort(const smcr_finder_t *finder)
 {
+    wmem_map_t *aborted = wmem_map_new(finder->scope, wmem_str_hash, g_str_equal);
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_end_t *end = is_aborted(conn) ? conn->end : NULL;
+        if (end && end->aborted_by == SMCR_FIGURE_ROLE_SERVER)
+            wmem_map_insert(aborted, port_key(finder, conn), (void *)conn);
+    }
+    if (!wmem_map_size(aborted))
+        return NULL;
     SMCR_FIGURE_EACH(connection, refused, finder->report->connections) {
-        if (!is_refused(refused))
-            continue;
-        SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-            bool is_by_server = is_aborted(conn) && conn->end &&
-                                conn->end->aborted_by == SMCR_FIGURE_ROLE_SERVER;
-            if (is_by_server && refused->first_frame.time >= conn->end->aborted_frame.time &&
-                is_same_port(conn, refused))
-                return refused;
-        }
+        const smcr_entry_connection_t *conn =
+            is_refused(refused) ? wmem_map_lookup(aborted, port_key(finder, refused)) : NULL;
+        if (conn && refused->first_frame.time >= conn->end->aborted_frame.time)
+            return refused;
     }
     return NULL;
 }
@@ -632,10 +638,16 @@ refused_text(const smcr_finder_t *finder, const smcr_entry_connection_t *refused
                               refused->server.port, refused->first_frame.frame);
 }
 
-/* Returns text about the cause of aborts: the server's program ended, or it did not answer. */
+/* Returns text about the cause of the aborts of a group, of which the first is in the frame
+ * `first`: RoCE had failed; or the server's program ended, or did not answer. */
 static const char *
-cause_of_abort(const smcr_finder_t *finder, const smcr_entry_connection_t *refused)
+cause_of_abort(const smcr_finder_t *finder, const alike_conns_t *group, uint32_t first,
+               const smcr_entry_connection_t *refused)
 {
+    const char *failure = earlier_failure_text(finder, group->first, first);
+
+    if (*failure)
+        return failure;
     return refused ? refused_text(finder, refused) : longest_given_up_text(finder);
 }
 
@@ -668,7 +680,8 @@ find_aborted(smcr_finder_t *finder)
                                .cost = is_hasty ? SMCR_TIME_SECOND : 0},
         "%s%s%s%s", aborted_text(finder, &group, &aborts, notice.by),
         group.count == 1 ? earlier_close_text(finder, &group, &notice) : "",
-        losses_text(finder, is_aborted), cause_of_abort(finder, refused));
+        losses_text(finder, is_aborted),
+        cause_of_abort(finder, &group, aborts.first.frame, refused));
 }
 
 /* ---- a server closes an idle connection, and its client keeps the connection ---- */
@@ -740,7 +753,8 @@ typedef struct {
 static bool
 have_same_ends(const smcr_entry_connection_t *one, const smcr_entry_connection_t *other)
 {
-    return is_same_port(one, other) &&
+    return one->server.port == other->server.port &&
+           g_strcmp0(one->server.addr, other->server.addr) == 0 &&
            g_strcmp0(one->client.addr, other->client.addr) == 0;
 }
 

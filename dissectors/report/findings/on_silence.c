@@ -344,14 +344,35 @@ severity_of(const smcr_finder_t *finder, const silent_host_t *host)
     return is_short || is_harmless ? SMCR_FIGURE_NOTE : SMCR_FIGURE_WARN;
 }
 
+/* Whether a connection between the hosts of the flow was aborted or reset during the silence. */
+static bool
+ended_connection(const smcr_finder_t *finder, const silent_host_t *host)
+{
+    const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, host->flow).group;
+    const smcr_entry_flow_silence_t *silence = host->silence;
+
+    if (!group)
+        return false;
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        bool has_failed = conn->link_group == group->index &&
+                          (conn->close == SMCR_FIGURE_CLOSE_RESET ||
+                           conn->close == SMCR_FIGURE_CLOSE_ABORT);
+        if (has_failed && conn->last_frame.frame > silence->begin_frame.frame &&
+            conn->last_frame.frame <= silence->end_frame.frame)
+            return true;
+    }
+    return false;
+}
+
 /* Returns the rank of a silence that is over: it has cost time, and nothing has failed. 0: the rank
  * of its kind. `after_reset`: the host had reset TCP connections before. */
 static smcr_finding_rank_t
-rank_of(const smcr_entry_flow_silence_t *silence, bool after_reset)
+rank_of(const smcr_finder_t *finder, const silent_host_t *host, bool after_reset)
 {
-    bool is_over = silence->is_over == SMCR_FIGURE_YES;
+    bool is_over = host->silence->is_over == SMCR_FIGURE_YES;
+    bool is_only_past = is_over && !after_reset && !ended_connection(finder, host);
 
-    return is_over && !after_reset ? SMCR_FINDING_BY_PAST_SILENCE : 0;
+    return is_only_past ? SMCR_FINDING_BY_PAST_SILENCE : 0;
 }
 
 /* Finding: nothing came back from a host for a time, although packets were retransmitted to it. The
@@ -384,7 +405,7 @@ find_silent_host(smcr_finder_t *finder, const silent_host_t *host)
                                                   silence->other_link_frame),
                                               .filter = filter,
                                               .part = SMCR_FINDER_IN_SILENCES,
-                                              .rank = rank_of(silence, after_reset),
+                                              .rank = rank_of(finder, host, after_reset),
                                               .cost = length_of(silence)},
                        "%s", silence_text(finder, host));
 }

@@ -93,17 +93,18 @@ smcr_finding_trouble_retransmitted(const smcr_finder_t *finder, uint64_t packets
                               smcr_words_things(finder->scope, packets, "packet"));
 }
 
-/* Returns the first packet of the flow's trouble, if it lasts up to the end of the capture; frame
- * 0: there is none. */
+/* Returns the first packet of the flow's trouble, if it lasts up to `frame` or up to the end of the
+ * capture; frame 0: there is none. */
 static smcr_when_t
-lasting_failure(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+lasting_failure(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
 {
     const smcr_entry_flow_silence_t *silence = flow->longest_silence;
 
     if (smcr_finding_flow_is_too_big(finder, flow))
         return flow->stuck->begin_frame;
-    return silence && silence->is_over == SMCR_FIGURE_NO ? silence->begin_frame
-                                                         : (smcr_when_t){0, 0};
+    bool lasts = silence && (silence->is_over == SMCR_FIGURE_NO ||
+                             silence->end_frame.frame >= frame);
+    return lasts ? silence->begin_frame : (smcr_when_t){0, 0};
 }
 
 smcr_when_t
@@ -118,7 +119,7 @@ smcr_finding_failed_before(const smcr_finder_t *finder, const char *one, const c
         bool is_there = g_strcmp0(flow->src, one) == 0 && g_strcmp0(flow->dst, other) == 0;
         bool is_back = g_strcmp0(flow->src, other) == 0 && g_strcmp0(flow->dst, one) == 0;
         smcr_when_t failed =
-            is_there || is_back ? lasting_failure(finder, flow) : (smcr_when_t){0, 0};
+            is_there || is_back ? lasting_failure(finder, flow, frame) : (smcr_when_t){0, 0};
         if (failed.frame && failed.frame < frame)
             first = smcr_figure_when_earlier(first, failed);
     }
