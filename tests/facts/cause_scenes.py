@@ -777,6 +777,24 @@ def proxy_slow_client(capture):
         connection.close()
 
 
+def fallback_with_loss(capture):
+    """The server has no device, and the path loses each eighth request three times."""
+    connection = linux_connection(capture, version=2)
+    tcp, request = connection.tcp, text_lines(1000, "request")
+    tcp.handshake()
+    tcp.send("client", connection.proposal())
+    tcp.send("server", clc.clc_decline(diagnosis=NO_DEVICE, version=2, os_type=2))
+    for number in range(24):
+        if number % 8 == 3:
+            for wait in (0.2, 0.4, 0.8):
+                tcp.segment("client", "PA", request)
+                capture.wait(wait)
+        tcp.send("client", request)
+        tcp.send("server", b"ok\n")
+        capture.wait(0.01)
+    tcp.close()
+
+
 # ---- clients that give up ----
 
 
@@ -962,6 +980,7 @@ SCENES = {
         "hung_server",
         "proxy_slow_back_end",
         "proxy_slow_client",
+        "fallback_with_loss",
         "client_gives_up",
         "client_gives_up_in_order",
         "client_ends_soon",

@@ -21,6 +21,14 @@
 #include "show/show.h"
 #include "stream_bytes.h"
 
+/* How long a TCP connection waited for retransmissions: the pauses of a sender before its
+ * retransmissions of data that was not acknowledged. */
+typedef struct {
+    uint64_t sum;      /* all these pauses, nanoseconds */
+    uint64_t longest;  /* the longest of them, nanoseconds */
+    smcr_when_t begin; /* the segment with which the longest one begins; frame 0: none */
+} smcr_collect_tcp_wait_t;
+
 /* What has been counted of one capture, before a report is made of it. A map `X -> Y` has pointers
  * to an X of the state as keys, and pointers to a Y as values. Where the comment of a member names
  * a file, that file defines the type of the values. */
@@ -61,6 +69,8 @@ typedef struct smcr_collection {
     wmem_map_t *heard; /* last packets of each pair of addresses: pair_t -> pair_heard_t of heard.c;
                           NULL: none yet */
 
+    smcr_collect_tcp_wait_t tcp_wait; /* waits of the TCP connection that waited longest for
+                                         retransmissions */
     smcr_packed_desk_t open_tcp;   /* figures of TCP connections that are open (tcp_flows.c) */
     smcr_packed_desk_t open_conns; /* figures of connections that are open
                                       (smcr_collect_conn_counts_t) */
@@ -391,6 +401,8 @@ typedef struct {
     uint32_t sent;      /* number of transmissions of the segment */
     smcr_when_t last;   /* last transmission of the segment */
     bool is_acked;      /* the peer has acknowledged the segment */
+    smcr_when_t before; /* last data segment of the direction: new, or a retransmission; frame 0:
+                           none yet */
 } smcr_collect_newest_data_t;
 
 /* Facts of a TCP connection that its entry does not have. Direction `up` is that of the first
@@ -403,6 +415,7 @@ typedef struct {
     smcr_when_t reset;   /* first RST of either end; frame 0: not captured */
     smcr_figure_role_t reset_by; /* end that sent the first RST; ROLE_NONE: not known, or no RST */
     smcr_when_t fin[2];  /* first FIN; index: 0 of the client, 1 of the server */
+    smcr_collect_tcp_wait_t wait; /* waits for retransmissions, of both directions */
     smcr_collect_newest_data_t newest[2]; /* newest data segment; index: 0 `up`, 1 `down` */
     char answer[2][SMCR_APPLICATION_ANSWER_LENGTH]; /* name of the application's first bytes: "HTTP
                                                        400", "a TLS alert"; index: 0 `up`, 1 `down`;

@@ -382,6 +382,22 @@ take_end(smcr_collect_tcp_facts_t *facts, unsigned end, uint16_t flags, smcr_whe
         facts->fin[end] = when;
 }
 
+/* Adds the pause of the sender before a retransmission to the waits of the connection. Data that is
+ * acknowledged is not waited for: a keepalive may repeat it. */
+static void
+take_wait(smcr_collect_tcp_wait_t *wait, const smcr_collect_newest_data_t *newest, smcr_when_t when)
+{
+    uint64_t pause = smcr_figure_or_zero(smcr_figure_time_between(newest->before, when));
+
+    if (newest->is_acked)
+        return;
+    wait->sum += pause;
+    if (pause <= wait->longest)
+        return;
+    wait->longest = pause;
+    wait->begin = newest->before;
+}
+
 /* Takes a segment with data: keeps the newest one of its direction, and counts its transmissions.
  * `is_repeated`: the segment is a retransmission. A duplicate made by the network is none. */
 static void
@@ -391,6 +407,8 @@ take_data(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segmen
     smcr_collect_newest_data_t *newest = &flow->facts.newest[direction];
     bool is_newer = !newest->end || (int32_t)(segment->seq - newest->seq) > 0;
 
+    if (is_repeated)
+        take_wait(&flow->facts.wait, newest, when);
     if (is_newer && !is_repeated) {
         bool has_fin = segment->flags & SMCR_CONGESTION_TCP_FIN;
         *newest = (smcr_collect_newest_data_t){.seq = segment->seq, .sent = 1, .last = when};
@@ -399,6 +417,7 @@ take_data(tcp_conn_t *flow, unsigned direction, const smcr_congestion_tcp_segmen
         newest->sent++;
         newest->last = when;
     }
+    newest->before = when;
 }
 
 /* Updates for both directions whether the newest data segment is acknowledged. Called for each
@@ -512,6 +531,8 @@ smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo
         take_data(flow, direction, &segment, when,
                   counts->repeated_segments > before.repeated_segments);
     take_facts(flow, direction, &segment, when);
+    if (flow->facts.wait.sum > collection->tcp_wait.sum)
+        collection->tcp_wait = flow->facts.wait;
     if (!(segment.flags & SMCR_CONGESTION_TCP_RST))
         flow->heard[direction]->tcp = when;
 }

@@ -473,6 +473,9 @@ typedef struct {
 /* Display filter of frames before which the clock of the capture was set back. */
 #define SMCR_FIGURE_CLOCK_FILTER "frame.time_delta < -1"
 
+/* Display filter of TCP's retransmissions after timeouts. */
+#define SMCR_FIGURE_TCP_WAIT_FILTER "tcp.analysis.rto"
+
 /* A notice counts one of two things: the expert items of one kind in packets of one sender, or
  * the packets that a display filter selects. */
 typedef struct {
@@ -496,6 +499,10 @@ typedef struct {
     smcr_when_t outside_silence; /* the first of all retransmissions outside long silences, if the
                                     notice counts smcr.packet_retransmitted; frame 0: none, or
                                     another notice */
+    uint64_t waited;       /* how long the TCP connection that waited longest for retransmissions
+                              did so, nanoseconds, if the notice counts such connections; 0:
+                              another notice */
+    uint64_t longest;      /* longest of these waits, which begins with `first`, nanoseconds */
     const char *kind;      /* sentence of the expert item. If the notice counts an ICMP error: its
                               sender and its reason. NULL: a count of packets */
     const smcr_figure_subject_t *subject; /* subject of the first item; NULL: not known */

@@ -58,6 +58,7 @@ typedef enum {
     SMCR_FINDING_BY_STANDSTILL,     /* flows stand still while a port pauses their class */
     /* writers wait for space in the receive buffer, or clients for answers */
     SMCR_FINDING_BY_SLOW_READER,
+    SMCR_FINDING_BY_TCP_WAIT,       /* a TCP connection waits long for retransmissions */
     SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
     /* ---- risks ---- */

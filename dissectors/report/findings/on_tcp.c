@@ -11,6 +11,9 @@
                           fewer may be needless: a timer that is too short retransmits segments that
                           had arrived */
 
+#define LONG_TCP_WAIT (500 * SMCR_TIME_MILLISECOND) /* shortest time that one connection waits for
+                                                       retransmissions which costs time */
+
 /* Sums over all TCP connections. */
 typedef struct {
     uint64_t all;                            /* segments of all directions that have
@@ -183,27 +186,53 @@ lossy_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
         smcr_words_things(scope, sum->lossy_flows - 1, "more connection"));
 }
 
+/* Returns "; waited 7.00 s in all, at most 800 ms for a retransmission (frame 21)"; "" if no
+ * connection waited for LONG_TCP_WAIT in all. `is_only`: no other connection has
+ * retransmissions. */
+static const char *
+wait_text(const smcr_finder_t *finder, const smcr_figure_notice_t *wait, bool is_only)
+{
+    if (wait->waited < LONG_TCP_WAIT)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; %s %s in all, at most %s for a retransmission "
+                              "(frame %" PRIu32 ")",
+                              is_only ? "waited" : "one connection waited",
+                              smcr_words_duration(finder->scope, wait->waited),
+                              smcr_words_duration(finder->scope, wait->longest),
+                              wait->first.frame);
+}
+
 /* Finding: losses of TCP. The finding is made if 0.2 % or more of the data segments were
  * retransmitted, since a lower rate is normal for TCP. The finding is a note; below FEW_SEGMENTS
- * retransmitted segments it is for information. */
+ * retransmitted segments it is for information, unless a connection waited for LONG_TCP_WAIT: then
+ * the finding has cost time, and else it is a risk. */
 static void
 find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
+    smcr_figure_notice_t wait = smcr_finder_notice(finder, SMCR_FIGURE_TCP_WAIT_FILTER);
+    bool is_long = wait.waited >= LONG_TCP_WAIT;
+
     if (!sum->lossy_flows || sum->retransmitted * 500 < sum->segments) /* `retransmitted` includes
                                                                           SYNs and FINs, `segments`
                                                                           only has segments with
                                                                           data */
         return;
+    bool is_note = is_long || sum->retransmitted >= FEW_SEGMENTS;
     smcr_finder_add_as(
-        finder, sum->retransmitted < FEW_SEGMENTS ? SMCR_FIGURE_INFO : SMCR_FIGURE_NOTE,
+        finder, is_note ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
         &(smcr_finder_facts_t){
             .kind = SMCR_FIGURE_FOUND_TCP_LOSS,
             .count = sum->retransmitted,
             .when = smcr_finder_notice(finder, "tcp.analysis.retransmission").first,
+            .rank = is_long ? SMCR_FINDING_BY_TCP_WAIT : 0,
+            .cost = is_long ? wait.waited : 0,
+            .frames = SMCR_FINDER_FRAMES(finder, wait.first),
             .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
-        "%s of %s %s retransmitted", smcr_words_number(finder->scope, sum->retransmitted),
-        smcr_words_things(finder->scope, sum->all, "TCP segment"), lossy_text(finder, sum));
+        "%s of %s %s retransmitted%s", smcr_words_number(finder->scope, sum->retransmitted),
+        smcr_words_things(finder->scope, sum->all, "TCP segment"), lossy_text(finder, sum),
+        wait_text(finder, &wait, sum->lossy_flows == 1));
 }
 
 void

@@ -613,6 +613,12 @@ smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_re
         wmem_array_append_one(notices, overtaken);
     if (reset.count)
         wmem_array_append_one(notices, reset);
+    const smcr_collect_tcp_wait_t *wait = &collection->tcp_wait;
+    smcr_figure_notice_t waited = {.filter = SMCR_FIGURE_TCP_WAIT_FILTER, .count = 1,
+                                   .first = wait->begin, .waited = wait->sum,
+                                   .longest = wait->longest};
+    if (wait->sum)
+        wmem_array_append_one(notices, waited);
     *count = wmem_array_get_count(notices);
     return wmem_array_get_raw(notices);
 }
