@@ -149,6 +149,8 @@ smcr_capture_when(const packet_info *pinfo)
     uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
     uint64_t now = stamp_of(pinfo);
 
+    if (!pinfo->fd->has_ts)
+        return (smcr_when_t){frame, now};
     if (interface < INTERFACES_MOST && frame > clocks.newest[interface].frame) {
         note_step(interface, frame, now);
         clocks.newest[interface] = (newest_t){frame, now};
@@ -159,6 +161,15 @@ smcr_capture_when(const packet_info *pinfo)
             return (smcr_when_t){frame, now + step->ahead};
     }
     return (smcr_when_t){frame, now};
+}
+
+uint64_t
+smcr_capture_stamp(smcr_when_t when)
+{
+    for (unsigned i = clocks.count; i-- > 0;)
+        if (clocks.steps[i].frame <= when.frame)
+            return when.time - MIN(when.time, clocks.steps[i].ahead);
+    return when.time;
 }
 
 uint64_t

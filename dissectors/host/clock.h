@@ -17,6 +17,10 @@ uint32_t smcr_capture_interface(const packet_info *pinfo);
  * which was not set back: see clock.c. */
 smcr_when_t smcr_capture_when(const packet_info *pinfo);
 
+/* Returns the time stamp that a frame has in the file, nanoseconds since 1970. `when`: number and
+ * time of the frame, from smcr_capture_when(). */
+uint64_t smcr_capture_stamp(smcr_when_t when);
+
 /* Returns by how much the clock was set back immediately before this frame, nanoseconds; 0: it was
  * not. */
 uint64_t smcr_capture_clock_step(const packet_info *pinfo);

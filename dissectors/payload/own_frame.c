@@ -9,6 +9,8 @@
 
 #include <epan/column-utils.h>
 
+#include "host/host.h"
+
 #define ALL_COLUMNS (-1)
 
 /* Frees what Wireshark's functions have added to the stand-in. Called when the file is closed. */
@@ -27,14 +29,15 @@ smcr_payload_new_own_frame(const packet_info *pinfo, uint32_t number, uint64_t t
     struct smcr_payload_own_frame *own = wmem_new0(wmem_file_scope(),
                                                    struct smcr_payload_own_frame);
     frame_data *frame = &own->frame;
+    uint64_t stamp = smcr_capture_stamp((smcr_when_t){number, time});
 
     frame->num = number;
     frame->visited = true; /* smcr_payload_enter_frame() sets false while dissectors get the bytes
                               for the first time */
     frame->has_ts = true;
     frame->tsprec = pinfo->fd->tsprec;
-    frame->abs_ts.secs = (time_t)(time / SMCR_TIME_SECOND);
-    frame->abs_ts.nsecs = (int)(time % SMCR_TIME_SECOND);
+    frame->abs_ts.secs = (time_t)(stamp / SMCR_TIME_SECOND);
+    frame->abs_ts.nsecs = (int)(stamp % SMCR_TIME_SECOND);
     wmem_register_callback(wmem_file_scope(), free_stand_in, own);
     return own;
 }
