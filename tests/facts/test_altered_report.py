@@ -125,15 +125,19 @@ MAY_HAVE_ENDED = "; perhaps a DELETE LINK that is not captured had ended the lin
 LOST_LINK = "llc-test-link"  # its last request is retransmitted, and nobody answers
 
 
+def end_of(name):
+    """The frame of the server's DELETE LINK for all links."""
+    return next(
+        each.frame
+        for each in wire.roce_messages(path_of(name))
+        if each.data[0] & 15 == DELETE_LINK and each.data[3] & ALL_LINKS
+    )
+
+
 def without_the_end(name):
     """Without the server's DELETE LINK for all links, its acknowledgement, and all CDC messages
     with which a side closes."""
-    messages = wire.roce_messages(path_of(name))
-    end = next(
-        each.frame
-        for each in messages
-        if each.data[0] & 15 == DELETE_LINK and each.data[3] & ALL_LINKS
-    )
+    messages, end = wire.roce_messages(path_of(name)), end_of(name)
     closes = {each.frame for each in messages if each.kind == "cdc" and each.data[25]}
     return [frame for frame in frames_of(name) if frame.number not in closes | {end, end + 1}]
 
@@ -148,6 +152,20 @@ def test_a_host_that_may_have_ended_the_link_has_not_stopped_answering(tshark, s
     assert silent[0]["text"].endswith(MAY_HAVE_ENDED)
     (link,) = [each for group in found["link_groups"] for each in group["links"] if each["flows"]]
     assert link["state"] == "active" and link["state_frame"]
+
+
+@pytest.mark.parametrize("name", ENDED)
+def test_both_sides_delete_all_links_so_the_group_has_ended(tshark, scratch, name):
+    """The capture begins with the end: nothing shows which side is the server."""
+    frames = [frame for frame in frames_of(name) if frame.number >= end_of(name)]
+    found = report(tshark, write(scratch, name, frames))
+    (link,) = [each for group in found["link_groups"] for each in group["links"]]
+    assert (link["state"], link["state_frame"]) == ("deleted", None)
+    assert [each["kind"] for each in found["findings"]] == ["link_group_ended"]
+    frames = [frame for frame in frames if frame.number < end_of(name) + 2]
+    found = report(tshark, write(scratch, name, frames))
+    (link,) = [each for group in found["link_groups"] for each in group["links"]]
+    assert link["state"] == "active"  # one side has asked: it may be the client
 
 
 def states_of_links(tshark, path):

@@ -495,12 +495,22 @@ asks_to_delete(bool by_client)
     return by_client ? "The client requests the server" : "One side requests the other";
 }
 
+/* Whether the server has sent DELETE LINK for all links, if this request is not the client's. Each
+ * side has asked the other to delete all links: then the server has, whichever side it is. Linux
+ * answers the server's request with a request of its own. */
+static bool
+has_server_ended(const smcr_lgr_t *lgr)
+{
+    return smcr_evidence_knows_server(lgr) || (lgr->asked_to_end[0] && lgr->asked_to_end[1]);
+}
+
 /* Takes in DELETE LINK for all links: the server's message ends the group, and a client's message
  * asks for the end of the group. */
 static void
 take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
 {
-    if (!by_client && smcr_evidence_knows_server(message->lgr))
+    message->lgr->asked_to_end[message->from->side] |= !message->response;
+    if (!by_client && has_server_ended(message->lgr))
         end_group(message);
     else if (!message->lgr->ended_frame)
         smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, "%s to delete all links",
