@@ -77,6 +77,18 @@ def proposal_is_lost(connection):
     connection.tcp.segment("client", "RA")
 
 
+def accept_queue_is_full(connection):
+    """The host discards the ACK of TCP's handshake and the client's data, and repeats its
+    SYN-ACK."""
+    tcp = connection.tcp
+    tcp.handshake()
+    for time in range(7):
+        tcp.segment("client", "PA", connection.proposal())
+        connection.group.capture.wait(0.2 * 2**time)
+        if time in (2, 4, 6):
+            tcp.segment("server", "SA", b"", USUAL_OPTIONS + SMC_OPTION, tcp.seq["server"] - 1)
+
+
 def confirm_is_lost(connection):
     accept(connection)
     sent_often(connection, "client", connection.confirm())
@@ -194,6 +206,12 @@ STORIES = {
         "failed",
         "handshake_failed",
         ["the server never acknowledged the client's CLC Proposal (frame 4), sent 7 times"],
+    ),
+    "accept queue is full": (
+        accept_queue_is_full,
+        "failed",
+        "handshake_failed",
+        ["sent 7 times", "retransmitted its SYN-ACK, so its accept queue is full, or the client"],
     ),
     "Confirm is lost": (
         confirm_is_lost,

@@ -81,20 +81,50 @@ answers_elsewhere(const smcr_finder_t *finder, const smcr_entry_connection_t *co
     return false;
 }
 
+/* Whether the server of `conn` has retransmitted a segment. If the server acknowledged nothing,
+ * this segment is the SYN-ACK. */
+static bool
+repeats_syn_ack(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows) {
+        if (flow->tcp_stream != conn->tcp_stream)
+            continue;
+        bool is_dst = conn->server.addr && strcmp(flow->dst, conn->server.addr) == 0;
+        return smcr_figure_or_zero((is_dst ? &flow->down : &flow->up)->repeated_segments) != 0;
+    }
+    return false;
+}
+
+/* Returns why the receiver may never have acknowledged the last CLC message. The Proposal is the
+ * client's first data. A server does not acknowledge it if the server's accept queue is full: the
+ * program does not accept connections as fast as they come. Linux then discards the ACK of TCP's
+ * handshake and the client's data, and retransmits its SYN-ACK, unless it has sent a SYN cookie.
+ * So a host that is alive may have received the Proposal each time. */
+static const char *
+why_unacknowledged(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    if (conn->handshake_end->step == SMCR_FIGURE_STEP_PROPOSAL && repeats_syn_ack(finder, conn))
+        return "the server retransmitted its SYN-ACK, so its accept queue is full, or the client's "
+               "segments are lost on the path";
+    if (!answers_elsewhere(finder, conn))
+        return "lost on the path, or host down";
+    return conn->handshake_end->step == SMCR_FIGURE_STEP_PROPOSAL
+               ? "lost on the path, or the accept queue of the server's program is full, since "
+                 "this host answers other connections"
+               : "lost on the path, since this host answers other connections";
+}
+
 /* Returns text that says how often the CLC message was sent without an acknowledgement, and which
  * cause this shows. */
 static const char *
 unacknowledged_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_handshake_end_t *end = conn->handshake_end;
-    const char *meaning = answers_elsewhere(finder, conn)
-                              ? "lost on the path, since this host answers other connections"
-                              : "lost on the path, or host down";
 
     return wmem_strdup_printf(
         finder->scope, "the %s never acknowledged %s, sent %" PRIu64 " times in %s: %s",
         smcr_figure_role_words[end->by], step_text(finder, end), end->sent,
-        waited_text(finder, end), meaning);
+        waited_text(finder, end), why_unacknowledged(finder, conn));
 }
 
 /* Returns the part of the sentence that says whether the last CLC message was acknowledged and
