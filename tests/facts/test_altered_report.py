@@ -392,8 +392,10 @@ def test_the_client_is_named_only_where_it_is_known(tshark, scratch):
     asked = ("-Y", "smcr.link.delete_asked", "-V", "-O", "smcr")
     assert "The client requests the server to delete" in tshark.show(whole, *asked)
     shown = tshark.show(late, *asked)
-    assert shown.count("One side requests the other to delete all links") == 2
+    assert shown.count("One side requests the other to delete all links") == 1
     assert "client asks" not in shown
+    ended = ("-Y", "smcr.lgr.ended", "-T", "fields", "-e", "frame.number")
+    assert len(tshark.show(late, *ended).split()) == 1  # the other side has asked, too
 
 
 # ---- a host's clock ----
