@@ -168,6 +168,24 @@ def test_both_sides_delete_all_links_so_the_group_has_ended(tshark, scratch, nam
     assert link["state"] == "active"  # one side has asked: it may be the client
 
 
+def losses(found):
+    kinds = ("loss", "timeouts", "repeats")
+    return [(each["count"], each["text"]) for each in found["findings"] if each["kind"] in kinds]
+
+
+def test_a_group_that_ends_takes_no_loss_from_another_group(tshark, scratch):
+    """The last packets of a link group are retransmitted while another group loses packets."""
+    lossy, ended = frames_of("6.1-v1-n-lossy"), frames_of(ENDED[0])
+    later = pcapng.time(lossy[0]) - pcapng.time(ended[0])
+    beside = [pcapng.at_time(frame, pcapng.time(frame) + later) for frame in ended]
+    both = write(scratch, "6.1-v1-n-lossy", sorted([*lossy, *beside], key=pcapng.time))
+    found, alone = report(tshark, both), report(tshark, path_of("6.1-v1-n-lossy"))
+    assert "link_group_ended" in kinds_of(found)
+    strip = [(count, text.split("; longest wait")[0]) for count, text in losses(alone)]
+    assert [(count, text.split("; longest wait")[0]) for count, text in losses(found)] == strip
+    assert strip
+
+
 def states_of_links(tshark, path):
     return [
         (link["state"], link["state_frame"])

@@ -46,6 +46,56 @@ alone_of(const smcr_entry_rdma_t *flow)
     return recovery && recovery->selective > recovery->go_back_n ? recovery->refilled : 0;
 }
 
+/* Returns the position of the first frame that the notice counts and that is not before `frame`. */
+static uint32_t
+first_from(const smcr_figure_notice_t *notice, uint32_t frame)
+{
+    uint32_t from = 0, to = notice->occurrence_count;
+
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (notice->occurrences[middle].frame < frame)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Returns how many of the frames that the notice counts are packets of the link group, up to the
+ * flow's last packet. If the notice has no frames, returns its count: the packets may be of this
+ * group. */
+static uint64_t
+count_in_group(const smcr_figure_notice_t *notice, const smcr_entry_link_group_t *group,
+               const smcr_entry_rdma_t *flow)
+{
+    uint64_t count = 0;
+
+    if (!notice->occurrence_count)
+        return flow->last_frame.frame < notice->first.frame ? 0 : notice->count;
+    for (uint32_t i = first_from(notice, group->ended_frame.frame); i < notice->occurrence_count;
+         i++) {
+        if (notice->occurrences[i].frame > flow->last_frame.frame)
+            break;
+        count += notice->occurrences[i].group == group->index;
+    }
+    return count;
+}
+
+/* Returns how often packets of the flow were retransmitted after its link group had ended
+ * (find_group_end()). */
+static uint64_t
+ended_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, flow).group;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; group && group->ended_frame.frame && i < finder->notice_count; i++)
+        if (strcmp(finder->notices[i].filter, "smcr.packet_retransmitted.ended") == 0)
+            count += count_in_group(&finder->notices[i], group, flow);
+    return count;
+}
+
 /* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
  * findings explain the retransmissions. The number does not include retransmissions after RNR NAKs,
  * and not the last packets of a link group that has ended (find_group_end()). */
@@ -53,8 +103,7 @@ static uint64_t
 lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_causes_t *causes = &flow->repeated_after;
-    smcr_figure_notice_t ended = smcr_finder_notice(finder, "smcr.packet_retransmitted.ended");
-    uint64_t needless = flow->last_frame.frame >= ended.first.frame ? ended.count : 0;
+    uint64_t needless = ended_packets_of(finder, flow);
     uint64_t repeats = smcr_figure_or_zero(causes->nak) + smcr_figure_or_zero(causes->read) +
                        unproven_packets_of(finder, flow) + alone_of(flow);
 
