@@ -86,9 +86,12 @@ smcr_when_t
 smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker)
 {
     const smcr_timeline_writer_t *writer = &timeline->writer[asker];
+    const smcr_timeline_writer_t *answerer = &timeline->writer[!asker];
     const smcr_ack_t *acked = smcr_timeline_ack_before(writer->request_acked, UINT32_MAX);
 
-    if (!acked || !writer->has_written || !owes_answer(writer, &timeline->writer[!asker]))
+    if (!acked || !writer->has_written || !owes_answer(writer, answerer))
+        return (smcr_when_t){0, 0};
+    if (answerer->wait.wait) /* the answerer cannot write: the asker reads nothing */
         return (smcr_when_t){0, 0};
     return smcr_ack_when(acked);
 }

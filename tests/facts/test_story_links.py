@@ -6,6 +6,7 @@ the frames that are left.
 
 import re
 
+import cause_scenes
 import pytest
 from bed import STORIES
 from report_runs import ALL_TWO, TWO, parse, print_json
@@ -114,3 +115,17 @@ def test_silence_in_figures(report_of):
     assert (flow["dst"], flow["silences"], silence["is_over"]) == ("10.0.1.2", 2, True)
     assert silence["attempts"] >= 20 and silence["repeated"] <= flow["silent_repeated"]
     assert silence["other_queue_pair_frame"] is silence["tcp_frame"] is None
+
+
+def test_a_server_without_space_owes_no_answer(tshark, scratch):
+    """The client's program reads nothing, so the server cannot write its answer."""
+    capture, path = cause_scenes.Capture(), scratch / "no-space.pcap"
+    connection = cause_scenes.hang(capture, "server")
+    connection.send("client", b"a request\n", read=False)
+    cause_scenes.links_are_tested(capture, connection)
+    path.write_bytes(capture.pcap())
+    found = parse(print_json(tshark, path, TWO))
+    (conn,) = found["connections"]
+    assert conn["client_to_server"]["open_wait"] is None
+    assert conn["server_to_client"]["open_wait"]["kind"] == "reader"
+    assert {each["kind"] for each in found["findings"]} == {"slow_reader"}
