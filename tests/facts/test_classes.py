@@ -373,7 +373,7 @@ def tunnel(traffic_class):
 def test_cnp_before_the_flows_are_a_pair(tshark, scratch, passes):
     """The first CNP comes before two acknowledgements have proven which flow it slows down. It
     answers the mark before it nevertheless. A CNP without a mark before it answers none."""
-    for marks, text in ((1, "2 CNPs in answer"), (0, "2 CNPs, 1 of them in answer to a mark")):
+    for marks, text in ((1, "2 CNPs in answer"), (0, "2 CNPs, 1 of them in answer to a c")):
         packets = [
             roce(ONE, OTHER, 17, WRITE, 104, traffic_class=DATA | (3 if marks else 2)),
             *cnps(ether(), 1, QUICK),

@@ -204,7 +204,7 @@ cnps_text(const smcr_finder_t *finder, const smcr_finding_trouble_t *marked,
         return wmem_strdup_printf(finder->scope, "%s in answer", all);
     if (count_cnps_alone(finder) == notified->count)
         return wmem_strdup_printf(finder->scope, "%s for packets that are not captured", all);
-    return wmem_strdup_printf(finder->scope, "%s, %s of them in answer to a mark", all,
+    return wmem_strdup_printf(finder->scope, "%s, %s of them in answer to a captured mark", all,
                               smcr_words_number(finder->scope, marked->answered));
 }
 

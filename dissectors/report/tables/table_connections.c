@@ -239,7 +239,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
                           {closes[SMCR_FIGURE_CLOSE_RESET], "reset"},
                           {closes[SMCR_FIGURE_CLOSE_OPEN], "still open"},
                           {closes[SMCR_FIGURE_CLOSE_UNKNOWN], "not captured"}),
-        has_inferred ? " (\"probably\": TCP ports inferred)" : "");
+        has_inferred ? " (\"probably\": TCP ports inferred from order and times)" : "");
 }
 
 SMCR_TABLE_NOTED(directions, "SMC-R Directions",
