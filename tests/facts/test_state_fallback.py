@@ -46,7 +46,7 @@ FALLBACKS = {
         4,
         (
             "both sides sent the SMC-R option, but no CLC message follows; a server or middlebox "
-            "may only echo the option, or a firewall may have removed it from the SYN-ACK after "
+            "may only reflect the option, or a firewall may have removed it from the SYN-ACK after "
             "the capture point"
         ),
         None,

@@ -95,8 +95,8 @@ static const wait_case_t cases[] = {
      .found = "note slow_reader 1", .text = "The program of server 10.0.0.2 reads slowly: "},
     {.name = "a queue on the path", .full = 1000, .acks = 20, .longest = 300,
      .found = "note buffer_full 1",
-     .text = "; acknowledgements took 2.0 ms at best, 20 ms on average, as from a queue on the "
-             "path"},
+     .text = "; acknowledgements took 2.0 ms at best, 20 ms on average: probably a queue on "
+             "the path"},
     {.name = "a path that is long", .full = 1000, .acks = 19, .found = "note buffer_full 1",
      .text = "128 KiB would suffice (ACK times of both directions together: 19 ms)"},
 

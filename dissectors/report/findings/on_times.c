@@ -446,7 +446,7 @@ queue_text(const smcr_finder_t *finder, const wait_t *wait)
 
     return wmem_strdup_printf(
         finder->scope,
-        "; acknowledgements took %s at best, %s on average, as from a queue on the path",
+        "; acknowledgements took %s at best, %s on average: probably a queue on the path",
         smcr_words_duration(finder->scope, acks->min),
         smcr_words_duration(finder->scope, mean(acks)));
 }
@@ -827,9 +827,11 @@ find_long_pause(smcr_finder_t *finder)
                        smcr_words_duration(scope, longest.usual),
                        smcr_words_connection(scope, longest.conn),
                        longest.wait->begin_frame.frame, longest.wait->end_frame.frame,
-                       longest.count > 1 ? wmem_strdup_printf(scope, "; %" PRIu64 " connections",
-                                                              longest.count)
-                                         : "");
+                       longest.count > 1
+                           ? wmem_strdup_printf(scope, "; %s of connections paused, too",
+                                                smcr_words_things(scope, longest.count - 1,
+                                                                  "more end"))
+                           : "");
 }
 
 /* ---- waits that have not ended when the capture ends ---- */

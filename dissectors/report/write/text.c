@@ -241,7 +241,7 @@ no_fault_text(const smcr_entry_report_t *report)
         return "No fault found";
     return report->connections.length || report->rdma_flows.length
                ? "No fault of SMC-R or TCP found"
-               : "No SMC-R in the capture; no fault of TCP found";
+               : "No SMC-R; no fault of TCP found";
 }
 
 /* Writes that no fault was found. */
