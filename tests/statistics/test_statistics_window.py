@@ -133,7 +133,7 @@ def test_window_of_captures_without_connections(tshark, scratch):
     for path, opened in zip(none, tables.window(tshark, none, ""), strict=True):
         page = tshark.show(path, "-2", "-q", "-z", "smcr,report")
         assert opened.report[-len(page.splitlines()) - 1 :] == [*page.splitlines(), ""]
-        assert re.search("No frames|no SMC-R", page) and len(page.splitlines()) < 10
+        assert re.search("No frames|No SMC-R", page) and len(page.splitlines()) < 10
         assert opened.pressed == pressed([], has_connection=False)
 
 
