@@ -563,8 +563,8 @@ write_note(const columns_t *table, const char *(*lines)[ROWS_COLUMNS])
     static const struct {
         const char *sign;    /* sign in a cell */
         const char *meaning; /* what it means */
-    } signs[] = {{"≥", "≥ at least"}, {"≤", "≤ at most"}, {"?", "? not known"},
-                 {"n/a", "n/a no data over RDMA"}};
+    } signs[] = {{"≥", "≥: at least"}, {"≤", "≤: at most"}, {"?", "?: not known"},
+                 {"n/a", "n/a: no data over RDMA"}};
     GString *text = g_string_new(needs_note(table, lines) ? table->kind->note : "");
     const char *separator = text->len ? "; " : "";
 
