@@ -670,7 +670,9 @@ fill_from_netlink(smcr_entry_link_group_t *entry, const smcr_lgr_t *lgr, int cli
     }
 }
 
-/* Adds the entry of a link group with its links and RMBs. */
+/* Adds the entry of a link group with its links and RMBs, unless the state has joined the group to
+ * another one, whose entry then has its links. If it is not known which side is the server, side 0
+ * counts as the client, and `ends` names both sides without roles. */
 static void
 report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_figure_list_t *list)
 {

@@ -527,7 +527,9 @@ own_wait_of_reader(const smcr_finder_t *finder, const wait_t *wait)
 }
 
 /* Makes the finding of a direction that waited long. `count`: number of directions that waited.
- * Time in which the reader's host waited itself costs nothing: another finding has it. */
+ * Only a slow reader makes it a finding of its own kind; a wait that no user feels has a lower
+ * rank. The finding costs the time of the wait, so a longer wait comes before. Time in which the
+ * reader's host waited itself costs nothing: another finding has it. */
 static void
 add_full_buffer(smcr_finder_t *finder, wait_t wait, uint32_t count)
 {

@@ -233,7 +233,9 @@ forget_flows(line_writer_t *writer)
     writer->before = NULL;
 }
 
-/* Writes the lines of an interval: what the flows have carried since the interval before. */
+/* Writes the lines of an interval: what the flows have carried since the interval before. A flow
+ * without packets in the interval has no line. The figures up to now are kept in a memory pool of
+ * their own, since the report is freed; the pool of the interval before is freed. */
 static void
 write_flows(const batch_t *batch)
 {

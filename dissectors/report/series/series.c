@@ -105,7 +105,8 @@ follow_sides(smcr_series_conn_t *pictures)
     pictures->direction[1] = first;
 }
 
-/* Returns the pictures of the packet's connection; NULL: it gets none. */
+/* Returns the pictures of the packet's connection, which its first packet makes; NULL: it gets
+ * none. If the state has swapped the sides of the connection, the pictures follow. */
 static smcr_series_conn_t *
 conn_of(smcr_series_t *series, const smcr_conn_t *conn)
 {

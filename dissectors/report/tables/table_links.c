@@ -160,7 +160,9 @@ is_rejected_as_usual(const smcr_entry_link_group_t *group, const smcr_entry_link
            !smcr_words_link_was_set_up(link);
 }
 
-/* Returns the number of links by state: "Links: 2 active, 1 deleted". */
+/* Returns the number of links by state: "Links: 2 active, 1 deleted"; NULL: the report has no link,
+ * so the page has no such table. Links that never came up, and those that are usually rejected,
+ * count apart, since their state alone looks like trouble. */
 static const char *
 heading_of_links(const smcr_table_row_sink_t *taker)
 {

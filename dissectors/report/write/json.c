@@ -409,7 +409,8 @@ write_plain(writer_t *writer, const smcr_figure_member_t *member, const void *va
     }
 }
 
-/* Writes the value of a member of any kind, except SUMMARY. */
+/* Writes the value of a member of any kind, except SUMMARY. Always writes exactly one value: a
+ * name without a value would break the JSON. */
 static void
 write_member(writer_t *writer, const smcr_figure_member_t *member, const void *value)
 {
@@ -590,7 +591,9 @@ write_named(writer_t *writer, const smcr_figure_member_t *member, const void *en
         write_member(writer, member, value);
 }
 
-/* Writes what a line has of an entry. */
+/* Writes what a line has of an entry: its members in the order of entries.def, without those that
+ * line_members.h leaves out. At the end, the names of the members that a reader would take for
+ * known although they are not. */
 static void
 write_line_members(writer_t *writer, const void *entry,
                    const smcr_figure_description_t *description)
