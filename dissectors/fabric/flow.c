@@ -661,7 +661,8 @@ judge_new_order(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *p
 /* Whether the capture may miss the first transmission of a packet whose PSN is above all earlier
  * ones. Either of two conditions is enough: 1. a NAK or RNR NAK proves that the PSN was sent
  * before; 2. the packet follows such a packet in one burst. A sender that goes back retransmits all
- * that it has sent since, and the capture does not show how much that is. */
+ * that it has sent since, and the capture does not show how much that is. If true, notes the packet
+ * as the last one of the burst. */
 static bool
 misses_first(smcr_flow_t *flow, const smcr_sent_t *packet, smcr_psn_t psn)
 {

@@ -327,7 +327,7 @@ is_belated(const packet_info *pinfo, const smcr_record_t *record)
 
 /* Whether these belated bytes are the first bytes of the stream for dissectors. Three conditions
  * hold: 1. no belated byte has been passed to dissectors yet; 2. the packet is the first of its
- * request; 3. no CDC message of the sender comes before this frame. */
+ * request; 3. the sender has sent CDC messages, and none of them comes before this frame. */
 static bool
 begins_stream(const smcr_payload_target_t *target, const struct smcr_payload_flow *flow)
 {

@@ -138,7 +138,7 @@ keep_waiting(follow_info_t *follow, const packet_info *pinfo, follow_record_t *r
 
 /* Whether data have to wait for missing bytes. Any of three conditions is enough: 1. the packet of
  * the data came after a sequence gap; 2. a later frame may fill the gap before the data; 3. other
- * data of the direction wait already. */
+ * data of the direction wait already, and bytes are missing before these data. */
 static bool
 has_to_wait(const follow_info_t *follow, const smcr_record_t *from,
             const smcr_payload_fresh_t *fresh)

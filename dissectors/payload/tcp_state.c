@@ -252,10 +252,11 @@ smcr_payload_return_trees(struct smcr_payload_flow *flow, smcr_payload_trees_t t
 
 /* ---- bytes of which only the order is known ---- */
 
-/* Whether bytes at `offset` in the RMB element directly continue the earlier bytes. Two cases: 1.
- * `offset` is the end of the earlier bytes; 2. `offset` is the beginning of the element (after the
- * eyecatcher, if there is one), and the earlier bytes may have ended at the end of the element. The
- * size of an element is a power of two, at least 16 KiB. (4.4.2) */
+/* Whether bytes at `offset` in the RMB element directly continue the earlier bytes. Three cases: 1.
+ * there are no earlier bytes; 2. `offset` is the end of the earlier bytes; 3. `offset` is the
+ * beginning of the element (after the eyecatcher, if there is one), and the earlier bytes may have
+ * ended at the end of the element. The size of an element is a power of two, at least 16 KiB.
+ * (4.4.2) */
 static bool
 continues_flow(const struct smcr_payload_flow *flow, uint32_t offset)
 {

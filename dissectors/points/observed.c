@@ -545,11 +545,12 @@ note_turn(smcr_observed_path_t *path, uint32_t point)
 }
 
 /* Whether a packet that is equal to an earlier packet at another point is a copy, and not a
- * retransmission over another interface. Any of four conditions is enough: 1. the two points are
- * points of one path (`is_path`); 2. the packet has an IPv4 identification other than 0, the value
- * that some adapters give to all packets; 3. the packets come at nearly the same time
- * (COPY_DISTANCE), the receiver has refused none in between, and the packet does not follow a
- * retransmission; 4. the hop limits differ, so a router lies between the points. */
+ * retransmission over another interface. Called if it is not known whether the two points are
+ * points of one path. Any of three conditions is enough: 1. the packet has an IPv4 identification
+ * other than 0, the value that some adapters give to all packets; 2. the hop limits differ, so a
+ * router lies between the points; 3. the packets come at nearly the same time (COPY_DISTANCE), the
+ * receiver has refused none in between, the packet does not follow a retransmission, and the point
+ * is not known to have other packets (is_refuted()). */
 static bool
 is_plausible_copy(const smcr_points_t *points, const smcr_points_packet_t *packet,
                   const alike_t *alike, uint32_t point)
@@ -575,7 +576,9 @@ is_preferred(const smcr_points_t *points, uint32_t one, uint32_t other)
 
 /* Whether the packet, which is the last observation, is a copy. `alike`: from count_alike(). If the
  * preferred point has packets of the flow, all packets of other points of the path are copies. If
- * it has none, the packets of the flow count at the other points. */
+ * it has none, the packets of the flow count at the other points; an equal packet that another
+ * point has shown more often is a copy then, if the two are points of one path (`is_path`), or
+ * is_plausible_copy(). */
 static bool
 is_copy(const smcr_points_t *points, const smcr_points_packet_t *packet, const alike_t *alike)
 {

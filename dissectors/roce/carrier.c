@@ -337,9 +337,10 @@ dissect_foreign(const call_t *call)
 }
 
 /* Dissects a packet that is not known to be of SMC-R, and whose source queue pair is not known.
- * Three cases: 1. an ICMP error quotes the packet; 2. the ICRC of the packet is wrong; 3. later
- * frames may prove that the packet is of SMC-R. If InfiniBand's dissector does not know the source
- * queue pair either, the source port becomes 0. Returns the number of bytes used. */
+ * Three cases: 1. an ICMP error quotes the packet; 2. with the preference `smcr.roce`, the packet
+ * is in no flow, for example since its ICRC is wrong; 3. later frames may prove that the packet is
+ * of SMC-R. If InfiniBand's dissector does not know the source queue pair either, the source port
+ * becomes 0. Returns the number of bytes used. */
 static int
 dissect_without_source(const call_t *call)
 {

@@ -69,7 +69,8 @@ add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
 /* Adds intervals of missing packets at the end of the divided time (`span` of `question`) to the
  * timeline of `step`, which is a copy. There are three cases: 1. gaps after which no message has
  * come; 2. packets that may be missing after the last packet of a sender; 3. acknowledgements that
- * may be missing at the end. */
+ * may be missing at the end. If packets of the peer may be missing, the writer may have waited for
+ * an answer up to the end. */
 static void
 add_open_gaps(const smcr_timeline_step_t *step, int side, const smcr_timeline_question_t *question)
 {

@@ -574,7 +574,8 @@ note_elsewhere(const smcr_collect_t *collection, followed_t *flow)
  * 2. from the first packet of a message to the completion of the message;
  * 3. from a mark CE to the CNP.
  * Time 1 is left out if the packet was retransmitted before (`is_ambiguous`): the acknowledgement
- * may be for either transmission. */
+ * may be for either transmission. Time 2 of a message with a retransmitted packet also counts in a
+ * figure of its own (`repeated_completion_time_s`). */
 static void
 count_answer(smcr_entry_rdma_t *requests, wmem_allocator_t *scope, smcr_when_t when,
              const smcr_record_t *record)

@@ -64,9 +64,9 @@ fall_back_declined(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_
 /* ---- the RMB, element and token of a side ---- */
 
 /* Takes in the first PSN with which the queue pair `qp` sends, from an Accept or Confirm. Nothing
- * changes in two cases: 1. the PSN is truncated by snaplen; 2. RoCE and TCP have times of two
+ * changes in three cases: 1. the PSN is truncated by snaplen; 2. RoCE and TCP have times of two
  * clocks (`clocks_differ`), so the first RoCE packets may be earlier in the capture than the
- * message, though no packet is missing. */
+ * message, though no packet is missing; 3. the first PSN of the flow is known already. */
 static void
 take_in_initial_psn(smcr_qp_t *qp, const smcr_clc_t *clc)
 {

@@ -431,7 +431,7 @@ is_link_wish(const smcr_exchange_message_t *message)
 
 /* Whether a correct peer may send no response to the request. There are two cases (3.5.4, 3.5.5.3):
  *
- * - A server's DELETE LINK for all links: the group has ended with this message.
+ * - DELETE LINK for all links, unless the client sends it: the group has ended with this message.
  * - A client's request for a link: the server does not have to add a link. */
 static bool
 needs_no_response(const smcr_exchange_message_t *message)

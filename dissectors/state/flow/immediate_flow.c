@@ -377,9 +377,10 @@ typedef struct {
     smcr_cursor_t cons; /* consumer cursor of the sender, as last known */
 } goes_on_t;
 
-/* Whether the socket may be the receiving end of the packet. Three conditions: 1. its host has
- * reported it over netlink, before the packet; 2. the reported peer sends the packet; 3. the socket
- * has no connection so far. */
+/* Whether the socket may be the receiving end of the packet. Five conditions: 1. its host has
+ * reported it over netlink, before the packet; 2. the report has the size of its RMB element; 3.
+ * nothing contradicts the report; 4. the reported peer sends the packet; 5. the socket has no
+ * connection so far. */
 static bool
 may_receive(const smcr_arrival_t *arrival, const smcr_socket_t *socket)
 {
@@ -413,9 +414,9 @@ find_told(const smcr_arrival_t *arrival, uint8_t token, goes_on_t *told)
     return true;
 }
 
-/* Whether the WRITE can begin at the reported producer cursor. Two conditions: 1. the address of
+/* Whether the WRITE can begin at the reported producer cursor. Three conditions: 1. the address of
  * the WRITE minus the cursor, which would be the start of the RMB, is the address of a page; 2. the
- * WRITE does not go over the end of the element. */
+ * WRITE has data; 3. it does not go over the end of the element. */
 static bool
 goes_on_there(const smcr_write_t *write, const goes_on_t *told)
 {

@@ -461,7 +461,7 @@ doubt_links(const smcr_exchange_message_t *message, bool lacks_link)
     }
 }
 
-/* Whether the message leaves it open if the links that it names have ended. The end is certain in
+/* Whether the message leaves open whether the links that it names have ended. The end is certain in
  * two cases: 1. the message is a request of the server for a known link; 2. it is a response whose
  * request is captured. */
 static bool

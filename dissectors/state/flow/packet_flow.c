@@ -928,9 +928,9 @@ can_go_on(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 
 /* Whether the content of a packet proves that the packet belongs to the link of `qp`, though its
  * PSN is far from the highest PSN of the flow. There are two cases: 1. the packet writes to an RMB
- * element of an open connection; 2. it has a CDC message of a connection that its sender has not
- * closed (`goes_on`). A newer queue pair with the same number would have other RMBs and
- * connections. */
+ * element of an open connection, and the link may go on (can_go_on()); 2. it has a CDC message of a
+ * connection that its sender has not closed (`goes_on`). A newer queue pair with the same number
+ * would have other RMBs and connections. */
 static bool
 proves_link(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -1207,9 +1207,10 @@ smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 }
 
 /* Called if the sender of the CDC message has closed TCP. Returns whether the sender has certainly
- * not ended SMC before: neither this message nor an earlier message reports an end of SMC. Two
+ * not ended SMC before: neither this message nor an earlier message reports an end of SMC. Three
  * conditions: 1. no message of the group can be missing; 2. the message is new, and no failover
- * validation. */
+ * validation; 3. the capture has TCP and RoCE in the order in which they were sent
+ * (smcr_doubt_place()). */
 static bool
 closed_tcp_first(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {
@@ -1278,10 +1279,11 @@ report_link_mismatch(const smcr_arrival_t *arrival, const smcr_qp_t *wrong)
  * of its link to the other. Correct peers have announced both queue pairs before, in CLC or ADD
  * LINK. `from`, `to`: sender and receiver of the message; NULL: this queue pair was not announced.
  *
- * The link is corrected under two conditions: 1. exactly one of the two queue pairs was announced;
- * 2. the packet has the first PSN that was announced for the link of this queue pair. Then the
- * message belongs to this link. So the other queue pair of the link was announced wrong, and is
- * forgotten. (R-3.3-5, R-A.3.1-3) */
+ * The link is corrected under three conditions: 1. exactly one of the two queue pairs was
+ * announced; 2. the link of this queue pair has another queue pair with a number on its other side;
+ * 3. the packet has the first PSN that was announced for this link. Then the message belongs to
+ * this link. So the other queue pair of the link was announced wrong, and is forgotten. (R-3.3-5,
+ * R-A.3.1-3) */
 static void
 correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 {
@@ -1297,9 +1299,10 @@ correct_announced(const smcr_arrival_t *arrival, smcr_qp_t *from, smcr_qp_t *to)
 }
 
 /* Sets the unknown queue pair of the sender's link to the queue pair that receives the sender's
- * CONFIRM LINK. `sender_qpn`: number of the sender's queue pair. Returns false, and sets nothing,
- * in three cases: 1. the sender's queue pair is not known; 2. its peer is known already; 3. the
- * receiver is known already. */
+ * CONFIRM LINK. Before, corrects a link of which the wrong queue pair was announced, and joins two
+ * links that this message shows to be one. `sender_qpn`: number of the sender's queue pair. Returns
+ * false, and sets no queue pair, in three cases: 1. the sender's queue pair is not known; 2. its
+ * peer is known already; 3. the receiver is known already. */
 static bool
 completes_link(const smcr_arrival_t *arrival, uint32_t sender_qpn)
 {

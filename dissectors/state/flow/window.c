@@ -117,8 +117,9 @@ finds_no_space(const smcr_stream_t *stream)
 }
 
 /* Ends the writer's wait, since the writer sends data with this packet. The start of the wait is
- * set to not known (frame 0) in two cases: 1. packets of the writer may be missing since the wait
- * began; 2. it is not known when the reader freed space. */
+ * set to not known (frame 0) in three cases: 1. packets of the writer may be missing since the wait
+ * began; 2. the packet may be the retransmission of a missing one; 3. it is not known when the
+ * reader freed space (finds_no_space()). */
 static void
 go_on(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {

@@ -129,8 +129,8 @@ is_announced_by_llc(const smcr_link_t *link)
 }
 
 /* Whether the link is in use, as far as the capture shows. Three conditions: 1. the link is active
- * or was announced by ADD LINK; 2. its group has not ended; 3. the first contact of the group was
- * not declined. */
+ * or was announced by ADD LINK; 2. its group has not ended; 3. the first contact of the group is
+ * captured, and was not declined. */
 static bool
 is_link_alive(const smcr_link_t *link)
 {

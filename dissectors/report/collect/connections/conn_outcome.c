@@ -116,8 +116,9 @@ has_carried_nothing(const smcr_collect_conn_stats_t *counted, const smcr_collect
     return !tcp->may_lack_bytes && tcp->payload[0] + tcp->payload[1] <= clc_bytes;
 }
 
-/* Whether the connection has certainly stayed on TCP: CLC has not begun, and cannot begin any more.
- * There are two cases: the SYN has no option, or TCP has ended, with no data but CLC. */
+/* Whether the connection has certainly stayed on TCP: its SYN is captured, CLC has not begun, and
+ * cannot begin any more. There are two cases: the SYN has no option, or TCP has ended, with no data
+ * but CLC. */
 static bool
 stayed_tcp(const smcr_collect_conn_stats_t *counted, const smcr_collect_tcp_facts_t *tcp)
 {

@@ -215,10 +215,10 @@ waits_for_any(const smcr_exchange_message_t *message)
     return false;
 }
 
-/* Whether the response may come without a request of the peer. There are two cases: 1. The server
- * reports by an unrequested DELETE LINK response that it has dropped, or does not know, the link
- * that the client asks for (C.7.1). 2. The group has ended, so its exchanges are not known any
- * more. */
+/* Whether the response may come without a request of the peer. There are three cases: 1. The server
+ * sends a response about links: by an unrequested DELETE LINK response it reports that it has
+ * dropped, or does not know, the link that the client asks for (C.7.1). 2. The response is for all
+ * links. 3. The group has ended, so its exchanges are not known any more. */
 static bool
 needs_no_request(const smcr_exchange_message_t *message)
 {

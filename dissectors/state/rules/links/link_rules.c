@@ -400,9 +400,9 @@ doubt_deleted(const smcr_arrival_t *arrival, const smcr_lgr_t *lgr)
     return doubt;
 }
 
-/* The reason to doubt that the link `other` is in use. A host may lose a link without a message. So
- * `other` is certainly in use only in two cases: 1. it carries this exchange; 2. the server uses it
- * later. */
+/* The reason to doubt that the link `other` is in use: that its deletion may be missing
+ * (doubt_deleted()). A host may also lose a link without a message. So `other` is certainly in use
+ * only in two cases: 1. it carries this exchange; 2. the server, if it is known, uses it later. */
 static smcr_doubt_t
 doubt_alive(const smcr_arrival_t *arrival, smcr_link_t *other)
 {
