@@ -205,9 +205,10 @@ smcr_evidence_tcp_is_end(const smcr_conn_t *conn, unsigned role, uint32_t next)
 
 /* Whether the bytes `span` of the role may be a part of a CLC message. Three kinds of bytes are no
  * part: 1. bytes whose segment acknowledges an earlier part of the other role; 2. bytes right after
- * complete CLC messages; 3. bytes after a gap that is longer than a CLC message. If true, also
- * keeps the end of the bytes in the connection. `ends_message`: the bytes end with a trailer, or
- * are truncated by snaplen. */
+ * the CLC messages so far, if no message was truncated (`clc_cut`); 3. bytes that are farther from
+ * the end of these messages than a CLC message is long. If true, also keeps the end of the bytes in
+ * the connection. `ends_message`: the bytes end with a trailer, or are truncated by snaplen: then
+ * no CLC bytes count as completely captured any more. */
 bool smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_span_t *span,
                                bool ends_message);
 

@@ -7,10 +7,13 @@
 
 #include "state/model/record.h"
 
-/* Learns an LLC request: opens an exchange. If the request is a server's ADD LINK or DELETE LINK
- * for which a client has asked, the exchange of the client's request is closed. A collision is
- * reported under two conditions: 1. the peer has an open request that must not be open together
- * with this request; 2. the sender has not seen the peer's request. (3.5.5.3) */
+/* Learns an LLC request: opens an exchange. Three requests open none: 1. a client's request that
+ * crosses the server's own one, which also answers it; 2. a Linux client's DELETE LINK that answers
+ * the server's; 3. a request whose response came before it in the capture, with which it is paired.
+ * If the request is a server's ADD LINK or DELETE LINK for which a client has asked, the exchange
+ * of the client's request is closed. A collision is reported under two conditions: 1. the peer has
+ * an open request that must not be open together with this request; 2. the sender has not seen the
+ * peer's request. (3.5.5.3) */
 void smcr_state_exchange_request(const smcr_exchange_message_t *message);
 
 /* Learns an LLC response: closes the exchange of the request that the response certainly answers.

@@ -31,7 +31,8 @@ bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const
 
 /* Keeps a WRITE packet on an unknown queue pair, whose record gets a place. Returns false in three
  * cases: 1. the packet is no WRITE; 2. this queue pair has had too many WRITE packets, so it is
- * probably not one of SMC-R; 3. too many unknown queue pairs are kept. */
+ * probably not one of SMC-R; 3. too many unknown queue pairs are kept. In cases 2 and 3 the queue
+ * pair is noted, so that smcr_state_can_skip_packet() skips its later packets. */
 bool smcr_state_unknown_qp_write(const smcr_arrival_t *arrival);
 
 /* Removes the packets that came to the queue pair `key` before it was known, and returns them: a

@@ -483,12 +483,13 @@ void smcr_record_free_ack(smcr_state_t *state, const smcr_ack_t *ack);
  * being released. The connection is freed next. */
 void smcr_record_free_parts(smcr_state_t *state, const smcr_conn_t *conn);
 
-/* Completes the record with what was learned after its packet came. There are three cases: 1. a
+/* Completes the record with what was learned after its packet came. There are four cases: 1. a
  * WRITE whose connection or link was learned later; 2. an acknowledgement of such a WRITE; 3. a
- * link or connection that was joined with another one. Removes the analysis of a CDC message that
- * its receiver has not taken in (`is_deferred`). Sets `conn_learned_late` if the connection of the
- * WRITE was not known when the WRITE came. Only this function and smcr_place_range() use knowledge
- * that came after the packet. */
+ * link or connection that was joined with another one; 4. a connection of which a host has reported
+ * over netlink which side is the server. Removes the analysis of a CDC message that its receiver
+ * has not taken in (`is_deferred`). Sets `conn_learned_late` if the connection of the WRITE was not
+ * known when the WRITE came. Only this function and smcr_place_range() use knowledge that came
+ * after the packet. */
 void smcr_record_complete(const smcr_state_t *state, smcr_record_t *record);
 
 /* Notes that Wireshark's heuristic dissectors are never asked about the bytes of this WRITE

@@ -78,8 +78,9 @@ smcr_rmb_t *smcr_rmb_same(const smcr_state_t *state, const smcr_qp_t *owner, uin
 
 /* Notes that the host of the queue pair `owner` announces an RMB. Returns the RMB that `rkey` names
  * on the link of `owner`. Makes a new RMB in three cases: 1. `rkey` names no RMB; 2. it names an
- * RMB at another address than `va`; 3. that RMB is withdrawn or superseded. `va`: virtual address
- * of the RMB. */
+ * RMB at another address than `va`; 3. that RMB is withdrawn or superseded. An RMB that is not new
+ * is announced once more, so its peer has not agreed to an earlier DELETE RKEY (`delete_frame`).
+ * `va`: virtual address of the RMB. */
 smcr_rmb_t *smcr_rmb_announce(smcr_state_t *state, smcr_qp_t *owner, uint32_t rkey, uint64_t va);
 
 /* Makes a new RMB, which `rkey` names on the link of `owner`. `va`: virtual address of the RMB. An
