@@ -72,8 +72,9 @@ rare_value(const smcr_figure_tally_t *tally)
 
 /* ---- sums ---- */
 
-/* Adds the odd packets of a flow. `field`: header field that distinguishes the classes: "DSCP".
- * `packets`: the odd packets, and the packets that they are compared with. */
+/* Adds the odd packets of a flow. The flow with most of them is the one that a finding names.
+ * `field`: header field that distinguishes the classes: "DSCP". `packets`: the odd packets, and the
+ * packets that they are compared with. */
 static void
 add_odd(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow,
         const char *field, const smcr_figure_value_count_t *const packets[2])

@@ -179,7 +179,8 @@ count_late(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const l
         smcr_distribution_add_time(&figures->late_s, scope, late->late);
 }
 
-/* Counts a step back, whose cause is known now. */
+/* Counts the wait before a step back, whose cause is known now: only after a timeout, and only a
+ * wait that may be that of a timer (PAUSE). */
 static void
 count_step(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const kept_step_t *stepped)
 {

@@ -120,7 +120,8 @@ single_device_text(const smcr_lgr_t *lgr)
                                            : ", the client has a single device";
 }
 
-/* Reports the new type of the link group. (net/smc/smc_core.c, smcr_lgr_set_type()) */
+/* Reports the new type of the link group, if the states of all its links are certain.
+ * (net/smc/smc_core.c, smcr_lgr_set_type()) */
 static void
 report_type(const smcr_exchange_message_t *message)
 {

@@ -50,8 +50,9 @@ report_silence(const smcr_arrival_t *arrival)
         smcr_doubt_heard(arrival);
 }
 
-/* Reports a retransmission, and a peer that has stopped answering. A retransmission after the end
- * of the link group has an event of its own: the peer does not receive it any more. */
+/* Reports the packet if it is a retransmission, and if it proves that the peer has stopped
+ * answering. A retransmission after the end of the link group has an event of its own: the peer
+ * does not receive it any more, so its silence is not reported. */
 static void
 report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *verdict)
 {
@@ -67,7 +68,7 @@ report_retransmission(const smcr_arrival_t *arrival, const smcr_flow_verdict_t *
         report_silence(arrival);
 }
 
-/* Reports a packet whose payload is longer than the MTU of the link. */
+/* Reports the packet if its payload is longer than the MTU of the link, which has to be known. */
 static void
 report_above_mtu(const smcr_arrival_t *arrival)
 {
@@ -94,7 +95,7 @@ has_wrong_length(const smcr_ib_headers_t *roce)
     return operation->ends ? roce->dma_length != length : roce->dma_length <= length;
 }
 
-/* Reports an RDMA WRITE whose lengths contradict each other. */
+/* Reports the RDMA WRITE if its lengths contradict each other. */
 static void
 report_wrong_length(const smcr_arrival_t *arrival)
 {

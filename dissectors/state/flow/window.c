@@ -292,7 +292,8 @@ take_in_writes(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_record
     return bytes;
 }
 
-/* Reports a message after which the element is full. */
+/* Notes that the element is full after this message, and reports the message, if it certainly is
+ * the one that has filled the element. */
 static void
 report_full(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
@@ -485,8 +486,9 @@ report_small_update(const smcr_arrival_t *arrival, const smcr_stream_t *stream,
         smcr_event_add(arrival, SMCR_EVENT_window_needless_update, NULL);
 }
 
-/* Reports that the reader has freed space in a full element. Also reports a late update: the writer
- * was blocked for more than LATE. */
+/* Notes that the reader has freed space in a full element: the element is not full any more.
+ * Reports the message, if it certainly is the one that has freed the space. Also reports a late
+ * update: the writer was blocked for more than LATE. */
 static void
 take_in_opened(const smcr_arrival_t *arrival, smcr_stream_t *stream)
 {
