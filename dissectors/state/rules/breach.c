@@ -9,9 +9,9 @@
 
 /* Adds the event of a breach to the record of the packet. `doubt`: reason to doubt the breach. If
  * the reason is that packets may be missing, the event is a doubtful breach instead. For any other
- * reason, and if TCP and RoCE have times of two clocks, there is no event. If the doubt has a claim,
- * the event is shown only if the claim holds. `format`, `arguments`: the sentence that says what
- * breaks the rule. */
+ * reason, and if TCP and RoCE have times of two clocks, there is no event. If the doubt has a
+ * claim, the event is shown only if the claim holds. `format`, `arguments`: the sentence that says
+ * what breaks the rule. */
 static void
 add_breach(const smcr_arrival_t *arrival, smcr_event_id_t event, smcr_doubt_t doubt,
            const char *format, va_list arguments)

@@ -41,8 +41,8 @@ check_number_back(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message
 
 /* Reports a sequence number that is more than one higher than the number of the sender's last
  * message. If CDC messages between these two messages may be missing in the capture, the event is a
- * NOTE. Otherwise the message breaks the rule. But if the cursors of the sender's last message could
- * not be checked (`unverified`), nothing is reported. */
+ * NOTE. Otherwise the message breaks the rule. But if the cursors of the sender's last message
+ * could not be checked (`unverified`), nothing is reported. */
 static void
 check_number_ahead(const smcr_arrival_t *arrival, const smcr_rules_cdc_t *message)
 {

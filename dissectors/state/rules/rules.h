@@ -24,7 +24,9 @@ void smcr_breach_report(const smcr_arrival_t *arrival, smcr_event_id_t event, co
  *   SMCR_EVENT_breach_doubtful.
  * - any other doubt: nothing.
  *
- * If `doubt` has a claim, the event is shown only if later packets confirm the claim. */
+ * If `doubt` has a claim, the event is shown only if later packets confirm the claim. Neither
+ * function adds anything in a link group whose TCP and RoCE packets have times of two clocks
+ * (`clocks_differ`). */
 void smcr_breach_report_unless(const smcr_arrival_t *arrival, smcr_event_id_t event,
                                smcr_doubt_t doubt, const char *format, ...) G_GNUC_PRINTF(4, 5);
 
