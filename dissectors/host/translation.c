@@ -161,7 +161,7 @@ is_copy(const segment_t *original, const segment_t *segment)
 }
 
 /* Notes that the conversation of the segment is the copy of the conversation with the segment
- * `original`. */
+ * `original`. If the original has several copies, the ends of the first one are kept. */
 static void
 note_copy(packet_info *pinfo, const segment_t *segment, segment_t *original)
 {

@@ -133,7 +133,8 @@ remove_end(GHashTable *table, smcr_cm_end_t *end)
         g_hash_table_remove(table, end);
 }
 
-/* Gives `end` the communication ID `id`, and makes the table of IDs find `end` by it. */
+/* Gives `end` the communication ID `id`, and makes the table of IDs find `end` by it, and not by an
+ * earlier ID. `id` 0: the message does not have the ID, and nothing changes. */
 static void
 assign_id(smcr_cm_t *cm, smcr_cm_end_t *end, uint32_t id)
 {
@@ -484,7 +485,8 @@ names_other_qp(const smcr_cm_end_t *receiver, const smcr_cm_message_t *message)
            receiver->qpn_known && receiver->qpn != message->remote_qpn;
 }
 
-/* Changes the states of both ends for a message that is no retransmission. */
+/* Changes the states of both ends for a message that is no retransmission. A message with a wrong
+ * ICRC changes the state of its sender only, since the receiver discards it. */
 static void
 move_ends(smcr_cm_end_t *end, smcr_cm_end_t *other, const sending_t *sending,
            smcr_cm_verdict_t *verdict)

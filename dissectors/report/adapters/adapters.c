@@ -165,7 +165,8 @@ limit_of(const limit_t *limits, unsigned count, wmem_allocator_t *scope)
     return limit;
 }
 
-/* Concludes what limits the CNPs of the adapter. */
+/* Concludes what limits the CNPs of the adapter; leaves it unknown if the adapter has withheld
+ * fewer than WITHHELD_FEW CNPs. */
 static void
 conclude_limit(smcr_entry_adapter_t *adapter, wmem_allocator_t *scope)
 {

@@ -402,7 +402,8 @@ count_mark(smcr_collect_t *collection, followed_t *flow, smcr_when_t when,
                                  &(smcr_classes_marked_t){when, roce});
 }
 
-/* Counts a data packet whose UDP source port differs from that of the data packet before. */
+/* Counts a data packet whose UDP source port differs from that of the data packet before. Packets
+ * between the two that are no data, or have no UDP port, are ignored. */
 static void
 count_port_change(followed_t *flow, const smcr_ib_headers_t *roce)
 {

@@ -426,7 +426,8 @@ is_finished(const smcr_conn_t *conn, const void *data)
 }
 
 /* Forgets the records of packets that came long ago, and connections that ended then. Only a second
- * pass over the file, or another report, would ask for them. */
+ * pass over the file, or another report, would ask for them: in a second pass nothing is forgotten,
+ * and with another listener no connection. */
 static void
 forget_old(const line_writer_t *writer, const smcr_collection_t *collection)
 {

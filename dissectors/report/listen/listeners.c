@@ -142,7 +142,8 @@ take(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const void *da
     return TAP_PACKET_DONT_REDRAW;
 }
 
-/* Empties the collection, and discards the data that are kept for the current frame. */
+/* Empties the collection. If a statistic selects the frames, also discards the data that are kept
+ * for the current frame, which is not selected any more. */
 static void
 forget(smcr_listeners_t *listeners)
 {

@@ -163,7 +163,8 @@ first_reordered(smcr_when_t first, const late_t *late)
 }
 
 /* Counts a late packet, whose step back is known now: a retransmission of a packet that was lost
- * upstream, or a packet that the network has reordered. */
+ * upstream, or a packet that the network has reordered. `depth` 0: the element of the ring is not
+ * used. */
 static void
 count_late(smcr_entry_flow_recovery_t *figures, wmem_allocator_t *scope, const late_t *late)
 {

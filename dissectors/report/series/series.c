@@ -288,7 +288,8 @@ add_edge(smcr_series_conn_t *pictures, int writer, smcr_series_point_t consumed,
 }
 
 /* Takes an RDMA WRITE packet. Before the reader's first message, its buffer is empty: it ends at
- * its size. */
+ * its size. If the position of the packet is not known, the lines of written and acknowledged data
+ * are marked as lost there. */
 static void
 take_write(smcr_series_conn_t *pictures, const smcr_series_packet_t *packet)
 {

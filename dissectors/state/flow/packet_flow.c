@@ -110,8 +110,8 @@ report_wrong_length(const smcr_arrival_t *arrival)
                        roce->payload_length, roce->dma_length);
 }
 
-/* Notes a first captured packet whose PSN does not fit the PSN that its sender announced in CLC or
- * ADD LINK: it is lower, or more than ABSENT_MAX higher. */
+/* Notes, in `arrival->other_first_psn`, a first captured packet whose PSN does not fit the PSN that
+ * its sender announced in CLC or ADD LINK: it is lower, or more than ABSENT_MAX higher. */
 static void
 note_initial_psn(smcr_arrival_t *arrival)
 {

@@ -554,8 +554,8 @@ take_in_smcr_socket(const smcr_arrival_t *arrival, smcr_socket_t *socket)
     }
 }
 
-/* Makes a connection of a socket that has fallen back to TCP. The report does not say which end is
- * the client. */
+/* Makes a connection of a socket that has fallen back to TCP, unless the socket has one, or the
+ * report has no ports. The report does not say which end is the client. */
 static void
 take_in_fallback(smcr_state_t *state, smcr_socket_t *socket)
 {

@@ -31,7 +31,7 @@ static struct {
               {"macc", MAC_CONTROL, 0}};
 
 /* Counts a frame. Frames of a capture need not be in order of time. So `first_time` is the lowest
- * time of all frames, and `last_time` the highest. */
+ * time of all frames, and `last_time` the highest. A frame without a time changes neither. */
 static void
 count_frame(smcr_entry_capture_t *capture, const packet_info *pinfo)
 {

@@ -305,7 +305,8 @@ fill_time_of(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
     return true;
 }
 
-/* Fills in how the time of both directions is divided. */
+/* Fills in how the time of both directions is divided, if it is known at all. Both directions have
+ * their parts, or neither has. */
 static void
 fill_time(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *counted,
           smcr_collect_span_t *span, wmem_allocator_t *scope)

@@ -159,7 +159,8 @@ version_of(const smcr_collect_conn_stats_t *counted)
                                   smcr_lgr_release(conn->lgr));
 }
 
-/* Fills in which host's kernel has reported the connection's socket, and in which frame. */
+/* Fills in which host's kernel has reported the connection's socket, and in which frame, if a host
+ * has done so. */
 static void
 fill_reporter(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_allocator_t *scope)
 {

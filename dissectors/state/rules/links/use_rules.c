@@ -230,7 +230,8 @@ check_settled(const smcr_arrival_t *arrival)
                                   second->number);
 }
 
-/* The rules of check_offered() and check_settled(), for the first RDMA WRITE of a group. */
+/* The rules of check_offered() and check_settled(), for the first RDMA WRITE of a group. Not judged
+ * if the first contact is not captured, or if it is not known which side is the server. */
 static void
 check_first_data(const smcr_arrival_t *arrival)
 {
