@@ -262,8 +262,9 @@ read_ends(smcss_texts_t *texts, smcr_told_socket_t *told)
     return strcmp(texts->mode, "SMCR") != 0 ? "Mode" : NULL;
 }
 
-/* A cursor has to be below the size of its buffer. `rx_prod` and `tx_cons` are cursors in the
- * socket's own RMB (`size[0]`), `rx_cons` and `tx_prod` in the peer's (`size[1]`). */
+/* Returns the name of the column with an impossible cursor; NULL: all are possible. A cursor has to
+ * be below the size of its buffer. `rx_prod` and `tx_cons` are cursors in the socket's own RMB
+ * (`size[0]`), `rx_cons` and `tx_prod` in the peer's (`size[1]`). */
 static const char *
 check_cursors(const smcr_told_socket_t *told)
 {

@@ -39,6 +39,7 @@ smcr_host_bytes_of_frame(const packet_info *pinfo)
     return smcr_host_bytes_of(frame ? get_data_source_tvb(frame->data) : NULL);
 }
 
+/* Returns the kind of IP header that has addresses of this type; NULL: it is no IP address. */
 static const kind_t *
 kind_of(const address *addr)
 {

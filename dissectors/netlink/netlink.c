@@ -537,7 +537,8 @@ describe(walk_t *walk, const family_t *family, unsigned command, bool request)
                               val_to_str_const(command, family->commands, "unknown"));
 }
 
-/* Dissects a message of the family; `tvb` begins after its nlmsghdr. */
+/* Dissects a message of the family; `tvb` begins after its nlmsghdr. Returns the bytes used; 0: the
+ * message is too short for the header of the family. */
 static int
 dissect_family(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const genl_info_t *generic,
                const family_t *family)

@@ -112,12 +112,14 @@ tcp_length(const out_segment_t *segment)
     return TCP_HEADER + ((segment->flags & TH_SYN) ? SCALE_OPTION : 0);
 }
 
+/* Length of the segment's data, bytes, captured or not. */
 static unsigned
 data_length(const out_segment_t *segment)
 {
     return segment->data ? tvb_reported_length(segment->data) : 0;
 }
 
+/* Length of the captured part of the segment's data, bytes. */
 static unsigned
 captured_length(const out_segment_t *segment)
 {

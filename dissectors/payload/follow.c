@@ -394,7 +394,7 @@ port_text(wmem_allocator_t *allocator, unsigned port)
     return wmem_strdup_printf(allocator, "%u", port);
 }
 
-/* Returns how many streams the window offers. */
+/* Returns how many streams the window offers: the numbers of connections, from 0. */
 static uint32_t
 stream_count(void)
 {
@@ -418,7 +418,8 @@ enum { ABOVE = 4 };
 static follow_conv_filter_func above[ABOVE]; /* the functions of these protocols; set at hand-off */
 
 /* Finds the stream of a RoCE frame by the function `find` of a protocol above TCP. The function
- * sees the two ends that TCP has got for the bytes of the connection. */
+ * sees the two ends that TCP has got for the bytes of the connection. For all other frames, `find`
+ * sees the frame as it is. Returns its result: a display filter, which Wireshark frees, or NULL. */
 static char *
 filter_above(follow_conv_filter_func find, epan_dissect_t *edt, packet_info *pinfo,
              unsigned *stream, unsigned *sub_stream)

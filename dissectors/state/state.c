@@ -65,6 +65,8 @@ typedef struct {
 
 SMCR_WIRE_KEY(hash, is_equal, SMCR_GID_LENGTH)
 
+/* The results of the ICRC checks of the packet's sender; NULL: no packet of this sender was
+ * checked. */
 static const sender_t *
 find_sender(const smcr_state_t *state, const smcr_icrc_t *icrc)
 {

@@ -25,7 +25,7 @@ typedef struct {
     uint64_t count;                           /* number of long silences, of all flows */
 } silent_host_t;
 
-/* Returns how long the silence lasted, nanoseconds. */
+/* Returns how long the silence lasted, nanoseconds; 0 if the clock of the capture went back. */
 static uint64_t
 length_of(const smcr_entry_flow_silence_t *silence)
 {

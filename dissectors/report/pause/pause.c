@@ -215,7 +215,8 @@ newest_run(const lane_t *lane)
     return lane->run_count ? &lane->runs[lane->run_count - 1] : NULL;
 }
 
-/* Returns the time between a run and the next one, nanoseconds. */
+/* Returns the time between a run and the next one, which has to exist, nanoseconds. 0: the first
+ * run lasts until the next one begins, or longer. */
 static uint64_t
 time_to_next(const pause_run_t *run)
 {
@@ -686,7 +687,8 @@ is_still_by(const smcr_entry_flow_still_t *standstill, const smcr_entry_pause_t 
     return is_of_port && is_of_class;
 }
 
-/* Returns how long the standstill and the run of pauses last at the same time, nanoseconds. */
+/* Returns how long the standstill and the run of pauses last at the same time at most,
+ * nanoseconds. */
 static uint64_t
 time_in_both(const smcr_entry_flow_still_t *standstill,
              const smcr_entry_pause_interval_t *interval)

@@ -427,6 +427,7 @@ fill_breaches(const smcr_table_row_sink_t *taker)
         SMCR_TABLE_ROW(taker, BREACH, breach->count, 0);
 }
 
+/* Returns the heading; NULL: no breach was reported, so the page does not have the table. */
 static const char *
 heading_of_breaches(const smcr_table_row_sink_t *taker)
 {

@@ -68,7 +68,8 @@ is_one_clock(const smcr_entry_way_clock_t *clock)
            !(clock->drift_least_ppm < 0) && !(clock->drift_most_ppm > 0);
 }
 
-/* Returns the heading, with the offset of the clocks of the first two points. */
+/* Returns the heading, with the offset of the clocks of the first two points; NULL: the capture has
+ * no two points of a path, so the page has no such table. */
 static const char *
 heading_of_points(const smcr_table_row_sink_t *taker)
 {

@@ -108,7 +108,7 @@ fill_times(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* The page has the table if a flow has a sample. */
+/* Returns the heading; NULL: no flow has a sample, so the page does not have the table. */
 static const char *
 heading_of_times(const smcr_table_row_sink_t *taker)
 {

@@ -53,6 +53,7 @@ fill_translated(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_al
     entry->translated_server = translated_end(ends, is_from_client, scope);
 }
 
+/* Returns the alert token as text, allocated in `scope`; NULL: not known. */
 static const char *
 token_text(const smcr_conn_side_t *side, wmem_allocator_t *scope)
 {

@@ -495,7 +495,7 @@ smcr_collect_times_each_piece(const smcr_collect_times_t *times, int side,
 }
 
 /* How long the connection may have carried data before `begin`, the begin of the divided time,
- * nanoseconds. */
+ * nanoseconds; 0: it certainly has not. */
 static uint64_t
 may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
 {
