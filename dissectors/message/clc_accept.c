@@ -386,6 +386,7 @@ dissect_parts(smcr_message_clc_t *message, smcd_accept_t *smcd_accept,
     return fixed;
 }
 
+/* Writes GID and token of SMC-D into the Info column, and the GID into the line of the message. */
 static void
 say_smcd_ids(const smcr_layout_walk_t *walk, const smcd_accept_t *accept)
 {
@@ -393,6 +394,8 @@ say_smcd_ids(const smcr_layout_walk_t *walk, const smcd_accept_t *accept)
     smcr_say_info(walk, " Token=0x%016" PRIx64, accept->token);
 }
 
+/* Writes queue pair, RKey and alert token into the Info column, and the first two into the line of
+ * the message. */
 static void
 say_smcr_ids(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 {

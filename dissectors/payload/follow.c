@@ -350,6 +350,8 @@ follow_packet(void *tapdata, packet_info *pinfo, epan_dissect_t *edt _U_, const 
     return TAP_PACKET_DONT_REDRAW;
 }
 
+/* Called by Wireshark: returns the display filter of a connection, by its number. Wireshark frees
+ * it. */
 static char *
 index_filter(unsigned stream, unsigned sub_stream _U_)
 {
@@ -388,6 +390,7 @@ address_filter(address *src, address *dst, int src_port, int dst_port)
     return filter;
 }
 
+/* Called by Wireshark: a port as text, which the caller of Follow Stream frees with `allocator`. */
 static char *
 port_text(wmem_allocator_t *allocator, unsigned port)
 {

@@ -140,18 +140,23 @@ room(const hulls_t *hulls, double drift)
  * offset at this time, with the other sign. */
 typedef double target_t(const hulls_t *hulls, double drift, double at);
 
+/* Room of a line with this drift: the best drift leaves the most room on both sides. */
 static double
 target_room(const hulls_t *hulls, double drift, double at G_GNUC_UNUSED)
 {
     return room(hulls, drift);
 }
 
+/* Highest offset at the time `at` of a line with this drift below the upper hull, with its sign as
+ * in the target. */
 static double
 target_high(const hulls_t *hulls, double drift, double at)
 {
     return limit(&hulls->upper, drift) + drift * at;
 }
 
+/* Lowest offset at the time `at` of a line with this drift above the lower hull, with the other
+ * sign. */
 static double
 target_low(const hulls_t *hulls, double drift, double at)
 {

@@ -449,6 +449,7 @@ begin_text(const char *argument, void *data _U_)
     compat_end_stat_init(open_window(filter) || begin(filter, TEXT_OPTION, print_text, NULL));
 }
 
+/* Called by Wireshark for -z smcr,json: begins a report that is printed as JSON. */
 static compat_stat_result
 begin_json(const char *argument, void *data _U_)
 {
@@ -472,6 +473,7 @@ begin_html(const char *argument, void *data _U_)
     compat_end_stat_init(listeners);
 }
 
+/* Called by Wireshark for -z smcr,lines: begins to write lines while packets come. */
 static compat_stat_result
 begin_lines(const char *argument, void *data _U_)
 {

@@ -21,6 +21,7 @@ enum { IPV4_AND_UDP = 28, IPV6_AND_UDP = 48, UDP_LENGTH = 8, IP_UDP = 17 };
 /* Extension headers of IPv6 (RFC 8200, 4). */
 enum { IPV6_HOP_BY_HOP = 0, IPV6_ROUTING = 43, IPV6_FRAGMENT = 44, IPV6_DESTINATION = 60 };
 
+/* Whether packets with this opcode of the service RC have a RETH. */
 static bool
 has_reth(uint8_t opcode)
 {
@@ -28,12 +29,14 @@ has_reth(uint8_t opcode)
            opcode == SMCR_RC_WRITE_ONLY_IMMEDIATE || opcode == SMCR_RC_READ_REQUEST;
 }
 
+/* Whether the opcode of the service RC is that of a READ response. */
 static bool
 is_read_response(uint8_t opcode)
 {
     return opcode >= SMCR_RC_READ_RESPONSE_FIRST && opcode <= SMCR_RC_READ_RESPONSE_ONLY;
 }
 
+/* Whether packets with this opcode of the service RC have an AETH. */
 static bool
 has_aeth(uint8_t opcode)
 {

@@ -276,6 +276,8 @@ add_conversation(const amount_t *amount, const void *what, unsigned sender, int 
         frames, bytes, &amount->pinfo->rel_ts, &amount->pinfo->abs_ts, &info, CONVERSATION_NONE);
 }
 
+/* Adds frames and bytes to the row of the endpoint `what`, as sent or received. `sends` 0:
+ * received. */
 static void
 add_endpoint(const amount_t *amount, const void *what, unsigned sends, int frames, int bytes)
 {

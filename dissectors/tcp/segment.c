@@ -139,6 +139,7 @@ has_unshown_data(const packet_info *pinfo, unsigned annotated)
            smcr_packet_find_record(pinfo, SMCR_PACKET_DATA, 0, &record);
 }
 
+/* Returns which parts of the segment are to be shown. */
 static parts_t
 find_parts(const shown_segment_t *segment, unsigned annotated)
 {
@@ -147,6 +148,7 @@ find_parts(const shown_segment_t *segment, unsigned annotated)
                      .data = has_unshown_data(segment->pinfo, annotated)};
 }
 
+/* Whether any part of the segment is to be shown. */
 static bool
 has_parts(const parts_t *parts)
 {

@@ -212,6 +212,8 @@ smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
     va_end(arguments);
 }
 
+/* Whether the subject of an expert item is this connection. A connection of two halves has two
+ * numbers. */
 static bool
 is_about_connection(const smcr_figure_subject_t *subject, const smcr_entry_connection_t *conn)
 {
@@ -233,6 +235,7 @@ smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *su
                         : "the capture";
 }
 
+/* Whether the two hosts are source and destination, in this order. */
 static bool
 is_from_to(const smcr_figure_subject_t *hosts, const char *src, const char *dst)
 {

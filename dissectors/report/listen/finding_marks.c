@@ -76,6 +76,7 @@ smcr_listener_report(smcr_collection_t *collection, const char *filter, wmem_all
 
 /* ---- marks ---- */
 
+/* Forgets the marks of smcr.finding, when another report sets them, or the file is closed. */
 static void
 clear_marks(void)
 {
@@ -159,6 +160,7 @@ is_collected(const packet_info *pinfo)
     return collected != NULL;
 }
 
+/* Gives a packet of SMC-R to the collection, as the tap `smcr` would. */
 static void
 collect_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {
@@ -208,6 +210,7 @@ dissect_frame_end(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *dat
     return (int)tvb_captured_length(tvb);
 }
 
+/* Frees the collection of the first pass; the next first pass makes another one. */
 static void
 forget_collected(void)
 {

@@ -154,6 +154,7 @@ forget(smcr_listeners_t *listeners)
     listeners->selection->selected = 0;
 }
 
+/* Called by Wireshark before it passes all packets once more: the collection begins anew. */
 static void
 reset(void *listener)
 {

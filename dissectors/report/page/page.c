@@ -50,6 +50,8 @@ chooses(const void *data, const char *list, const void *entry, uint32_t at)
 
 #define MANY_ROWS 10000 /* a page with more connections than this has fewer figures of each */
 
+/* has_other_number() to has_moved(): whether the connection has a figure that most connections do
+ * not have. The page has the column of this figure only if one of its connections has it. */
 static bool
 has_other_number(const smcr_entry_connection_t *entry)
 {
@@ -68,6 +70,7 @@ has_fallback(const smcr_entry_connection_t *entry)
     return entry->fallback != NULL;
 }
 
+/* Whether the connection has used several links. */
 static bool
 has_moved(const smcr_entry_connection_t *entry)
 {
@@ -204,6 +207,7 @@ trouble_of(const smcr_entry_connection_t *entry)
            smcr_figure_lost_time(&entry->server_to_client) + events * SMCR_TIME_SECOND;
 }
 
+/* Compares connections for sorting: the one that lost more time comes first. */
 static int
 by_lost(const void *one, const void *other)
 {
@@ -212,6 +216,7 @@ by_lost(const void *one, const void *other)
     return (a->lost < b->lost) - (a->lost > b->lost);
 }
 
+/* Compares connections for sorting: the one that carried more bytes comes first. */
 static int
 by_bytes(const void *one, const void *other)
 {
@@ -286,6 +291,7 @@ append_number(numbers_t *numbers, uint64_t number)
 /* Which number of a point is written. */
 typedef enum { OF_TIME, OF_VALUE, OF_FRAME } number_of_t;
 
+/* Appends one of the three numbers of a point; each kind of number has an array of its own. */
 static void
 append_point(numbers_t *numbers, const smcr_series_point_t *point, number_of_t which)
 {

@@ -52,6 +52,7 @@ transport_name(const smcr_entry_way_t *way)
     X(SECONDS, "Delay p99 (s)", NULL, 0, nanoseconds(way->delay.p99_s))                            \
     X(SECONDS, "Delay ± (s)", NULL, 0, nanoseconds(way->delay.error_s))
 
+/* Makes a row for each way between two points. A way with more lost packets has a higher rank. */
 static void
 fill_points(const smcr_table_row_sink_t *taker)
 {

@@ -49,12 +49,14 @@ opcode_name(wmem_allocator_t *scope, uint8_t opcode)
 
 /* ---- values ---- */
 
+/* Writes the name of the next member. A value has to follow. */
 static void
 write_name(writer_t *writer, const char *name)
 {
     json_dumper_set_member_name(&writer->dumper, name);
 }
 
+/* Writes null, which stands for a value that is not known. */
 static void
 write_null(writer_t *writer)
 {

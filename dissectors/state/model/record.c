@@ -295,6 +295,8 @@ typedef struct {
     smcr_record_cdc_t *analysis; /* analysis of a CDC message; NULL: none */
 } record_parts_t;
 
+/* Frees what only the record of a forgotten packet pointed to. Each function keeps what others may
+ * point to. */
 static void
 free_parts(smcr_state_t *state, const record_parts_t *parts)
 {
