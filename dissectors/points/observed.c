@@ -214,7 +214,7 @@ bucket_of(const smcr_points_t *points, uint64_t identity)
 /* Whether the packet at `point` may be a copy of the earlier packet `observed`, so that its network
  * belongs to the same path. Conditions: 1. another point has shown the earlier packet; 2. the path
  * has no network at `point` so far; 3. a router lies between the points (the hop limits differ), or
- * a bridge may have passed the packet. */
+ * a bridge may have passed the packet, or the path's network at the earlier point is not known. */
 static bool
 may_be_copy(const smcr_points_t *points, const smcr_observed_t *observed,
             const smcr_ib_headers_t *roce, uint32_t point)

@@ -113,8 +113,8 @@ show_top(tvbuff_t *data, proto_tree *tree, const smcr_ib_headers_t *roce,
     return proto_item_add_subtree(top, ett_smcr);
 }
 
-/* Shows the RDMA WRITE: its length, its place in the RMB and the stream, and the message in its
- * immediate data. */
+/* Shows the RDMA WRITE: its length, its place in the RMB and the stream, its RKey (the tap of ANCK
+ * has none), and the message in its immediate data. */
 static void
 show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib_headers_t *roce,
             const smcr_record_t *record)

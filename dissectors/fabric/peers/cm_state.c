@@ -173,7 +173,9 @@ take_crossed(smcr_cm_end_t *end, smcr_cm_event_t event)
 
 /* The state of an end after it has sent a message that no rule allows in its state: earlier
  * messages are missing in the capture. If the end's state is later than the state that the message
- * proves, the state does not change, because this message is out of order in the capture. */
+ * proves, the state does not change, because this message is out of order in the capture. But a
+ * rejection ends a connection that is established or later: TIMEWAIT. Returns NOTHING if the
+ * message proves no state. */
 static uint8_t
 state_after_unruled(const smcr_cm_end_t *end, smcr_cm_event_t event)
 {

@@ -259,9 +259,9 @@ count_cause(smcr_entry_causes_t *causes, const followed_t *flow, const stepped_t
 /* Counts a retransmission. Later packets may show the cause of its step back. So the last
  * STEPS_KEPT steps back of a flow are counted when the report is made; an older step back is
  * counted when a new one replaces it.
- * A packet without step back may be a response: then `requests` is the flow of the requests, and
- * the responder has sent the response once more after a retransmitted READ. Otherwise `requests` is
- * NULL, and the cause is not known. */
+ * A packet without step back may be a response: then `requests` is the flow of the requests. If the
+ * requester has retransmitted its READ, this is the cause. Otherwise, and if `requests` is NULL,
+ * the cause is not known. */
 static void
 count_repeat(followed_t *flow, const followed_t *requests, const smcr_step_back_t *step)
 {

@@ -207,7 +207,8 @@ last_work_time(const smcr_entry_report_t *report, const smcr_entry_link_t *link)
 
 /* Counts a connection that has moved to the link `next`. `last`: when the old link last worked
  * (last_work_time()); 0: not known. The interruption begins at `last`, and ends with the
- * connection's first packet on the new link. */
+ * connection's first packet on the new link. If connections have moved to different links,
+ * `failover->to` becomes SMCR_FIGURE_UNKNOWN. */
 static void
 add_move(failover_t *failover, const smcr_entry_conn_link_t *next, uint64_t last)
 {

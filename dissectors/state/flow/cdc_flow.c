@@ -564,7 +564,9 @@ take_in_abort(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_
 }
 
 /* Takes in the connection state flags of a message that `side` has sent (RFC 7609 4.8, A.4). Each
- * flag counts when it comes for the first time. */
+ * flag counts when it comes for the first time. If the message closes the side, the side keeps a
+ * pointer to the message's acknowledgement. If the message ends the side's stream, its analysis
+ * says so. */
 static void
 take_in_state(const smcr_arrival_t *arrival, const smcr_conn_t *conn, smcr_conn_side_t *side,
               const smcr_cdc_t *cdc)

@@ -264,7 +264,7 @@ find_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_st
             is_known ? find_open_wait(counted, collection, writer) : (waiting_writer_t){0};
 }
 
-/* Extends the time of a connection whose writer waits for space when the capture ends, to the
+/* Extends the time of a connection whose writer waits for its reader when the capture ends, to the
  * packet up to which the wait is proven. The connection may have no packet of its own for a long
  * time before. */
 static void

@@ -38,7 +38,8 @@ translated_end(const smcr_translation_ends_t *ends, unsigned at, wmem_allocator_
     return entry;
 }
 
-/* Fills in the ends after address translation, if the capture shows the connection there, too. */
+/* Fills in the ends after address translation, if the capture shows the connection there, too.
+ * Nothing is filled in if it is not known which end is the client. */
 static void
 fill_translated(smcr_entry_connection_t *entry, const smcr_conn_t *conn, wmem_allocator_t *scope)
 {

@@ -64,8 +64,9 @@ find_named(const smcr_exchange_message_t *message, const smcr_link_t *link, uint
 }
 
 /* CONFIRM RKEY has an RKey for each other link of the group. These RKeys must not be in use
- * (R-A.3.5-8). The message breaks the rule if such an RKey names another RMB, which is in use.
- * `rmb`: the RMB that the message announces; NULL: not known. */
+ * (R-A.3.5-8). The message breaks the rule if such an RKey names another RMB, which is in use. Also
+ * checks the number of each listed link (check_listed_number()). `rmb`: the RMB that the message
+ * announces; NULL: not known. */
 static void
 check_other_links(const smcr_exchange_message_t *message, const smcr_rmb_t *rmb)
 {
