@@ -61,6 +61,8 @@ typedef struct {
     uint8_t part_count;     /* number of `parts`; 0: the content is a duplicate, or its place in
                                the streams is not known */
     uint8_t notice;         /* what is to be said of the data, smcr_tapped_notice_t */
+    int raw_offset;         /* offset of the packet in its frame, or in what the frame is decoded to,
+                               bytes: which of the frame's packets was learned */
     smcr_cdc_t cdc;         /* the message, with the numbers that the state has computed for it */
     uint64_t missing;       /* number of bytes that the message announces and that are missing in
                                the capture */
@@ -228,8 +230,8 @@ learn_content(tvbuff_t *tvb, packet_info *pinfo, tvbuff_t *content, kept_t *kept
 }
 
 /* First pass: learns the packet. Later passes: returns what the first pass has learned. If a frame
- * has a second packet of the tap, nothing is learned of the second packet, and all members of the
- * result are 0. */
+ * has a second packet of the tap (an A-MSDU of IEEE 802.11 has several), nothing is learned of the
+ * second packet, and all members of the result are 0 in all passes. */
 static const kept_t *
 learn(tvbuff_t *tvb, packet_info *pinfo)
 {
@@ -237,9 +239,12 @@ learn(tvbuff_t *tvb, packet_info *pinfo)
     bool is_known = pinfo->fd->visited;
     kept_t *kept = p_get_proto_data(wmem_file_scope(), pinfo, proto_smcr, LAYER);
 
-    if (is_known || kept)
-        return kept && is_known ? kept : &nothing;
+    if (is_known || kept) {
+        bool is_learned = is_known && kept && kept->raw_offset == tvb_raw_offset(tvb);
+        return is_learned ? kept : &nothing;
+    }
     kept = wmem_new0(wmem_file_scope(), kept_t);
+    kept->raw_offset = tvb_raw_offset(tvb);
     p_add_proto_data(wmem_file_scope(), pinfo, proto_smcr, LAYER, kept);
     learn_header(tvb, kept);
     tvbuff_t *content = content_of(tvb, kept->header_length);

@@ -4,6 +4,7 @@ finds it, for SMC-D, loopback and SMC-R, with each format of the header that its
 Nothing is lost of packets that lie, are truncated, or have another version.
 """
 
+import struct
 import sys
 
 import alterations
@@ -28,6 +29,7 @@ BODY = text_lines(90_000, "tap")
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
 UNSET = bytes.fromhex("0011223344556677")
 ROOM = 65504
+IEEE_802_11 = 105
 BOTH = ("client", "server")
 
 
