@@ -61,8 +61,8 @@ typedef struct {
     uint8_t part_count;     /* number of `parts`; 0: the content is a duplicate, or its place in
                                the streams is not known */
     uint8_t notice;         /* what is to be said of the data, smcr_tapped_notice_t */
-    int raw_offset;         /* offset of the packet in its frame, or in what the frame is decoded to,
-                               bytes: which of the frame's packets was learned */
+    int raw_offset;         /* offset in the frame, or in decrypted data of the frame, bytes: which
+                               packet of the frame was learned */
     smcr_cdc_t cdc;         /* the message, with the numbers that the state has computed for it */
     uint64_t missing;       /* number of bytes that the message announces and that are missing in
                                the capture */
