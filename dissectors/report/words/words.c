@@ -8,7 +8,6 @@
 #include "wire/wire.h"
 
 #define MINUTE (60 * SMCR_TIME_SECOND)
-#define HOUR (60 * MINUTE)
 
 const char *
 smcr_words_number(wmem_allocator_t *scope, uint64_t number)
@@ -104,17 +103,17 @@ smcr_words_size(wmem_allocator_t *scope, uint64_t bytes)
 /* ---- time ---- */
 
 /* Returns a duration of two minutes or more: "10 min 30 s"; from one hour on "2 h 5 min"; from 100
- * hours on "3,120 h". */
+ * hours on "3,120 h". The rounded number of seconds decides: 59 min 59.6 s is "1 h 0 min". */
 static const char *
 long_duration(wmem_allocator_t *scope, uint64_t time)
 {
     uint64_t seconds = (time + SMCR_TIME_SECOND / 2) / SMCR_TIME_SECOND;
 
-    if (time < HOUR)
+    if (seconds < 3600)
         return wmem_strdup_printf(scope, "%" PRIu64 " min %" PRIu64 " s", seconds / 60,
                                   seconds % 60);
-    if (time >= 100 * HOUR)
-        return wmem_strdup_printf(scope, "%s h", smcr_words_number(scope, time / HOUR));
+    if (seconds >= 360000)
+        return wmem_strdup_printf(scope, "%s h", smcr_words_number(scope, seconds / 3600));
     return wmem_strdup_printf(scope, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600,
                               seconds / 60 % 60);
 }
@@ -131,9 +130,10 @@ in_unit(wmem_allocator_t *scope, uint64_t time, uint64_t unit, unsigned decimals
 const char *
 smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
 {
-    if (time < SMCR_TIME_MILLISECOND)
+    /* the rounded number decides: 999.6 µs is "1.0 ms", not "1,000 µs" */
+    if (time + SMCR_TIME_MICROSECOND / 2 < SMCR_TIME_MILLISECOND)
         return with_unit(scope, quotient(scope, (double)time, SMCR_TIME_MICROSECOND, 0), "µs");
-    if (time < SMCR_TIME_SECOND)
+    if (time + SMCR_TIME_MILLISECOND / 2 < SMCR_TIME_SECOND)
         return in_unit(scope, time, SMCR_TIME_MILLISECOND, 0, "ms");
     if (time < 2 * MINUTE)
         return in_unit(scope, time, SMCR_TIME_SECOND, 1, "s");
