@@ -1067,7 +1067,9 @@ close_corrupt_run(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn, ui
     flow->corrupt_from = psn < flow->highest ? psn + 1 : 0;
 }
 
-/* Takes in a request that is not a copy. */
+/* Takes in a request that is not a copy, and sets what the verdict says of its order, of a step
+ * back, and of the receiver. A PSN above the highest one is new. A lower PSN is late (is_late()) or
+ * retransmitted. */
 static void
 take_original(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t *request,
               smcr_flow_verdict_t *verdict)

@@ -462,7 +462,9 @@ is_taken_in(const smcr_record_t *record)
     return (!record->conn_learned_late || record->conn->socket) && smcr_payload_sender(record) >= 0;
 }
 
-/* Whether dissectors get bytes of the packet. If so, finds the new bytes. */
+/* Whether dissectors get bytes of the packet. If so, finds the new bytes. Before, the first pass
+ * gives the bytes their position in the order of arrival, if their TCP connection is not captured:
+ * smcr_payload_is_arrival_ordered(). */
 static bool
 is_for_dissectors(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record,
                   smcr_payload_fresh_t *fresh)

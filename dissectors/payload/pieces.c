@@ -35,7 +35,8 @@ find_run(smcr_pieces_t *pieces, uint64_t position, size_t *offset)
     return run;
 }
 
-/* Makes room in the buffer at `offset`, and copies the bytes there. */
+/* Makes room in the buffer at `offset`, and copies the bytes there. Adds the number of bytes that
+ * have to move to `pieces->effort`. */
 static void
 insert_bytes(smcr_pieces_t *pieces, size_t offset, const uint8_t *bytes, size_t length)
 {

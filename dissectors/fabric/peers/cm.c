@@ -308,7 +308,10 @@ choose_sender(smcr_cm_end_t *newer, smcr_cm_end_t *older, const sending_t *sendi
     return is_certainly_of_older(older, newer, sending) ? older : newer;
 }
 
-/* The end that sends a message other than a REQ or SIDR_REQ; NULL: its connection is not known. */
+/* The end that sends a message other than a REQ or SIDR_REQ; NULL: its connection is not known. The
+ * message has the communication IDs of both ends. If the IDs name two connections,
+ * choose_sender() decides. Else the receiver's ID decides, and only if it is not known, the
+ * sender's. */
 static smcr_cm_end_t *
 find_sender(const smcr_cm_t *cm, const sending_t *sending)
 {

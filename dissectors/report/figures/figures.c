@@ -584,7 +584,8 @@ reduce_opcodes(smcr_figure_opcodes_t *opcodes, const smcr_figure_opcodes_t *befo
     }
 }
 
-/* Subtracts the counts of `before` from those of `*tally`, which becomes a new list. */
+/* Subtracts the counts of `before` from those of `*tally`, which becomes a new list in `scope`. The
+ * list does not have values whose counts are 0 then. */
 static void
 reduce_tally(smcr_figure_tally_t *tally, const smcr_figure_tally_t *before,
              wmem_allocator_t *scope)

@@ -113,7 +113,8 @@ write_seconds(writer_t *writer, uint64_t time)
     write_time(writer, time, "");
 }
 
-/* Writes the index of a text among the texts of a table. */
+/* Writes the index of a text among the texts of a table. A text that is not among them is added at
+ * the end. */
 static void
 write_text_index(writer_t *writer, const char *text)
 {

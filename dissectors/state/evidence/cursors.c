@@ -102,7 +102,8 @@ may_miss_elsewhere(const succession_t *message)
     return message->last->qp != qp ? sender->moved_frame : 0;
 }
 
-/* The member `gap` of the succession, whose other members up to `step` are set. */
+/* The member `gap` of the succession, whose other members up to `step` are set. The frame of the
+ * message itself: a missing message may have come at any time before it. */
 static uint32_t
 gap_of(const succession_t *message)
 {

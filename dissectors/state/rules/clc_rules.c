@@ -273,7 +273,8 @@ SMCR_RULES_CLC(check_element_size)
 }
 
 /* Remembers that CLC gives `conn` an RMB element of `side` or, with `token`, an alert token of
- * `side`. `before`: the connection that has used this element or token so far; NULL: none. */
+ * `side`. `before`: the connection that has used this element or token so far; NULL: none. Of the
+ * connections that reuse something of `before`, only the first one is remembered. */
 static void
 note_given(const smcr_arrival_t *arrival, smcr_conn_t *before, const smcr_conn_t *conn, int side,
            bool token)

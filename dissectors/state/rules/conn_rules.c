@@ -181,7 +181,9 @@ check_after_end(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 }
 
 /* After "sending done" or "connection closed" a side writes no more data (R-4.8.1-1, R-4.8.1-2).
- * Linux breaks this rule: if a program ends early, Linux still writes the data in its queue. */
+ * Linux breaks this rule: if a program ends early, Linux still writes the data in its queue. The
+ * caller has checked that the writer has ended, so each call is a breach, unless packets may be
+ * missing. */
 static void
 check_after_done(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {
