@@ -206,9 +206,9 @@ check_smcr_offer(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *prop
                              "The client allows no links");
 }
 
-/* Checks the requirements of an offer of version 2: at least one EID, of the user or of the system.
- * If the offer has no SMC-D, the values for SMC-D have to be empty. (R-V2CLC-7, R-V2CLC-10,
- * R-V2CLC-11) */
+/* Checks the requirements of an offer of version 2: at least one EID, of the user or of the system;
+ * those of SMC-R, if SMC-R is offered (check_smcr_offer()). If the offer has no SMC-D, the values
+ * for SMC-D have to be empty. (R-V2CLC-7, R-V2CLC-10, R-V2CLC-11) */
 static void
 check_offer(const smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
             const smcr_clc_proposal_t *proposal)

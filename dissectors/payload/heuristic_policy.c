@@ -94,9 +94,10 @@ note_last_bytes(last_t *last, const packet_info *pinfo, smcr_policy_stretch_t by
     last->frame = pinfo->num;
 }
 
-/* First pass: decides whether the heuristics are called for these bytes. If not, counts the packet
- * as skipped, and notes its bytes. The caller pins this decision to the frame, so that later passes
- * decide likewise. */
+/* First pass: decides whether the heuristics are called for these bytes. They are not called if
+ * they have declined SMCR_POLICY_REFUSALS packets of the direction in a row, and the bytes cannot
+ * begin a message (may_begin_message()). Then this function counts the packet as skipped, and notes
+ * its bytes. The caller pins this decision to the frame, so that later passes decide likewise. */
 static bool
 decide_to_ask(const packet_info *pinfo, const smcr_record_t *record, smcr_policy_stretch_t bytes)
 {

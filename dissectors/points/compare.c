@@ -445,7 +445,9 @@ add_known(known_t *known, const smcr_points_way_t *way)
 
 /* ---- paths ---- */
 
-/* Adds the segment between the points at `position` - 1 and `position`. */
+/* Adds the segment between the points at `position` - 1 and `position`, with the verdicts on its
+ * two ways. A way is judged only if both points have shown packets of it. The first way goes from
+ * the first point to the second one, the other way back. */
 static void
 add_segment(compared_t *result, const smcr_chain_t *chain, uint32_t position)
 {

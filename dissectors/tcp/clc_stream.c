@@ -209,6 +209,7 @@ typedef struct {
 } clc_segment_t;
 
 /* Whether the first bytes of the segment may be part of a CLC message whose other part is not
+ * captured. The segment may end a message if its last bytes are an eyecatcher, or if they are not
  * captured. */
 static bool
 is_part_of_message(const clc_segment_t *segment)

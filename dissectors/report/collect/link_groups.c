@@ -497,7 +497,8 @@ make_rmb(const smcr_figure_maker_t *maker, void *made, const void *source)
 }
 
 /* Whether the report has the RMB: a CLC message or a CONFIRM RKEY names it in a frame that the
- * report has counted. */
+ * report has counted. Of several objects for the same memory, only the oldest one is in the report
+ * (smcr_rmb_t.first). */
 static bool
 is_named(const reporter_t *reporter, const smcr_rmb_t *rmb)
 {

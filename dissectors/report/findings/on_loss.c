@@ -112,7 +112,8 @@ lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return repeats > needless ? repeats - needless : 0;
 }
 
-/* Adds the lost packets of one flow to the sum. */
+/* Adds the lost packets of one flow to the sum, and the time of its slowest message, unless a
+ * silence has delayed that message: the silence has a finding of its own. */
 static void
 add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
          smcr_finding_trouble_t *trouble)

@@ -193,7 +193,8 @@ smcr_link_shares_device(const smcr_link_t *one, const smcr_link_t *other, int si
 }
 
 /* The side on which `link` uses the same device as the oldest active link of the group that shares
- * a device with it. Only links older than `link` count. SMCR_LGR_SIDE_UNKNOWN: there is none. */
+ * a device with it; 1 if it shares the devices of both sides. Only links older than `link` count.
+ * SMCR_LGR_SIDE_UNKNOWN: there is none. */
 static int
 find_single_side(const smcr_link_t *link)
 {
