@@ -308,3 +308,31 @@ def test_missing_packets_of_smcd_break_no_rule(tshark, scratch):
 
         path = altered(tshark, scratch, "anck-tap", change)
         assert not parse(print_json(tshark, path, ALL_TWO))["breaches"], gone
+
+
+def amsdu(*packets):
+    """A frame of IEEE 802.11-2020, 9.3.2.2 (A-MSDU), with several IP packets."""
+    parts = b""
+    for packet in packets:
+        content = bytes.fromhex("aaaa030000000800") + packet
+        part = bytes(12) + struct.pack(">H", len(content)) + content
+        parts += bytes(-len(parts) % 4) + part
+    return bytes.fromhex("88010000") + bytes(20) + bytes.fromhex("8000") + parts
+
+
+def test_second_packet_of_a_frame_is_not_taken_for_the_first(tshark):
+    """Nothing is learned of the second packet of a frame, in any pass."""
+    tap = tap_of()
+    tap.cdc("client")
+    tap.send("client", GET)
+    packets = [frame[14:] for _, frame in tap.capture.frames]
+    capture = Capture(IEEE_802_11)
+    capture.add(amsdu(packets[0]))
+    both = capture.add(amsdu(*packets[1:3]))
+    path = file_of(capture, tshark.bed.scratch)
+    names = ("smcr.anck.type", "smcr.anck.kind", "smcr.anck.header_len", "smcr.cdc")
+    rows = [
+        tshark.fields(path, *names, where=f"frame.number == {both}", two_pass=two_pass)
+        for two_pass in (False, True)
+    ]
+    assert rows[0] == rows[1] == [[["1", "0"], ["2", "0"], ["16"], []]], rows
