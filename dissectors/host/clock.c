@@ -13,8 +13,9 @@
  * - A later frame may jump forward again, to the time before the step or after it, by half of the
  *   step or more. Then the frames between were out of order in the file, and the correction ends.
  *
- * The first pass notes the steps. A step stays with its frame, so that each pass, and a click on a
- * frame, gets the same times.
+ * The first pass notes the steps, in the frames from which the state learns. Taps do not: a capture
+ * that is read once has the same steps as one that is read twice. A step stays with its frame, so
+ * that each pass, and a click on a frame, gets the same times.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -39,7 +40,7 @@ typedef struct {
     bool is_shared;      /* another interface has shown this step of the clock before */
 } step_t;
 
-/* The newest frame of an interface in the first pass. */
+/* The newest frame of an interface from which the state has learned. */
 typedef struct {
     uint32_t frame; /* number of the frame; 0: none so far */
     uint64_t time;  /* its time stamp, nanoseconds */
@@ -144,6 +145,20 @@ is_after(const step_t *step, uint32_t frame, uint64_t now)
 }
 
 smcr_when_t
+smcr_capture_learn_when(const packet_info *pinfo)
+{
+    uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
+    uint64_t now = stamp_of(pinfo);
+    bool is_newer = interface < INTERFACES_MOST && frame > clocks.newest[interface].frame;
+
+    if (is_newer && pinfo->fd->has_ts) {
+        note_step(interface, frame, now);
+        clocks.newest[interface] = (newest_t){frame, now};
+    }
+    return smcr_capture_when(pinfo);
+}
+
+smcr_when_t
 smcr_capture_when(const packet_info *pinfo)
 {
     uint32_t interface = smcr_capture_interface(pinfo), frame = pinfo->num;
@@ -151,10 +166,6 @@ smcr_capture_when(const packet_info *pinfo)
 
     if (!pinfo->fd->has_ts)
         return (smcr_when_t){frame, now};
-    if (interface < INTERFACES_MOST && frame > clocks.newest[interface].frame) {
-        note_step(interface, frame, now);
-        clocks.newest[interface] = (newest_t){frame, now};
-    }
     for (unsigned i = clocks.count; i-- > 0;) {
         const step_t *step = &clocks.steps[i];
         if (step->interface == interface && is_after(step, frame, now))

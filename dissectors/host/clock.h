@@ -17,6 +17,10 @@ uint32_t smcr_capture_interface(const packet_info *pinfo);
  * which was not set back: see clock.c. */
 smcr_when_t smcr_capture_when(const packet_info *pinfo);
 
+/* Returns the same, and notes whether the clock was set back before this frame. Called in the first
+ * pass, for each frame from which the state learns. */
+smcr_when_t smcr_capture_learn_when(const packet_info *pinfo);
+
 /* Returns the time stamp that a frame has in the file, nanoseconds since 1970. `when`: number and
  * time of the frame, from smcr_capture_when(). */
 uint64_t smcr_capture_stamp(smcr_when_t when);

@@ -198,7 +198,7 @@ take_segment(packet_info *pinfo, uint64_t numbers, chance_t chance)
         .numbers = numbers,
         .hosts = add_address_to_hash(0, &pinfo->src) ^ add_address_to_hash(0, &pinfo->dst),
         .conversation = find_or_create_conversation(pinfo),
-        .when = smcr_capture_when(pinfo),
+        .when = smcr_capture_learn_when(pinfo),
         .ends = {{.port = (uint16_t)pinfo->srcport}, {.port = (uint16_t)pinfo->destport}},
     };
     smcr_endpoint_gid(&pinfo->src, segment.ends[0].gid);

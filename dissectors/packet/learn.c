@@ -217,7 +217,7 @@ static bool
 take_at_point(const packet_info *pinfo, const smcr_packet_t *packet, smcr_points_t *points)
 {
     smcr_points_packet_t at_point = {
-        .when = smcr_capture_when(pinfo),
+        .when = smcr_capture_learn_when(pinfo),
         .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
         .roce = &packet->roce,
     };

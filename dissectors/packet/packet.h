@@ -71,7 +71,8 @@ static inline smcr_arrival_t
 smcr_packet_arrival(const packet_info *pinfo)
 {
     return (smcr_arrival_t){.state = smcr_capture_learn(pinfo),
-                            .when = smcr_capture_when(pinfo), .vlan = smcr_capture_vlan(pinfo)};
+                            .when = smcr_capture_learn_when(pinfo),
+                            .vlan = smcr_capture_vlan(pinfo)};
 }
 
 /* First pass: learns from a CLC message, and keeps its record. `arrival`: from

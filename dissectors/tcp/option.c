@@ -46,7 +46,7 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
                    &(smcr_state_syn_t){.answer = (tcp->th_flags & TH_ACK) != 0,
                                        .option = option,
                                        .first = tcp->th_seq + 1,
-                                       .when = smcr_capture_when(pinfo)});
+                                       .when = smcr_capture_learn_when(pinfo)});
 }
 
 void
