@@ -67,17 +67,27 @@ owes_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *a
            asker->gap_counts < asked && answerer->gap_counts < asked;
 }
 
+/* Whether the answerer waits for space, or waited for space after the frame `asked`, in which its
+ * host acknowledged a request. Then its next WRITE has data that its program had written before:
+ * it is no answer, and the asker's program, which reads nothing, delays the answer itself. */
+static bool
+is_held_up(const smcr_timeline_writer_t *answerer, uint32_t asked)
+{
+    return answerer->wait.wait || answerer->last_wait.end.frame > asked;
+}
+
 void
 smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
 {
     smcr_timeline_writer_t *asker = &step->timeline->writer[!side];
+    const smcr_timeline_writer_t *answerer = &step->timeline->writer[side];
     smcr_when_t when = step->packet->when;
     const smcr_ack_t *acked = smcr_timeline_ack_before(asker->request_acked, when.frame);
 
     if (!asker->has_written)
         return;
     smcr_timeline_add(step, !side, SMCR_INTERVAL_ANSWER, asker->last_write, when);
-    if (!acked || !owes_answer(asker, &step->timeline->writer[side]))
+    if (!acked || !owes_answer(asker, answerer) || is_held_up(answerer, acked->frame))
         return;
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
 }
@@ -91,7 +101,7 @@ smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker)
 
     if (!acked || !writer->has_written || !owes_answer(writer, answerer))
         return (smcr_when_t){0, 0};
-    if (answerer->wait.wait) /* the answerer cannot write: the asker reads nothing */
+    if (is_held_up(answerer, acked->frame))
         return (smcr_when_t){0, 0};
     return smcr_ack_when(acked);
 }

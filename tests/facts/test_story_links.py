@@ -118,7 +118,8 @@ def test_silence_in_figures(report_of):
 
 
 def test_a_server_without_space_owes_no_answer(tshark, scratch):
-    """The client's program reads nothing, so the server cannot write its answer."""
+    """The client's program reads nothing, so the server cannot write its answer. What the server
+    writes when the client has read is no answer: its program wrote it before."""
     capture, path = cause_scenes.Capture(), scratch / "no-space.pcap"
     connection = cause_scenes.hang(capture, "server")
     connection.send("client", b"a request\n", read=False)
@@ -129,3 +130,10 @@ def test_a_server_without_space_owes_no_answer(tshark, scratch):
     assert conn["client_to_server"]["open_wait"] is None
     assert conn["server_to_client"]["open_wait"]["kind"] == "reader"
     assert {each["kind"] for each in found["findings"]} == {"slow_reader"}
+    connection.read("client")
+    connection.cdc("client")
+    connection.send("server", bytes(3000))
+    cause_scenes.end(connection)
+    path.write_bytes(capture.pcap())
+    found = parse(print_json(tshark, path, TWO))
+    assert [each["kind"] for each in found["findings"]] == ["slow_reader"]
