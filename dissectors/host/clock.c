@@ -144,6 +144,14 @@ is_after(const step_t *step, uint32_t frame, uint64_t now)
     return frame >= step->frame || (is_between && now + LEAST_STEP <= step->last_time);
 }
 
+/* Whether the frame is from the time after a step that another interface has shown: the interface
+ * of the frame has no frames from which the state learns, which would show the step. */
+static bool
+is_after_step_elsewhere(const step_t *step, uint32_t frame, uint64_t now)
+{
+    return step->back && frame > step->last_frame && now + LEAST_STEP <= step->last_time;
+}
+
 smcr_when_t
 smcr_capture_learn_when(const packet_info *pinfo)
 {
@@ -169,6 +177,11 @@ smcr_capture_when(const packet_info *pinfo)
     for (unsigned i = clocks.count; i-- > 0;) {
         const step_t *step = &clocks.steps[i];
         if (step->interface == interface && is_after(step, frame, now))
+            return (smcr_when_t){frame, now + step->ahead};
+    }
+    for (unsigned i = clocks.count; i-- > 0;) {
+        const step_t *step = &clocks.steps[i];
+        if (is_after_step_elsewhere(step, frame, now))
             return (smcr_when_t){frame, now + step->ahead};
     }
     return (smcr_when_t){frame, now};
