@@ -267,7 +267,7 @@ class Connection:
         peer = self.hosts[1 - host.number]
         if host.expected == peer.queue and host.answered < peer.queue and not host.has_fin:
             host.answered = peer.queue
-            pause = self.chance.choice((0, 0, 300_000, 60_000_000))
+            pause = self.chance.choice((0, 0, 300_000, 60_000_000, 500_000_000))
             host.delayed += 1
             self.later(self.now + min(pause, DELAYED), self.acknowledge, host, host.delayed)
             self.later(self.now + pause, self.respond, host, peer.has_fin)

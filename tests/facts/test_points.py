@@ -624,9 +624,11 @@ def test_a_path_of_many_points(tshark, scratch):
 # ---- a queue pair whose packets are lost at known places ----
 
 
-def burst(sent, _):
-    """The part of the path on which fifty consecutive requests are lost."""
-    return BETWEEN if sent.host == 0 and 200 <= sent.number < 250 else None
+def burst(sent, times):
+    """The part of the path on which consecutive requests are lost: all that are sent for the first
+    time, for a while."""
+    is_lost = sent.host == 0 and times == 1 and 273 <= sent.number < 323
+    return BETWEEN if is_lost else None
 
 
 PLANS = {

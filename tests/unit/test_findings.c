@@ -520,7 +520,10 @@ static void
 sent_to_nobody(scene_t *scene)
 {
     pair_t flows = pair(scene);
+    smcr_entry_link_t *link = link_of_group(scene, 1);
 
+    ((smcr_entry_link_group_t *)scene->report.link_groups.entries[0])->ended_frame = at(83);
+    smcr_figure_numbers_add(&link->flows, scene->scope, flows.data->index);
     flows.data->repeated = flows.data->repeated_after.timeout = 1;
     notice(scene, "smcr.packet_retransmitted.ended", 0x00200000, 90);
 }
@@ -845,7 +848,8 @@ static const scene_case_t cases[] = {
      .found = "note llc_second_answer 1"},
     {.name = "link that is given up beside a gap", .play = unused_link_beside_a_gap,
      .found = "note not_captured 3, note llc_second_answer 1"},
-    {.name = "repeats after the end of a link group", .play = sent_to_nobody, .found = ""},
+    {.name = "repeats after the end of a link group", .play = sent_to_nobody,
+     .found = "info link_group_ended 1"},
     {.name = "timer that ran out too early", .play = early_timer, .found = "info timeouts 6"},
     {.name = "timer that ran out, message late", .play = late_message, .found = "warn timeouts 6"},
     {.name = "repeated messages of RDMA-CM", .play = cm_repeats, .found = "note cm_repeat 1"},
