@@ -16,6 +16,9 @@
 #define PARTS_FACTOR 8  /* highest number of parts for each segment of a capture, on average.
                            Further segments are not cut */
 
+#define IN_VAIN 262144 /* number of segments after which no more are kept, if no connection was
+                          captured at two points */
+
 /* ---- taking segments ---- */
 
 /* Makes the struct of the TCP segments. */
@@ -78,6 +81,16 @@ note_point(smcr_points_t *points, uint32_t number, uint32_t point)
         path->preferred = (uint8_t)point;
 }
 
+/* Whether no two points have shown segments of the same flow. */
+static bool
+share_nothing(const smcr_points_t *points)
+{
+    for (uint32_t i = 0; i < points->flow_count; i++)
+        if (points->flows[i].points & (points->flows[i].points - 1))
+            return false;
+    return true;
+}
+
 void
 smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
 {
@@ -86,6 +99,10 @@ smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *seg
     if (point == SMCR_POINTS_MOST || smcr_gid_is_same(segment->gid[0], segment->gid[1]))
         return;
     smcr_points_t *tcp = begin_tcp(points);
+    if (tcp->segment_count == IN_VAIN && share_nothing(tcp))
+        tcp->is_in_vain = true;
+    if (tcp->is_in_vain)
+        return;
     if (tcp->segment_count == tcp->segment_room)
         tcp->segments = smcr_observed_grow(tcp->scope, tcp->segments, &tcp->segment_room,
                                            sizeof *tcp->segments);
