@@ -744,11 +744,13 @@ def proxied(capture):
 
 
 def proxy_slow_back_end(capture):
-    """The server behind the proxy answers one of ten requests after 5 s."""
+    """The server behind the proxy answers one of ten requests after 5 s. Two seconds before, the
+    proxy got the request."""
     front, back = proxied(capture)
     for number in range(10):
-        for connection in (front, back):
-            connection.send("client", text_lines(300, f"request {number}"))
+        front.send("client", text_lines(300, f"request {number}"))
+        capture.wait(2 if number == 6 else 0)
+        back.send("client", text_lines(300, f"request {number}"))
         capture.wait(5 if number == 6 else 0.005)
         for connection in (back, front):
             connection.send("server", text_lines(700, f"response {number}"))

@@ -299,13 +299,18 @@ overlap_of(const smcr_entry_conn_wait_t *one, const smcr_entry_conn_wait_t *othe
 }
 
 /* Whether the wait `own` explains the wait `outer`. The same host causes `outer` and suffers
- * `own`. `own` ends first, and covers 80 % of `outer`: the host continued when its own wait was
- * over. */
+ * `own`. `own` ends first, and covers half of `outer`: the host continued when its own wait was
+ * over. The rest may be the setup of the connection on which the host waits, as in a proxy that
+ * connects for each request. If the host waits for an answer, it has asked after it was asked: an
+ * earlier request may be of another program of the host. */
 static bool
 is_explained_by(const smcr_entry_conn_wait_t *outer, const smcr_entry_conn_wait_t *own)
 {
-    return own->end_frame.time < outer->end_frame.time &&
-           overlap_of(outer, own) * 10 >= outer->lasted_s * 8;
+    bool is_later = own->kind != SMCR_FIGURE_WAIT_ANSWER ||
+                    own->begin_frame.time >= outer->begin_frame.time;
+
+    return is_later && own->end_frame.time < outer->end_frame.time &&
+           overlap_of(outer, own) * 2 >= outer->lasted_s;
 }
 
 /* Whether the wait is one in which the writer of this direction depends on its peer: for space, or
