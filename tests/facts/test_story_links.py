@@ -137,3 +137,17 @@ def test_a_server_without_space_owes_no_answer(tshark, scratch):
     path.write_bytes(capture.pcap())
     found = parse(print_json(tshark, path, TWO))
     assert [each["kind"] for each in found["findings"]] == ["slow_reader"]
+
+
+def test_a_server_answers_other_clients_only(tshark, scratch):
+    """A client gets no answer to its first request, and closes its connection a minute later."""
+    capture, path = cause_scenes.Capture(), scratch / "others.pcap"
+    first = cause_scenes.begun(capture)
+    connection = cause_scenes.second_of(first)
+    cause_scenes.talk(first)
+    connection.send("client", b"a request\n", read=False)
+    cause_scenes.links_are_tested(capture, connection)
+    connection.close()
+    path.write_bytes(capture.pcap())
+    texts = [each["text"] for each in parse(print_json(tshark, path, TWO))["findings"]]
+    assert [text for text in texts if "it had answered messages on other connections" in text]

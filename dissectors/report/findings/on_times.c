@@ -1050,17 +1050,56 @@ smcr_finding_given_up_text(const smcr_finder_t *finder, const smcr_entry_connect
                               wait->begin_frame.frame);
 }
 
+/* Answers of a server's program. */
+typedef struct {
+    uint64_t count;   /* number of answers */
+    uint64_t sum;     /* sum of their times, nanoseconds */
+    uint64_t max;     /* time of the slowest answer, nanoseconds */
+    bool is_of_other; /* they are the answers on other connections of the same server */
+} answers_t;
+
+/* Adds the answers on the connection. */
+static void
+add_answers(answers_t *answers, const smcr_entry_connection_t *conn)
+{
+    const smcr_distribution_t *own = smcr_distribution_get(conn->client_to_server.answer_time_s);
+
+    answers->count += own->count;
+    answers->sum += own->sum;
+    answers->max = MAX(answers->max, own->count ? own->max : 0);
+}
+
+/* Returns the answers that show how long the server's program usually takes: those on the
+ * connection or, if they are fewer than ENOUGH_ANSWERS, those on other connections of the
+ * server. */
+static answers_t
+usual_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    answers_t own = {0}, others = {.is_of_other = true};
+
+    add_answers(&own, conn);
+    if (own.count >= ENOUGH_ANSWERS || conn->server.port == SMCR_FIGURE_UNKNOWN)
+        return own;
+    SMCR_FIGURE_EACH (connection, other, finder->report->connections) {
+        bool is_of_port = other->server.port == conn->server.port;
+        if (other != conn && is_of_port && have_same_server(finder, conn, other))
+            add_answers(&others, other);
+    }
+    return others;
+}
+
 /* Whether the client closed the connection in order, and its last message was one that the server
- * should have answered: it has answered each earlier message at least ten times as fast. */
+ * should have answered: it has answered each other message at least ten times as fast
+ * (usual_answers()). */
 static bool
-gave_up(const smcr_entry_connection_t *conn)
+gave_up(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     const smcr_entry_conn_open_wait_t *wait = given_up_wait(conn);
-    const smcr_distribution_t *answers =
-        smcr_distribution_get(conn->client_to_server.answer_time_s);
 
-    return wait && conn->close != SMCR_FIGURE_CLOSE_ABORT && answers->count >= ENOUGH_ANSWERS &&
-           proven_time(wait) >= 10 * answers->max;
+    if (!wait || conn->close == SMCR_FIGURE_CLOSE_ABORT)
+        return false;
+    answers_t answers = usual_answers(finder, conn);
+    return answers.count >= ENOUGH_ANSWERS && proven_time(wait) >= 10 * answers.max;
 }
 
 /* Finding: a client closed a connection on which the server had not answered for long. The finding
@@ -1074,7 +1113,7 @@ find_given_up(smcr_finder_t *finder)
     uint32_t count = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!gave_up(conn))
+        if (!gave_up(finder, conn))
             continue;
         filter = smcr_finder_either(finder, filter,
                                     smcr_words_connection_filter(finder->scope, conn), count++);
@@ -1084,6 +1123,7 @@ find_given_up(smcr_finder_t *finder)
     if (!worst)
         return;
     const smcr_entry_conn_open_wait_t *wait = given_up_wait(worst);
+    answers_t answers = usual_answers(finder, worst);
     smcr_finder_add_as(
         finder, SMCR_FIGURE_INFO,
         &(smcr_finder_facts_t){
@@ -1093,11 +1133,12 @@ find_given_up(smcr_finder_t *finder)
             .frames = SMCR_FINDER_FRAMES(finder, wait->begin_frame, wait->proven_frame),
             .filter = filter ? filter : "smcr",
             .cost = proven_time(wait)},
-        "The client closed %s (frame %" PRIu32 ")%s; it had answered all earlier messages, in %s "
-        "on average: it hung, or the last message needs no answer",
+        "The client closed %s (frame %" PRIu32 ")%s; it had answered %s, in %s on average: it "
+        "hung, or the last message needs no answer",
         smcr_words_connections(finder->scope, worst, count), wait->proven_frame.frame,
         smcr_finding_given_up_text(finder, worst),
-        smcr_words_duration(finder->scope, mean(worst->client_to_server.answer_time_s)));
+        answers.is_of_other ? "messages on other connections" : "all earlier messages",
+        smcr_words_duration(finder->scope, answers.sum / answers.count));
 }
 
 /* ---- setup ---- */
