@@ -399,6 +399,20 @@ def test_a_hole_with_an_unknown_link_after_it_is_reported(tshark, scratch):
     assert "packet_ahead" in {finding["kind"] for finding in altered["findings"]}
 
 
+def test_one_direction_of_roce_is_no_port_left_out(tshark, scratch):
+    """The link group is older than the capture, which has what the client sends: the Accept is
+    missing, so RoCE of the new connections is known by no TCP connection."""
+    name = "6.1-v2-c-three-conns"
+    frames = frames_of(name)
+    client = alterations.host(frames[0])
+    second = sorted(m.frame for m in wire.clc_messages(path_of(name)) if m.data[4] == PROPOSAL)[1]
+    later = [frame for frame in frames if frame.number >= second - 3]
+    half = [frame for frame in later if alterations.host(frame) == client]
+    found = report(tshark, write(scratch, name, half))
+    assert "one_sided" in kinds_of(found)
+    assert "no_roce" not in kinds_of(found)
+
+
 # ---- roles ----
 
 FIRST_OF_LATE = 15  # frame of peer-delete-all: nothing after it shows which side is the server

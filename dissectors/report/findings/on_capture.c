@@ -435,11 +435,27 @@ find_connections_twice(smcr_finder_t *finder, const translated_t *translated)
                     smcr_words_connection(finder->scope, translated->other));
 }
 
+/* Returns the number of connections that are known from RoCE only, if one direction is not
+ * captured. RoCE of as many TCP connections may be captured: the CLC message that names their queue
+ * pair and their buffer may be of the direction that is missing. Otherwise returns 0. */
+static uint64_t
+count_without_ports(const smcr_finder_t *finder)
+{
+    uint64_t count = 0;
+
+    if (!smcr_finding_flow_one_sided(finder))
+        return 0;
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        count += conn->client.port == SMCR_FIGURE_UNKNOWN;
+    return count;
+}
+
 /* Finding: no RoCE packets. CLC has agreed on SMC-R, and the capture has no RoCE packet of the
  * connection. An expert item marks each such connection. The finding names the first of them,
- * counts the others, and names the devices whose port was left out. Two kinds of connections are
+ * counts the others, and names the devices whose port was left out. Three kinds of connections are
  * not counted. A connection whose Confirm was never acknowledged has no RoCE packets. Of a
- * connection that is captured twice, the other entry has the RoCE packets. */
+ * connection that is captured twice, the other entry has the RoCE packets. If one direction is not
+ * captured, RoCE without a TCP connection may be that of the connection. */
 static void
 find_no_roce(smcr_finder_t *finder, const translated_t *translated)
 {
@@ -449,6 +465,7 @@ find_no_roce(smcr_finder_t *finder, const translated_t *translated)
         notice.count -= conn->handshake_end &&
                         conn->handshake_end->step == SMCR_FIGURE_STEP_CONFIRM && notice.count;
     notice.count -= MIN(notice.count, translated->count);
+    notice.count -= MIN(notice.count, count_without_ports(finder));
     smcr_finder_add(finder,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_NO_ROCE,
                                            .count = notice.count,
