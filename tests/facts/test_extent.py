@@ -156,6 +156,7 @@ OTHERS = {
     "a WRITE": (OPEN, (79,), [58610], ("close", "goes_on", "unreported_bytes")),
     "a request": (THREE, (249,), [58160], ("idle_frame", "written_after")),
     "data, as cursors show": (THREE, (230,), [58152, 58158], ("idle_frame", "written_after")),
+    "a response": (OPEN, (37,), [58610], ("close", "goes_on", "unreported_bytes")),
     "an RKey": (THREE, (31, 35), [58160], ("idle_frame", "written_after")),
 }
 

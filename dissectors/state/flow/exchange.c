@@ -609,6 +609,17 @@ keep_response(const smcr_exchange_message_t *message)
     return has_other ? NULL : came;
 }
 
+/* Whether the group has one link that may carry messages: all others were rejected. */
+static bool
+has_one_link(const smcr_lgr_t *lgr)
+{
+    unsigned count = 0;
+
+    for (const smcr_link_t *link = lgr->newest_link; link; link = smcr_link_older(link))
+        count += link->state != SMCR_LINK_REJECTED;
+    return count == 1;
+}
+
 /* Notes that the request of the response `message` is missing. The response comes over the link of
  * its request, unless the group has several links. Requests that change links count as not known:
  * they matter to more than their flow. */
@@ -618,7 +629,7 @@ take_missing_request(const smcr_exchange_message_t *message)
     const smcr_arrival_t *arrival = message->arrival;
     bool changes_links = smcr_exchange_changes_links(message->type) || asks_for_link(message->type);
 
-    if (!changes_links && message->lgr->link_count == 1 && smcr_doubt_is_in_time(arrival))
+    if (!changes_links && has_one_link(message->lgr) && smcr_doubt_is_in_time(arrival))
         smcr_evidence_prove_missing(smcr_qp_peer(arrival->qp), 1);
 }
 
@@ -651,4 +662,23 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
         take_missing_request(message);
     smcr_rules_check_exchange(open ? SMCR_RULES_UNCLEAR : SMCR_RULES_UNASKED, message, &unclear);
     return open;
+}
+
+/* ---- responses that are missing ---- */
+
+void
+smcr_state_exchange_take_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner, const smcr_rmb_t *rmb)
+{
+    const smcr_lgr_t *lgr = owner->link->lgr;
+    wanted_request_t wanted = {
+        SMCR_LLC_CONFIRM_RKEY, owner->side, NULL, owner, arrival->when.time, 0};
+    smcr_exchange_request_t *request = find_open_request(lgr, &wanted);
+    bool is_only = request && wanted.count == 1 && lgr->last_confirmed_rmb[owner->side] == rmb;
+
+    if (!is_only || request->exchange.response_unknowable || !has_one_link(lgr))
+        return;
+    if (smcr_doubt_place(arrival).kind || smcr_evidence_has_all_after(&request->responder_at))
+        return; /* the response may come later in the capture */
+    request->exchange.response_unknowable = true;
+    smcr_evidence_prove_missing(owner, 1);
 }
