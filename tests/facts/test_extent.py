@@ -10,6 +10,7 @@ import json
 
 import alterations
 import pytest
+from altered import as_pcapng
 from bed import LATE, STORIES, captures
 from test_lacking import altered
 
@@ -156,7 +157,7 @@ OTHERS = {
     "a WRITE": (OPEN, (79,), [58610], ("close", "goes_on", "unreported_bytes")),
     "a request": (THREE, (249,), [58160], ("idle_frame", "written_after")),
     "data, as cursors show": (THREE, (230,), [58152, 58158], ("idle_frame", "written_after")),
-    "a response": (OPEN, (37,), [58610], ("close", "goes_on", "unreported_bytes")),
+    "a response": ("window-analysis", (171,), [40001, 40003], ("close", "unreported_bytes")),
     "an RKey": (THREE, (31, 35), [58160], ("idle_frame", "written_after")),
 }
 
@@ -167,8 +168,11 @@ def test_gap_of_another_connection(tshark, scratch, what):
     open connection misses nothing then, nor does one whose RKey is known."""
     name, gone, ports, members = OTHERS[what]
 
+    whole_path = as_pcapng(tshark.bed, tshark.bed.capture(name), name)
+
     def known_of(change):
-        shown = tshark.show(altered(tshark, scratch, name, change), "-q", "-2", "-z", "smcr,json")
+        path = altered(tshark, scratch, whole_path, change)
+        shown = tshark.show(path, "-q", "-2", "-z", "smcr,json")
         return {
             (conn["client"]["port"], part, member)
             for conn in json.loads(shown)["connections"]
