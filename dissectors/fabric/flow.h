@@ -72,7 +72,7 @@ typedef struct {
     bool first_discarded;    /* the packet is a retransmission, and the receiver has discarded the
                                 packet in `first`, which came after a gap */
     bool first_good;         /* the packet is a retransmission: all earlier packets with its PSN had
-                                wrong ICRCs, and its own ICRC is right */
+                                wrong ICRCs, and its own ICRC is not known to be wrong */
     uint32_t refused_frame;  /* frame of the last packet with the PSN before this retransmission, if
                                 a NAK or RNR NAK since proves that the receiver did not accept that
                                 packet, and no acknowledgement covers the PSN; 0: not proven */

@@ -239,8 +239,8 @@ dissect_gid_list(smcr_message_clc_t *message, unsigned start, smcr_clc_accept_t 
     message->required_length += GID_COUNT_LENGTH + SMCR_GID_LENGTH * (unsigned)accept->gid_count;
 }
 
-/* Appends host, operating system and release to the line of the first contact extension, and checks
- * them. */
+/* Appends host, operating system and release to the line of the first contact extension. Checks
+ * operating system and release. */
 static void
 describe_fce(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
 {

@@ -477,7 +477,9 @@ compare_near(const void *one, const void *other)
     return a->other < b->other ? -1 : a->other > b->other;
 }
 
-/* Returns all pairs of observations that may be of one transmission, the nearest first. */
+/* Returns all pairs of observations that may be of one transmission: the nearest first, equally
+ * near ones in the order of the observations (compare_near()). The order decides which pairs are
+ * joined. The caller frees the array. */
 static GArray *
 pairs_of(const smcr_chain_t *chain, const equals_t *equals)
 {

@@ -198,8 +198,9 @@ note_step(follower_t *receiver, smcr_psn_t psn, const event_t *event)
     receiver->resent_time = receiver->last_retransmission = event->time;
 }
 
-/* Takes a READ or atomic that the receiver has accepted before. If the previous one has brought no
- * response, it was lost. */
+/* Takes a request for a READ or atomic that the receiver has accepted before. An earlier such
+ * request that has this PSN, and that the last point does not have, was lost if no response has
+ * come since. */
 static void
 take_fetch_again(follower_t *receiver, const event_t *event, smcr_psn_t psn)
 {

@@ -86,7 +86,8 @@ ends_of(const smcr_ib_headers_t *roce)
                              roce->destination.qpn);
 }
 
-/* Returns the hash of all that no router changes in the packet's headers. `ends`: see ends_of(). */
+/* Returns the hash of the members of `roce` by which two observations count as equal packets. No
+ * router changes one of them, as it does hop limit, DSCP and ECN. `ends`: see ends_of(). */
 static uint64_t
 identity_of(const smcr_ib_headers_t *roce, uint64_t ends)
 {

@@ -265,8 +265,8 @@ typedef void (*smcr_tap_queue_t)(packet_info *pinfo, const smcr_tap_t *packet);
  * the tap get an smcr_tap_t. */
 void smcr_tap_add(int tap, smcr_tap_queue_t queue);
 
-/* Gets packets as a listener of SMCR_TAP does, but in the first pass of a file, too, in which
- * Wireshark calls no listeners. */
+/* Gets packets as a listener of SMCR_TAP does, and also in the first of two passes (tshark -2), in
+ * which Wireshark calls no listeners. */
 typedef struct {
     bool (*wants_frame)(const packet_info *pinfo); /* returns whether the observer wants the packets
                                                       of this frame */

@@ -22,7 +22,11 @@ typedef struct {
     wmem_allocator_t *scope;
     smcr_state_t *state;
     smcr_timeline_t timeline;
+<<<<<<< HEAD
     smcr_lgr_t group; /* of both links */
+=======
+    smcr_lgr_t lgr;
+>>>>>>> b2ff023e (fuzz: links of the timeline's harness have a group, answers are samples, and cursors of CDC messages vary)
     smcr_link_t links[2];
     smcr_when_t now;
     uint32_t gaps[2][2]; /* by link and sender */
@@ -119,7 +123,7 @@ take_sample(void *data, int writer, smcr_timeline_sample_t sample, uint64_t time
     (void)data;
     (void)time;
     require(writer == 0 || writer == 1);
-    require(sample <= SMCR_TIMELINE_DRAIN);
+    require(sample <= SMCR_TIMELINE_ANSWER);
 }
 
 static const smcr_timeline_sink_t sink = {take_sample, NULL};
@@ -145,7 +149,8 @@ play_packet(stage_t *stage)
     smcr_record_t record = smcr_record_new();
     smcr_ib_headers_t roce = {.psn = psn,
                               .opcode = how & 4 ? SMCR_RC_WRITE_ONLY : SMCR_RC_WRITE_MIDDLE};
-    smcr_cdc_t cdc = {.flags = how & 8 ? SMCR_CDC_FLAG_FAILOVER : 0};
+    smcr_cdc_t cdc = {.flags = how & 8 ? SMCR_CDC_FLAG_FAILOVER : 0,
+                      .cons.count = how & 0x10}; /* equal to the other side's producer, or not */
 
     move_time(stage);
     stage->psn[side] += 1 + (how % 16 == 15);
@@ -241,6 +246,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                      .state = smcr_state_new(scope),
                      .now = {.time = UINT64_C(1000000000000)}};
 
+    for (int i = 0; i < 2; i++)
+        stage.links[i].lgr = &stage.lgr;
     for (unsigned i = 0; i < STEPS_MAX && input.left > 0; i++) {
         play_packet(&stage);
         if (i % 16 == 15) {

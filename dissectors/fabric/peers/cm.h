@@ -22,7 +22,8 @@ typedef struct {
 /* One connection. */
 typedef struct {
     uint32_t index;         /* number of the connection in the capture, from 0 */
-    uint64_t tid;           /* transaction ID of the REQ and its answers; valid if `tid_known` */
+    uint64_t tid;           /* transaction ID of the REQ or SIDR_REQ and its answers; valid if
+                               `tid_known` */
     uint64_t service_id;    /* service ID of the REQ or SIDR_REQ; valid if `service_known` */
     uint16_t port;          /* port number of RDMA-CM; valid if `port_known` */
     uint16_t reason;        /* reason of the REJ, enum smcr_ib_cm_reason or another number; valid if

@@ -305,7 +305,7 @@ smcr_classes_reaction_notify(smcr_classes_reaction_t *reaction)
 
 /* ---- share of marks ---- */
 
-#define INTERVALS 64 /* even: lengthen() joins intervals in pairs */
+#define INTERVALS 64 /* even: lengthen() joins intervals in pairs. docs/json.md names the number */
 #define SHORTEST_INTERVAL SMCR_TIME_MILLISECOND
 
 struct smcr_classes_shares {

@@ -229,9 +229,10 @@ typedef struct {
     smcr_when_t rnr;       /* last RNR NAK, until the packet that it asks for comes; frame 0:
                               none */
     uint32_t rnr_psn;      /* PSN of the RNR NAK `rnr`, 24 bits */
-    smcr_when_t heard;     /* last packet of the reverse flow, or a later packet of this flow before
-                              which a silence cannot begin (packets are missing before it, or an RNR
-                              NAK explains the wait); frame 0: no packet of the reverse flow */
+    smcr_when_t heard;     /* a silence of the peer begins here at the earliest: the last packet of
+                              the reverse flow, or a later packet of this flow if packets are
+                              missing before it or an RNR NAK explains the wait; frame 0: no packet
+                              of the reverse flow */
     bool is_refused;       /* the last response of the reverse flow is a NAK or RNR NAK */
     smcr_when_t asked;     /* first request after the peer's last packet (`heard`); frame 0: none */
     smcr_when_t last;      /* last request after `heard`; only set while `asked` is set */

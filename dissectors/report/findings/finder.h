@@ -336,8 +336,8 @@ const char *smcr_finding_given_up_text(const smcr_finder_t *finder,
  * fallback. */
 uint64_t smcr_finding_fallback_time(const smcr_entry_connection_t *conn);
 
-/* Returns the longest step from the SYN to the fallback of the connection: "5.0 s of it after the
- * CLC Confirm"; "at an unknown step" if no step is known. */
+/* Returns the longest step from the SYN to the fallback of the connection: "longest step: from the
+ * CLC Confirm to the fallback, 5.0 s"; "longest step not known" if no step is known. */
 const char *smcr_finding_step_before_fallback(const smcr_finder_t *finder,
                                               const smcr_entry_connection_t *conn);
 

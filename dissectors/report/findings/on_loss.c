@@ -850,8 +850,9 @@ find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
                         way->from, way->to);
 }
 
-/* Adds the findings about each way between two capture points. The rules for one way are
- * independent; the order of findings is made later, by their weight. */
+/* Adds the findings about each way between two capture points. Each rule is asked for each way:
+ * smcr_finder_add() adds no finding whose count is 0. The rules for one way are independent; the
+ * order of findings is made later, by their weight. */
 static void
 find_at_points(smcr_finder_t *finder)
 {

@@ -172,6 +172,8 @@ void smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points)
  * acknowledgements that have come since the connection's last packet. */
 smcr_series_conn_t *smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn);
 
-/* Adds a piece of time to the lanes of a direction. `direction` is an
- * smcr_series_direction_t. Neighbouring pieces that are charged to the same part are joined. */
+/* Adds a piece of time to the lanes of a direction. `direction` is an smcr_series_direction_t.
+ * Pieces come in ascending order and without gaps. A piece is joined with the last lane if both are
+ * charged wholly to the same part. The timeline keeps few pieces (SMCR_INTERVAL_SETTLED_MOST), so
+ * lanes need no bound of their own. */
 void smcr_series_add_lane(void *direction, const smcr_interval_piece_t *piece);

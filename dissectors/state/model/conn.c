@@ -27,8 +27,9 @@ smcr_conn_new(smcr_state_t *state)
     return conn;
 }
 
-/* The table of conversations takes a pointer to a connection as a pointer to its first member, the
- * key. So a pointer to any variable with a conversation can be used as a key, too. */
+/* The key of the table `conversations` is the pointer `conversation`, the first member of
+ * smcr_conn_t. So an entry is a pointer to a connection, and a lookup passes the address of a
+ * variable of type void * that has the conversation. */
 _Static_assert(offsetof(smcr_conn_t, conversation) == 0, "the conversation must come first");
 
 SMCR_WIRE_KEY(hash_conversation, equal_conversations, sizeof(void *))

@@ -97,8 +97,8 @@ typedef struct {
     smcr_conn_t *conn;         /* connection that uses the RMB element; NULL: not known */
     bool is_certain_owner;     /* no other connection can use the RMB element. Set at step
                                   ARRIVES */
-    uint64_t previous_end;     /* position in the stream after the previous request. Set at step
-                                  COUNTED */
+    uint64_t previous_end;     /* end of the stream before this request, by WRITEs and the
+                                  producer cursor (smcr_stream_end()). Set at step COUNTED */
     uint64_t position;         /* position in the stream of this request's first byte. Set at step
                                   COUNTED */
     uint32_t length;           /* length of this request, bytes. Set at step COUNTED */

@@ -93,8 +93,7 @@ typedef struct smcr_rules_links_lgr {
                                LINK has it; 0: not known */
     uint8_t order[2];       /* byte order of lengths in LLC messages of the side, enum
                                smcr_rules_order; 0: not known */
-    uint16_t vlan;          /* VLAN of the first CLC message with a tag; 0: no CLC message has a
-                               tag */
+    uint16_t vlan;          /* VLAN of the first Accept or Confirm with a tag; 0: none has one */
     bool has_data;          /* a link of the group has carried an RDMA WRITE */
     bool rmb_is_new;        /* the CLC message that is being learned names a new RMB */
 } smcr_rules_links_t;
