@@ -22,11 +22,7 @@ typedef struct {
     wmem_allocator_t *scope;
     smcr_state_t *state;
     smcr_timeline_t timeline;
-<<<<<<< HEAD
-    smcr_lgr_t group; /* of both links */
-=======
     smcr_lgr_t lgr;
->>>>>>> b2ff023e (fuzz: links of the timeline's harness have a group, answers are samples, and cursors of CDC messages vary)
     smcr_link_t links[2];
     smcr_when_t now;
     uint32_t gaps[2][2]; /* by link and sender */
@@ -156,7 +152,6 @@ play_packet(stage_t *stage)
     stage->psn[side] += 1 + (how % 16 == 15);
     stage->gaps[link][side] += how % 16 == 15;
     record.sender = (int8_t)side;
-    stage->links[link].lgr = &stage->group;
     record.link = &stage->links[link];
     record.order = pick_order(stage) & 0x7U;
     record.receiver_action = input_pick(stage->input, SMCR_FLOW_RECEIVER_WAITS + 1) & 0x3U;
