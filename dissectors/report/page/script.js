@@ -1067,7 +1067,7 @@ function linkLanes() {
                 continue;
             lanes.push({
                 label: `grp ${group.index} link ${known(link.number) ? link.number : "?"}`,
-                title: `link ${link.number} of link group ${group.index}: ${link.client.gid || "?"} ${group.ends ? "↔" : "→"} ${link.server.gid || "?"}`,
+                title: `link ${link.number ?? "?"} of link group ${group.index}: ${link.client.gid || "?"} ${group.ends ? "↔" : "→"} ${link.server.gid || "?"}`,
                 bars: link.states.map(state => {
                     const begin = state.begin_time ? since(state.begin_time) : full.min;
                     const last = state.end_time ? since(state.end_time) : full.max;
