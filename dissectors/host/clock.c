@@ -6,8 +6,9 @@
  * of the last frame before it. The time that passed between these two frames is not known, and
  * counts as 0.
  *
- * - A step is a frame whose time is a second or more before that of the frame before it on the same
- *   interface. Smaller steps are frames out of order.
+ * - A step is a frame whose time is a second or more before the times of the 32 frames before it on
+ *   the same interface. Smaller steps are frames out of order. So is a frame that is later in the
+ *   file than frames of its own time and of a pause after it: it has the time of one of these 32.
  * - Interfaces of one host have one clock. So if a correction that another interface has found fits
  *   an interface, too, the interface takes it.
  * - A later frame may jump forward again, to the time before the step or after it, by half of the
@@ -24,6 +25,7 @@
 #include <wiretap/wtap.h>
 
 #define LEAST_STEP SMCR_TIME_SECOND /* smallest step back that counts, nanoseconds */
+#define RECENT_FRAMES 32   /* a step goes back before the times of so many frames */
 #define STEPS_MOST 64      /* maximum number of steps of a file; later ones are not corrected */
 #define INTERFACES_MOST 16 /* interfaces with a higher index are not corrected */
 
@@ -40,10 +42,12 @@ typedef struct {
     bool is_shared;      /* another interface has shown this step of the clock before */
 } step_t;
 
-/* The newest frame of an interface from which the state has learned. */
+/* The newest frames of an interface from which the state has learned. */
 typedef struct {
-    uint32_t frame; /* number of the frame; 0: none so far */
+    uint32_t frame; /* number of the newest frame; 0: none so far */
     uint64_t time;  /* its time stamp, nanoseconds */
+    uint64_t recent[RECENT_FRAMES]; /* time stamps of the newest frames, nanoseconds; a ring */
+    uint64_t count; /* number of frames so far */
 } newest_t;
 
 /* The clocks of the open file. */
@@ -108,6 +112,16 @@ correction_after(const newest_t *newest, uint64_t now, uint64_t ahead)
     return other >= least && (other - least) * 10 < newest->time - now ? other : least;
 }
 
+/* Whether the time stamp `now` is LEAST_STEP or more before those of all recent frames. */
+static bool
+is_before_recent(const newest_t *newest, uint64_t now)
+{
+    for (unsigned i = 0; i < MIN(newest->count, RECENT_FRAMES); i++)
+        if (now + LEAST_STEP > newest->recent[i])
+            return false;
+    return true;
+}
+
 /* Notes a step of the clock between the newest frame of the interface and this frame. */
 static void
 note_step(uint32_t interface, uint32_t frame, uint64_t now)
@@ -115,7 +129,7 @@ note_step(uint32_t interface, uint32_t frame, uint64_t now)
     const newest_t *newest = &clocks.newest[interface];
     const step_t *before = newest_step(interface);
     uint64_t ahead = before ? before->ahead : 0;
-    bool goes_back = now + LEAST_STEP <= newest->time;
+    bool goes_back = is_before_recent(newest, now);
 
     if (!newest->frame || clocks.count == STEPS_MOST)
         return;
@@ -160,8 +174,11 @@ smcr_capture_learn_when(const packet_info *pinfo)
     bool is_newer = interface < INTERFACES_MOST && frame > clocks.newest[interface].frame;
 
     if (is_newer && pinfo->fd->has_ts) {
+        newest_t *newest = &clocks.newest[interface];
         note_step(interface, frame, now);
-        clocks.newest[interface] = (newest_t){frame, now};
+        newest->frame = frame;
+        newest->time = now;
+        newest->recent[newest->count++ % RECENT_FRAMES] = now;
     }
     return smcr_capture_when(pinfo);
 }

@@ -69,11 +69,13 @@ owes_answer(const smcr_timeline_writer_t *asker, const smcr_timeline_writer_t *a
 
 /* Whether the answerer waits for space, or waited for space after the frame `asked`, in which its
  * host acknowledged a request. Then its next WRITE has data that its program had written before:
- * it is no answer, and the asker's program, which reads nothing, delays the answer itself. */
+ * it is no answer, and the asker's program, which reads nothing, delays the answer itself. If the
+ * size of the buffer is not known, the flag "writer blocked" shows the wait. */
 static bool
 is_held_up(const smcr_timeline_writer_t *answerer, uint32_t asked)
 {
-    return answerer->wait.wait || answerer->last_wait.end.frame > asked;
+    return answerer->reports_blocked || answerer->wait.wait ||
+           answerer->last_wait.end.frame > asked;
 }
 
 void

@@ -108,6 +108,7 @@ typedef struct {
     smcr_timeline_wait_t wait;         /* current wait of the writer for space */
     smcr_interval_t last_wait;         /* last wait of the writer for space that has ended; end
                                           frame 0: none */
+    bool reports_blocked; /* the writer's last CDC message has the flag "writer blocked" */
     /* data of the writer have found no space in the buffer since this packet, and the reader has
      * sent no message since then; if the data ended a wait for space: the start of this wait. Frame
      * 0: the data have found space */

@@ -244,6 +244,7 @@ take_message_order(const smcr_timeline_step_t *step, const smcr_timeline_sent_t 
         writer->gap.has_unknown_message = writer->gap.since.frame != 0;
     }
     writer->unannounced = 0;
+    writer->reports_blocked = is_blocked(step);
 }
 
 /* Fills in the members of `sent` that depend on what the CDC message means (`view`). */
