@@ -177,7 +177,7 @@ check_eid(const smcr_layout_walk_t *walk, const smcr_clc_proposal_t *proposal, c
 {
     if (!is_text(eid))
         smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
-                             "The EID is not printable text with trailing blanks");
+                             "The EID is empty, begins with a blank, or is not printable");
     for (unsigned i = 0; i < proposal->eids_kept; i++)
         if (memcmp(proposal->eid_list[i], eid->text, sizeof eid->text) == 0)
             smcr_say_note_format(walk, hf_smcr_eid, &ei_smcr_clc_eid,
