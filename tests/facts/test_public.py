@@ -13,7 +13,7 @@ from test_findings import OPTIONS
 
 PATHS = {path.name.split(".pcap")[0]: path for path in captures(STORIES).values()}
 NOTHING = r"No fault"
-FAILED = r"1 failed in the handshake; ends: 1 reset"
+FAILED = r"1 failed in the handshake; close: 1 reset"
 
 
 def with_and_without(*words):
@@ -86,12 +86,12 @@ PAGES = {
     ),
     "any-interface-dnat": (
         [
-            *(NOTHING, r"3 SMC-Rv2\.0; ends: 3 normal", r"RDMA: 246 packets sender"),
+            *(NOTHING, r"3 SMC-Rv2\.0; close: 3 normal", r"RDMA: 246 packets sender"),
             r"Address translation: 10\.96\.0\.10:80 is 10\.0\.0\.2:12345, too",
         ],
         [
             NOTHING,
-            r"3 SMC-Rv2\.0; ends: 3 normal",
+            r"3 SMC-Rv2\.0; close: 3 normal",
             r"10\.96\.0\.10:80 is 10\.0\.0\.2:12345, too",
         ],
         [r"6 SMC", r"end not known", r"no RoCE", r"retransmitted", r"→ 10\.0\.0\.2:12345"],

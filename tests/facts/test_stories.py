@@ -64,7 +64,7 @@ STORY = {
         [
             r"Receive buffer full",
             r"10\.0\.0\.2:80 → 10\.0\.0\.1:48500",
-            r"ACK times of both directions together: 4\d ms",
+            r"mean ACK times of both directions add up to 4\d ms",
         ],
         [],
         [SLOW_PROGRAM, LOST],
@@ -85,7 +85,7 @@ STORY = {
         [DEAD_HOST, SLOW_PROGRAM],
     ),
     "s07-bufferbloat-A": (
-        [r"Receive buffer full", r"10\.0\.0\.2:5201", r"5 more directions waited long"],
+        [r"Receive buffer full", r"10\.0\.0\.2:5201", r"long waits on 5 more directions, too"],
         [],
         [DEAD_HOST, SLOW_PROGRAM],
     ),
@@ -141,7 +141,7 @@ STORY = {
             r"128\.0 KiB from the client",
             r"frame 102\b",
         ],
-        [r"HTTP status 400 or above \(2 times, on several connections\)"],
+        [r"HTTP status 400 or above \(the first of 2, on more than one connection\)"],
         [DEAD_HOST, LOST],
     ),
     "s20-busy": (
@@ -164,7 +164,7 @@ STORY = {
         [r"normal with one RDMA device", r"\blost\b(?! path)", DEAD_HOST],
     ),
     "s27-acl-failover": (
-        [r"^Link 1 .* is lost, .*: 10\.0\.0\.1:43900 → \S+ moved to link 2, .* at most 2\.01 s"],
+        [r"^Link 1 .* is lost: .*; 10\.0\.0\.1:43900 → \S+ moved to link 2, .* at most 2\.01 s"],
         [r"Links: 1 active, 1 lost"],
         [DEAD_HOST, SLOW_PROGRAM],
     ),
@@ -362,7 +362,7 @@ DAMAGED = [
         ONLY_SERVER,
         [
             r"ended with an abort; only the abort by the server is captured",
-            r"active at frame \d",
+            r"active at frame \d+, later unknown",
         ],
         [MID_CONNECTION, r"The server aborted"],
     ),
@@ -399,7 +399,7 @@ DAMAGED = [
     (
         "s08a-server-stopped",
         without_tcp,
-        [r"server 10\.0\.0\.2 took 3\.05 s to answer a request of connection 0 to the server"],
+        [r"server 10\.0\.0\.2 took 3\.05 s to answer a request on connection 0 to the server"],
         [],
     ),
     # packets of one direction do not show when the link last worked
@@ -479,7 +479,7 @@ DAMAGED = [
         translated,
         [
             *(
-                r"Connections: 3 SMC-Rv2\.0; ends: 3 normal",
+                r"Connections: 3 SMC-Rv2\.0; close: 3 normal",
                 r"10\.0\.0\.1:32932 → 10\.96\.10\.10:80",
             ),
             r"Address translation: 10\.96\.10\.10:80 is 10\.0\.0\.2:12345, too",

@@ -25,22 +25,22 @@ FROM_SERVER = "ip.src == 10.0.0.2 || ip.src == 10.0.1.2"
 # (capture, display filter of the frames that are kept, what one finding has to say, what none says)
 SAID = [
     # RoCE fails, TCP works: the host is alive
-    (S02B, None, r"10\.0\.0\.2 QP 1235 .* for 31\.7 s.*afterwards 10\.0\.0\.2 sent", STOPPED),
+    (S02B, None, r"10\.0\.0\.2 QP 1235 .* at least 31\.7 s.*afterwards 10\.0\.0\.2 sent", STOPPED),
     # without TCP nothing else comes from the host: it, or the path
     (S02B, "udp", r"10\.0\.0\.2 stopped answering.*31\.7 s .*host, path or queue pair", "TCP"),
     # while the silence lasts it is as long as the frames show
-    (S02B, "frame.number <= 900", r"10\.0\.0\.2 .* for \d\d\.\d s .*retransmissions", "86"),
+    (S02B, "frame.number <= 900", r"10\.0\.0\.2 .* at least \d\d\.\d s .*retransmissions", "86"),
     # a host that is paused: its direction, its longest pause, how many pauses
     (S23, None, r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.94 s .*longest of 2 such", STOPPED),
     (S23, "frame.number >= 1900", r"from 10\.0\.1\.2 .* to 10\.0\.1\.1 for 3\.94 s", STOPPED),
     (S23, "frame.number <= 2050", r"10\.0\.1\.2 stopped answering.* 2\.43 s", "TCP"),
     # one of two paths fails: the host sends on the other one
-    (S27, None, r"10\.0\.0\.2 .*\(link 1\).* for 1\.90 s .*on link 2 .*not the host", STOPPED),
-    (S27, "udp", r"10\.0\.0\.2 .*\(link 1\).* for 1\.90 s .*on link 2 .*not the host", STOPPED),
+    (S27, None, r"10\.0\.0\.2 .*\(link 1\).* at least 1\.90 s.*on link 2 .*not the host", STOPPED),
+    (S27, "udp", r"10\.0\.0\.2 .*\(link 1\).* at least 1\.90 s.*on link 2 .*not the host", STOPPED),
     (
         S27,
         None,
-        r"Link 1 \(10\.0\.0\.1 → 10\.0\.0\.2\) is lost, as the client reports: \S+ → ",
+        r"Link 1 \(10\.0\.0\.1 → 10\.0\.0\.2\) is lost: the client reports a lost path; \S+ → ",
         "left",
     ),
     (S27, None, r"at most 2\.01 s; no redundancy since frame 1259", "32.7 s"),

@@ -128,4 +128,4 @@ def test_peer_silent(tshark, scratch):
     }
     assert found == {"heard_again": [[27], []], "dead_peer": [[27], [27]]}
     finding = parse(print_json(tshark, file_of(scratch, time_scenes.dead_peer), TWO))["findings"][0]
-    assert finding["kind"] == "no_answer" and "for 600 ms up to the last of 12 " in finding["text"]
+    assert finding["kind"] == "no_answer" and "for at least 600 ms despite 12 " in finding["text"]

@@ -228,7 +228,9 @@ def links(report):
                 "#Conns": text(conns),
                 "Linkid": text(link["number"]),
                 "Link-State": state(link)
-                + (f" at frame {link['state_frame']}" if link["state_frame"] else ""),
+                + (
+                    f" at frame {link['state_frame']}, later unknown" if link["state_frame"] else ""
+                ),
             }
             for name, cell in (
                 ("GID", lambda end: text(end["gid"])),

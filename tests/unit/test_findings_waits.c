@@ -61,8 +61,8 @@ static const wait_case_t cases[] = {
      * elsewhere. A buffer of 64 KiB is filled in 1 s, and 1 s is waited: twice as much would do */
     {.name = "half of the time of the path", .full = 1000, .reader = 500, .longest = 300,
      .found = "note buffer_full 1",
-     .text = "for space (64 KiB buffer); 128 KiB would suffice (ACK times of both directions "
-             "together: 1.0 ms)"},
+     .text = "for space (64 KiB buffer); 128 KiB would suffice (mean ACK times of both "
+             "directions add up to 1.0 ms)"},
     {.name = "nearly half of the time of the path", .full = 1000, .reader = 501, .longest = 300,
      .found = "note buffer_full 1", .text = "for space (64 KiB buffer); longest wait 300 ms"},
     {.name = "one wait is nearly all", .full = 1000, .reader = 1000, .longest = 899,
@@ -98,11 +98,11 @@ static const wait_case_t cases[] = {
      .text = "; acknowledgements took 2.0 ms at best, 20 ms on average: probably a queue on "
              "the path"},
     {.name = "a path that is long", .full = 1000, .acks = 19, .found = "note buffer_full 1",
-     .text = "128 KiB would suffice (ACK times of both directions together: 19 ms)"},
+     .text = "128 KiB would suffice (mean ACK times of both directions add up to 19 ms)"},
 
     /* the answer of the server's program */
     {.name = "an answer after half a second", .answer = 500, .found = "note slow_answer 1",
-     .text = "The program of server 10.0.0.2 took 500 ms to answer a request of "
+     .text = "The program of server 10.0.0.2 took 500 ms to answer a request on "
              "10.0.0.1:46464 → 10.0.0.2:8080"},
     {.name = "an answer after nearly half a second", .answer = 499, .found = ""},
     {.name = "a client that takes its time", .client_answers = 5000, .found = ""},
@@ -231,7 +231,7 @@ test_worst(void)
     g_assert_nonnull(strstr(text_of_wait(&scene),
                             ": on 10.0.0.1:3 → 10.0.0.2:8080, the writer waited 1.00 s"));
     g_assert_nonnull(strstr(text_of_wait(&scene),
-                            "; 2 more directions waited long"));
+                            "; long waits on 2 more directions, too"));
     g_free(found);
     scene_close(&scene);
 }

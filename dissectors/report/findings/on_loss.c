@@ -321,8 +321,8 @@ is_for_retransmission(wmem_array_t *silences, const smcr_entry_conn_wait_t *wait
     return wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION && !is_of_silence(silences, wait);
 }
 
-/* Returns "; longest wait for retransmissions 3.93 s (frame 1942)"; "" if no writer waited STALL or
- * more. */
+/* Returns "; longest wait for retransmissions 3.93 s (from frame 1942 on)"; "" if no writer waited
+ * STALL or more. */
 static const char *
 longest_wait_text(const smcr_finder_t *finder)
 {
@@ -336,8 +336,8 @@ longest_wait_text(const smcr_finder_t *finder)
                 longest = wait;
     if (!longest || longest->lasted_s < STALL)
         return "";
-    return wmem_strdup_printf(finder->scope, "; longest wait for retransmissions %s (frame %" PRIu32
-                              ")",
+    return wmem_strdup_printf(finder->scope,
+                              "; longest wait for retransmissions %s (from frame %" PRIu32 " on)",
                               smcr_words_duration(finder->scope, longest->lasted_s),
                               longest->begin_frame.frame);
 }

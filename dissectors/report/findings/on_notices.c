@@ -167,13 +167,15 @@ item_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
     return text;
 }
 
-/* Returns how often the items were counted: "1 time"; "30 times, on several connections". */
+/* Returns how often the items were counted: "30 times"; "the first of 30, on more than one
+ * connection". */
 static const char *
 times_text(const smcr_finder_t *finder, const smcr_figure_notice_t *notice)
 {
-    return wmem_strdup_printf(finder->scope, "%s%s",
-                              smcr_words_things(finder->scope, notice->count, "time"),
-                              notice->has_other_conns ? ", on several connections" : "");
+    if (notice->has_other_conns)
+        return wmem_strdup_printf(finder->scope, "the first of %s, on more than one connection",
+                                  smcr_words_number(finder->scope, notice->count));
+    return smcr_words_things(finder->scope, notice->count, "time");
 }
 
 /* Makes a finding of all items of one kind. The sentence has the subject of the first item, the

@@ -277,7 +277,7 @@ size_text(const smcr_finder_t *finder, const silent_host_t *host)
 }
 
 /* Returns "for 3.93 s despite 210 retransmissions", with the number of silences if there are
- * several. If no packet has ended the silence: "for 31.7 s up to the last of 947
+ * several. If no packet has ended the silence: "for at least 31.7 s despite 947
  * retransmissions". */
 static const char *
 length_text(const smcr_finder_t *finder, const silent_host_t *host)
@@ -290,7 +290,7 @@ length_text(const smcr_finder_t *finder, const silent_host_t *host)
         times = wmem_strdup_printf(scope, " (the longest of %s such silences)",
                                    smcr_words_number(scope, host->count));
     return wmem_strdup_printf(
-        scope, is_over ? "for %s despite %s%s" : "for %s up to the last of %s%s",
+        scope, is_over ? "for %s despite %s%s" : "for at least %s despite %s%s",
         smcr_words_duration(scope, length_of(host->silence)),
         smcr_words_things(scope, host->silence->repeated, "retransmission"), times);
 }
@@ -499,7 +499,7 @@ find_used_up_retries(smcr_finder_t *finder)
                                            .filter = "smcr.nak || smcr.retransmission",
                                            .cost = lasted},
                     "%s: the sender sent a request %" PRIu64 " times in %s and got no "
-                    "acknowledgement%s; no later request: retry limit reached%s%s",
+                    "acknowledgement%s. It sent no later request: retry limit reached%s%s",
                     smcr_words_hosts(scope,
                                      smcr_words_queue_pair(scope, worst->src, worst->src_qpn),
                                      smcr_words_queue_pair(scope, worst->dst, worst->dst_qpn)),

@@ -417,7 +417,8 @@ size_of(const smcr_finder_t *finder, uint64_t size)
  * buffer in the time `transfer_s`, and waits for space in `full_time`. To write at the same rate
  * all the time, it would need a buffer of size * (transfer_s + full_time) / transfer_s. Linux
  * rounds sizes up to powers of two. Example: a writer that fills 64 KiB in 1 ms and waits 3 ms
- * would need 256 KiB. */
+ * would need 256 KiB. If the size of all data of the direction is known, a buffer of this size
+ * suffices. */
 static uint64_t
 needed_buffer_size(const wait_t *wait)
 {
@@ -425,6 +426,8 @@ needed_buffer_size(const wait_t *wait)
     uint64_t size = wait->buffer_size, sending = MAX(time->transfer_s, wait->full_time / 64);
     double needed = (double)size * (double)(sending + wait->full_time) / (double)MAX(sending, 1);
 
+    if (wait->figures->lacks_bytes == SMCR_FIGURE_NO)
+        needed = MIN(needed, (double)wait->figures->bytes);
     while ((double)size < needed)
         size *= 2;
     return size;
@@ -469,7 +472,7 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
     if (!has_long_path(wait) || !knows_path)
         return longest_text(finder, wait);
     return wmem_strdup_printf(finder->scope,
-                              "; %s would suffice (ACK times of both directions together: %s)",
+                              "; %s would suffice (mean ACK times of both directions add up to %s)",
                               size_of(finder, needed_buffer_size(wait)),
                               smcr_words_duration(finder->scope, wait->round_trip));
 }
@@ -499,13 +502,13 @@ buffer_text(const smcr_finder_t *finder, const wait_t *wait)
     return wmem_strdup_printf(finder->scope, " (%s buffer)", size_of(finder, wait->buffer_size));
 }
 
-/* Returns "; 2 more directions waited long" for 3 directions; "" if `count` is 0 or 1. */
+/* Returns "; long waits on 2 more directions, too" for 3 directions; "" if `count` is 0 or 1. */
 static const char *
 how_many_waited(const smcr_finder_t *finder, uint32_t count)
 {
     if (count <= 1)
         return "";
-    return wmem_strdup_printf(finder->scope, "; %s waited long",
+    return wmem_strdup_printf(finder->scope, "; long waits on %s, too",
                               smcr_words_things(finder->scope, count - 1, "more direction"));
 }
 
@@ -718,7 +721,7 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     uint64_t usual = usual_answer(&sum->worst->client_to_server);
 
     if (sum->answers > 1)
-        wmem_strbuf_append_printf(text, "; %" PRIu64 " slow answers", sum->answers);
+        wmem_strbuf_append_printf(text, "; with this one, %" PRIu64 " slow answers", sum->answers);
     if (sum->conns > 1)
         wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
     if (sum->answers > 1)
@@ -745,7 +748,7 @@ add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
                                            .frames = sum->frames,
                                            .filter = sum->filter ? sum->filter : "smcr",
                                            .cost = sum->cost - MIN(sum->cost, own.overlap)},
-                    "The program of %s took %s to answer a request of %s (wait from frame %" PRIu32
+                    "The program of %s took %s to answer a request on %s (wait from frame %" PRIu32
                     " to frame %" PRIu32 ")%s%s",
                     reader_name(finder, sum->worst, true),
                     smcr_words_duration(finder->scope, sum->longest->lasted_s),
@@ -1143,14 +1146,14 @@ find_given_up(smcr_finder_t *finder)
 
 /* ---- setup ---- */
 
-/* Returns " (mostly CONFIRM LINK on link 1)": the slowest exchange of LLC messages of the setup; ""
- * if it is not known. */
+/* Returns " (most of it: CONFIRM LINK on link 1)": the slowest exchange of LLC messages of the
+ * setup; "" if it is not known. */
 static const char *
 exchange_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     if (!conn->setup_longest)
         return "";
-    return wmem_strdup_printf(finder->scope, " (mostly %s)", conn->setup_longest);
+    return wmem_strdup_printf(finder->scope, " (most of it: %s)", conn->setup_longest);
 }
 
 /* Returns "; TCP retransmitted 3 segments of this connection"; "" if it retransmitted none, or its

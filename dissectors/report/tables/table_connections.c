@@ -204,7 +204,7 @@ plain_connections(const smcr_table_row_sink_t *taker)
 }
 
 /* Returns the number of connections by outcome and by close: "Connections: 3 SMC-Rv2.0, 1 fell back
- * to TCP; ends: 3 normal, 1 reset". */
+ * to TCP; close: 3 normal, 1 reset". */
 static const char *
 heading_of_directions(const smcr_table_row_sink_t *taker)
 {
@@ -223,7 +223,7 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
         has_inferred |= smcr_words_is_inferred(conn);
     }
     return wmem_strdup_printf(
-        taker->scope, "Connections: %s; ends: %s%s",
+        taker->scope, "Connections: %s; close: %s%s",
         SMCR_WORDS_COUNTS(
             taker->scope, {versions[SMCR_FIGURE_IS_SMCR_V1], "SMC-Rv1"},
             {versions[SMCR_FIGURE_IS_SMCR_V2], "SMC-Rv2.0"},
@@ -245,8 +245,8 @@ heading_of_directions(const smcr_table_row_sink_t *taker)
 }
 
 SMCR_TABLE_NOTED(directions, "SMC-R Directions",
-                 "buf. full: waits for space in the reader's buffer; recovery: waits for "
-                 "retransmissions of either host",
+                 "buf. full: waits for space in the reader's buffer; recovery: time that "
+                 "retransmissions by either host cost the connection",
                  DIRECTION, heading_of_directions);
 
 /* ---- a row for each reason why connections stayed on TCP ---- */

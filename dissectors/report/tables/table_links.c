@@ -60,7 +60,7 @@ count_conns(const smcr_table_row_sink_t *taker)
 }
 
 /* Returns the state of the link, in the words of `names`: "LINK_ACTIVE"; "LINK_ACTIVE at frame
- * 31" if the state is known up to this frame only; "never came up", see
+ * 31, later unknown" if the state is known up to this frame only; "never came up", see
  * smcr_words_link_never_came_up(); NULL: not known. `names`: a word for each state. */
 static const char *
 state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link, const char *const *names)
@@ -71,7 +71,8 @@ state_text(wmem_allocator_t *scope, const smcr_entry_link_t *link, const char *c
         return NULL;
     if (!state || !link->state_frame.frame)
         return state;
-    return wmem_strdup_printf(scope, "%s at frame %" PRIu32, state, link->state_frame.frame);
+    return wmem_strdup_printf(scope, "%s at frame %" PRIu32 ", later unknown", state,
+                              link->state_frame.frame);
 }
 
 #define QUEUE_PAIR(end) smcr_words_queue_pair(taker->texts, link->end.gid, link->end.qpn)
@@ -388,8 +389,8 @@ heading_of_fabric(const smcr_table_row_sink_t *taker)
         return NULL;
     if (!flows->length)
         return wmem_strdup_printf(taker->scope,
-                                  "RDMA: %s, none known to be SMC-R: not analysed "
-                                  "(-o smcr.roce:TRUE)",
+                                  "RDMA: %s, none known to be SMC-R: only counted, "
+                                  "not analysed (-o smcr.roce:TRUE)",
                                   smcr_words_things(taker->scope,
                                                     taker->report->other_roce->packets,
                                                     "RoCE packet"));

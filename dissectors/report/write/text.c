@@ -261,10 +261,11 @@ write_no_fault(const page_t *page)
 static void
 write_others(const page_t *page, uint64_t count, bool has_examined)
 {
-    write_line(page, "%s%s not known to be SMC-R %s not analysed: preference \"Analyse other RoCE "
-                     "packets, too\" (-o smcr.roce:TRUE)",
+    write_line(page, "%s%s %s not known to be SMC-R, and not analysed. To analyse %s, set the "
+                     "preference \"Analyse other RoCE packets, too\" (-o smcr.roce:TRUE).",
                has_examined ? "" : "No SMC-R is recognised. ",
-               smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "was" : "were");
+               smcr_words_things(page->scope, count, "RoCE packet"), count == 1 ? "is" : "are",
+               count == 1 ? "it" : "them");
 }
 
 /* Writes the first lines of the findings: that there are no frames; if all findings are for
@@ -301,7 +302,8 @@ write_findings(const page_t *page)
     for (uint32_t i = 0; i < most; i++)
         write_finding(page, i + 1, findings->entries[i]);
     if (most < findings->length)
-        write_line(page, "and %" PRIu32 " more: -z smcr,json", findings->length - most);
+        write_line(page, "and %s: -z smcr,json",
+                   smcr_words_things(page->scope, findings->length - most, "more finding"));
 }
 
 /* ---- tables ---- */

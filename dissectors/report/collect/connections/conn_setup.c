@@ -125,11 +125,12 @@ longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
 
     if (!longest)
         return NULL;
+    const char *after = longest->response_frame ? "" : ", without an answer";
     return wmem_strdup_printf(
         scope, "%s%s on link %u%s",
-        contact->longest_step_after_response ? "after the response to " : "",
+        contact->longest_step_after_response ? "from the response to " : "",
         val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
-        longest->response_frame ? "" : ", without an answer");
+        contact->longest_step_after_response ? " to the next step" : after);
 }
 
 /* Fills in the time from the first frame of the connection to its fallback, if the capture has its
