@@ -40,7 +40,7 @@ SAID = [
     (
         S27,
         None,
-        r"Link 1 \(10\.0\.0\.1 → 10\.0\.0\.2\) is lost: the client reports a lost path; \S+ → ",
+        r"Link 1 \(10\.0\.0\.1 → 10\.0\.0\.2\) is lost, as the client reports; \S+ → ",
         "left",
     ),
     (S27, None, r"at most 2\.01 s; no redundancy since frame 1259", "32.7 s"),

@@ -61,8 +61,8 @@ static const wait_case_t cases[] = {
      * elsewhere. A buffer of 64 KiB is filled in 1 s, and 1 s is waited: twice as much would do */
     {.name = "half of the time of the path", .full = 1000, .reader = 500, .longest = 300,
      .found = "note buffer_full 1",
-     .text = "for space (64 KiB buffer); 128 KiB would suffice (mean ACK times of both "
-             "directions add up to 1.0 ms)"},
+     .text = "for space (64 KiB buffer); 128 KiB would suffice (ACK times both ways "
+             "add up to 1.0 ms)"},
     {.name = "nearly half of the time of the path", .full = 1000, .reader = 501, .longest = 300,
      .found = "note buffer_full 1", .text = "for space (64 KiB buffer); longest wait 300 ms"},
     {.name = "one wait is nearly all", .full = 1000, .reader = 1000, .longest = 899,
@@ -98,7 +98,7 @@ static const wait_case_t cases[] = {
      .text = "; acknowledgements took 2.0 ms at best, 20 ms on average: probably a queue on "
              "the path"},
     {.name = "a path that is long", .full = 1000, .acks = 19, .found = "note buffer_full 1",
-     .text = "128 KiB would suffice (mean ACK times of both directions add up to 19 ms)"},
+     .text = "128 KiB would suffice (ACK times both ways add up to 19 ms)"},
 
     /* the answer of the server's program */
     {.name = "an answer after half a second", .answer = 500, .found = "note slow_answer 1",
@@ -231,7 +231,7 @@ test_worst(void)
     g_assert_nonnull(strstr(text_of_wait(&scene),
                             ": on 10.0.0.1:3 → 10.0.0.2:8080, the writer waited 1.00 s"));
     g_assert_nonnull(strstr(text_of_wait(&scene),
-                            "; long waits on 2 more directions, too"));
+                            "; long waits: 2 more directions"));
     g_free(found);
     scene_close(&scene);
 }

@@ -53,14 +53,14 @@ path_text(const link_place_t *place)
                                   scope, link->client.gid, link->server.gid));
 }
 
-/* Returns text about the side that first reported that the path is lost: ": the client reports a
- * lost path"; "" if no side has reported this. */
+/* Returns text about the side that first reported that the path is lost: ", as the client
+ * reports"; "" if no side has reported this. */
 static const char *
 reporter_text(const link_place_t *place)
 {
     if (!place->link->lost_by)
         return "";
-    return wmem_strdup_printf(place->finder->scope, ": the %s reports a lost path",
+    return wmem_strdup_printf(place->finder->scope, ", as the %s reports",
                               smcr_figure_role_words[place->link->lost_by]);
 }
 
@@ -265,8 +265,8 @@ gather_moves(const link_place_t *place)
 }
 
 /* Returns "10.0.0.1:46464 → 10.0.0.2:8080 and 2 more connections moved to link 1, interrupted for
- * at most 4.1 ms"; "... moved to link 1, at most 4.1 ms after the last sign that the old link
- * worked" if none of them waited for retransmissions; "" if no connection has moved. */
+ * at most 4.1 ms"; "... moved to link 1, at most 4.1 ms after the old link last worked" if none of
+ * them waited for retransmissions; "" if no connection has moved. */
 static const char *
 failover_text(wmem_allocator_t *scope, const failover_t *failover)
 {
@@ -282,7 +282,7 @@ failover_text(wmem_allocator_t *scope, const failover_t *failover)
         wmem_strbuf_append_printf(text,
                                   failover->may_have_waited
                                       ? ", interrupted for at most %s"
-                                      : ", at most %s after the last sign that the old link worked",
+                                      : ", at most %s after the old link last worked",
                                   smcr_words_duration(scope, failover->interruption));
     return wmem_strbuf_finalize(text);
 }

@@ -321,7 +321,7 @@ is_for_retransmission(wmem_array_t *silences, const smcr_entry_conn_wait_t *wait
     return wait->kind == SMCR_FIGURE_WAIT_RETRANSMISSION && !is_of_silence(silences, wait);
 }
 
-/* Returns "; longest wait for retransmissions 3.93 s (from frame 1942 on)"; "" if no writer waited
+/* Returns "; longest wait for retransmissions 3.93 s (from frame 1942)"; "" if no writer waited
  * STALL or more. */
 static const char *
 longest_wait_text(const smcr_finder_t *finder)
@@ -337,7 +337,7 @@ longest_wait_text(const smcr_finder_t *finder)
     if (!longest || longest->lasted_s < STALL)
         return "";
     return wmem_strdup_printf(finder->scope,
-                              "; longest wait for retransmissions %s (from frame %" PRIu32 " on)",
+                              "; longest wait for retransmissions %s (from frame %" PRIu32 ")",
                               smcr_words_duration(finder->scope, longest->lasted_s),
                               longest->begin_frame.frame);
 }

@@ -469,10 +469,10 @@ cause_text(const smcr_finder_t *finder, const wait_t *wait)
     if (!has_slow_reader(wait) && has_queue(wait))
         return queue_text(finder, wait);
 
-    if (!has_long_path(wait) || !knows_path)
+    if (!has_long_path(wait) || !knows_path || needed_buffer_size(wait) <= wait->buffer_size)
         return longest_text(finder, wait);
     return wmem_strdup_printf(finder->scope,
-                              "; %s would suffice (mean ACK times of both directions add up to %s)",
+                              "; %s would suffice (ACK times both ways add up to %s)",
                               size_of(finder, needed_buffer_size(wait)),
                               smcr_words_duration(finder->scope, wait->round_trip));
 }
@@ -502,13 +502,13 @@ buffer_text(const smcr_finder_t *finder, const wait_t *wait)
     return wmem_strdup_printf(finder->scope, " (%s buffer)", size_of(finder, wait->buffer_size));
 }
 
-/* Returns "; long waits on 2 more directions, too" for 3 directions; "" if `count` is 0 or 1. */
+/* Returns "; long waits: 2 more directions" for 3 directions; "" if `count` is 0 or 1. */
 static const char *
 how_many_waited(const smcr_finder_t *finder, uint32_t count)
 {
     if (count <= 1)
         return "";
-    return wmem_strdup_printf(finder->scope, "; long waits on %s, too",
+    return wmem_strdup_printf(finder->scope, "; long waits: %s",
                               smcr_words_things(finder->scope, count - 1, "more direction"));
 }
 
@@ -1146,14 +1146,14 @@ find_given_up(smcr_finder_t *finder)
 
 /* ---- setup ---- */
 
-/* Returns " (most of it: CONFIRM LINK on link 1)": the slowest exchange of LLC messages of the
+/* Returns " (mostly CONFIRM LINK on link 1)": the slowest exchange of LLC messages of the
  * setup; "" if it is not known. */
 static const char *
 exchange_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {
     if (!conn->setup_longest)
         return "";
-    return wmem_strdup_printf(finder->scope, " (most of it: %s)", conn->setup_longest);
+    return wmem_strdup_printf(finder->scope, " (mostly %s)", conn->setup_longest);
 }
 
 /* Returns "; TCP retransmitted 3 segments of this connection"; "" if it retransmitted none, or its

@@ -127,9 +127,10 @@ longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
         return NULL;
     const char *after = longest->response_frame ? "" : ", without an answer";
     return wmem_strdup_printf(
-        scope, "%s%s on link %u%s",
-        contact->longest_step_after_response ? "from the response to " : "",
-        val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"), contact->longest_link,
+        scope, "%s%s%s on link %u%s",
+        contact->longest_step_after_response ? "from the " : "",
+        val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"),
+        contact->longest_step_after_response ? " response" : "", contact->longest_link,
         contact->longest_step_after_response ? " to the next step" : after);
 }
 
