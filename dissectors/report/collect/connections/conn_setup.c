@@ -125,13 +125,12 @@ longest_step(const smcr_collect_conn_stats_t *counted, wmem_allocator_t *scope)
 
     if (!longest)
         return NULL;
-    const char *after = longest->response_frame ? "" : ", without an answer";
-    return wmem_strdup_printf(
-        scope, "%s%s%s on link %u%s",
-        contact->longest_step_after_response ? "from the " : "",
-        val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC"),
-        contact->longest_step_after_response ? " response" : "", contact->longest_link,
-        contact->longest_step_after_response ? " to the next step" : after);
+    const char *type = val_to_str_const(longest->llc_type, smcr_values_llc_types, "LLC");
+    if (contact->longest_step_after_response)
+        return wmem_strdup_printf(scope, "from %s response to next step, link %u", type,
+                                  contact->longest_link);
+    return wmem_strdup_printf(scope, "%s on link %u%s", type, contact->longest_link,
+                              longest->response_frame ? "" : ", without an answer");
 }
 
 /* Fills in the time from the first frame of the connection to its fallback, if the capture has its
