@@ -365,7 +365,7 @@ count_silences(const smcr_finder_t *finder)
     return count;
 }
 
-/* Returns "outside the silence, " if another finding counts the retransmissions in silences of a
+/* Returns "apart from the silence, " if another finding counts the retransmissions in silences of a
  * peer; "" if there are none. */
 static const char *
 outside_text(const smcr_finder_t *finder)
@@ -374,7 +374,7 @@ outside_text(const smcr_finder_t *finder)
 
     if (!count)
         return "";
-    return count == 1 ? "outside the silence, " : "outside the silences, ";
+    return count == 1 ? "apart from the silence, " : "apart from the silences, ";
 }
 
 /* Returns the frame to look at: the first NAK, or the first retransmission that the finding
