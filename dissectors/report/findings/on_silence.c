@@ -258,8 +258,8 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
                                   "; no packet from %s at the same time: host or all paths down",
                                   host->other->dst);
     return host->silence->is_over == SMCR_FIGURE_YES
-               ? "; no other packet from its address after the second retransmission, until it "
-                 "ended: host or path down"
+               ? "; during the silence, no other packet from its address after the second "
+                 "retransmission: host or path down"
                : "; no other packet from its address after the second retransmission: host, path "
                  "or queue pair down";
 }
