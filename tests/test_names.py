@@ -18,8 +18,8 @@ WORDS = {
         "verdict wire xrc"
     ),
     "fabric": (
-        "ack completion ecn flow icrc id psn range read response seen sent slab step traffic "
-        "unacked when"
+        "ack completion ecn flow icrc id psn range read response seen sent slab sorted step "
+        "traffic unacked when"
     ),
     "points": "chain clock fate fates observed points transmission",
     "fabric/peers": "cm port_pair rdma",

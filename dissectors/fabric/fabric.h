@@ -10,4 +10,5 @@
 #include "icrc.h"
 #include "ranges.h"
 #include "slab.h"
+#include "sorted.h"
 #include "traffic.h"

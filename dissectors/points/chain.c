@@ -745,19 +745,17 @@ smcr_chain_passing_time(const smcr_chain_t *chain, const smcr_transmission_t *tr
     return transmission->time + (position == end ? (uint64_t)chain->usual[is_back] : 0);
 }
 
+/* Returns the flow of a transmission; smcr_sorted_key_t. */
+static uint64_t
+flow_of(const void *transmissions, uint32_t index)
+{
+    return ((const smcr_transmission_t *)transmissions)[index].flow;
+}
+
 uint32_t
 smcr_chain_first_of(const smcr_chain_t *chain, uint32_t flow)
 {
-    uint32_t low = 0, high = chain->transmission_count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (chain->transmissions[middle].flow < flow)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return smcr_sorted_first(chain->transmissions, chain->transmission_count, flow_of, flow);
 }
 
 uint32_t

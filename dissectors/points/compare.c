@@ -731,22 +731,24 @@ smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
     g_array_free(all, TRUE);
 }
 
+/* Returns the frame of an observation; smcr_sorted_key_t. */
+static uint64_t
+frame_of(const void *observed, uint32_t index)
+{
+    return ((const smcr_observed_t *)observed)[index].frame;
+}
+
 /* Returns the first observation of a frame; NULL: there is none. A TCP segment may have several,
  * one for each of its parts. */
 static const smcr_observed_t *
 observed_in(const smcr_points_t *points, uint32_t frame)
 {
-    uint32_t low = 1, high = points->count + 1;
+    if (!points->count)
+        return NULL;
+    const smcr_observed_t *list = &points->observed[1]; /* element 0 is not used */
+    uint32_t first = smcr_sorted_first(list, points->count, frame_of, frame);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (points->observed[middle].frame < frame)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low <= points->count && points->observed[low].frame == frame ? &points->observed[low]
-                                                                        : NULL;
+    return first < points->count && list[first].frame == frame ? &list[first] : NULL;
 }
 
 bool

@@ -210,20 +210,18 @@ collect_ranges(flow_t *flow)
 
 /* ---- which answer acknowledges a range ---- */
 
+/* Returns the begin of a range; smcr_sorted_key_t. */
+static uint64_t
+begin_of(const void *ranges, uint32_t index)
+{
+    return g_array_index((const GArray *)ranges, range_t, index).from;
+}
+
 /* Returns the index of the first range that begins at `number` or later. */
 static uint32_t
 range_from(const flow_t *flow, uint64_t number)
 {
-    uint32_t low = 0, high = flow->ranges->len;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (g_array_index(flow->ranges, range_t, middle).from < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return smcr_sorted_first(flow->ranges, flow->ranges->len, begin_of, number);
 }
 
 /* Returns the index of the first range, at `index` or later, that is not acknowledged so far. */
@@ -343,20 +341,18 @@ find_fastest(flow_t *flow)
 
 /* ---- the fate of a range's transmissions ---- */
 
+/* Returns the time of an answer; smcr_sorted_key_t. */
+static uint64_t
+time_of(const void *answers, uint32_t index)
+{
+    return g_array_index((const GArray *)answers, answer_t, index).time;
+}
+
 /* Returns the index of the first answer at `time` or later. */
 static uint32_t
 answer_from(const flow_t *flow, uint64_t time)
 {
-    uint32_t low = 0, high = flow->answers->len;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (g_array_index(flow->answers, answer_t, middle).time < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return smcr_sorted_first(flow->answers, flow->answers->len, time_of, time);
 }
 
 /* Whether the answer reports bytes after the range that were sent after `time`, and not the

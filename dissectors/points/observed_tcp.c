@@ -199,20 +199,18 @@ find_cuts(cutting_t *cutting)
     g_free(near);
 }
 
+/* Returns the sequence number of a cut; smcr_sorted_key_t. */
+static uint64_t
+number_of(const void *cuts, uint32_t index)
+{
+    return g_array_index((const GArray *)cuts, uint64_t, index);
+}
+
 /* Returns the index of the cut at the sequence number `from`, which the array has. */
 static unsigned
 cut_at(const GArray *cuts, uint64_t from)
 {
-    unsigned low = 0, high = cuts->len;
-
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if (g_array_index(cuts, uint64_t, middle) < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return smcr_sorted_first(cuts, cuts->len, number_of, from);
 }
 
 /* Returns the hash of all that is the same in a part at each point. The acknowledgement number and

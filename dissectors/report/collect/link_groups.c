@@ -438,23 +438,24 @@ add_uses(const reporter_t *reporter, const smcr_lgr_t *lgr)
     }
 }
 
+/* Returns the address of the RMB of a use; smcr_sorted_key_t. */
+static uint64_t
+rmb_of(const void *uses, uint32_t index)
+{
+    return (uintptr_t)((const rmb_use_t *)uses)[index].rmb;
+}
+
 /* Returns the first use of the RMB, and stores in `*count` how many uses it has. */
 static const rmb_use_t *
 uses_of(const reporter_t *reporter, const smcr_rmb_t *rmb, unsigned *count)
 {
     const rmb_use_t *all = wmem_array_get_raw(reporter->uses);
-    unsigned low = 0, length = wmem_array_get_count(reporter->uses), high = length;
+    unsigned length = wmem_array_get_count(reporter->uses);
+    unsigned first = smcr_sorted_first(all, length, rmb_of, (uintptr_t)rmb);
 
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if ((uintptr_t)all[middle].rmb < (uintptr_t)rmb)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (*count = 0; low + *count < length && all[low + *count].rmb == rmb; ++*count)
+    for (*count = 0; first + *count < length && all[first + *count].rmb == rmb; ++*count)
         continue;
-    return all + low;
+    return all + first;
 }
 
 /* Adds the RKeys of an RMB in the order in which messages announced the RKeys. The list of the

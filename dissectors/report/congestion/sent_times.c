@@ -15,23 +15,23 @@ typedef struct smcr_sent_time {
                       come */
 } sent_t;
 
+/* Returns the number of an entry; smcr_sorted_key_t. */
+static uint64_t
+number_of(const void *list, uint32_t index)
+{
+    return ((const sent_t *)list)[index].number;
+}
+
 /* Returns the index of `number` in the list or, if the list does not have it, the index where it
  * has to be inserted. A new number is mostly the highest, so the last entry is compared first. */
 static uint32_t
 place_of(const smcr_congestion_sent_times_t *times, uint64_t number)
 {
-    uint32_t low = 0, high = times->count;
+    uint32_t count = times->count;
 
-    if (!high || times->list[high - 1].number < number)
-        return high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (times->list[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    if (!count || times->list[count - 1].number < number)
+        return count;
+    return smcr_sorted_first(times->list, count, number_of, number);
 }
 
 /* Whether the list has `number` at the index `place`. */

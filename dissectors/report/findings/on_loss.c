@@ -46,20 +46,18 @@ alone_of(const smcr_entry_rdma_t *flow)
     return recovery && recovery->selective > recovery->go_back_n ? recovery->refilled : 0;
 }
 
+/* Returns the frame of an occurrence; smcr_sorted_key_t. */
+static uint64_t
+frame_of(const void *occurrences, uint32_t index)
+{
+    return ((const smcr_figure_occurrence_t *)occurrences)[index].frame;
+}
+
 /* Returns the position of the first frame that the notice counts and that is not before `frame`. */
 static uint32_t
 first_from(const smcr_figure_notice_t *notice, uint32_t frame)
 {
-    uint32_t from = 0, to = notice->occurrence_count;
-
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (notice->occurrences[middle].frame < frame)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    return smcr_sorted_first(notice->occurrences, notice->occurrence_count, frame_of, frame);
 }
 
 /* Returns how many of the frames that the notice counts are packets of the link group, up to the
