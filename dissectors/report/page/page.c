@@ -77,6 +77,13 @@ has_moved(const smcr_entry_connection_t *entry)
     return entry->links.length > 1;
 }
 
+/* Whether a CDC message of one end was the first to close or abort it. */
+static bool
+has_first_to_close(const smcr_entry_connection_t *entry)
+{
+    return entry->end != NULL;
+}
+
 static bool
 has_lower_bounds(const smcr_entry_connection_t *entry)
 {
@@ -137,6 +144,7 @@ static const struct {
     {"client_to_server.time.unknown_s", has_unknown_time, true},
     {"server_to_client.time.unknown_s", has_unknown_time, true},
     {"close", NULL, false},
+    {"end.by", has_first_to_close, true},
     {"ends", has_ends, false},
     {"fallback.reason", has_fallback, false},
     {"fallback.time", has_fallback, true},

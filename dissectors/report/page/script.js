@@ -264,6 +264,7 @@ const MEANINGS = {
     "client_to_server.time.buffer_full_s": "How long the client waited for space in the server's receive buffer",
     "server_to_client.time.buffer_full_s": "How long the server waited for space in the client's receive buffer",
     setup_s: "From the SYN until the connection can carry data over SMC-R. After a fallback: none",
+    "end.by": "The end whose CDC message was the first that closed or aborted the connection",
     close: "How the connection ended: closed by both ends, aborted, reset, or open at the end of the capture",
     "tokens.client": "Alert token of the end in front: it names the connection in CDC messages",
     "tokens.server": "Alert token of the other end: it names the connection in CDC messages",
@@ -983,10 +984,10 @@ const CONNECTIONS = [
     ["Bytes ←", "server_to_client.bytes", "bytes"], ["Retrans. →", "client_to_server.repeated_packets", "number"],
     ["Retrans. ←", "server_to_client.repeated_packets", "number"],
     ["Buffer full →", "client_to_server.time.buffer_full_s", "seconds"],
-    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"],
+    ["Buffer full ←", "server_to_client.time.buffer_full_s", "seconds"], ["Setup", "setup_s", "seconds"], ["Close", "close", "text"], ["Closed first by", "end.by", "text"],
 ];
 const TOKENS = [["Token", "tokens.client", "text"], ["Peer's token", "tokens.server", "text"]]; // instead of unknown ports
-const TEXTS = new Set(["ends", "translated_client.addr", "translated_server.addr", "client.addr", "server.addr", "outcome", "close", "fallback.reason", "tokens.client", "tokens.server"]);
+const TEXTS = new Set(["ends", "translated_client.addr", "translated_server.addr", "client.addr", "server.addr", "outcome", "close", "end.by", "fallback.reason", "tokens.client", "tokens.server"]);
 
 /* The bounds of a figure of a connection, as those of Statistics > SMC-R Directions; null: it is
  * exact. `value`: returns a figure of the connection. */
@@ -1059,21 +1060,43 @@ function order(drawn) {
 
 const STATES = {unconfirmed: "unconfirmed", active: "active", lost: "lost", deleted: "deleted", rejected: "rejected"};
 
+const LANE_COLOURS = {...STATES, silence: "no answer"};
+
+/* Bars of a link in its states. The beginning of a state may not be captured. Then the bar begins
+ * with the first frame that shows the link. */
+function stateBars(link) {
+    return link.states.map(state => {
+        const shown = state.begin_time || link.added_time;
+        const from = state.begin_frame ? `from frame ${state.begin_frame}` : `first seen in frame ${link.added_frame}`;
+        return {begin: shown ? since(shown) : full.min, end: state.end_time ? since(state.end_time) : full.max,
+            parts: [[state.state, 1]], frame: state.begin_frame || state.end_frame || link.added_frame,
+            text: `${state.state}, ${from} to ${state.end_frame ? `frame ${state.end_frame}` : "the end of the capture"}`};
+    });
+}
+
+/* Bars of the longest times in which an end of a link retransmitted and got no answer: one of each
+ * direction at most. A flow has such a time only if it retransmitted three times or more in it. */
+function silenceBars(link) {
+    const flowOf = new Map(report.rdma_flows.map(flow => [flow.index, flow]));
+    return link.flows.map(index => flowOf.get(index)).filter(flow => flow && flow.silences && flow.longest_silence).map(flow => {
+        const {begin_time, end_time, begin_frame, end_frame, is_over} = flow.longest_silence;
+        return {begin: since(begin_time), end: since(end_time), parts: [["silence", 1]], frame: begin_frame,
+            text: `no answer to ${flow.src} QP ${flow.src_qpn}, frames ${begin_frame} to ${end_frame}${is_over ? "" : ", and none after it"}`};
+    });
+}
+
 function linkLanes() {
     const lanes = [];
     for (const group of report.link_groups)
         for (const link of group.links) {
             if (!link.states.length || lanes.length >= 64)
                 continue;
+            const name = known(link.number) ? `link ${link.number}` : "link ?";
+            const ends = `${link.client.gid || "?"} ${group.ends ? "↔" : "→"} ${link.server.gid || "?"}`;
             lanes.push({
-                label: `grp ${group.index} link ${known(link.number) ? link.number : "?"}`,
-                title: `link ${link.number ?? "?"} of link group ${group.index}: ${link.client.gid || "?"} ${group.ends ? "↔" : "→"} ${link.server.gid || "?"}`,
-                bars: link.states.map(state => {
-                    const begin = state.begin_time ? since(state.begin_time) : full.min;
-                    const last = state.end_time ? since(state.end_time) : full.max;
-                    return {begin, end: last, parts: [[state.state, 1]], frame: state.begin_frame || state.end_frame,
-                        text: `${state.state}, frames ${state.begin_frame || "?"} to ${state.end_frame || "the last"}`};
-                }),
+                label: `grp ${group.index} ${name}`,
+                title: `${known(link.number) ? name : "link of unknown number"}, link group ${group.index}: ${ends}`,
+                bars: [...stateBars(link), ...silenceBars(link)],
             });
         }
     return lanes;
@@ -1090,7 +1113,7 @@ function showLinks() {
         return;
     const part = section("links", "Links and link groups"), lanes = linkLanes();
     if (lanes.length)
-        part.append(bars(lanes, STATES, true));
+        part.append(bars(lanes, LANE_COLOURS, true));
     const links = report.link_groups.flatMap(group => group.links.map(link => ({group: group.index, ...link})));
     part.append(table("links", links, LINKS, at), folded("RMBs: the receive buffers", () => wiresharkTable("smcr,rmbs")), folded("All figures of the link groups", () => figures(report.link_groups)));
 }
