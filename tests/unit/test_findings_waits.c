@@ -1,5 +1,5 @@
-/* Who made whom wait: each rule of report/findings/on_times.c on waits where it holds, and where it
- * nearly holds.
+/* Who made whom wait: each rule of report/findings/on_times.c and on_answers.c on waits where it
+ * holds, and where it nearly holds.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -260,13 +260,6 @@ smcr_finding_is_timeout(uint64_t code)
 smcr_when_t smcr_finding_failed_before(const smcr_finder_t *finder, const char *one,
                                        const char *other, uint32_t frame);
 
-/* Returns text about a host that got another peer ID after `frame`: "; since frame 140,
- * 10.0.0.2 has another peer ID: the host was restarted, or its SMC module reloaded"; "" if it
- * did not, or the capture does not show it. `host`: the GID of the host's queue pair as text, or
- * NULL. */
-const char *smcr_finding_restart_text(const smcr_finder_t *finder, const char *host,
-                                      uint32_t frame);
-
 /* Returns the link and the link group of the flow. Both are NULL for a flow of no link, and for the
  * rest entry of the flows, which has no index. */
 smcr_figure_flow_owner_t smcr_finding_flow_owner(const smcr_finder_t *finder,
@@ -295,13 +288,6 @@ bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry
  * packets which arrive at the destination host: the path MTU may be too small for this request
  * (docs/report.md). */
 bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
-/* Returns text that asks for the path MTU if the sender tries a request in vain that is larger than
- * all packets which arrive at the destination host; "" if it does not, if RNR NAKs refuse the
- * request, if no packet was acknowledged, or if every path carries a request of this size. Nothing
- * proves that a smaller packet would have arrived at that time (smcr_finding_flow_is_too_big()
- * does). */
-const char *smcr_finding_flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
 /* Whether the capture has other packets from the flow's receiver to its sender. */
 bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
@@ -351,14 +337,12 @@ void smcr_finding_on_connections(smcr_finder_t *finder);
 void smcr_finding_on_handshakes(smcr_finder_t *finder);
 void smcr_finding_on_tcp(smcr_finder_t *finder);
 void smcr_finding_on_times(smcr_finder_t *finder);
+void smcr_finding_on_answers(smcr_finder_t *finder);
 void smcr_finding_on_links(smcr_finder_t *finder);
 void smcr_finding_on_silence(smcr_finder_t *finder);
 void smcr_finding_on_fabric(smcr_finder_t *finder);
-void smcr_finding_on_pauses(smcr_finder_t *finder);
-void smcr_finding_on_others(smcr_finder_t *finder);
 void smcr_finding_on_classes(smcr_finder_t *finder);
 void smcr_finding_on_loss(smcr_finder_t *finder);
-void smcr_finding_on_sizes(smcr_finder_t *finder);
 void smcr_finding_on_capture(smcr_finder_t *finder);
 
 /* Adds findings for the expert items that no earlier finding explains. Called after all other

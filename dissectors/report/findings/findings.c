@@ -141,16 +141,14 @@ find(smcr_entry_report_t *report, uint32_t most, const smcr_figure_notice_t *not
     smcr_finding_on_links(&finder);
     smcr_finding_on_silence(&finder);
     smcr_finding_on_fabric(&finder);
-    smcr_finding_on_pauses(&finder);
-    smcr_finding_on_others(&finder);
     smcr_finding_on_classes(&finder);
-    smcr_finding_on_sizes(&finder);
     smcr_finding_on_loss(&finder);
     smcr_finding_on_capture(&finder);
     smcr_finding_on_connections(&finder);
     smcr_finding_on_handshakes(&finder);
     smcr_finding_on_tcp(&finder);
     smcr_finding_on_times(&finder);
+    smcr_finding_on_answers(&finder);
     smcr_finding_on_notices(&finder);
     return close_list(&finder, most);
 }

@@ -1,9 +1,10 @@
-/* Findings about RDMA packets: damaged, refused, without receive buffer, marked for congestion; and
- * about connections of RDMA-CM.
+/* Findings about RDMA packets: damaged, refused, without receive buffer, marked for congestion;
+ * about connections of RDMA-CM; and about RoCE that is not analysed.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "report/others/others.h"
 #include "report/words/words.h"
 #include "trouble.h"
 
@@ -465,6 +466,27 @@ find_cm_retransmissions(smcr_finder_t *finder)
                     notice.count > 1 ? " (first one in this frame)" : "");
 }
 
+/* ---- RoCE that is not analysed ---- */
+
+/* Finding: headers of RoCE packets that are not analysed show trouble. The counts are those of
+ * single headers: they blame nobody, and say how to see more. */
+static void
+find_other_roce(smcr_finder_t *finder)
+{
+    const smcr_entry_other_roce_t *others = finder->report->other_roce;
+    const char *trouble = smcr_words_other_roce(finder->scope, others);
+
+    if (!*trouble)
+        return;
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_OTHER_ROCE,
+                                           .count = others->packets,
+                                           .when = others->first_frame,
+                                           .filter = SMCR_OTHERS_FILTER},
+                    "RoCE not known to be SMC-R (%s): %s; analyse it with -o smcr.roce:TRUE",
+                    smcr_words_things(finder->scope, others->packets, "packet"), trouble);
+}
+
 void
 smcr_finding_on_fabric(smcr_finder_t *finder)
 {
@@ -476,4 +498,5 @@ smcr_finding_on_fabric(smcr_finder_t *finder)
     find_spraying(finder);
     find_cm_rejects(finder);
     find_cm_retransmissions(finder);
+    find_other_roce(finder);
 }

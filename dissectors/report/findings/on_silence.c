@@ -1,7 +1,8 @@
 /* Findings about silence: packets are retransmitted, and nothing comes back. A dead host, a dead
  * path and a queue pair in error look the same on one queue pair. Packets that the same host sends
  * elsewhere distinguish these causes, so each sentence names other packets of the host that were
- * captured.
+ * captured. Also packets that are too big for the path, which get no
+ * answer either.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
@@ -32,6 +33,151 @@ length_of(const smcr_entry_flow_silence_t *silence)
     uint64_t begin = silence->begin_frame.time, end = silence->end_frame.time;
 
     return end > begin ? end - begin : 0;
+}
+
+/* ---- packets that are too big for the path ---- */
+
+/* RoCE packets are never fragmented (DF), so a switch or router with a smaller MTU discards them.
+ * It may send an ICMP error, or nothing. */
+
+/* Returns the length of the longest IP packet that any flow between the hosts of `flow`, in its
+ * direction, has brought to the destination, bytes; 0: not known. */
+static uint64_t
+longest_arrived(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    uint64_t longest = 0;
+
+    SMCR_FIGURE_EACH (rdma, other, finder->report->rdma_flows)
+        if (g_strcmp0(other->src, flow->src) == 0 && g_strcmp0(other->dst, flow->dst) == 0)
+            longest = MAX(longest, smcr_figure_or_zero(other->acked_longest));
+    return longest;
+}
+
+/* Returns the payload of the largest packets of the flow's link, bytes: the MTU that both hosts
+ * have agreed on; 0: not known. */
+static uint64_t
+link_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_link_t *link = smcr_finding_flow_owner(finder, flow).link;
+
+    return link ? smcr_figure_or_zero(link->mtu_bytes) : 0;
+}
+
+/* The RoCE MTU, bytes, that adapters choose on an Ethernet link with the usual MTU of 1,500 bytes.
+ * It is used if neither CLC nor RDMA-CM of the link is captured: a sender fills the packets of a
+ * long request, so the missing packets were probably as large. */
+#define USUAL_MTU 1024
+
+/* What the wire shows: a NAK asks for the request that is never acknowledged, so a later request of
+ * the same host has arrived. What follows: the path loses only requests above a certain size. */
+bool
+smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+
+    if (!stuck || stuck->is_refused != SMCR_FIGURE_YES)
+        return false;
+    if (smcr_finder_is_filtered(finder) || smcr_finding_flow_is_damaged(finder, flow))
+        return false;
+    uint64_t arrived = longest_arrived(finder, flow);
+    if (!arrived)
+        return false;
+    if (stuck->length != SMCR_FIGURE_UNKNOWN)
+        return stuck->length > arrived;
+    uint64_t mtu = link_mtu(finder, flow);
+    return (mtu ? mtu : USUAL_MTU) > arrived;
+}
+
+/* Bytes of an IP packet that every path carries: the smallest MTU of IPv6. */
+#define EVERY_PATH_CARRIES 1280
+
+/* Returns text that asks for the path MTU if the sender tries a request in vain that is larger than
+ * all packets which arrive at the destination host; "" if it does not, if RNR NAKs refuse the
+ * request, if no packet was acknowledged, or if every path carries a request of this size. Nothing
+ * proves that a smaller packet would have arrived at that time (smcr_finding_flow_is_too_big()
+ * does). */
+static const char *
+flow_size_hint(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+    uint64_t arrived = smcr_figure_or_zero(flow->acked_longest);
+
+    if (!stuck || stuck->length == SMCR_FIGURE_UNKNOWN || smcr_finder_is_filtered(finder))
+        return "";
+    if (stuck->length <= EVERY_PATH_CARRIES)
+        return "";
+    if (!arrived || stuck->rnr_naks || stuck->length <= longest_arrived(finder, flow))
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; the receiver acknowledged packets up to %s bytes, and none above: "
+                              "check the path MTU, too", smcr_words_number(finder->scope, arrived));
+}
+
+/* Returns the beginning of the sentence: "a packet of 4,156 bytes did not arrive". If these
+ * packets are missing in the capture: "16 packets before frame 74 are not captured, and did not
+ * arrive". */
+static const char *
+subject_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
+{
+    if (stuck->length != SMCR_FIGURE_UNKNOWN)
+        return wmem_strdup_printf(finder->scope, "a packet of %s did not arrive",
+                                  smcr_words_things(finder->scope, stuck->length, "byte"));
+    return wmem_strdup_printf(finder->scope, "%s before frame %" PRIu32
+                              " %s not captured, and did not arrive",
+                              smcr_words_things(finder->scope, stuck->missing, "packet"),
+                              stuck->begin_frame.frame, stuck->missing == 1 ? "is" : "are");
+}
+
+/* Returns "check the path MTU (RoCE MTU: 4,096 bytes)"; "check the path MTU" if the RoCE MTU
+ * is not known. */
+static const char *
+question_text(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    uint64_t mtu = link_mtu(finder, flow);
+
+    if (!mtu)
+        return "check the path MTU";
+    return wmem_strdup_printf(finder->scope, "check the path MTU (RoCE MTU: %s bytes)",
+                              smcr_words_number(finder->scope, mtu));
+}
+
+/* Finding: only packets above a certain size are lost. The sender retransmits one request many
+ * times. A NAK of the receiver proves that a later, smaller request arrived. No packet as large as
+ * the request has ever been acknowledged between the two hosts in this direction. */
+static void
+find_too_big(smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+    uint64_t lasted = smcr_figure_or_zero(
+        smcr_figure_time_between(stuck->begin_frame, stuck->end_frame));
+
+    smcr_finder_add(
+        finder,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_PATH_MTU,
+                               .count = stuck->tries,
+                               .when = stuck->begin_frame,
+                               .frames = SMCR_FINDER_FRAMES(finder, stuck->end_frame),
+                               .filter = "smcr.nak || smcr.retransmission",
+                               .cost = lasted},
+        "%s: %s in %" PRIu64 " tries over %s; packets up to %s bytes arrived: %s%s",
+        smcr_words_hosts(finder->scope, flow->src, flow->dst), subject_text(finder, stuck),
+        stuck->tries, smcr_words_duration(finder->scope, lasted),
+        smcr_words_number(finder->scope, longest_arrived(finder, flow)),
+        question_text(finder, flow), smcr_finder_undelivered(finder, flow->src, flow->dst));
+}
+
+/* Finds the flow whose packet that is too big for the path was tried most often. */
+static void
+find_worst_size(smcr_finder_t *finder)
+{
+    const smcr_entry_rdma_t *worst = NULL;
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+        if (smcr_finding_flow_is_too_big(finder, flow) &&
+            (!worst || flow->stuck->tries > worst->stuck->tries))
+            worst = flow;
+    if (worst)
+        find_too_big(finder, worst);
 }
 
 /* ---- are connections affected? ---- */
@@ -114,7 +260,7 @@ is_stuck_in(const smcr_entry_rdma_t *flow, const smcr_entry_flow_silence_t *sile
 }
 
 /* Whether packets that are too big for the path explain the silence; another finding reports them
- * (on_sizes.c). The receiver has sent one NAK for the packets after the lost ones, and answers
+ * (find_too_big()). The receiver has sent one NAK for the packets after the lost ones, and answers
  * nothing until the lost ones arrive. So the receiver is not silent. */
 static bool
 is_of_big_packets(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
@@ -156,6 +302,62 @@ compare_hosts(const void *one, const void *other)
     const silent_host_t *a = one, *b = other;
 
     return length_of(a->silence) > length_of(b->silence) ? -1 : 1;
+}
+
+/* ---- hosts that were restarted ---- */
+
+/* Returns the peer ID that the host has in the link group; NULL: the host is not a peer of the link
+ * group, or the peer ID is not known. */
+static const char *
+peer_id_in(const smcr_entry_link_group_t *group, const char *host)
+{
+    SMCR_FIGURE_EACH (link, link, group->links) {
+        if (g_strcmp0(link->client.gid, host) == 0)
+            return group->peers.client.peer_id;
+        if (g_strcmp0(link->server.gid, host) == 0)
+            return group->peers.server.peer_id;
+    }
+    return NULL;
+}
+
+/* Whether two peer IDs are of one device, but differ in the instance ID before the MAC address.
+ * Linux chooses this instance ID at random when the SMC module is loaded
+ * (smc_ib_define_local_systemid()). */
+static bool
+is_other_instance(const char *one, const char *other)
+{
+    enum { MAC_DIGITS = 12 };
+    size_t length = strlen(one);
+
+    if (length != strlen(other) || length < MAC_DIGITS || strcmp(one, other) == 0)
+        return false;
+    return strcmp(one + length - MAC_DIGITS, other + length - MAC_DIGITS) == 0;
+}
+
+/* Returns text about a host that got another peer ID after `frame`: "; since frame 140,
+ * 10.0.0.2 has another peer ID: the host was restarted, or its SMC module reloaded"; "" if it
+ * did not, or the capture does not show it. `host`: the GID of the host's queue pair as text, or
+ * NULL. */
+static const char *
+restart_text(const smcr_finder_t *finder, const char *host, uint32_t frame)
+{
+    const char *before = NULL;
+
+    if (!host)
+        return "";
+    SMCR_FIGURE_EACH (link_group, group, finder->report->link_groups) {
+        const char *peer_id = peer_id_in(group, host);
+        if (!peer_id)
+            continue;
+        if (group->first_frame.frame <= frame)
+            before = peer_id;
+        else if (before && is_other_instance(before, peer_id))
+            return wmem_strdup_printf(finder->scope,
+                                      "; since frame %" PRIu32 ", %s has another peer ID: the host "
+                                      "was restarted, or its SMC module reloaded",
+                                      group->first_frame.frame, host);
+    }
+    return "";
 }
 
 /* ---- the sentence ---- */
@@ -274,7 +476,7 @@ size_text(const smcr_finder_t *finder, const silent_host_t *host)
     if (!is_stuck_in(flow, host->silence) || may_have_ended(finder, host) ||
         *smcr_finder_undelivered(finder, flow->src, flow->dst))
         return "";
-    return smcr_finding_flow_size_hint(finder, flow);
+    return flow_size_hint(finder, flow);
 }
 
 /* Returns "for 3.93 s despite 210 retransmissions", with the number of silences if there are
@@ -317,7 +519,7 @@ silence_text(const smcr_finder_t *finder, const silent_host_t *host)
     const smcr_entry_rdma_t *flow = host->flow;
     const char *length = length_text(finder, host), *size = size_text(finder, host);
     const char *restart =
-        smcr_finding_restart_text(finder, flow->dst, host->silence->begin_frame.frame);
+        restart_text(finder, flow->dst, host->silence->begin_frame.frame);
 
     if (is_dead(finder, host))
         return wmem_strdup_printf(finder->scope,
@@ -512,7 +714,7 @@ find_used_up_retries(smcr_finder_t *finder)
                     count > 1 ? wmem_strdup_printf(scope, "; %s in all",
                                                    smcr_words_things(scope, count, "flow"))
                               : "",
-                    smcr_finding_flow_size_hint(finder, worst));
+                    flow_size_hint(finder, worst));
 }
 
 void
@@ -526,4 +728,5 @@ smcr_finding_on_silence(smcr_finder_t *finder)
         find_silent_host(finder, wmem_array_index(hosts, i));
     find_unheard(finder);
     find_used_up_retries(finder);
+    find_worst_size(finder);
 }

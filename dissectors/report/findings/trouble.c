@@ -126,58 +126,6 @@ smcr_finding_failed_before(const smcr_finder_t *finder, const char *one, const c
     return first;
 }
 
-/* ---- hosts that were restarted ---- */
-
-/* Returns the peer ID that the host has in the link group; NULL: the host is not a peer of the link
- * group, or the peer ID is not known. */
-static const char *
-peer_id_in(const smcr_entry_link_group_t *group, const char *host)
-{
-    SMCR_FIGURE_EACH (link, link, group->links) {
-        if (g_strcmp0(link->client.gid, host) == 0)
-            return group->peers.client.peer_id;
-        if (g_strcmp0(link->server.gid, host) == 0)
-            return group->peers.server.peer_id;
-    }
-    return NULL;
-}
-
-/* Whether two peer IDs are of one device, but differ in the instance ID before the MAC address.
- * Linux chooses this instance ID at random when the SMC module is loaded
- * (smc_ib_define_local_systemid()). */
-static bool
-is_other_instance(const char *one, const char *other)
-{
-    enum { MAC_DIGITS = 12 };
-    size_t length = strlen(one);
-
-    if (length != strlen(other) || length < MAC_DIGITS || strcmp(one, other) == 0)
-        return false;
-    return strcmp(one + length - MAC_DIGITS, other + length - MAC_DIGITS) == 0;
-}
-
-const char *
-smcr_finding_restart_text(const smcr_finder_t *finder, const char *host, uint32_t frame)
-{
-    const char *before = NULL;
-
-    if (!host)
-        return "";
-    SMCR_FIGURE_EACH (link_group, group, finder->report->link_groups) {
-        const char *peer_id = peer_id_in(group, host);
-        if (!peer_id)
-            continue;
-        if (group->first_frame.frame <= frame)
-            before = peer_id;
-        else if (before && is_other_instance(before, peer_id))
-            return wmem_strdup_printf(finder->scope,
-                                      "; since frame %" PRIu32 ", %s has another peer ID: the host "
-                                      "was restarted, or its SMC module reloaded",
-                                      group->first_frame.frame, host);
-    }
-    return "";
-}
-
 bool
 smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

@@ -1,0 +1,585 @@
+/* Findings about programs that do not answer, or do not read: slow answers, programs that hang when
+ * the capture ends, and clients that give up.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "waits.h"
+
+#include "report/words/words.h"
+
+#define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */
+
+/* ---- slow answers ---- */
+
+/* Returns the wait for the server's slowest answer. Returns NULL if no user would notice this wait
+ * (SMCR_FINDING_LONG_WAIT), or if it is not known which end is the client. Returns NULL as well if
+ * the server also writes unasked, as one that publishes messages does: what comes late may be its
+ * next message, not its answer. Waits for the client are not judged: a client may pause between
+ * requests. */
+static const smcr_entry_conn_wait_t *
+find_long_answer(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_wait_t *wait =
+        smcr_finding_wait_longest(conn, true, SMCR_FIGURE_WAIT_ANSWER);
+    bool is_long = wait && wait->lasted_s >= SMCR_FINDING_LONG_WAIT;
+
+    if (smcr_figure_or_zero(conn->server_to_client.unasked_writes))
+        return NULL;
+    return is_long && smcr_words_knows_roles(conn) ? wait : NULL;
+}
+
+/* The slow answers of one server program, in all its connections. */
+typedef struct {
+    uint64_t conns;   /* number of connections with a slow answer */
+    uint64_t answers; /* number of slow answers */
+    uint64_t time;    /* sum of the times of these answers, nanoseconds */
+    uint64_t cost;    /* cost of the connection whose answers cost most (cost_of_answers()),
+                         nanoseconds */
+    const smcr_entry_connection_t *worst;  /* connection with the longest answer; NULL: none */
+    const smcr_entry_conn_wait_t *longest; /* the longest answer; NULL: none */
+    const char *filter; /* display filter of the connections; NULL: too many connections for one
+                           filter */
+    wmem_array_t *frames; /* numbers of the frames that begin and end the
+                             longest slow answer of each of these connections */
+} slow_answers_t;
+
+/* Returns the mean time of the answers that were not slow, nanoseconds; 0: there are fewer than
+ * ENOUGH_ANSWERS. */
+static uint64_t
+usual_answer(const smcr_entry_conn_direction_t *asked)
+{
+    const smcr_distribution_t *all = smcr_distribution_get(asked->answer_time_s);
+    uint64_t slow = smcr_figure_or_zero(asked->slow_answers);
+
+    if (all->count < slow + ENOUGH_ANSWERS)
+        return 0;
+    return (all->sum - smcr_figure_or_zero(asked->slow_answers_s)) / (all->count - slow);
+}
+
+/* Returns how much of the time of the connection's slow answers counts as cost, nanoseconds. An
+ * answer that takes ten times as long as the usual ones counts with its whole time: the program was
+ * stopped, or waited for something. Otherwise the request may have asked for long work, which is no
+ * fault: a twentieth of the time counts. */
+static uint64_t
+cost_of_answers(const smcr_entry_conn_direction_t *asked, uint64_t longest)
+{
+    uint64_t usual = usual_answer(asked), time = smcr_figure_or_zero(asked->slow_answers_s);
+
+    return usual && longest >= 10 * usual ? time : time / 20;
+}
+
+/* Whether one program may be the server of both connections: the server has the same address, and
+ * the same port unless a port is not known. */
+static bool
+have_same_server(const smcr_finder_t *finder, const smcr_entry_connection_t *one,
+                 const smcr_entry_connection_t *other)
+{
+    bool are_ports_known = one->server.port != SMCR_FIGURE_UNKNOWN &&
+                           other->server.port != SMCR_FIGURE_UNKNOWN;
+
+    return (!are_ports_known || one->server.port == other->server.port) &&
+           g_strcmp0(smcr_finding_wait_address(finder, one, true),
+                     smcr_finding_wait_address(finder, other, true)) == 0;
+}
+
+/* Whether one of the `count` findings of `told` is about the server's program of `conn`. */
+static bool
+was_server_told(const smcr_finder_t *finder, const slow_answers_t *told, unsigned count,
+                const smcr_entry_connection_t *conn)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (have_same_server(finder, told[i].worst, conn))
+            return true;
+    return false;
+}
+
+/* Returns the connection with the slowest answer; NULL: there is none. Servers that the
+ * `told_count` findings of `told` describe do not count. */
+static const smcr_entry_connection_t *
+find_slowest_server(const smcr_finder_t *finder, const slow_answers_t *told, unsigned told_count)
+{
+    const smcr_entry_connection_t *worst = NULL;
+    uint64_t longest = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
+        if (!wait || wait->lasted_s <= longest || was_server_told(finder, told, told_count, conn))
+            continue;
+        longest = wait->lasted_s;
+        worst = conn;
+    }
+    return worst;
+}
+
+/* Returns the slow answers of the server's program of `worst`, the connection with the longest
+ * answer of this program. */
+static slow_answers_t
+sum_slow_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *worst)
+{
+    slow_answers_t sum = {.filter = "",
+                          .frames = smcr_finder_frames(finder),
+                          .worst = worst,
+                          .longest = find_long_answer(worst)};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_wait_t *wait = find_long_answer(conn);
+        if (!wait || !have_same_server(finder, conn, worst))
+            continue;
+        sum.filter = smcr_finder_either(
+            finder, sum.filter, smcr_words_connection_filter(finder->scope, conn), sum.conns++);
+        smcr_finding_wait_add(sum.frames, conn, true, SMCR_FIGURE_WAIT_ANSWER);
+        sum.answers += smcr_figure_or_zero(conn->client_to_server.slow_answers);
+        sum.time += smcr_figure_or_zero(conn->client_to_server.slow_answers_s);
+        uint64_t cost = cost_of_answers(&conn->client_to_server, wait->lasted_s);
+        sum.cost = MAX(sum.cost, cost);
+    }
+    return sum;
+}
+
+/* Returns "; 2 slow answers on 2 connections took 6.17 s together; the other answers of this
+ * program took 34 ms on average". Parts that do not apply are left out. */
+static const char *
+other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
+{
+    wmem_strbuf_t *text = wmem_strbuf_new(finder->scope, "");
+    uint64_t usual = usual_answer(&sum->worst->client_to_server);
+
+    if (sum->answers > 1)
+        wmem_strbuf_append_printf(text, "; with this one, %" PRIu64 " slow answers", sum->answers);
+    if (sum->conns > 1)
+        wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
+    if (sum->answers > 1)
+        wmem_strbuf_append_printf(text, " took %s together",
+                                  smcr_words_duration(finder->scope, sum->time));
+    if (usual && sum->longest->lasted_s >= 10 * usual)
+        wmem_strbuf_append_printf(text, "; the other answers of this program took %s on average",
+                                  smcr_words_duration(finder->scope, usual));
+    return wmem_strbuf_finalize(text);
+}
+
+/* Makes the finding of a server's program with slow answers. Time in which its host waited itself
+ * costs nothing: another finding has it. */
+static void
+add_slow_answer(smcr_finder_t *finder, const slow_answers_t *sum)
+{
+    smcr_finding_own_wait_t own =
+        smcr_finding_wait_own(finder, sum->worst,
+                              smcr_finding_wait_address(finder, sum->worst, true), sum->longest);
+
+    smcr_finder_add(finder,
+                    &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
+                                           .count = sum->conns,
+                                           .when = sum->longest->end_frame,
+                                           .frames = sum->frames,
+                                           .filter = sum->filter ? sum->filter : "smcr",
+                                           .cost = sum->cost - MIN(sum->cost, own.overlap)},
+                    "The program of %s took %s to answer a request on %s (wait from frame %" PRIu32
+                    " to frame %" PRIu32 ")%s%s",
+                    smcr_finding_wait_program(finder, sum->worst, true),
+                    smcr_words_duration(finder->scope, sum->longest->lasted_s),
+                    smcr_words_direction(finder->scope, sum->worst, true),
+                    sum->longest->begin_frame.frame, sum->longest->end_frame.frame,
+                    smcr_finding_wait_own_text(finder, &own), other_answers_text(finder, sum));
+}
+
+/* Finding: slow answer. The server's host had acknowledged a request, and the server's first data
+ * came SMCR_FINDING_LONG_WAIT or more after the acknowledgement. The server's program took this
+ * time: network and buffers have no part in it. The finding names the longest answer, and the frame
+ * with which the wait for it begins. Each program has a finding of its own,
+ * SMCR_FINDING_PROGRAMS_MOST in all. */
+static void
+find_slow_answers(smcr_finder_t *finder)
+{
+    slow_answers_t told[SMCR_FINDING_PROGRAMS_MOST];
+
+    for (unsigned i = 0; i < SMCR_FINDING_PROGRAMS_MOST; i++) {
+        const smcr_entry_connection_t *worst = find_slowest_server(finder, told, i);
+        if (!worst)
+            return;
+        told[i] = sum_slow_answers(finder, worst);
+        add_slow_answer(finder, &told[i]);
+    }
+}
+
+/* The longest wait for an answer of one end, on a connection of which it is not known who is the
+ * client. All zeros: there is none. */
+typedef struct {
+    const smcr_entry_connection_t *conn; /* the connection */
+    const smcr_entry_conn_wait_t *wait;  /* the wait; NULL: none */
+    bool to_server;                      /* `server` of the entry is the end that wrote nothing */
+    uint64_t usual;                      /* mean time of the other answers, nanoseconds */
+    uint64_t count;                      /* number of connections with such a wait */
+} idle_end_t;
+
+/* Returns the wait for the longest pause of the end that reads the direction; `wait` NULL: the end
+ * has not paused for SMCR_FINDING_LONG_WAIT, or not for ten times as long as it usually takes, or
+ * it also writes unasked. */
+static idle_end_t
+pause_of(const smcr_entry_connection_t *conn, bool to_server)
+{
+    const smcr_entry_conn_wait_t *wait =
+        smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_ANSWER);
+    uint64_t usual = usual_answer(smcr_figure_direction(conn, to_server));
+    bool is_asked = !smcr_figure_or_zero(smcr_figure_direction(conn, !to_server)->unasked_writes);
+    bool is_long = wait && wait->lasted_s >= MAX(SMCR_FINDING_LONG_WAIT, 10 * usual);
+
+    return (idle_end_t){conn, is_long && usual && is_asked ? wait : NULL, to_server, usual, 1};
+}
+
+/* Finding: an end of a connection wrote nothing for long after data of its peer, and it is not
+ * known who is the client: as a server, its program was slow; as a client, it paused. */
+static void
+find_long_pause(smcr_finder_t *finder)
+{
+    wmem_allocator_t *scope = finder->scope;
+    idle_end_t longest = {0};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        for (int to_server = 1; to_server >= 0 && !smcr_words_knows_roles(conn); to_server--) {
+            idle_end_t pause = pause_of(conn, to_server);
+            if (!pause.wait)
+                continue;
+            pause.count += longest.count;
+            if (!longest.wait || pause.wait->lasted_s > longest.wait->lasted_s)
+                longest = pause;
+            longest.count = pause.count;
+        }
+    }
+    if (!longest.wait)
+        return;
+    smcr_finder_add_as(finder, SMCR_FIGURE_INFO,
+                       &(smcr_finder_facts_t){
+                           .kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
+                           .count = longest.count,
+                           .when = longest.wait->end_frame,
+                           .frames = SMCR_FINDER_FRAMES(finder, longest.wait->begin_frame,
+                                                        longest.wait->end_frame),
+                           .filter = smcr_words_connection_filter(scope, longest.conn)},
+                       "%s wrote nothing for %s after data of its peer (otherwise %s on average): "
+                       "a slow server, or a client that paused; %s, frames %" PRIu32 " to %" PRIu32
+                       "%s",
+                       smcr_finding_wait_program(finder, longest.conn, longest.to_server),
+                       smcr_words_duration(scope, longest.wait->lasted_s),
+                       smcr_words_duration(scope, longest.usual),
+                       smcr_words_connection(scope, longest.conn),
+                       longest.wait->begin_frame.frame, longest.wait->end_frame.frame,
+                       longest.count > 1
+                           ? wmem_strdup_printf(scope, "; %s of connections paused, too",
+                                                smcr_words_things(scope, longest.count - 1,
+                                                                  "more end"))
+                           : "");
+}
+
+/* ---- waits that have not ended when the capture ends ---- */
+
+/* A wait that has not ended when the capture ends. All zeros: there is none. */
+typedef struct {
+    const smcr_entry_connection_t *conn;     /* the connection that waits */
+    bool to_server;                          /* the client waits, for the server */
+    const smcr_entry_conn_open_wait_t *wait; /* begin of the wait, and up to where it is proven */
+    uint64_t lasted;                         /* time from its begin to the end of the capture,
+                                                nanoseconds */
+    uint64_t count;                          /* number of such waits */
+} open_wait_t;
+
+/* Returns the open wait of this kind in one direction of a connection; all zeros: there is none. */
+static open_wait_t
+open_wait_of(const smcr_finder_t *finder, const smcr_entry_connection_t *conn, bool to_server,
+             smcr_figure_wait_t kind)
+{
+    const smcr_entry_conn_open_wait_t *wait = smcr_figure_direction(conn, to_server)->open_wait;
+    uint64_t end = finder->report->capture.last_time;
+
+    if (conn->close != SMCR_FIGURE_CLOSE_OPEN || !wait || wait->kind != kind)
+        return (open_wait_t){0};
+    if (end == SMCR_FIGURE_UNKNOWN || end < wait->begin_frame.time)
+        return (open_wait_t){0};
+    return (open_wait_t){conn, to_server, wait, end - wait->begin_frame.time, 1};
+}
+
+/* Whether an answer that is missing says that the server's program hangs. It has answered each
+ * earlier message at least ten times as fast, it never writes unasked, and its host sends other
+ * packets on the link later. */
+static bool
+is_overdue(const open_wait_t *open)
+{
+    const smcr_entry_connection_t *conn = open->conn;
+    const smcr_distribution_t *answers =
+        smcr_distribution_get(conn->client_to_server.answer_time_s);
+    bool is_asked = open->to_server && smcr_words_knows_roles(conn) &&
+                    !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
+
+    return is_asked && answers->count >= ENOUGH_ANSWERS &&
+           smcr_finding_wait_proven(open->wait) >= MAX(SMCR_FINDING_LONG_WAIT, 10 * answers->max);
+}
+
+/* Whether the wait says that a program hangs: it lasts half a second or more, and is a wait for
+ * space or for an overdue answer. */
+static bool
+is_hang(const open_wait_t *open)
+{
+    if (!open->wait || open->lasted < SMCR_FINDING_LONG_WAIT)
+        return false;
+    return open->wait->kind == SMCR_FIGURE_WAIT_READER || is_overdue(open);
+}
+
+bool
+smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    for (int to_server = 1; to_server >= 0; to_server--) {
+        open_wait_t reader = open_wait_of(finder, conn, to_server, SMCR_FIGURE_WAIT_READER);
+        open_wait_t answer = open_wait_of(finder, conn, to_server, SMCR_FIGURE_WAIT_ANSWER);
+        if (is_hang(&reader) || is_hang(&answer))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the longest wait of this kind that says that a program hangs (is_hang()), with the number
+ * of such waits. */
+static open_wait_t
+find_longest_hang(const smcr_finder_t *finder, smcr_figure_wait_t kind)
+{
+    open_wait_t worst = {0};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        for (int to_server = 1; to_server >= 0; to_server--) {
+            open_wait_t open = open_wait_of(finder, conn, to_server, kind);
+            if (!is_hang(&open))
+                continue;
+            open.count += worst.count;
+            if (!worst.wait || open.lasted > worst.lasted)
+                worst = open;
+            worst.count = open.count;
+        }
+    }
+    return worst;
+}
+
+/* Returns the facts of a finding about a wait that has not ended. */
+static smcr_finder_facts_t
+facts_of_hang(const smcr_finder_t *finder, const open_wait_t *open, smcr_figure_finding_t kind)
+{
+    return (smcr_finder_facts_t){
+        .kind = kind,
+        .count = open->count,
+        .when = open->wait->begin_frame,
+        .frames = SMCR_FINDER_FRAMES(finder, open->wait->begin_frame, open->wait->proven_frame),
+        .filter = smcr_words_connection_filter(finder->scope, open->conn),
+        .cost = open->lasted};
+}
+
+/* Returns text about other directions that hang: the reverse direction of the same connection, or
+ * the number of all. */
+static const char *
+other_hangs_text(const smcr_finder_t *finder, const open_wait_t *open)
+{
+    open_wait_t back =
+        open_wait_of(finder, open->conn, !open->to_server, SMCR_FIGURE_WAIT_READER);
+
+    if (is_hang(&back) && open->count == 2)
+        return "; the other direction waits, too: both programs write, and neither reads";
+    return smcr_finding_wait_more(finder, (uint32_t)open->count);
+}
+
+/* Finding: a writer waits for space when the capture ends, and the reader's program has data to
+ * read. Later packets of the reader's host on the link prove that no update was lost: then the
+ * program is to blame. Without them, the path may have failed as well. */
+static void
+find_hung_reader(smcr_finder_t *finder)
+{
+    open_wait_t open = find_longest_hang(finder, SMCR_FIGURE_WAIT_READER);
+    wmem_allocator_t *scope = finder->scope;
+
+    if (!open.count)
+        return;
+    bool is_proven = smcr_finding_wait_proven(open.wait) >= SMCR_FINDING_LONG_WAIT;
+    uint64_t before = smcr_figure_or_zero(
+        smcr_figure_time_between(open.conn->first_frame, open.wait->begin_frame));
+    bool is_most = open.lasted >= before;
+    smcr_finder_facts_t facts = facts_of_hang(finder, &open, is_proven
+                                                                 ? SMCR_FIGURE_FOUND_SLOW_READER
+                                                                 : SMCR_FIGURE_FOUND_BUFFER_FULL);
+    const char *direction = smcr_words_direction(scope, open.conn, open.to_server);
+    const char *buffer = smcr_finding_wait_buffer_text(finder, open.conn, open.to_server);
+
+    if (is_proven)
+        smcr_finder_add_as(finder, is_most ? SMCR_FIGURE_WARN : SMCR_FIGURE_NOTE, &facts,
+                           "The program of %s has read nothing for %s, to the last packet of its "
+                           "host (frame %" PRIu32 "): the writer of %s waits for space%s%s",
+                           smcr_finding_wait_program(finder, open.conn, open.to_server),
+                           smcr_words_duration(scope, smcr_finding_wait_proven(open.wait)),
+                           open.wait->proven_frame.frame, direction, buffer,
+                           other_hangs_text(finder, &open));
+    else
+        smcr_finder_add_as(finder, SMCR_FIGURE_NOTE, &facts,
+                           "The writer of %s waits for space%s when the capture ends, %s "
+                           "after it was full; "
+                           "%s sends no later packet on the link%s",
+                           direction, buffer,
+                           smcr_words_duration(scope, open.lasted),
+                           smcr_finding_wait_program(finder, open.conn, open.to_server),
+                           other_hangs_text(finder, &open));
+}
+
+/* Finding: a server has not answered the last message of its client when the capture ends. The
+ * finding is for information: the message may need no answer. */
+static void
+find_hung_server(smcr_finder_t *finder)
+{
+    open_wait_t open = find_longest_hang(finder, SMCR_FIGURE_WAIT_ANSWER);
+    wmem_allocator_t *scope = finder->scope;
+
+    if (!open.count)
+        return;
+    smcr_finder_facts_t facts = facts_of_hang(finder, &open, SMCR_FIGURE_FOUND_SLOW_ANSWER);
+    const smcr_distribution_t *answers = open.conn->client_to_server.answer_time_s;
+    const char *others = "";
+    if (open.count > 1)
+        others = wmem_strdup_printf(scope, "; %s in all",
+                                    smcr_words_things(scope, open.count, "connection"));
+    smcr_finder_add_as(finder, SMCR_FIGURE_INFO, &facts,
+                       "The program of %s has not answered %s for %s, to the last packet of its "
+                       "host (frame %" PRIu32 "); it had answered all earlier messages, in %s on "
+                       "average: it hangs, or the last message needs no answer%s",
+                       smcr_finding_wait_program(finder, open.conn, true),
+                       smcr_words_direction(scope, open.conn, true),
+                       smcr_words_duration(scope, smcr_finding_wait_proven(open.wait)),
+                       open.wait->proven_frame.frame,
+                       smcr_words_duration(scope, smcr_finding_wait_mean(answers)), others);
+}
+
+/* ---- clients that give up ---- */
+
+/* Returns the wait of a client for an answer that ended when the client closed or aborted the
+ * connection; NULL: there is none, or the server also writes unasked, so that no answer may be
+ * due. */
+static const smcr_entry_conn_open_wait_t *
+given_up_wait(const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_open_wait_t *wait = conn->client_to_server.open_wait;
+    bool is_asked = smcr_words_knows_roles(conn) &&
+                    !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
+
+    return wait && is_asked && conn->close != SMCR_FIGURE_CLOSE_OPEN ? wait : NULL;
+}
+
+const char *
+smcr_finding_given_up_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_open_wait_t *wait = given_up_wait(conn);
+
+    if (!wait)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; before that, the program of %s had not answered for %s (since "
+                              "frame %" PRIu32 ")",
+                              smcr_finding_wait_program(finder, conn, true),
+                              smcr_words_duration(finder->scope, smcr_finding_wait_proven(wait)),
+                              wait->begin_frame.frame);
+}
+
+/* Answers of a server's program. */
+typedef struct {
+    uint64_t count;   /* number of answers */
+    uint64_t sum;     /* sum of their times, nanoseconds */
+    uint64_t max;     /* time of the slowest answer, nanoseconds */
+    bool is_of_other; /* they are the answers on other connections of the same server */
+} answers_t;
+
+/* Adds the answers on the connection. */
+static void
+add_answers(answers_t *answers, const smcr_entry_connection_t *conn)
+{
+    const smcr_distribution_t *own = smcr_distribution_get(conn->client_to_server.answer_time_s);
+
+    answers->count += own->count;
+    answers->sum += own->sum;
+    answers->max = MAX(answers->max, own->count ? own->max : 0);
+}
+
+/* Returns the answers that show how long the server's program usually takes: those on the
+ * connection or, if they are fewer than ENOUGH_ANSWERS, those on other connections of the
+ * server. */
+static answers_t
+usual_answers(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    answers_t own = {0}, others = {.is_of_other = true};
+
+    add_answers(&own, conn);
+    if (own.count >= ENOUGH_ANSWERS || conn->server.port == SMCR_FIGURE_UNKNOWN)
+        return own;
+    SMCR_FIGURE_EACH (connection, other, finder->report->connections) {
+        bool is_of_port = other->server.port == conn->server.port;
+        if (other != conn && is_of_port && have_same_server(finder, conn, other))
+            add_answers(&others, other);
+    }
+    return others;
+}
+
+/* Whether the client closed the connection in order, and its last message was one that the server
+ * should have answered: it has answered each other message at least ten times as fast
+ * (usual_answers()). */
+static bool
+gave_up(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    const smcr_entry_conn_open_wait_t *wait = given_up_wait(conn);
+
+    if (!wait || conn->close == SMCR_FIGURE_CLOSE_ABORT)
+        return false;
+    answers_t answers = usual_answers(finder, conn);
+    return answers.count >= ENOUGH_ANSWERS && smcr_finding_wait_proven(wait) >= 10 * answers.max;
+}
+
+/* Finding: a client closed a connection on which the server had not answered for long. The finding
+ * is for information: the last message may need no answer. It names the longest of these waits. An
+ * abort has a finding of its own, which reports the wait. */
+static void
+find_given_up(smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *worst = NULL;
+    const char *filter = "";
+    uint32_t count = 0;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!gave_up(finder, conn))
+            continue;
+        filter = smcr_finder_either(finder, filter,
+                                    smcr_words_connection_filter(finder->scope, conn), count++);
+        if (!worst || smcr_finding_wait_proven(given_up_wait(conn)) >
+                          smcr_finding_wait_proven(given_up_wait(worst)))
+            worst = conn;
+    }
+    if (!worst)
+        return;
+    const smcr_entry_conn_open_wait_t *wait = given_up_wait(worst);
+    answers_t answers = usual_answers(finder, worst);
+    smcr_finder_add_as(
+        finder, SMCR_FIGURE_INFO,
+        &(smcr_finder_facts_t){
+            .kind = SMCR_FIGURE_FOUND_SLOW_ANSWER,
+            .count = count,
+            .when = wait->begin_frame,
+            .frames = SMCR_FINDER_FRAMES(finder, wait->begin_frame, wait->proven_frame),
+            .filter = filter ? filter : "smcr",
+            .cost = smcr_finding_wait_proven(wait)},
+        "The client closed %s (frame %" PRIu32 ")%s; it had answered %s, in %s on average: it "
+        "hung, or the last message needs no answer",
+        smcr_words_connections(finder->scope, worst, count), wait->proven_frame.frame,
+        smcr_finding_given_up_text(finder, worst),
+        answers.is_of_other ? "messages on other connections" : "all earlier messages",
+        smcr_words_duration(finder->scope, answers.sum / answers.count));
+}
+
+void
+smcr_finding_on_answers(smcr_finder_t *finder)
+{
+    find_slow_answers(finder);
+    find_long_pause(finder);
+    if (smcr_finder_is_filtered(finder))
+        return;
+    find_hung_reader(finder);
+    find_hung_server(finder);
+    find_given_up(finder);
+}
