@@ -281,29 +281,29 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
         DOUBLE, "silences" UBIGINT, "silent_repeated" UBIGINT, "longest_silence" STRUCT("begin_time" DECIMAL(20, 9),
         "end_time" DECIMAL(20, 9), "first_repeated_time" DECIMAL(20, 9), "is_over" BOOLEAN, "attempts" UBIGINT,
         "repeated" UBIGINT, "other_queue_pair_time" DECIMAL(20, 9), "other_link" UBIGINT, "other_link_time"
-        DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9)), "acked_longest" UBIGINT, "stuck" STRUCT("begin_time" DECIMAL(20,
-        9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing" UBIGINT, "is_refused" BOOLEAN,
-        "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR, "standstills" UBIGINT, "still_s"
-        DOUBLE, "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9)),
-        "intervals" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "still_s" DOUBLE, "still_most_s"
-        DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)[]), "recovery" STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_timeout"
-        UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless" UBIGINT, "reordered"
-        UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares"
-        DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9), "late_naks" UBIGINT,
-        "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT, "not_captured" UBIGINT,
-        "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT, "unverified" UBIGINT),
-        "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets"
-        MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
-        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "repeated_completion_time_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
+        DECIMAL(20, 9), "tcp_time" DECIMAL(20, 9), "early_time" DECIMAL(20, 9)), "acked_longest" UBIGINT, "stuck"
+        STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9), "tries" UBIGINT, "length" UBIGINT, "missing"
+        UBIGINT, "is_refused" BOOLEAN, "rnr_naks" UBIGINT, "has_ended" BOOLEAN), "pause" STRUCT("port_mac" VARCHAR,
+        "standstills" UBIGINT, "still_s" DOUBLE, "still_most_s" DOUBLE, "longest" STRUCT("begin_time" DECIMAL(20, 9),
+        "end_time" DECIMAL(20, 9)), "intervals" STRUCT("begin_time" DECIMAL(20, 9), "end_time" DECIMAL(20, 9),
+        "still_s" DOUBLE, "still_most_s" DOUBLE, "port_mac" VARCHAR, "priority" UBIGINT)[]), "recovery"
+        STRUCT("gap_to_nak_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
+        "buckets" MAP(VARCHAR, UBIGINT)), "nak_to_resend_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "timeout_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "retry_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "ack_timeout" UBIGINT, "go_back_n" UBIGINT, "selective" UBIGINT, "refilled" UBIGINT, "needless"
+        UBIGINT, "reordered" UBIGINT, "reorder_depth" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
+        DOUBLE, "sum_of_squares" DOUBLE), "late_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "unfilled" UBIGINT), "reordered_time" DECIMAL(20, 9),
+        "late_naks" UBIGINT, "copies" UBIGINT, "knows_copies" BOOLEAN, "gaps" UBIGINT, "missing" UBIGINT,
+        "not_captured" UBIGINT, "not_captured_time" DECIMAL(20, 9), "icrc" STRUCT("good" UBIGINT, "bad" UBIGINT,
+        "unverified" UBIGINT), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE,
+        "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "completion_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "repeated_completion_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ce_to_cnp_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
+        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "not_known" VARCHAR[])',
     finding: 'STRUCT("severity" VARCHAR, "kind" VARCHAR, "text" VARCHAR, "frame" UBIGINT, "time" DECIMAL(20, 9),
         "filter" VARCHAR, "count" UBIGINT)',
     breach: 'STRUCT("kind" VARCHAR, "by" VARCHAR, "count" UBIGINT, "frame" UBIGINT, "time" DECIMAL(20, 9))',

@@ -333,6 +333,18 @@ def dead_host(capture):
     ask_for(capture, 3)
 
 
+def roce_blocked(capture):
+    """RoCE no longer passes between the hosts. The server acknowledges a TCP segment that the
+    client sends after its first request without an answer."""
+    connection = begun(capture)
+    talk(connection)
+    last = burst(connection, 1000)
+    connection.tcp.segment("client", "A")
+    capture.wait(0.0015)
+    connection.tcp.segment("server", "A")
+    again(capture, last, times=5)
+
+
 def device_gone(capture):
     """The server's host has no RoCE device any more: it answers each packet with an ICMP error."""
     connection = begun(capture)
@@ -942,6 +954,7 @@ SCENES = {
         "programs_pause",
         "programs_pause_v1",
         "dead_host",
+        "roce_blocked",
         "device_gone",
         "undelivered",
         "dead_module",

@@ -383,7 +383,8 @@ silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
         .other_queue_pair_frame = silence->other_qp,
         .other_link_frame = silence->other_link,
         .other_link = silence->other_link.frame ? silence->link : SMCR_FIGURE_UNKNOWN,
-        .tcp_frame = silence->tcp};
+        .tcp_frame = silence->tcp,
+        .early_frame = silence->early};
     return entry;
 }
 

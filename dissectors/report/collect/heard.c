@@ -75,12 +75,14 @@ find_heard(const smcr_collect_t *collection, const uint8_t from[SMCR_GID_LENGTH]
 
 /* Sets `*found` to `when` if the packet at `when` shows that the silent host was alive in the
  * silence. A packet before `silence->proven_frame` does not show this: the host may have failed
- * after that packet. */
+ * after that packet. Such a packet is noted as `early` if it came after the silence began. */
 static void
-note(smcr_when_t *found, smcr_when_t when, const smcr_collect_silence_t *silence)
+note(smcr_when_t *found, smcr_when_t when, smcr_collect_silence_t *silence)
 {
     if (silence->proven_frame && when.frame > silence->proven_frame)
         *found = when;
+    else if (when.frame > MAX(silence->time.begin.frame, silence->early.frame))
+        silence->early = when;
 }
 
 /* Writes the address of the connection's TCP end on `side` of the link group as a GID. */

@@ -248,32 +248,34 @@ may_be_late(const smcr_entry_rdma_t *flow)
     return is_late || smcr_figure_or_zero(flow->not_captured);
 }
 
-/* Returns the number of retransmissions after packets that were certainly discarded on the path.
- * Only NAKs prove that. A timeout does not: the acknowledgement may be lost, or the path or the
- * host is dead. Returns 0 in three cases, in which a NAK proves nothing:
+/* Returns the number of retransmissions after packets that congestion may have discarded: those
+ * that NAKs ask for. A timeout does not show this: the acknowledgement may be lost, or the path or
+ * the host is dead. Returns 0 in four cases, in which something else explains the NAKs:
  * 1. Packets came out of order. A path that reorders packets of the reverse flow may reorder those
  *    of this flow, too: an out-of-order packet that is not captured seems to be lost if its
  *    retransmission is captured.
  * 2. A display filter may hide packets and NAKs.
- * 3. Packets of the flow have a wrong ICRC: the receiver discards damaged packets. */
+ * 3. Packets of the flow have a wrong ICRC: the receiver discards damaged packets.
+ * 4. The path discards packets above a certain size. */
 static uint64_t
-certainly_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+perhaps_discarded(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
     bool is_disordered = may_be_late(flow) || (peer && may_be_late(peer));
     bool is_damaged = flow->icrc && flow->icrc->bad;
+    bool is_explained = is_damaged || smcr_finding_flow_is_too_big(finder, flow);
 
-    if (smcr_finder_is_filtered(finder) || is_disordered || is_damaged)
+    if (smcr_finder_is_filtered(finder) || is_disordered || is_explained)
         return 0;
     return smcr_figure_or_zero(flow->repeated_after.nak);
 }
 
-/* Adds a flow whose data was lost, and whose data packets are all Not-ECT. */
+/* Adds a flow whose data may have been discarded, and whose data packets are all Not-ECT. */
 static void
 add_not_ect(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_packet_class_t *data = flow->classes.data;
-    uint64_t lost = certainly_lost(finder, flow);
+    uint64_t lost = perhaps_discarded(finder, flow);
 
     if (!data || !lost || !data->by_dscp.length || data->ecn.not_ect < data->packets)
         return;
@@ -286,7 +288,7 @@ add_not_ect(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma
     odd->when = flow->first_frame;
 }
 
-/* Finding: lost data was Not-ECT. A switch that is full cannot mark such packets, and discards them
+/* Finding: data that NAKs ask for was Not-ECT. A switch that is full cannot mark such packets, and discards them
  * (RFC 3168, 5): the sender never slows down before packets are lost. */
 static void
 find_not_ect(smcr_finder_t *finder)
@@ -296,8 +298,8 @@ find_not_ect(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: packets were lost, and all data packets are Not-ECT: a congested "
-                        "switch can only drop them, not mark them",
+                        "%s%s: all data packets are Not-ECT: a congested switch can only drop them, "
+                        "not mark them; NAKs do not show whether one did",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
 }
 

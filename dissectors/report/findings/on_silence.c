@@ -442,6 +442,29 @@ may_have_ended(const smcr_finder_t *finder, const silent_host_t *host)
     return !link->state || link->state_frame.frame;
 }
 
+/* Returns text about the causes of a silence in which the host has sent no other packet after the
+ * second retransmission. A packet between the first request without an answer and the second
+ * retransmission shows that the host lived then. */
+static const char *
+unheard_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence)
+{
+    uint64_t after = smcr_figure_or_zero(
+        smcr_figure_time_between(silence->begin_frame, silence->early_frame));
+
+    if (silence->early_frame.frame)
+        return wmem_strdup_printf(finder->scope,
+                                  "; the host lived after the silence began: its last other packet "
+                                  "(frame %" PRIu32 ") came %s later: path or queue pair down, or "
+                                  "host since then",
+                                  silence->early_frame.frame,
+                                  smcr_words_duration(finder->scope, after));
+    return silence->is_over == SMCR_FIGURE_YES
+               ? "; during the silence, no other packet from its address after the second "
+                 "retransmission: host or path down"
+               : "; no other packet from its address after the second retransmission: host, path "
+                 "or queue pair down";
+}
+
 /* Returns the end of the sentence: other packets of the silent host, and the causes of the silence
  * that remain possible. */
 static const char *
@@ -459,11 +482,7 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
         return wmem_strdup_printf(finder->scope,
                                   "; no packet from %s at the same time: host or all paths down",
                                   host->other->dst);
-    return host->silence->is_over == SMCR_FIGURE_YES
-               ? "; during the silence, no other packet from its address after the second "
-                 "retransmission: host or path down"
-               : "; no other packet from its address after the second retransmission: host, path "
-                 "or queue pair down";
+    return unheard_text(finder, host->silence);
 }
 
 /* Returns text that asks for the path MTU if only packets that are larger than all acknowledged
@@ -506,7 +525,7 @@ is_dead(const smcr_finder_t *finder, const silent_host_t *host)
     const smcr_entry_flow_silence_t *silence = host->silence;
     bool is_over = silence->is_over == SMCR_FIGURE_YES;
 
-    if (is_over || length_of(silence) < SHORT_SILENCE)
+    if (is_over || length_of(silence) < SHORT_SILENCE || silence->early_frame.frame)
         return false;
     return !was_heard(silence) && !may_have_ended(finder, host) &&
            !*smcr_finder_undelivered(finder, host->flow->src, host->flow->dst);
