@@ -189,8 +189,8 @@ typedef struct {
     smcr_when_t other_qp;   /* last packet from the peer's address that another queue pair has
                                received */
     smcr_when_t tcp;        /* last TCP segment of the peer */
-    smcr_when_t early;      /* last packet that the peer's host has sent elsewhere after the begin of
-                               `time` and not after `proven_frame`; frame 0: none */
+    smcr_when_t early;      /* last packet that the peer's host has sent elsewhere after the begin
+                               of `time` and not after `proven_frame`; frame 0: none */
     smcr_when_t other_link; /* last packet of the peer's host on another link of the link group,
                                between other addresses */
     uint64_t link;          /* number of the link of `other_link`, SMCR_FIGURE_UNKNOWN: not known;

@@ -288,8 +288,8 @@ add_not_ect(const smcr_finder_t *finder, odd_class_t *odd, const smcr_entry_rdma
     odd->when = flow->first_frame;
 }
 
-/* Finding: data that NAKs ask for was Not-ECT. A switch that is full cannot mark such packets, and discards them
- * (RFC 3168, 5): the sender never slows down before packets are lost. */
+/* Finding: data that NAKs ask for was Not-ECT. A switch that is full cannot mark such packets, and
+ * discards them (RFC 3168, 5): the sender never slows down before packets are lost. */
 static void
 find_not_ect(smcr_finder_t *finder)
 {
@@ -298,8 +298,8 @@ find_not_ect(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: all data packets are Not-ECT: a congested switch can only drop them, "
-                        "not mark them; NAKs do not show whether one did",
+                        "%s%s: all data packets are Not-ECT: a congested switch can only drop "
+                        "them, not mark them; NAKs do not show whether one did",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd));
 }
 
