@@ -494,7 +494,7 @@ EVERY = [
         (
             POINTS,
             "nak-of-a-discarded-packet",
-            "dissectors/points/fates.c",
+            "dissectors/points/fates_receiver.c",
             "desk/test_compare.py::test_loss_after_both_points[A-part0-6]",
             "slot->latest > below->latest",
             "slot->latest != below->latest",

@@ -1,0 +1,408 @@
+/* Follows the receiver of a flow, as packets at the last capture point of the flow show it: it
+ * accepts the expected PSN and no other (InfiniBand Architecture Specification, volume 1, 9.7).
+ *
+ * - An acknowledgement proves that the receiver has all packets up to its PSN.
+ * - A NAK with a PSN sequence error proves that the receiver does not have the packet with the PSN
+ *   of the NAK, and has all packets with lower PSNs.
+ * - A retransmission without a NAK proves that the sender has got no acknowledgement of the packet.
+ *   If the last point does not have the first transmission, this transmission was lost. If the last
+ *   point has the first transmission, the transmission or its acknowledgement was lost after that
+ *   point. If several packets are retransmitted together, this holds for at least one of them.
+ * - An RDMA READ takes as many PSNs as it has responses. A response acknowledges all PSNs up to its
+ *   own.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "fates_receiver.h"
+
+/* A transmission with SMCR_FATE_DOUBTFUL. */
+typedef struct {
+    smcr_psn_t psn; /* its PSN */
+    smcr_transmission_t *transmission;
+} doubt_t;
+
+/* A READ or atomic that the sender requests once more after the receiver has accepted it. The last
+ * point does not have this request. */
+typedef struct {
+    smcr_transmission_t *transmission; /* the request; NULL: none is undecided */
+    smcr_psn_t first; /* the first PSN that it takes */
+    smcr_psn_t last;  /* the last PSN that it takes */
+    uint64_t time;    /* as in smcr_fates_event_t */
+} fetched_again_t;
+
+/* A receiver, as the packets at the last point show it. */
+typedef struct {
+    smcr_fates_slot_t *slots; /* hash table of SMCR_FATES_SLOTS slots (smcr_fates_slot_of()) */
+    smcr_psn_t expected;    /* PSN that the receiver expects */
+    smcr_psn_t acked;       /* highest PSN that was acknowledged */
+    smcr_psn_t highest;     /* highest PSN that was sent */
+    smcr_psn_t last;        /* PSN of the last request */
+    smcr_psn_t resent;      /* highest PSN that was retransmitted in the last step back; 0: none */
+    uint64_t resent_time;   /* time of the last retransmission, as in smcr_fates_event_t; or time of
+                               a later acknowledgement that covers PSNs above `resent` */
+    uint64_t last_retransmission; /* time of the last retransmission, as in smcr_fates_event_t; 0:
+                                     none */
+    smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
+    bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
+    smcr_psn_t begun;       /* PSN with which the last step back began; 0: none */
+    smcr_psn_t fetched;     /* PSN with which the last step back began, if that request is a READ or
+                               atomic and no NAK has asked for it; 0: it is another request */
+    fetched_again_t again;  /* the last READ or atomic that was requested once more */
+    smcr_transmission_t *unanswered; /* the last transmission that got SMCR_FATE_UNANSWERED; NULL:
+                                        none, or a later response or step back has settled it */
+    bool is_timed;          /* the last point has the response that is being taken */
+    uint64_t fastest;       /* shortest time from a request to its acknowledgement, nanoseconds;
+                               UINT64_MAX: not known */
+    GArray *doubtful;       /* doubt_t: transmissions with SMCR_FATE_DOUBTFUL, in ascending order of
+                               PSNs */
+} follower_t;
+
+/* ---- PSNs ---- */
+
+/* Returns the slot of the PSN. NULL: the PSN has no slot any more, since a higher PSN has taken
+ * it. */
+static smcr_fates_slot_t *
+kept_slot_of(const follower_t *receiver, smcr_psn_t psn)
+{
+    bool is_taken = receiver->slots[psn & (SMCR_FATES_SLOTS - 1)].psn > psn;
+
+    return is_taken ? NULL : smcr_fates_slot_of(receiver->slots, psn);
+}
+
+/* Whether the receiver counts as having accepted a packet with the PSN. A later NAK may have
+ * lowered the expected PSN again. */
+static bool
+has_accepted(const follower_t *receiver, const smcr_fates_slot_t *slot)
+{
+    return slot->accepted && slot->psn < receiver->expected;
+}
+
+/* Whether the receiver counts as having accepted this transmission of the PSN. */
+static bool
+is_accepted(const follower_t *receiver, const smcr_fates_slot_t *slot,
+            const smcr_transmission_t *transmission)
+{
+    return has_accepted(receiver, slot) && slot->accepted == transmission;
+}
+
+/* Whether a response at `now` may answer a packet of the time `then`: the time between is at least
+ * half of the shortest time from a request to its acknowledgement. */
+static bool
+may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
+{
+    return now >= then &&
+           now - then >= (receiver->fastest == UINT64_MAX ? 0 : receiver->fastest / 2);
+}
+
+/* ---- requests ---- */
+
+/* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
+ * last point has the earlier transmission. A PSN that is acknowledged already is left alone. A step
+ * back proves a loss of the PSN only with which it begins. */
+static void
+settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
+{
+    smcr_transmission_t *earlier = slot->latest;
+
+    if (slot->psn <= receiver->acked || earlier->fate == SMCR_FATE_LOST)
+        return;
+    if (receiver->fetched && slot->psn != receiver->fetched) {
+        earlier->fate = SMCR_FATE_UNKNOWN;
+        return;
+    }
+    bool is_doubtful = was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked;
+    if (is_doubtful) {
+        const doubt_t doubt = {slot->psn, earlier};
+        earlier->fate = SMCR_FATE_DOUBTFUL;
+        g_array_append_val(receiver->doubtful, doubt);
+    } else if (earlier->fate == SMCR_FATE_PENDING) {
+        bool is_reason = slot->psn == receiver->begun;
+        earlier->fate = is_reason ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
+    } else {
+        earlier->fate = SMCR_FATE_DISCARDED;
+    }
+}
+
+/* Notes a retransmission of the PSN. If the PSN is not above the PSN of the last request, a step
+ * back begins. The step back answers the last NAK if it begins at the PSN of the NAK or lower. */
+static void
+note_step(follower_t *receiver, smcr_psn_t psn, const smcr_fates_event_t *event)
+{
+    bool begins = psn <= receiver->last;
+
+    if (begins) {
+        receiver->begun = psn;
+        receiver->is_asked = receiver->refused >= psn;
+        receiver->fetched =
+            smcr_ib_operations[event->packet->opcode].fetches_data && !receiver->is_asked ? psn : 0;
+        receiver->refused = 0;
+        receiver->unanswered = NULL;
+    }
+    receiver->resent = begins ? psn : MAX(receiver->resent, psn);
+    receiver->resent_time = receiver->last_retransmission = event->time;
+}
+
+/* Takes a request for a READ or atomic that the receiver has accepted before. An earlier such
+ * request that has this PSN, and that the last point does not have, was lost if no response has
+ * come since. */
+static void
+take_fetch_again(follower_t *receiver, const smcr_fates_event_t *event, smcr_psn_t psn)
+{
+    fetched_again_t *again = &receiver->again;
+
+    if (again->transmission && psn >= again->first && psn <= again->last)
+        again->transmission->fate = SMCR_FATE_LOST;
+    *again = (fetched_again_t){event->is_seen ? NULL : event->transmission, psn,
+                               psn + event->psns - 1, event->time};
+}
+
+/* Takes a request, if its PSN was sent before, or a READ that was accepted took the PSN. */
+static void
+take_retransmission(follower_t *receiver, const smcr_fates_event_t *event,
+                    smcr_fates_slot_t *slot)
+{
+    bool is_fetch = smcr_ib_operations[event->packet->opcode].fetches_data;
+    bool is_fetch_again = is_fetch && slot->psn < receiver->expected;
+
+    if (slot->latest || is_fetch_again)
+        note_step(receiver, slot->psn, event);
+    if (is_fetch_again)
+        take_fetch_again(receiver, event, slot->psn);
+    if (slot->latest)
+        settle_earlier(receiver, slot, slot->is_timed);
+}
+
+/* Takes the next request at the last point. A request with the expected PSN that the last point has
+ * is accepted until an answer shows otherwise. If the last point does not have it, its fate is
+ * pending. */
+static void
+take_request(follower_t *receiver, const smcr_fates_event_t *event)
+{
+    smcr_psn_t psn = smcr_psn_near(receiver->highest, event->packet->psn);
+    smcr_fates_slot_t *slot = smcr_fates_slot_of(receiver->slots, psn);
+
+    take_retransmission(receiver, event, slot);
+    if (event->is_seen && psn == receiver->expected) {
+        slot->accepted = event->transmission;
+        receiver->expected += event->psns;
+    } else if (psn == receiver->expected) {
+        event->transmission->fate = SMCR_FATE_PENDING;
+    }
+    slot->latest = event->transmission;
+    slot->time = event->time;
+    slot->is_timed = event->is_seen;
+    receiver->last = psn + event->psns - 1;
+    receiver->highest = MAX(receiver->highest, receiver->last);
+}
+
+/* ---- responses ---- */
+
+/* Sets the fates of the doubtful transmissions. All of them are acknowledged now, after they were
+ * retransmitted. If the acknowledgement came too soon after the retransmission, it answers the
+ * first transmissions, and was only late: the receiver has got all of them. Otherwise the last of
+ * them, or its acknowledgement, was lost. If there are several, any of them may have been lost
+ * (`is_one_of_several`). */
+static void
+settle_doubtful(follower_t *receiver, uint64_t now)
+{
+    bool was_late = !may_answer(receiver, receiver->resent_time, now);
+    unsigned count = receiver->doubtful->len;
+
+    for (unsigned i = 0; i < count; i++) {
+        smcr_transmission_t *each = g_array_index(receiver->doubtful, doubt_t, i).transmission;
+        bool is_last = i + 1 == count && !was_late;
+        each->fate = is_last ? SMCR_FATE_UNANSWERED : SMCR_FATE_RECEIVED;
+        each->is_one_of_several = count > 1;
+        if (is_last)
+            receiver->unanswered = each;
+    }
+    g_array_set_size(receiver->doubtful, 0);
+}
+
+/* Called for a NAK. The NAK shows that a packet before or among the doubtful transmissions was
+ * lost, so the receiver discarded them. */
+static void
+discard_doubtful(follower_t *receiver)
+{
+    for (unsigned i = 0; i < receiver->doubtful->len; i++)
+        g_array_index(receiver->doubtful, doubt_t, i).transmission->fate = SMCR_FATE_DISCARDED;
+    g_array_set_size(receiver->doubtful, 0);
+}
+
+/* Returns the highest PSN among the doubtful transmissions; 0: there are none. A step back adds
+ * them in ascending order. */
+static smcr_psn_t
+highest_doubtful(const follower_t *receiver)
+{
+    const GArray *doubtful = receiver->doubtful;
+
+    return doubtful->len ? g_array_index(doubtful, doubt_t, doubtful->len - 1).psn : 0;
+}
+
+/* Notes the time from a request to its acknowledgement at `now`, if it is the shortest so far. */
+static void
+note_fastest(follower_t *receiver, const smcr_fates_slot_t *slot, uint64_t now)
+{
+    if (slot->is_timed && receiver->is_timed && now > slot->time)
+        receiver->fastest = MIN(receiver->fastest, now - slot->time);
+}
+
+/* Returns the transmission of the PSN that the receiver has accepted before it acknowledged the PSN
+ * at `now`; NULL: none is known. The acknowledgement may come too soon after the latest one to
+ * answer it. */
+static smcr_transmission_t *
+acked_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot, uint64_t now)
+{
+    bool is_too_soon = slot->accepted && !may_answer(receiver, slot->time, now);
+
+    return is_too_soon || has_accepted(receiver, slot) ? slot->accepted : slot->latest;
+}
+
+/* Sets the fate of the transmission that the receiver accepted, for a PSN that is acknowledged at
+ * `now`. `acked`: PSN of the acknowledgement. If a NAK has shown that the latest transmission was
+ * lost, and no retransmission was captured since, the fate becomes unknown: either the NAK was
+ * about an earlier transmission, or no point has captured the retransmission. */
+static void
+settle_acked(follower_t *receiver, smcr_fates_slot_t *slot, smcr_psn_t acked, uint64_t now)
+{
+    smcr_transmission_t *received = acked_transmission(receiver, slot, now);
+
+    if (!received || received->fate == SMCR_FATE_DOUBTFUL)
+        return;
+    if (received->fate == SMCR_FATE_LOST) {
+        received->fate = received == slot->latest ? SMCR_FATE_UNKNOWN : SMCR_FATE_LOST;
+        return;
+    }
+    received->fate = SMCR_FATE_RECEIVED;
+    if (slot->psn == acked && received == slot->latest)
+        note_fastest(receiver, slot, now);
+}
+
+/* Takes an acknowledgement of all PSNs up to `psn`. If it covers PSNs above those retransmitted,
+ * the receiver has got all first transmissions. A receiver acknowledges each transmission. So if a
+ * second acknowledgement of the same PSN follows a retransmission, the receiver has got the first
+ * transmission, too (`unanswered`). */
+static void
+take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
+{
+    psn = MIN(psn, receiver->highest);
+    if (psn == receiver->acked && receiver->unanswered)
+        receiver->unanswered->fate = SMCR_FATE_RECEIVED;
+    receiver->unanswered = NULL;
+    if (psn <= receiver->acked)
+        return;
+    smcr_psn_t kept = psn >= SMCR_FATES_SLOTS ? psn - SMCR_FATES_SLOTS + 1 : 0;
+    smcr_psn_t first = MAX(receiver->acked + 1, kept);
+    for (smcr_psn_t each = first; each <= psn; each++) {
+        smcr_fates_slot_t *slot = kept_slot_of(receiver, each);
+        if (slot)
+            settle_acked(receiver, slot, psn, now);
+    }
+    receiver->acked = psn;
+    receiver->expected = MAX(receiver->expected, psn + 1);
+    if (psn > receiver->resent)
+        receiver->resent_time = now;
+    if (psn >= highest_doubtful(receiver))
+        settle_doubtful(receiver, now);
+}
+
+/* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
+ * NULL: the NAK proves none. Reason: the latest transmission was sent before the latest packet with
+ * the PSN below. The receiver may have discarded it because it expected the lower PSN, and the
+ * transmission that was lost may be missing in the capture. No packet with the PSN below may be
+ * known, since its slot is used again or a READ took it. Its latest packet was then sent before if
+ * nothing was retransmitted since. */
+static smcr_transmission_t *
+refused_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot)
+{
+    const smcr_fates_slot_t *below = kept_slot_of(receiver, slot->psn - 1);
+    bool has_below = below && below->latest;
+    bool follows = has_below ? slot->latest > below->latest
+                             : slot->time >= receiver->last_retransmission;
+
+    return slot->latest && follows ? slot->latest : NULL;
+}
+
+/* Takes a NAK for the PSN `psn`, which the receiver does not have. `is_lost`: the packet has not
+ * come (PSN sequence error); false: the receiver was not ready for the packet (RNR NAK). */
+static void
+take_nak(follower_t *receiver, smcr_psn_t psn, uint64_t now, bool is_lost)
+{
+    const smcr_fates_slot_t *slot = kept_slot_of(receiver, psn);
+    smcr_transmission_t *refused = slot ? refused_transmission(receiver, slot) : NULL;
+
+    if (slot && slot->latest && !may_answer(receiver, slot->time, now))
+        return; /* the packet has come since the NAK was sent */
+    if (refused && is_lost && psn > receiver->acked)
+        refused->fate = SMCR_FATE_LOST;
+    receiver->expected = MIN(receiver->expected, psn);
+    receiver->refused = psn;
+}
+
+/* Takes a response to a READ or atomic. It acknowledges all PSNs up to its own. */
+static void
+take_data(follower_t *receiver, smcr_psn_t psn, uint64_t now)
+{
+    fetched_again_t *again = &receiver->again;
+
+    if (again->transmission && psn >= again->first && psn <= again->last &&
+        may_answer(receiver, again->time, now)) {
+        again->transmission->fate = SMCR_FATE_RECEIVED;
+        again->transmission = NULL;
+    }
+    if (psn > receiver->acked && psn <= receiver->highest)
+        take_ack(receiver, psn, now);
+}
+
+/* Takes the next response. Each acknowledges requests: an ACK and data of a READ up to their PSN, a
+ * NAK or RNR NAK up to the PSN before it. */
+static void
+take_response(follower_t *receiver, const smcr_fates_event_t *event)
+{
+    smcr_psn_t psn = smcr_psn_near(receiver->highest, event->packet->psn);
+    uint8_t syndrome = event->packet->syndrome;
+    int kind = smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_KIND);
+    unsigned code = smcr_wire_bits(syndrome, SMCR_MASK_SYNDROME_CODE);
+
+    receiver->is_timed = event->is_seen;
+    if (smcr_fates_is_data(event->packet)) {
+        take_data(receiver, psn, event->time);
+        return;
+    }
+    if (!event->packet->has_aeth || psn > receiver->highest)
+        return;
+    if (kind == SMCR_IB_SYNDROME_ACK) {
+        take_ack(receiver, psn, event->time);
+        return;
+    }
+    discard_doubtful(receiver);
+    take_ack(receiver, psn - 1, event->time);
+    if (kind == SMCR_IB_SYNDROME_RNR_NAK || code == SMCR_IB_NAK_PSN_SEQUENCE)
+        take_nak(receiver, psn, event->time, kind == SMCR_IB_SYNDROME_NAK);
+}
+
+/* ---- all packets ---- */
+
+void
+smcr_fates_follow_receiver(const GArray *events, smcr_fates_slot_t *slots, smcr_psn_t first)
+{
+    follower_t receiver = {
+        .slots = slots,
+        .expected = first,
+        .acked = first - 1,
+        .highest = first - 1,
+        .last = first - 1,
+        .fastest = UINT64_MAX,
+        .doubtful = g_array_new(FALSE, FALSE, sizeof(doubt_t)),
+    };
+
+    for (unsigned i = 0; i < events->len; i++) {
+        const smcr_fates_event_t *event = &g_array_index(events, smcr_fates_event_t, i);
+        if (event->is_response)
+            take_response(&receiver, event);
+        else
+            take_request(&receiver, event);
+    }
+    g_array_free(receiver.doubtful, TRUE);
+}
