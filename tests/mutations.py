@@ -486,7 +486,7 @@ EVERY = [
         (
             POINTS,
             "lost-is-not-captured",
-            "dissectors/points/compare.c",
+            "dissectors/points/judge.c",
             "unit/test_points.c",
             "transmission->fate == SMCR_FATE_RECEIVED && is_decided)",
             "transmission->fate == SMCR_FATE_LOST && is_decided)",
@@ -512,16 +512,16 @@ EVERY = [
             "inferred-in-doubt",
             "dissectors/points/compare.c",
             "facts/test_points.py::test_made_points[6.1-v2-n-lossy]",
-            "if (known->lost >= PROVEN_LEAST && !known->not_captured)",
-            "if (known->lost >= PROVEN_LEAST)",
+            "if (known->lost >= SMCR_JUDGE_PROVEN_LEAST && !known->not_captured)",
+            "if (known->lost >= SMCR_JUDGE_PROVEN_LEAST)",
         ),
         (
             POINTS,
             "burst-too-short",
-            "dissectors/points/compare.c",
+            "dissectors/points/judge.c",
             "facts/test_points.py::test_simulated[burst between]",
-            "run->count >= PROVEN_LEAST && run->has_lost",
-            "run->count >= 10 * PROVEN_LEAST && run->has_lost",
+            "run->count >= SMCR_JUDGE_PROVEN_LEAST && run->has_lost",
+            "run->count >= 10 * SMCR_JUDGE_PROVEN_LEAST && run->has_lost",
         ),
         (
             POINTS,
@@ -566,7 +566,7 @@ EVERY = [
         (
             POINTS,
             "other-link-of-a-bond-not-captured",
-            "dissectors/points/compare.c",
+            "dissectors/points/judge.c",
             "unit/test_points.c",
             "    return transmission->fate == SMCR_FATE_LOST ||\n           (smcr",
             "    return transmission->fate != SMCR_FATE_LOST ||\n           (smcr",
@@ -1470,10 +1470,10 @@ EVERY = [
         (
             PAGE,
             "delays-of-the-other-way",
-            "dissectors/points/compare.c",
+            "dissectors/points/notes.c",
             "facts/test_page.py::test_delays_are_those_of_the_points",
-            "if (!passage.to || !is_of_way(way, transmission))",
-            "if (!passage.to || is_of_way(way, transmission))",
+            "if (!passage.to || !smcr_judge_is_of_way(way, transmission))",
+            "if (!passage.to || smcr_judge_is_of_way(way, transmission))",
         ),
         (
             PAGE,

@@ -21,7 +21,7 @@ WORDS = {
         "ack completion ecn flow icrc id psn range read response seen sent slab sorted step "
         "traffic unacked when"
     ),
-    "points": "chain clock fate fates observed points transmission",
+    "points": "chain clock compare compared fate fates judge observed points transmission",
     "fabric/peers": "cm port_pair rdma",
     "state": "state sender",
     "state/model": (

@@ -1,0 +1,362 @@
+/* Judges what happened to each transmission between the capture points of its path.
+ *
+ * If a point does not have a transmission, there are two proofs: 1. a later point has it, or its
+ * receiver got it: the point did not capture it; 2. its receiver did not get it: it was lost before
+ * the point. fates.c finds out whether the receiver got it.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "judge.h"
+
+/* A packet's excess is its delay minus the shortest delay. A packet is delayed only if its excess
+ * is at least DELAYED_LEAST (nanoseconds), and at least DELAYED_TIMES times the excess of the
+ * median. */
+#define DELAYED_LEAST SMCR_TIME_MILLISECOND
+#define DELAYED_TIMES 10
+
+smcr_judge_passage_t
+smcr_judge_passage(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+{
+    const smcr_chain_t *chain = way->chain;
+    smcr_judge_passage_t passage = {smcr_chain_at(chain, transmission, way->from),
+                         smcr_chain_at(chain, transmission, way->to), false, false};
+
+    for (uint32_t i = 0; i < chain->count; i++) {
+        bool has = transmission->at[i] != 0;
+        passage.before |= has && (way->is_back ? i > way->from : i < way->from);
+        passage.after |= has && (way->is_back ? i < way->to : i > way->to);
+    }
+    return passage;
+}
+
+/* Counts a verdict on the transmission. If the transmission has no verdict so far, the verdict also
+ * becomes that of the transmission. */
+static void
+judge(const smcr_judge_way_t *way, smcr_transmission_t *transmission, enum smcr_verdict verdict)
+{
+    const smcr_observed_t *packet = &way->chain->points->observed[transmission->any];
+    smcr_when_t when = {packet->frame, packet->time};
+
+    way->way->verdicts[verdict]++;
+    if (!way->way->first[verdict].frame || when.frame < way->way->first[verdict].frame)
+        way->way->first[verdict] = when;
+    if (transmission->verdict == SMCR_VERDICT_AT_ALL)
+        transmission->verdict = verdict;
+}
+
+/* Notes that a point of the segment has not captured the transmission. `at`: 0: the point that
+ * packets of the way pass first; 1: the other point. */
+static void
+judge_not_captured(const smcr_judge_way_t *way, smcr_transmission_t *transmission, unsigned at)
+{
+    way->way->not_captured_at[at]++;
+    judge(way, transmission, SMCR_VERDICT_NOT_CAPTURED);
+}
+
+/* Judges a transmission that only the first point of the segment has. `after`: a point after the
+ * segment has the transmission. */
+static void
+judge_missing(const smcr_judge_way_t *way, smcr_transmission_t *transmission, bool after)
+{
+    bool is_decided = !transmission->is_ambiguous;
+
+    if (after || (transmission->fate == SMCR_FATE_RECEIVED && is_decided))
+        judge_not_captured(way, transmission, 1);
+    else if (transmission->fate == SMCR_FATE_LOST && is_decided)
+        judge(way, transmission, SMCR_VERDICT_LOST);
+    else
+        judge(way, transmission, SMCR_VERDICT_UNDECIDED);
+}
+
+/* If the second point of the segment is the last point of the way: judges what happened to the
+ * transmission after that point. */
+static void
+judge_after(const smcr_judge_way_t *way, smcr_transmission_t *transmission)
+{
+    if (way->to != way->end || transmission->is_ambiguous)
+        return;
+    if (transmission->fate == SMCR_FATE_LOST)
+        judge(way, transmission, SMCR_VERDICT_LOST_AFTER);
+    else if (transmission->fate == SMCR_FATE_UNANSWERED)
+        judge(way, transmission, transmission->is_one_of_several ? SMCR_VERDICT_UNDECIDED
+                                                                 : SMCR_VERDICT_UNANSWERED);
+}
+
+/* Judges how the headers of a packet were changed between the two points. The ECN codepoint of a
+ * packet in fragments is not known. */
+static void
+judge_headers(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
+              const smcr_judge_passage_t *passage)
+{
+    uint8_t first = passage->from->traffic_class, second = passage->to->traffic_class;
+    bool was_marked = (first & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
+
+    if (passage->to->was_fragmented && !passage->from->was_fragmented)
+        judge(way, transmission, SMCR_VERDICT_FRAGMENTED);
+    else if (!was_marked && (second & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE)
+        judge(way, transmission, SMCR_VERDICT_MARKED);
+    if ((first ^ second) & (uint8_t)~SMCR_MASK_ECN)
+        judge(way, transmission, SMCR_VERDICT_DSCP_CHANGED);
+}
+
+int64_t
+smcr_judge_delay(const smcr_judge_way_t *way, const smcr_judge_passage_t *passage)
+{
+    const smcr_chain_t *chain = way->chain;
+
+    return (int64_t)(smcr_chain_time(chain, way->to, passage->to->time) -
+                     smcr_chain_time(chain, way->from, passage->from->time));
+}
+
+/* Fills in the delays. `delays`: sorted. */
+static void
+fill_delay(smcr_points_delay_t *delay, const GArray *delays)
+{
+    delay->count = delays->len;
+    if (!delays->len)
+        return;
+    delay->least = smcr_chain_quantile(delays, 0);
+    delay->median = smcr_chain_quantile(delays, 0.5);
+    delay->nearly = smcr_chain_quantile(delays, 0.99);
+}
+
+/* Whether a delay is far longer than usual: above the 99th percentile, and far enough above the
+ * shortest delay (DELAYED_LEAST, DELAYED_TIMES). */
+static bool
+is_delayed(const smcr_points_delay_t *usual, int64_t delay)
+{
+    int64_t excess = delay - usual->least, common = usual->median - usual->least;
+
+    return delay > usual->nearly && excess >= (int64_t)DELAYED_LEAST &&
+           excess >= DELAYED_TIMES * common;
+}
+
+/* Whether the transmission was overtaken: a packet that passed the first point after it passed the
+ * second point before it (RFC 4737, 3.3). `*earliest`: the lowest number of an observation at the
+ * second point, among the packets that passed the first point later; 0: none. The function updates
+ * `*earliest` by this transmission. */
+static bool
+is_overtaken(const smcr_judge_way_t *way, const smcr_transmission_t *transmission,
+             uint32_t *earliest)
+{
+    uint32_t number = transmission->at[way->to];
+    bool is = *earliest && number > *earliest;
+
+    if (!*earliest || number < *earliest)
+        *earliest = number;
+    return is;
+}
+
+/* Judges the order of the transmissions from index `begin` to `end` - 1, which are of one flow and
+ * in the order of time. A transmission is reordered if a later transmission came to the second
+ * point earlier. So the loop goes from the last transmission to the first. */
+static void
+judge_order(const smcr_judge_way_t *way, uint32_t begin, uint32_t end)
+{
+    uint32_t earliest = 0;
+
+    for (uint32_t i = end; i-- > begin;) {
+        smcr_transmission_t *transmission = &way->chain->transmissions[i];
+        if (transmission->at[way->from] && transmission->at[way->to] &&
+            !transmission->is_ambiguous && is_overtaken(way, transmission, &earliest))
+            judge(way, transmission, SMCR_VERDICT_REORDERED);
+    }
+}
+
+/* Judges a transmission that both points have. Adds its delay to `delays`. */
+static void
+judge_passed(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
+             const smcr_judge_passage_t *passage, GArray *delays)
+{
+    int64_t delay = smcr_judge_delay(way, passage);
+
+    g_array_append_val(delays, delay);
+    way->way->packets++;
+    way->way->at_both++;
+    judge_headers(way, transmission, passage);
+    judge_after(way, transmission);
+}
+
+/* Whether the transmission came while all points of the path were capturing. */
+static bool
+is_in_span(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+{
+    return transmission->time >= way->chain->begin && transmission->time <= way->chain->end;
+}
+
+/* Whether the transmission certainly goes through the segment. If one of the points has no packet
+ * of the flow, the flow may go another way. A transmission that was lost counts as going through
+ * the segment. */
+static bool
+is_on_way(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+{
+    const smcr_chain_t *chain = way->chain;
+    const smcr_observed_flow_t *flow = &chain->points->flows[transmission->flow];
+
+    return transmission->fate == SMCR_FATE_LOST ||
+           (smcr_observed_has_flow(flow, chain->point[way->from]) &&
+            smcr_observed_has_flow(flow, chain->point[way->to]));
+}
+
+/* Judges a transmission in the segment. Adds its delay to `delays`. */
+static void
+judge_transmission(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
+                   GArray *delays)
+{
+    smcr_judge_passage_t passage = smcr_judge_passage(way, transmission);
+
+    if (passage.from && passage.to) {
+        judge_passed(way, transmission, &passage, delays);
+    } else if (!is_on_way(way, transmission) || !is_in_span(way, transmission)) {
+        return;
+    } else if (passage.from) {
+        way->way->packets++;
+        judge_missing(way, transmission, passage.after);
+    } else if (passage.to) {
+        way->way->packets++;
+        judge_after(way, transmission);
+        judge_not_captured(way, transmission, 0);
+    }
+}
+
+bool
+smcr_judge_is_of_way(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+{
+    const smcr_points_t *points = way->chain->points;
+
+    return smcr_observed_is_back(points, &points->flows[transmission->flow]) == way->is_back;
+}
+
+/* Judges which packets of a way took far longer than usual. */
+static void
+judge_delays(const smcr_judge_way_t *way)
+{
+    for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
+        smcr_transmission_t *transmission = &way->chain->transmissions[i];
+        smcr_judge_passage_t passage = smcr_judge_passage(way, transmission);
+        if (passage.from && passage.to && smcr_judge_is_of_way(way, transmission) &&
+            is_delayed(&way->way->delay, smcr_judge_delay(way, &passage)))
+            judge(way, transmission, SMCR_VERDICT_DELAYED);
+    }
+}
+
+/* ---- what no answer proves ---- */
+
+/* Whether only the first point of the segment has the transmission, and it is undecided whether the
+ * transmission was lost or not captured at the second point. */
+static bool
+is_undecided(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+{
+    bool is_missing = transmission->at[way->from] && !transmission->at[way->to];
+
+    return is_missing && transmission->verdict == SMCR_VERDICT_UNDECIDED &&
+           !transmission->is_ambiguous && smcr_judge_is_of_way(way, transmission);
+}
+
+/* Whether it was possible to find out what became of the transmission at its receiver: the queue
+ * pair that sends its flow is known (fates.c). */
+static bool
+is_followed(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+{
+    return way->chain->points->flows[transmission->flow].source_qpn != 0;
+}
+
+/* Replaces the verdict "undecided" of a transmission. `is_lost`: the new verdict is "lost"; false:
+ * "not captured". */
+static void
+decide(const smcr_judge_way_t *way, smcr_transmission_t *transmission, bool is_lost)
+{
+    transmission->verdict = SMCR_VERDICT_AT_ALL;
+    way->way->verdicts[SMCR_VERDICT_UNDECIDED]--;
+    way->way->inferred += is_lost;
+    if (is_lost)
+        judge(way, transmission, SMCR_VERDICT_LOST);
+    else
+        judge_not_captured(way, transmission, 1);
+}
+
+/* Consecutive transmissions of a flow that only the first point of the segment has. */
+typedef struct {
+    uint32_t begin;      /* index of the first of them */
+    uint32_t count;      /* their number */
+    bool has_lost;       /* one of them was proven to be lost */
+    bool has_not_captured; /* one of them was proven not to be captured */
+} missing_run_t;
+
+/* Adds a transmission to the run if only the first point has it. Returns false if the run ends
+ * before the transmission. */
+static bool
+continues_run(const smcr_judge_way_t *way, missing_run_t *run, uint32_t index)
+{
+    const smcr_transmission_t *transmission = &way->chain->transmissions[index];
+
+    if (!transmission->at[way->from] || transmission->at[way->to])
+        return false;
+    run->begin = run->count++ ? run->begin : index;
+    run->has_lost |= transmission->verdict == SMCR_VERDICT_LOST;
+    run->has_not_captured |= transmission->verdict == SMCR_VERDICT_NOT_CAPTURED;
+    return true;
+}
+
+/* Decides the transmissions of a run. If a flow misses SMCR_JUDGE_PROVEN_LEAST consecutive
+ * transmissions or more at the second point, it was one event. So if one of them was lost, all of
+ * them were. */
+static void
+end_run(const smcr_judge_way_t *way, missing_run_t *run)
+{
+    bool is_burst = run->count >= SMCR_JUDGE_PROVEN_LEAST && run->has_lost &&
+                    !run->has_not_captured;
+
+    for (uint32_t i = run->begin; is_burst && i < run->begin + run->count; i++)
+        if (is_undecided(way, &way->chain->transmissions[i]))
+            decide(way, &way->chain->transmissions[i], true);
+    *run = (missing_run_t){.count = 0};
+}
+
+/* Decides the transmissions with the index `begin` to `end` - 1, of one flow, that are lost with
+ * others in a burst. */
+static void
+infer_bursts(const smcr_judge_way_t *way, uint32_t begin, uint32_t end)
+{
+    missing_run_t run = {.count = 0};
+
+    for (uint32_t i = begin; i < end; i++)
+        if (!continues_run(way, &run, i))
+            end_run(way, &run);
+    end_run(way, &run);
+}
+
+void
+smcr_judge_undecided(const smcr_judge_way_t *way, bool is_lost)
+{
+    for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
+        smcr_transmission_t *transmission = &way->chain->transmissions[i];
+        if (is_undecided(way, transmission) && (is_lost || is_followed(way, transmission)))
+            decide(way, transmission, is_lost);
+    }
+}
+
+void
+smcr_judge_way(const smcr_judge_way_t *way)
+{
+    const smcr_chain_t *chain = way->chain;
+    GArray *delays = g_array_new(FALSE, FALSE, sizeof(int64_t));
+
+    for (uint32_t begin = 0, end; begin < chain->transmission_count; begin = end) {
+        uint32_t flow = chain->transmissions[begin].flow;
+        bool is_here = smcr_judge_is_of_way(way, &chain->transmissions[begin]);
+        for (end = begin;
+             end < chain->transmission_count && chain->transmissions[end].flow == flow; end++)
+            if (is_here)
+                judge_transmission(way, &chain->transmissions[end], delays);
+        if (!is_here)
+            continue;
+        judge_order(way, begin, end);
+        infer_bursts(way, begin, end);
+    }
+    smcr_chain_sort(delays);
+    fill_delay(&way->way->delay, delays);
+    g_array_free(delays, TRUE);
+    judge_delays(way);
+}
