@@ -590,7 +590,7 @@ EVERY = [
         (
             FABRIC,
             "copy-that-was-held-up",
-            "dissectors/fabric/flow.c",
+            "dissectors/fabric/copies.c",
             "facts/test_fabric.py::test_copies_that_were_held_up[64-400000-cnp-smc]",
             "(is_newest || may_be_held_up(flow))",
             "is_newest",
@@ -730,7 +730,7 @@ EVERY = [
         (
             STATEMENTS,
             "refused-is-not-acknowledged",
-            "dissectors/fabric/flow.c",
+            "dissectors/fabric/acknowledged.c",
             "facts/test_statements.py::test_statements[6.1-v2-n-lossy]",
             "kind == SMCR_IB_SYNDROME_ACK ? psn : psn - 1, kind};",
             "psn, kind};",

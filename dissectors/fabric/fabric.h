@@ -7,6 +7,8 @@
 
 #pragma once
 
+#include "acknowledged.h"
+#include "copies.h"
 #include "icrc.h"
 #include "ranges.h"
 #include "slab.h"

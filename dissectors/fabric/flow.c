@@ -2,21 +2,18 @@
  * "New", "late" and "copy" are values of smcr_flow_order_t.
  *
  * Functions call functions of earlier sections, so it is best to read the file from its end.
- * smcr_flow_judge() separates requests from responses. Section "order" finds the verdict on a
- * request. Section "the receiver" finds what the receiver does with the request. Section "steps
- * back" finds why the request was retransmitted.
+ * smcr_flow_judge() separates requests from responses. copies.c finds whether a request is a copy.
+ * Section "order" finds the verdict on every other request. Section "the receiver" finds what the
+ * receiver does with the request. Section "steps back" finds why the request was retransmitted.
+ * acknowledged.c finds what a response says about the requests of the reverse flow.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
 #include "flow.h"
 
-/* Limits of the distance between a request's PSN and the highest PSN of the flow. If the distance
- * is larger, the queue pair number is reused by a new connection (a new life of the queue pair). */
-#define FAR_AHEAD 131072 /* a new connection is more likely than so many packets in a row that were
-                            not captured */
-#define FAR_BEHIND 16384 /* no sender retransmits a PSN that is more than this below the highest
-                            PSN */
+#include "acknowledged.h"
+#include "copies.h"
 
 /* Nanoseconds. If a capture is out of order, only packets with nearly the same time are in the
  * wrong order. Packets whose times differ by more than this are in the right order. */
@@ -27,10 +24,6 @@
 
 /* Nanoseconds. In less time, no sender sends so many packets that their PSNs wrap. */
 #define WRAP_TIME UINT64_C(100000000)
-
-/* Nanoseconds. The shortest retransmission timer: the timers of adapters and of software run for
- * milliseconds or longer. */
-#define TIMER_LEAST UINT64_C(1000000)
 
 /* A request. The verdict on it depends on these members and on the state of its flow. */
 typedef struct {
@@ -89,28 +82,16 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
     flow->sent_psn = flow->burst_psn = 0;
     flow->first_announced = flow->has_acks = false;
-    flow->copy_distance = flow->timed_copies = flow->timed_requests = 0;
-    flow->routed_copies = 0;
-    flow->ids = (smcr_ids_t){0};
+    flow->copies = (smcr_flow_copies_t){0};
     flow->mtu = 0;
     flow->far = (smcr_flow_far_t){0};
     begin_at(flow, psn);
 }
 
-/* Whether `psn`, of 24 bits, is so far from the highest PSN that the queue pair number must have
- * been reused by a new connection (FAR_AHEAD, FAR_BEHIND). */
-static bool
-is_far(const smcr_flow_t *flow, uint32_t psn)
-{
-    int32_t distance = smcr_psn_distance((uint32_t)(flow->highest & SMCR_PSN_MASK), psn);
-
-    return distance > FAR_AHEAD || distance < -FAR_BEHIND;
-}
-
 bool
 smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
 {
-    return flow->psn_history.used && is_far(flow, psn);
+    return flow->psn_history.used && smcr_flow_is_far(flow, psn);
 }
 
 bool
@@ -155,219 +136,6 @@ count_far_before(const smcr_flow_t *flow, const smcr_sent_t *packet)
     return far->frame && packet->psn == ((far->psn + 1) & SMCR_PSN_MASK) ? far->count : 0;
 }
 
-/* ---- copies ---- */
-
-/* Keeps the IPv4 identification of a packet, and notes whether it differs from the identification
- * of the flow's previous packet. */
-static void
-take_id(smcr_ids_t *ids, const smcr_sent_t *packet)
-{
-    uint16_t id = (uint16_t)packet->ip_id;
-
-    if (packet->ip_id < 0)
-        return;
-    if (ids->started && ids->id != id)
-        ids->differ = true;
-    else if (ids->started)
-        ids->same |= ids->psn != packet->psn || ids->opcode != packet->opcode;
-    ids->psn = packet->psn;
-    ids->opcode = packet->opcode;
-    ids->id = id;
-    ids->started = true;
-}
-
-/* Whether the identifications of the flow change with each packet. If so, they prove the order in
- * which the sender has sent its packets. */
-static bool
-has_changing_ids(const smcr_ids_t *ids)
-{
-    return ids->differ && !ids->same;
-}
-
-bool
-smcr_flow_knows_copies(const smcr_flow_t *flow)
-{
-    return has_changing_ids(&flow->ids);
-}
-
-/* Whether the IPv4 identification of `packet` can decide if the packet is a copy of an earlier
- * packet with its PSN. True if the identifications of the flow change with each packet. For the
- * second packet of a flow this is not known yet: then true if the identification of the first
- * packet is not 0. */
-static bool
-proves_copy_by_id(const smcr_ids_t *ids, const smcr_sent_t *packet)
-{
-    return packet->ip_id >= 0 && !ids->same && (ids->differ || ids->id != 0);
-}
-
-/* Whether the sender may have had a reason to retransmit a request within 100 microseconds. `seen`:
- * history of the request's PSN. `last`: frame and time at which the request was sent last. Any of
- * three reasons is enough:
- *
- * - A NAK or RNR NAK that names the request or an earlier one has come after `last`, or several
- *   that name different requests.
- * - The request is a READ or an atomic, and a response has come after `last`. A sender that gets
- *   the response of a later request knows that the response of its READ is lost.
- * - The request is a READ or an atomic, and no response has come so far. The responses may all be
- *   missing in the capture. */
-static bool
-may_be_retransmitted_soon(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
-                          smcr_when_t last)
-{
-    if (flow->last_refusal_frame >= last.frame &&
-        (flow->refused_psn <= seen->psn || flow->other_refusal_frame >= last.frame))
-        return true;
-    return seen->fetches &&
-           (!flow->last_response_frame || flow->last_response_frame >= last.frame);
-}
-
-/* Longest time, nanoseconds, from a request to its copy in a capture that has every packet twice:
- * one and a half times the longest time of earlier copies (`copy_distance`), but at least 100
- * microseconds. */
-static uint64_t
-mirrored_distance(const smcr_flow_t *flow)
-{
-    return MAX(SMCR_SEEN_SOON, (uint64_t)flow->copy_distance * 3 / 2);
-}
-
-/* Copies that show that the capture has two points, before and after a router. */
-#define ROUTED_COPIES 4
-
-/* Copies that show that the capture has every packet twice. */
-#define TIMED_COPIES 8
-
-/* Whether the capture has the flow's packets before and after a router: copies have shown two hop
- * limits. A retransmission has that of its sender, so it is no copy, however soon it comes; and a
- * packet that passes the router late is one. */
-static bool
-is_captured_beyond_router(const smcr_flow_t *flow)
-{
-    return flow && flow->routed_copies == ROUTED_COPIES;
-}
-
-/* Whether time has proven that the capture has nearly all packets of the flow twice. */
-static bool
-is_captured_twice(const smcr_flow_t *flow)
-{
-    return flow && flow->timed_copies >= TIMED_COPIES &&
-           flow->timed_copies >= flow->timed_requests / 8 * 7;
-}
-
-/* Whether a request that comes once more before the sender's timer can run out is a copy that a
- * queue has held up: the capture has nearly all packets twice, and the receiver has refused no
- * request of the flow. After a refusal, the sender retransmits sooner than its timer. */
-static bool
-may_be_held_up(const smcr_flow_t *flow)
-{
-    return is_captured_twice(flow) && !flow->last_refusal_frame;
-}
-
-/* Returns the longest time, nanoseconds, from a request to an equal packet that still counts as a
- * copy made by the network. `seen`: history of the request's PSN.
- *
- * - A sender that goes back does so after 100 microseconds or more.
- * - If the request has the highest PSN of the flow, no NAK for a gap can make the sender retransmit
- *   it. If the receiver sends responses, the sender waits for its timer: a millisecond or more.
- * - If the capture has every packet twice (mirror port), all copies come about equally long after
- *   their requests (mirrored_distance()). A copy may be held up in a queue (may_be_held_up()): then
- *   it comes before the sender's timer runs out. */
-static uint64_t
-longest_distance(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
-{
-    bool is_newest = seen->psn == flow->highest && flow->steps.last_request == seen->psn;
-
-    if (flow->has_acks && !seen->fetches && (is_newest || may_be_held_up(flow)))
-        return TIMER_LEAST;
-    return mirrored_distance(flow);
-}
-
-/* Whether time proves that `packet` is a copy of an earlier request with the same PSN. `seen` is
- * the history of that PSN. The two packets come soon after each other (longest_distance()), and the
- * sender has no reason to retransmit so soon. In addition, one of two conditions holds:
- *
- * - The request comes right before the packet: no other request comes between the two.
- * - The capture has every packet twice, as a mirror port of a switch sends it, so that other
- *   requests come between the two. An earlier copy has shown this (`copy_distance`). The PSN of the
- *   packet is below that of the last request: a packet with a higher PSN may belong to a sender
- *   that has gone back, and retransmits everything from there on. */
-static bool
-is_copy_by_time(const smcr_flow_t *flow, const smcr_seen_packet_t *seen,
-                const smcr_sent_t *packet)
-{
-    bool may_be_mirrored = flow->copy_distance && seen->psn < flow->steps.last_request;
-
-    if (flow->steps.last_request != seen->psn && !may_be_mirrored)
-        return false;
-    smcr_when_t last = smcr_seen_last(seen);
-    return !may_be_retransmitted_soon(flow, seen, last) &&
-           smcr_seen_is_within(last, packet->when, longest_distance(flow, seen));
-}
-
-/* Notes the time from a request to a copy that only time has proven: `distance`, nanoseconds. A
- * copy that comes much later than all earlier copies does not count: the network has made it, not a
- * mirror port. */
-static void
-note_copy_distance(smcr_flow_t *flow, uint64_t distance)
-{
-    flow->timed_requests = MAX(flow->timed_requests, 1);
-    flow->timed_copies++;
-    if (flow->copy_distance && distance > mirrored_distance(flow))
-        return;
-    flow->copy_distance = MAX(flow->copy_distance, (uint32_t)MAX(distance, 1));
-}
-
-/* Whether the packet was captured on the other side of a router than the last request with its PSN:
- * the two packets prove it, or earlier copies of the flow have proved it (`routed_copies`), and the
- * hop limits of the two differ. `seen`: the history of that PSN. Counts copies of the first kind,
- * so it is called once for a packet. */
-static bool
-is_copy_beyond_router(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
-{
-    smcr_when_t last = smcr_seen_last(seen);
-    uint8_t hop_limit = smcr_seen_last_hop_limit(seen);
-
-    if (smcr_seen_is_beyond_router(last, hop_limit, packet)) {
-        flow->routed_copies = (uint8_t)MIN(flow->routed_copies + 1, ROUTED_COPIES);
-        return true;
-    }
-    return is_captured_beyond_router(flow) && smcr_seen_has_other_limit(hop_limit, packet);
-}
-
-/* Whether `packet` is a copy of the last request with its PSN, which its identification cannot
- * show. `seen`: the history of that PSN. Notes how far apart copies are that only time proves. */
-static bool
-is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
-{
-    smcr_when_t last = smcr_seen_last(seen);
-
-    if (!seen->had_good_icrc || packet->corrupt)
-        return false;
-    if (is_copy_beyond_router(flow, seen, packet))
-        return true;
-    if (!is_copy_by_time(flow, seen, packet))
-        return false;
-    note_copy_distance(flow, packet->when.time - last.time);
-    return true;
-}
-
-/* Returns frame and time of the packet of which `packet` is a copy. Frame 0: `packet` is not a
- * copy. `seen`: the history of the PSN of `packet`; NULL: there is none. */
-static smcr_when_t
-copied_packet(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr_sent_t *packet)
-{
-    bool is_copy_of_last;
-
-    if (!seen)
-        return (smcr_when_t){0, 0};
-    if (!proves_copy_by_id(&flow->ids, packet))
-        is_copy_of_last = is_copy_without_id(flow, seen, packet);
-    else if (!seen->corrupt && seen->id == packet->ip_id)
-        return (smcr_when_t){seen->frame, seen->time};
-    else
-        is_copy_of_last = seen->had_good_icrc && smcr_seen_last_id(seen) == packet->ip_id;
-    return is_copy_of_last ? smcr_seen_last(seen) : (smcr_when_t){0, 0};
-}
-
 /* ---- the path MTU, and how many PSNs a READ takes ---- */
 
 /* Notes that the requests of the flow take the PSNs up to `psn`: raises `highest` to `psn`, if
@@ -388,188 +156,6 @@ set_mtu(smcr_flow_t *flow, uint32_t mtu)
         return;
     flow->mtu = mtu;
     raise_highest(flow, smcr_reads_settle(flow->reads, mtu));
-}
-
-/* ---- responses ---- */
-
-/* Whether the packet with the PSN directly before `seen` came after `seen` in the capture. There
- * are two explanations: 1. the network has reordered the two packets; 2. the sender sent the lower
- * PSN later, and the receiver has discarded `seen`. */
-static bool
-overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
-{
-    const smcr_seen_packet_t *before = smcr_seen_find(&flow->psn_history, seen->psn - 1);
-
-    return before && before->late && seen->frame < before->frame;
-}
-
-/* Raises `expected_psn` over requests that have come already, at most to `end`. In the capture,
- * these requests came when a lower PSN was still expected. If no NAK refuses them, the receiver got
- * all packets in order, and the packets before these requests are missing in the capture only.
- *
- * `gone_on`: the sender has sent a new PSN after these requests. If `gone_on` is false, the
- * function stops at a request that came before a packet with a lower PSN (overtook_late_packet()),
- * because the receiver may have discarded that request. If `gone_on` is true, the function does not
- * stop there: a receiver that had discarded the request would have sent a NAK. */
-static void
-advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
-{
-    while (flow->expected_psn < end && flow->expected_psn > flow->discarded_up_to) {
-        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, flow->expected_psn);
-        if (!seen || !seen->had_good_icrc || (!gone_on && overtook_late_packet(flow, seen)))
-            break;
-        flow->expected_psn++;
-    }
-}
-
-/* Handles an acknowledgement that covers the requests of `flow` up to `psn`: the receiver has taken
- * in all these requests, even if their packets are missing in the capture. */
-static void
-cover_up_to(smcr_flow_t *flow, smcr_psn_t psn, uint64_t time)
-{
-    if (psn <= flow->acked_psn)
-        return;
-    flow->acked_psn = psn;
-    flow->acked_time = time;
-    if (flow->unproven && flow->unproven <= psn)
-        flow->unproven = psn < flow->highest ? psn + 1 : 0;
-    if (MIN(psn, flow->highest) < flow->expected_psn)
-        return;
-    flow->expected_psn = MIN(psn, flow->highest) + 1;
-    advance_in_order(flow, flow->highest + 1, false);
-}
-
-/* Whether the first packet with a PSN came after a gap, and no frame so far proves that the
- * receiver has discarded that packet. `seen`: the history of the PSN; NULL: there is none, and the
- * result is false. */
-static bool
-awaits_proof(const smcr_seen_packet_t *seen)
-{
-    return seen && seen->rare && seen->rare->discard_proof && !*seen->rare->discard_proof;
-}
-
-/* Notes that `frame` proves that the receiver has discarded all packets that came after a gap and
- * have PSNs above `psn`. */
-static void
-prove_discarded(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
-{
-    if (!flow->unproven)
-        return;
-    smcr_psn_t from = MAX(flow->unproven, psn + 1);
-    if (flow->highest >= flow->psn_history.size) /* the history does not keep older PSNs */
-        from = MAX(from, flow->highest - flow->psn_history.size + 1);
-    for (smcr_psn_t at = from; at <= flow->highest; at++) {
-        const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, at);
-        if (awaits_proof(seen))
-            *seen->rare->discard_proof = frame;
-    }
-    if (flow->unproven > psn)
-        flow->unproven = 0;
-}
-
-/* Handles a NAK or RNR NAK in `frame` that names `psn`. The NAK proves that the receiver did not
- * have the requests from `psn` on, and has discarded all packets with higher PSNs. So all these
- * PSNs were missing at the receiver until `frame`, even if the capture has their packets before
- * `frame`. */
-static void
-take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
-{
-    for (unsigned i = 0; i < flow->filled_gaps.count; i++)
-        if (flow->filled_gaps.list[i].from >= psn)
-            flow->filled_gaps.list[i].frame_before = frame;
-    prove_discarded(flow, psn, frame);
-    if (psn != flow->refused_psn)
-        flow->other_refusal_frame = flow->last_refusal_frame;
-    flow->last_refusal_frame = frame;
-    flow->refused_psn = psn;
-    flow->discarded_up_to = flow->highest;
-}
-
-smcr_flow_coverage_t
-smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
-{
-    bool has_kind = packet->opcode == SMCR_RC_ACK; /* any other response has data, and counts as an
-                                                      ACK */
-    uint8_t kind = has_kind ? smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_KIND)
-                            : SMCR_IB_SYNDROME_ACK;
-
-    if (!flow->first || (has_kind && !packet->has_aeth) || is_far(flow, packet->psn))
-        return (smcr_flow_coverage_t){.psn = 0};
-    smcr_psn_t psn = smcr_psn_near(flow->highest, packet->psn);
-    return (smcr_flow_coverage_t){psn, kind == SMCR_IB_SYNDROME_ACK ? psn : psn - 1, kind};
-}
-
-/* What a NAK of the kind `kind` (enum smcr_ib_syndrome_kind) with the code `code` means for the
- * sender of the refused request. */
-static smcr_step_refusal_t
-refusal_of(uint8_t kind, unsigned code)
-{
-    if (kind == SMCR_IB_SYNDROME_RNR_NAK)
-        return SMCR_STEP_NOT_READY;
-    return kind == SMCR_IB_SYNDROME_NAK && code == SMCR_IB_NAK_PSN_SEQUENCE
-               ? SMCR_STEP_OUT_OF_SEQUENCE : SMCR_STEP_REFUSED_OTHERWISE;
-}
-
-/* Notes the highest PSN that the sender has certainly sent, as a NAK or RNR NAK with the code
- * `code` proves. The NAK names a request that the receiver got. A NAK with the code "PSN sequence
- * error" names the first missing PSN instead, and the receiver got a request with a higher PSN. */
-static void
-note_sent(smcr_flow_t *flow, smcr_flow_coverage_t said, unsigned code)
-{
-    bool has_later = refusal_of(said.kind, code) == SMCR_STEP_OUT_OF_SEQUENCE;
-
-    flow->sent_psn = MAX(flow->sent_psn, said.psn + has_later);
-}
-
-/* Takes in a NAK or RNR NAK. The low bits of the syndrome are the timer of an RNR NAK, or the
- * reason of any other NAK. */
-static void
-take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
-         smcr_flow_coverage_t said)
-{
-    unsigned code = smcr_wire_bits(packet->syndrome, SMCR_MASK_SYNDROME_CODE);
-
-    if (said.kind == SMCR_IB_SYNDROME_RNR_NAK)
-        flow->steps.rnr_timer = (uint64_t)(smcr_ib_rnr_timer_ms(code) * 1e6);
-    smcr_steps_nak(&flow->steps, scope, said.psn, refusal_of(said.kind, code), packet->when);
-    take_refusal(flow, said.psn, packet->when.frame);
-    note_sent(flow, said, code);
-}
-
-/* Takes in a response to the requests of `flow`. A response before the first request is kept until
- * that request comes. */
-static void
-take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
-{
-    smcr_flow_coverage_t said = smcr_flow_coverage(flow, packet);
-
-    if (packet->opcode == SMCR_RC_ACK && !packet->has_aeth)
-        return;
-    flow->has_acks = true;
-    if (!flow->first)
-        flow->early_ack = (smcr_flow_early_t){true, packet->syndrome, packet->psn, packet->when};
-    if (!said.psn)
-        return;
-    cover_up_to(flow, said.acked_psn, packet->when.time);
-    if (said.kind != SMCR_IB_SYNDROME_ACK)
-        take_nak(flow, scope, packet, said);
-}
-
-/* Called when the first request of the flow has come. Handles the last acknowledgement that came
- * before this request. */
-static void
-take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
-{
-    smcr_sent_t packet = {
-        .when = flow->early_ack.when,
-        .opcode = SMCR_RC_ACK,
-        .has_aeth = true,
-        .syndrome = flow->early_ack.syndrome,
-        .psn = flow->early_ack.psn,
-    };
-
-    if (flow->early_ack.known)
-        take_response(flow, scope, &packet);
 }
 
 /* ---- order ---- */
@@ -826,7 +412,7 @@ compare_with_history(smcr_flow_t *flow, wmem_allocator_t *scope, const request_t
     const smcr_sent_t *packet = request->packet;
     smcr_seen_rare_t *more = smcr_seen_rare(seen, scope);
 
-    if (!verdict->acked_before && awaits_proof(seen))
+    if (!verdict->acked_before && smcr_seen_awaits_proof(seen))
         *more->discard_proof = packet->when.frame; /* proof: a sender retransmits packets that the
                                                       receiver has discarded */
     verdict->first_discarded = smcr_seen_was_discarded(seen);
@@ -923,7 +509,7 @@ fate_out_of_order(smcr_flow_t *flow, smcr_psn_t psn, bool is_known)
 
 /* What the receiver does with a request. If the PSN of the request is directly above the highest
  * PSN of the flow, the sender is not retransmitting lower PSNs. So the receiver has the lower PSNs
- * (see advance_in_order()). */
+ * (see smcr_flow_advance_in_order()). */
 static smcr_flow_receiver_action_t
 fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t *verdict)
 {
@@ -932,7 +518,7 @@ fate_of(smcr_flow_t *flow, const smcr_sent_t *packet, const smcr_flow_verdict_t 
     if (packet->corrupt)
         return SMCR_FLOW_RECEIVER_DROPS;
     if (verdict->order == SMCR_FLOW_IS_NEXT)
-        advance_in_order(flow, verdict->psn, true);
+        smcr_flow_advance_in_order(flow, verdict->psn, true);
     if (verdict->psn < flow->expected_psn)
         return is_known ? SMCR_FLOW_RECEIVER_DROPS : SMCR_FLOW_RECEIVER_HAD_IT;
     if (packet->opcode < SMCR_RC_OPCODES && !is_expected(flow, packet, verdict))
@@ -958,7 +544,7 @@ static bool
 has_sender_order(const smcr_flow_t *flow, const smcr_sent_t *packet,
                  const smcr_flow_verdict_t *verdict)
 {
-    return packet->ip_id >= 0 && verdict->first.frame && has_changing_ids(&flow->ids);
+    return packet->ip_id >= 0 && verdict->first.frame && smcr_flow_knows_copies(flow);
 }
 
 /* Sets the members of `sent` (smcr_step_request_t) that follow from the history of the request's
@@ -1020,14 +606,14 @@ unwrap_psn(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet
     }
     if (!flow->first) {
         begin_at(flow, packet->psn);
-        take_early_ack(flow, scope);
-    } else if (is_far(flow, packet->psn)) {
+        smcr_flow_take_early_ack(flow, scope);
+    } else if (smcr_flow_is_far(flow, packet->psn)) {
         if (packet->goes_on) {
             verdict->psn = psn_after_hole(flow, packet->psn);
             return;
         }
         begin_new_life(flow, packet->psn);
-        take_id(&flow->ids, packet);
+        smcr_flow_take_id(flow, packet);
     }
     verdict->psn = smcr_psn_near(flow->highest, packet->psn);
 }
@@ -1096,7 +682,7 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
 {
     unwrap_psn(flow, scope, packet, verdict);
     const smcr_seen_packet_t *seen = smcr_seen_find(&flow->psn_history, verdict->psn);
-    smcr_when_t copied = copied_packet(flow, seen, packet);
+    smcr_when_t copied = smcr_flow_copied_packet(flow, seen, packet);
 
     if (copied.frame) {
         verdict->order = SMCR_FLOW_IS_COPY;
@@ -1107,7 +693,7 @@ take_request(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *pack
                                                                 wrong */
     } else {
         request_t request = {packet, flow->highest, reverse_carried};
-        flow->timed_requests += flow->timed_copies != 0;
+        flow->copies.requests += flow->copies.timed != 0;
         take_original(flow, scope, &request, verdict);
     }
 }
@@ -1121,7 +707,7 @@ static void
 take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *packet,
                 uint8_t operation)
 {
-    take_id(&flow->ids, packet);
+    smcr_flow_take_id(flow, packet);
     if (!smcr_ib_operations[operation].is_first_or_middle)
         return;
     set_mtu(flow, packet->payload_length);
@@ -1135,12 +721,7 @@ static void
 judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)
 {
-    smcr_response_grounds_t grounds = {
-        .by_id = proves_copy_by_id(&flow->ids, packet),
-        .is_beyond_router = is_captured_beyond_router(reverse),
-        .twice_within = is_captured_twice(reverse) ? TIMER_LEAST : 0,
-        .reverse_packets = reverse ? reverse->packet_count : 0,
-    };
+    smcr_response_grounds_t grounds = smcr_flow_response_grounds(flow, reverse, packet);
     bool copy;
     uint32_t earlier = smcr_responses_take(&flow->responses, scope, packet, grounds, &copy);
 
@@ -1150,7 +731,7 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     }
     if (reverse && !copy) {
         reverse->last_response_frame = packet->when.frame;
-        take_response(reverse, scope, packet);
+        smcr_flow_take_response(reverse, scope, packet);
     }
 }
 

@@ -12,10 +12,7 @@
 
 #pragma once
 
-#include "ranges.h"
-#include "reads.h"
-#include "responses.h"
-#include "step_back.h"
+#include "flow_state.h"
 
 /* ---- the verdict on a packet ---- */
 
@@ -88,118 +85,7 @@ typedef struct {
                                 not keep it. */
 } smcr_flow_verdict_t;
 
-/* ---- the state of a flow ---- */
-
-/* The last acknowledgement in the reverse flow before the first request of a flow. */
-typedef struct {
-    bool known;       /* an acknowledgement came before the first request; if false, the other
-                         members mean nothing */
-    uint8_t syndrome; /* syndrome in the AETH of the acknowledgement */
-    uint32_t psn;     /* PSN of the acknowledgement, 24 bits */
-    smcr_when_t when; /* frame and time of the acknowledgement */
-} smcr_flow_early_t;
-
-/* Requests with successive PSNs that are far from the highest PSN of the flow
- * (smcr_flow_note_far()). */
-typedef struct {
-    uint32_t frame; /* frame of the last of them; 0: there are none */
-    uint32_t psn;   /* PSN of the last of them, 24 bits */
-    uint32_t count; /* how many they are */
-} smcr_flow_far_t;
-
-/* How the sender of a flow sets the IPv4 identifications of its packets. If the sender gives each
- * packet a new identification, a packet with the identification and the PSN of an earlier packet is
- * a duplicate made by the network. All zeros: no packet has had an identification. */
-typedef struct {
-    uint32_t psn;   /* PSN of the last packet, 24 bits */
-    uint8_t opcode; /* opcode of the last packet */
-    uint16_t id;    /* identification of the last packet */
-    bool started;   /* there has been a packet with an identification */
-    bool differ;    /* two successive packets had different identifications */
-    bool same;      /* two successive packets had the same identification, though their PSNs or
-                       opcodes differ */
-} smcr_ids_t;
-
-#define SMCR_FLOW_GAPS_KEPT 32
-#define SMCR_FLOW_LACKED_KEPT 1024
-
-/* One flow. All zeros: nothing has been sent. Example of the four PSNs `first` to `highest`, if PSN
- * 106 is missing in the capture:
- *
- *     100   101   102   103   104   105    .    107   108
- *    first     acked_psn             expected_psn    highest
- */
-typedef struct {
-    smcr_psn_t first;    /* PSN of the first request; 0: no request has come, and none was
-                            announced */
-    /* Highest PSN that requests have taken, including the PSNs for the responses of READs. If no
-     * request has come since `first` was announced, the PSN before `first`. */
-    smcr_psn_t highest;
-    smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: no acknowledgement has
-                             come */
-    uint64_t acked_time;  /* time of the first acknowledgement of `acked_psn`, nanoseconds since the
-                             epoch */
-    /* The PSN that the receiver expects next. The receiver has taken in all lower PSNs, even if
-     * packets of these PSNs are missing in the capture. */
-    smcr_psn_t expected_psn;
-    bool first_announced; /* the sender has announced `first` before its first request */
-    uint32_t copy_distance; /* longest time from a packet to a copy that only time has proven,
-                               nanoseconds, at least 1; 0: the flow has no such copy */
-    uint32_t timed_copies;  /* number of copies that only time has proven */
-    uint32_t timed_requests; /* number of requests without copies, from the request on of which the
-                                first of `timed_copies` is a copy */
-    uint8_t routed_copies;  /* number of copies that came soon after their requests and had another
-                               hop limit; not counted beyond 4 */
-    bool has_acks;       /* the reverse flow has carried an acknowledgement */
-    uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
-                              and packets with a wrong ICRC */
-    uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow; 0:
-                                     none */
-    uint32_t other_refusal_frame; /* frame of the last NAK or RNR NAK that named another PSN than
-                                     `refused_psn`; 0: none */
-    uint32_t last_response_frame; /* frame of the last response in the reverse flow; 0: none */
-    uint32_t reverse_count_at_silence; /* number of packets of the reverse flow when `peer_silent`
-                                          of a verdict was last set; 0: never */
-    uint32_t mtu;        /* path MTU, bytes; 0: not known */
-    uint32_t highest_frame; /* frame of the first packet with the highest PSN */
-    /* PSNs below `highest` that no packet has had so far. In each range, `frame_before` and
-     * `frame_after` are the frames of the packets before and after the gap. */
-    smcr_ranges_t gaps;
-    /* PSNs that were missing for some time: a late packet filled the gap, or the sequence number of
-     * a CDC message on another link shows that a packet of this flow is missing in the capture.
-     * `frame_before` and `frame_after` are the frames between which these PSNs were missing. */
-    smcr_ranges_t filled_gaps;
-    smcr_ranges_t lost_later; /* ranges of frame numbers: in each range, a captured packet of the
-                                 flow may have been lost between the capture point and the
-                                 receiver */
-    smcr_psn_t corrupt_from; /* First PSN of a run of requests with wrong ICRCs, since the last
-                                request with a right ICRC; 0: the last request has a right ICRC */
-    smcr_seen_t psn_history; /* the history of the flow's PSNs (seen.h) */
-    smcr_steps_t steps;          /* the steps back of the flow (step_back.h) */
-    smcr_ids_t ids;              /* how the sender sets IPv4 identifications */
-    smcr_flow_early_t early_ack; /* last acknowledgement before the first request */
-    smcr_psn_t refused_psn; /* PSN that the last NAK or RNR NAK named; 0: none */
-    smcr_psn_t burst_psn;   /* PSN of the last packet whose `first_missing` is true; 0: none */
-    uint64_t burst_time;    /* time of that packet, nanoseconds since the epoch */
-    smcr_psn_t sent_psn;    /* highest PSN that was sent, as a NAK or RNR NAK proves; 0: there is
-                               none */
-    smcr_psn_t discarded_up_to; /* highest PSN of the requests after a gap that the receiver may
-                                   have discarded; 0: none */
-    smcr_psn_t unproven; /* Lowest PSN of the packets after a gap whose fate is open: nothing proves
-                            that the receiver took them in, or that it discarded them. 0: there is
-                            no such packet. */
-    smcr_flow_far_t far;         /* the last requests whose PSNs are far from `highest` */
-    smcr_reads_t *reads;         /* the last READs of this flow; NULL: there has been no READ */
-    smcr_responses_t *responses; /* the responses of this flow; NULL: there has been none */
-} smcr_flow_t;
-
-/* Whether the capture has the last packets of the flow, as far as it shows: every acknowledged PSN
- * has been captured, and the receiver waits for no packet after a gap. Gaps before do not count. */
-static inline bool
-smcr_flow_has_last(const smcr_flow_t *flow)
-{
-    return flow->acked_psn <= flow->highest && flow->expected_psn > flow->highest;
-}
+/* ---- the calls ---- */
 
 /* Packets that the receiver has acknowledged, and that the capture does not have. */
 typedef struct {
@@ -207,10 +93,6 @@ typedef struct {
     uint64_t packets; /* number of these packets */
     uint32_t frame;   /* frame of the packet after the first of them; 0: none */
 } smcr_flow_lack_t;
-
-/* Whether the flow's IPv4 identifications change with each packet, so that they distinguish
- * duplicates from retransmissions. */
-bool smcr_flow_knows_copies(const smcr_flow_t *flow);
 
 /* Returns which acknowledged packets of the flow the capture does not have so far. Not known if
  * `flow` is NULL, or if the flow has SMCR_FLOW_GAPS_KEPT sequence gaps: further gaps would have
@@ -245,19 +127,6 @@ bool smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when
  * if it is not known whether the request belongs to the flow. If a later request proves that the
  * flow goes on, the noted request was a packet of the flow, and is not counted as missing. */
 void smcr_flow_note_far(smcr_flow_t *flow, uint32_t frame, uint32_t psn);
-
-/* What a response says about requests (InfiniBand Architecture Specification, volume 1, 9.7.5). */
-typedef struct {
-    smcr_psn_t psn; /* PSN in the response, unwrapped; 0: the response says nothing about requests
-                       of the flow, and the other members are 0 */
-    /* Highest PSN that the response acknowledges. For an ACK: `psn`. For a NAK or RNR NAK: the PSN
-     * before `psn`. */
-    smcr_psn_t acked_psn;
-    uint8_t kind; /* enum smcr_ib_syndrome_kind; a response with data counts as an ACK */
-} smcr_flow_coverage_t;
-
-/* What the response `packet` says about the requests of `flow`. */
-smcr_flow_coverage_t smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet);
 
 /* The history of `psn`, of 24 bits. NULL: no request had the PSN, or the flow no longer keeps the
  * history of the PSN. */

@@ -77,6 +77,15 @@ smcr_seen_was_discarded(const smcr_seen_packet_t *packet)
     return rare && rare->discard_proof && *rare->discard_proof;
 }
 
+/* Whether the first packet with a PSN came after a gap, and no frame so far proves that the
+ * receiver has discarded that packet. `seen`: the history of the PSN; NULL: there is none, and the
+ * result is false. */
+static inline bool
+smcr_seen_awaits_proof(const smcr_seen_packet_t *seen)
+{
+    return seen && seen->rare && seen->rare->discard_proof && !*seen->rare->discard_proof;
+}
+
 /* Returns time and frame of the last packet with the PSN and a right ICRC. If no packet with the
  * PSN had a right ICRC, returns time and frame of the first packet with the PSN. */
 smcr_when_t smcr_seen_last(const smcr_seen_packet_t *packet);

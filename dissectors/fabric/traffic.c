@@ -6,6 +6,8 @@
 
 #include "traffic.h"
 
+#include "acknowledged.h"
+
 /* Whether the PSN was sent more than once. `packet`: the history of the PSN; NULL: there is
  * none. */
 static bool
