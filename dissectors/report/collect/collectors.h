@@ -54,8 +54,8 @@ typedef struct smcr_collection {
     smcr_collect_gap_list_t roce_gaps;  /* sequence gaps of RDMA flows of two packets and more; and
                                            gaps of TCP connections that the collection has let go
                                            of */
-    wmem_map_t *rdma;               /* RDMA flows: smcr_qp_t or smcr_rdma_flow_t -> followed_t of
-                                       rdma_flows.c */
+    wmem_map_t *rdma;               /* RDMA flows: smcr_qp_t or smcr_rdma_flow_t ->
+                                       smcr_collect_followed_t */
     wmem_map_t *flow_times;         /* times of the same flows: the same keys ->
                                        smcr_collect_flow_times_t */
     wmem_array_t *late_steps;       /* out-of-order packets; element smcr_step_back_t *, the step

@@ -1,0 +1,102 @@
+/* What is kept of one RDMA flow while packets come: its figures, and what the figures are made of.
+ * rdma_flows.c counts packets, flow_entries.c makes the entry of the report.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#pragma once
+
+#include "collectors.h"
+
+/* Number of last steps back that are kept for each flow: later packets may show their cause. */
+#define SMCR_COLLECT_STEPS_KEPT 16
+
+/* The packets that a flow retransmitted in one step back (go-back-N). */
+typedef struct {
+    const smcr_step_back_t *step; /* the step back, in the state; NULL: this element and all later
+                                     ones are not used */
+    /* number of packets retransmitted in this step back */
+    uint64_t packets;
+} smcr_collect_stepped_t;
+
+/* A flow with its figures. Exactly one of `to` and `foreign` is set, and identifies the flow. */
+typedef struct {
+    const smcr_qp_t *to;             /* queue pair of a link that receives the flow; NULL: no
+                                        link */
+    const smcr_rdma_flow_t *foreign; /* the flow in fabric/peers, if it is the flow of no link;
+                                        NULL: flow of a link */
+    uint32_t index;                  /* index of the flow in the last report */
+    bool merged;                     /* the figures were added to the flow of a link, since both are
+                                        the same flow */
+    bool lacks_ecn;                  /* the ECN codepoint of at least one packet is not known */
+    const smcr_record_cm_t *cm;      /* last RDMA-CM message of the flow; NULL: none */
+    uint8_t source[SMCR_GID_LENGTH]; /* source GID of the flow's packets */
+    smcr_collect_heard_t *heard;     /* last packets from the flow's source to its destination;
+                                        NULL: no packet yet */
+    smcr_collect_heard_t *back;      /* last packets in the other direction; NULL: no packet yet */
+    /* entry of the flow, filled while packets come */
+    smcr_entry_rdma_t figures;
+    smcr_entry_icrcs_t icrc;         /* counts of checked ICRCs of the flow's packets */
+    smcr_collect_flow_times_t times; /* times of retransmissions, of waits after RNR NAKs, and of
+                                        silences */
+    smcr_collect_flow_sizes_t sizes; /* sizes of acknowledged packets, and of a stuck one */
+    smcr_recovery_flow_t recovery;   /* gaps, NAKs and retransmissions of the flow's requests */
+    smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
+    smcr_figure_tally_t ports;       /* packets by UDP source port */
+    smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
+    smcr_when_t early_cnp;           /* the flow's first CNP, if no reverse flow with marks was
+                                        known; frame 0: it was, or the CNP is counted since */
+    smcr_when_t first_mark;          /* the flow's first packet with CE; frame 0: none */
+    smcr_classes_marks_t *marks;     /* marked packets that wait for a CNP; NULL: no packet was
+                                        marked */
+    uint16_t port;                   /* UDP source port of the last data packet; 0: none */
+    smcr_when_t ack;                 /* the flow's last acknowledgement; frame 0: none */
+    smcr_classes_reaction_t *reaction; /* reaction of the flow's sender to CNPs; NULL: the flow has
+                                        no packet that a switch can mark */
+    smcr_pause_flow_t pause;         /* standstills of the flow while a port paused its class */
+    /* last steps back of the flow, the newest first */
+    smcr_collect_stepped_t steps[SMCR_COLLECT_STEPS_KEPT];
+    uint32_t frame_before; /* frame of the flow's packet before the current one; 0: none */
+    bool asks_again; /* a request was retransmitted, so the peer may send READ responses twice */
+    wmem_map_t *odd; /* packets with something odd: number of the frame -> smcr_collect_odd_t; NULL:
+                        none */
+} smcr_collect_followed_t;
+
+/* What is odd about a packet. */
+typedef enum {
+    SMCR_COLLECT_NOT_ODD,
+    SMCR_COLLECT_ODD_LATE,    /* the packet came out of order */
+    SMCR_COLLECT_ODD_LATE_AND_ASKED_FOR, /* the packet came out of order, and a NAK that asks for
+                                            the packet has been counted */
+    SMCR_COLLECT_ODD_DAMAGED, /* the packet has a wrong ICRC */
+    SMCR_COLLECT_ODD_ASKS_FOR_DAMAGED, /* the packet is a NAK of the reverse flow that asks for a
+                                          damaged packet */
+} smcr_collect_odd_t;
+
+/* Returns the figures of the flow to queue pair `to` of a link or, if `to` is NULL, of the flow
+ * `foreign`. If there are none, they are made; they last as long as `collection`. Returns NULL if
+ * `to` and `foreign` are both NULL, or if so many flows have figures that only flows of links get
+ * new ones. */
+smcr_collect_followed_t *smcr_collect_follow(smcr_collect_t *collection, const smcr_qp_t *to,
+                                             const smcr_rdma_flow_t *foreign);
+
+/* Returns the queue pair that sends the flow of a link; NULL: the flow is of no link. */
+const smcr_qp_t *smcr_collect_followed_sender(const smcr_collect_followed_t *flow);
+
+/* Returns the figures of the reverse flow; NULL: the reverse flow is not known, or none of its
+ * packets has come. */
+smcr_collect_followed_t *smcr_collect_followed_peer(const smcr_collect_t *collection,
+                                                    const smcr_collect_followed_t *flow);
+
+/* Returns what is odd about the packet in `frame`; SMCR_COLLECT_NOT_ODD: nothing. */
+smcr_collect_odd_t smcr_collect_followed_odd(const smcr_collect_followed_t *flow, uint32_t frame);
+
+/* Adds the packets of a step back to the count of its cause. A step back after a NAK for a damaged
+ * packet counts as caused by the wrong ICRC. */
+void smcr_collect_followed_count_cause(smcr_entry_causes_t *causes,
+                                       const smcr_collect_followed_t *flow,
+                                       const smcr_collect_stepped_t *stepped);
+
+/* Notes the packets that the silent peer of the flow has sent elsewhere so far. */
+void smcr_collect_followed_note_elsewhere(const smcr_collect_t *collection,
+                                          smcr_collect_followed_t *flow);
