@@ -244,6 +244,10 @@ def line_members():
     return found
 
 
+def is_in_full_lines_only(entry, figure):
+    return (entry, figure.name) in line_members()["FULL"]
+
+
 def companion_of(entry, figure):
     """The member with which a reader assumes a value of this one, which may be not known; else
     None."""
@@ -532,7 +536,8 @@ UNKNOWN = (
 def line_default(entry, figure):
     """What a reader of a line fills in for a missing member of an entry that is there; None: the
     member is not known."""
-    if figure.null not in ("always", "together") and not companion_of(entry, figure):
+    is_assumed = figure.null in ("always", "together") or companion_of(entry, figure)
+    if not is_assumed or is_in_full_lines_only(entry, figure):
         return None
     return {"COUNT": 0, "SECONDS": 0, "BOOL": False}.get(figure.kind)
 
@@ -548,11 +553,12 @@ def bounded(entry, name):
 
 def line_shape(entry, figure):
     """{name: schema} of a figure in a line: it is known, not there, or its default."""
+    in_full = {"$comment": "full"} if is_in_full_lines_only(entry, figure) else {}
     if figure.kind == "LIST":
         return {figure.name: {"type": "array", "minItems": 1, "items": reference(figure.of)}}
     if figure.of:
-        return {figure.name: reference(figure.of)}
-    value = reference(figure.values)
+        return {figure.name: reference(figure.of) | in_full}
+    value = reference(figure.values) | in_full
     if figure.kind in ("NUMBERS", "TEXTS"):
         value = {"type": "array", "minItems": 1, "items": value}
     default = line_default(entry, figure)
@@ -563,7 +569,7 @@ def line_shape(entry, figure):
     if default is not None and companion_of(entry, figure):
         value |= {"$comment": f"default with: {companion_in_line(entry, figure)}"}
     return {
-        name: value if name == figure.name else reference("time")
+        name: value if name == figure.name else reference("time") | in_full
         for name in names_in_line(entry, figure)
     }
 

@@ -16,6 +16,7 @@ CREATE TABLE smcr_lines
     schema LowCardinality(String),
     line LowCardinality(String),
     time DateTime64(9, 'UTC'),
+    is_full Nullable(Bool),
     host LowCardinality(String),
     point Nullable(String),
     interface Nullable(String),

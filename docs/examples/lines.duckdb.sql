@@ -12,11 +12,10 @@
 
 -- ---- the columns: tests/figures-doc writes them ----
 CREATE OR REPLACE MACRO conn_time_filled(it) AS CASE WHEN it IS NOT NULL THEN {'nothing_to_write_s':
-    coalesce(it."nothing_to_write_s", 0), 'answer_s': coalesce(it."answer_s", 0), 'buffer_full_s':
-    coalesce(it."buffer_full_s", 0), 'retransmission_s': coalesce(it."retransmission_s", 0), 'transfer_s':
-    coalesce(it."transfer_s", 0), 'unknown_s': coalesce(it."unknown_s", 0), 'reader_s': coalesce(it."reader_s", 0),
-    'nothing_to_write_most_s': coalesce(it."nothing_to_write_most_s", coalesce(it."nothing_to_write_s", 0) +
-    coalesce(it."unknown_s", 0)), 'answer_most_s': coalesce(it."answer_most_s", coalesce(it."answer_s", 0) +
+    it."nothing_to_write_s", 'answer_s': coalesce(it."answer_s", 0), 'buffer_full_s': coalesce(it."buffer_full_s", 0),
+    'retransmission_s': coalesce(it."retransmission_s", 0), 'transfer_s': coalesce(it."transfer_s", 0), 'unknown_s':
+    coalesce(it."unknown_s", 0), 'reader_s': coalesce(it."reader_s", 0), 'nothing_to_write_most_s':
+    it."nothing_to_write_most_s", 'answer_most_s': coalesce(it."answer_most_s", coalesce(it."answer_s", 0) +
     coalesce(it."unknown_s", 0)), 'buffer_full_most_s': coalesce(it."buffer_full_most_s", coalesce(it."buffer_full_s",
     0) + coalesce(it."unknown_s", 0)), 'retransmission_most_s': coalesce(it."retransmission_most_s",
     coalesce(it."retransmission_s", 0) + coalesce(it."unknown_s", 0)), 'transfer_most_s':
@@ -39,9 +38,9 @@ CREATE OR REPLACE MACRO conn_direction_filled(it) AS CASE WHEN it IS NOT NULL TH
     coalesce(it."unannounced_bytes", 0) ELSE it."unannounced_bytes" END} END;
 CREATE OR REPLACE MACRO conn_end_filled(it) AS CASE WHEN it IS NOT NULL THEN {'by': it."by", 'time': it."time",
     'is_reported': coalesce(it."is_reported", false), 'idle_time': it."idle_time", 'other_time': it."other_time",
-    'written_after': CASE WHEN it."time" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
-    'written_after') THEN coalesce(it."written_after", false) ELSE it."written_after" END, 'aborted_by':
-    it."aborted_by", 'aborted_time': it."aborted_time"} END;
+    'written_after': CASE WHEN it."by" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'written_after')
+    THEN coalesce(it."written_after", false) ELSE it."written_after" END, 'aborted_by': it."aborted_by",
+    'aborted_time': it."aborted_time"} END;
 CREATE OR REPLACE MACRO tcp_direction_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets",
     0), 'segments': coalesce(it."segments", 0), 'data_segments': coalesce(it."data_segments", 0), 'ip_bytes':
     coalesce(it."ip_bytes", 0), 'acks': coalesce(it."acks", 0), 'acked_bytes': it."acked_bytes", 'sacked_bytes':
@@ -145,23 +144,24 @@ CREATE OR REPLACE MACRO connection_filled(it) AS CASE WHEN it IS NOT NULL THEN {
     'translated_server': it."translated_server", 'version': it."version", 'outcome': it."outcome", 'fallback':
     it."fallback", 'handshake_end': it."handshake_end", 'links': it."links", 'setup_s': it."setup_s", 'setup':
     it."setup", 'setup_longest': it."setup_longest", 'buffer_bytes': it."buffer_bytes", 'first_time': it."first_time",
-    'last_time': it."last_time", 'began_before': CASE WHEN it."stream" IS NOT NULL AND NOT
+    'last_time': it."last_time", 'began_before': CASE WHEN it."outcome" IS NOT NULL AND NOT
     list_contains(coalesce(it.not_known, []), 'began_before') THEN coalesce(it."began_before", false) ELSE
     it."began_before" END, 'ends': it."ends", 'named_by': it."named_by", 'named_time': it."named_time", 'goes_on':
-    CASE WHEN it."stream" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'goes_on') THEN
+    CASE WHEN it."outcome" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'goes_on') THEN
     coalesce(it."goes_on", false) ELSE it."goes_on" END, 'close': it."close", 'reset_by': it."reset_by",
     'longest_waits': it."longest_waits", 'end': conn_end_filled(it."end"), 'client_to_server':
     conn_direction_filled(it."client_to_server"), 'server_to_client': conn_direction_filled(it."server_to_client")}
     END;
-CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false) AS uid_partial, coalesce("continues",
-    false) AS continues, connection_filled("connection") AS connection, tcp_filled("tcp") AS tcp, link_filled("link")
-    AS link, rdma_filled("flow") AS flow, breach_filled("breach") AS breach, pause_filled("pause") AS pause,
-    capture_filled("capture") AS capture, ip_filled("ip") AS ip, other_roce_filled("other_roce") AS other_roce) FROM
-    read_json(getvariable('files'),
+CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS is_full, coalesce("uid_partial",
+    false) AS uid_partial, coalesce("continues", false) AS continues, connection_filled("connection") AS connection,
+    tcp_filled("tcp") AS tcp, link_filled("link") AS link, rdma_filled("flow") AS flow, breach_filled("breach") AS
+    breach, pause_filled("pause") AS pause, capture_filled("capture") AS capture, ip_filled("ip") AS ip,
+    other_roce_filled("other_roce") AS other_roce) FROM read_json(getvariable('files'),
     format = 'newline_delimited', columns = {
     schema: 'VARCHAR',
     line: 'VARCHAR',
     time: 'DECIMAL(20, 9)',
+    is_full: 'BOOLEAN',
     host: 'VARCHAR',
     point: 'VARCHAR',
     interface: 'VARCHAR',
@@ -337,7 +337,7 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("uid_partial", false)
 -- Histograms add up. buckets_of: how many times of a distribution are in which bucket. quantile_of: the time that a share of
 -- the times does not exceed, 0.99 for p99; exact if it is the smallest or the largest, else within 4.4 %. All connections:
 --
---     SELECT b.key AS bucket, sum(b.value) FROM (SELECT unnest(map_entries(buckets_of(connection.client_to_server.ack_time_s)))
+--     SELECT b.key AS bucket, sum(b.value) FROM (SELECT unnest(map_entries(buckets_of(connection.client_to_server.answer_time_s)))
 --         AS b FROM lines) GROUP BY bucket;
 CREATE OR REPLACE MACRO buckets_of(d) AS CASE WHEN d.count = 1 AND d.sum > 0
     THEN MAP {CAST(CAST(ceil(log2(d.sum) * 8 - 1e-9) AS INTEGER) - 1 AS VARCHAR): CAST(1 AS UBIGINT)} ELSE d.buckets END;

@@ -28,10 +28,10 @@ SELECT host, count(*) AS connections, sum(connection.client_to_server.bytes) AS 
         AND NOT connection.server_to_client.lacks_bytes AND NOT connection.began_before) AS whole
 FROM lines WHERE line = 'connection' GROUP BY host"""
 P99 = """
-SELECT host, connection.stream AS stream,
-    quantile_of(connection.client_to_server.ack_time_s, 0.99) AS p99,
+SELECT host, connection.first_time AS begin, connection.last_time AS "end",
+    quantile_of(connection.client_to_server.answer_time_s, 0.99) AS p99,
     quantile_of(connection.server_to_client.answer_time_s, 0.5) AS p50,
-    list_sum(map_values(buckets_of(connection.client_to_server.ack_time_s))) AS samples
+    list_sum(map_values(buckets_of(connection.client_to_server.answer_time_s))) AS samples
 FROM lines WHERE line = 'connection' AND host <> 'part'"""
 STREAM = re.compile(r"(.+)\.(c2s|s2c)\.sent")
 
@@ -231,21 +231,22 @@ def test_bytes_are_those_that_the_programs_sent(asked):
 def test_quantiles_of_buckets(asked):
     """SQL makes of the buckets of lines what the report has."""
     rows, reports = asked
-    found = {(each["host"], int(each["stream"])): each for each in rows["p99"]}
+    found = {(each["host"], each["begin"], each["end"]): each for each in rows["p99"]}
+    assert len(found) == len(rows["p99"])
     known = 0
     for name, each in connections(reports):
-        of_lines = found[name, each["stream"]]
+        of_lines = found[name, each["first_time"], each["last_time"]]
         for member, way, times, quantile in (
-            ("p99", "client_to_server", "ack_time_s", "p99"),
+            ("p99", "client_to_server", "answer_time_s", "p99"),
             ("p50", "server_to_client", "answer_time_s", "median"),
         ):
             histogram = each[way][times]["histogram"]
             assert (of_lines[member] is None) == (histogram is None), (name, each["stream"])
             assert not histogram or close(number(of_lines[member]), histogram[quantile])
             known += histogram is not None and each[way][times]["count"] > 2
-        count = each["client_to_server"]["ack_time_s"]["count"]
+        count = each["client_to_server"]["answer_time_s"]["count"]
         assert int(of_lines["samples"] or 0) == count, (name, each["stream"])
-    assert known > 20
+    assert known > 8
 
 
 def test_findings_are_the_causes(asked):

@@ -121,14 +121,44 @@ def lines_of(tshark, path, *arguments, options=""):
 
 
 def both(tshark, path, *arguments, options=""):
-    """The report and the lines of one run."""
-    text = tshark.show(
-        path, *CALM, *arguments, "-q", "-z", "smcr,json", "-z", f"smcr,lines{options}"
+    """The report and the full lines of one run."""
+    return report_and_lines(tshark, path, *arguments, "-z", f"smcr,lines,full{options}")
+
+
+def both_and_short(tshark, path, *arguments):
+    """The report, the full lines and those that are not full, of one run."""
+    report, found = report_and_lines(
+        tshark, path, *arguments, "-z", "smcr,lines,full", "-z", "smcr,lines"
     )
+    return report, *([each for each in found if each["is_full"] is full] for full in (True, False))
+
+
+def report_and_lines(tshark, path, *arguments):
+    text = tshark.show(path, *CALM, "-q", "-z", "smcr,json", *arguments)
     every = text.splitlines(keepends=True)
     is_line = [each.startswith(BEGIN) for each in every]
     report = json.loads("".join(each for each, is_one in zip(every, is_line) if not is_one))
     return report, read("".join(each for each, is_one in zip(every, is_line) if is_one))
+
+
+@functools.cache
+def only_full(name):
+    """Members of an object of the schema that only full lines have."""
+    properties = (SCHEMA["$defs"][name] if name else SCHEMA)["properties"]
+    return {each for each, shape in properties.items() if shape.get("$comment") == "full"}
+
+
+def shortened(value, name=None):
+    """What a line that is not full has of a full one, or of an object within it; both filled in."""
+    if isinstance(value, list):
+        return [shortened(each, name) for each in value]
+    _, parts = defaults(name)
+    found = {
+        member: shortened(each, parts[member]) if member in parts else each
+        for member, each in value.items()
+        if member not in only_full(name)
+    }
+    return found if name else found | {"is_full": False}
 
 
 def distribution(value):

@@ -14,14 +14,26 @@ import time
 import lines
 import pytest
 from bed import ALL, FOLDERS, PACKED, TOP, as_user, captures, wireshark_version
-from lines import both, community_id, differences, filled, known, lines_of, of_kind, read, uid
+from lines import (
+    both,
+    both_and_short,
+    community_id,
+    differences,
+    filled,
+    known,
+    lines_of,
+    of_kind,
+    read,
+    shortened,
+    uid,
+)
 from report_schema import CALM
 
 CAPTURES = captures(*FOLDERS, *PACKED, "stories")
 EACH = 6  # of so many captures the equality takes one; all with --all
 ROCE_ON = ("-o", "smcr.roce:TRUE")  # else a part does not analyse what it cannot prove
 # Bytes of a line, at most, in the median.
-MEDIANS = {"connection": 1100 if ALL else 1250, "tcp": 950}
+MEDIANS = {"connection": 800 if ALL else 900, "tcp": 700}
 # Wireshark's field; 4.6 has given it a name of its own.
 COMMUNITY_ID = "communityid" if wireshark_version() < "4.6" else "communityid.hash"
 # Captures with connections that end long before the capture does.
@@ -96,8 +108,9 @@ def links_of(report):
 def test_lines_have_the_figures_of_the_report(tshark):
     ended, sizes = 0, {kind: [] for kind in MEDIANS}
     for name in sample():
-        report, found = both(tshark, path_of(tshark, name), "-o", "smcr.roce:TRUE")
+        report, found, short = both_and_short(tshark, path_of(tshark, name), *ROCE_ON)
         assert list(different(report, found)) == [], name
+        assert short == [shortened(each) for each in found], name
         assert found[-1]["line"] == "capture" and found[-1]["late_packets"] == 0
         assert {each["link"]["index"]: each["link"] for each in of_kind(found, "link")} == links_of(
             report
@@ -105,7 +118,7 @@ def test_lines_have_the_figures_of_the_report(tshark):
         assert len(of_kind(found, "link_group")) == len(report["link_groups"])
         ended += ends_of(found).count("ended")
         for kind, own in sizes.items():
-            own += [each.size for each in of_kind(found, kind)]
+            own += [each.size for each in of_kind(short, kind)]
     medians = {kind: statistics.median(own) for kind, own in sizes.items()}
     assert {kind: most for kind, most in medians.items() if most > MEDIANS[kind]} == {}
     assert ended >= 6  # lines that were written before the end of their captures
@@ -407,7 +420,7 @@ def test_wrong_options_and_filters(tshark):
         assert result.returncode != 0 and "smcr,lines" in result.stderr and not result.stdout
     few = lines_of(tshark, path, options=",kinds=connection+capture")
     assert {each["line"] for each in few} == {"connection", "capture"}
-    found = lines_of(tshark, path, options=",late=1,tcp.stream == 1 || smcr.stream == 1")
+    found = lines_of(tshark, path, options=",full,late=1,tcp.stream == 1 || smcr.stream == 1")
     assert [each["connection"]["stream"] for each in of_kind(found, "connection")] == [1]
 
 

@@ -60,7 +60,7 @@ new_line(const batch_t *batch, smcr_figure_line_kind_t kind)
     smcr_entry_clear(&line, &smcr_entry_line_description);
     line.line = kind;
     line.time = batch->writer->time;
-    line.uid_partial = line.continues = SMCR_FIGURE_NO;
+    line.is_full = line.uid_partial = line.continues = SMCR_FIGURE_NO;
     line.late_packets = SMCR_FIGURE_UNKNOWN;
     return line;
 }

@@ -54,8 +54,8 @@ read_kinds(unsigned *kinds, const char *text)
     return are_kinds;
 }
 
-/* Reads one option, `text`: NAME=VALUE, or "ecs". `*is_option` becomes false if the text begins
- * with no name of an option. Returns false if the value is wrong. */
+/* Reads one option, `text`: NAME=VALUE, "full" or "ecs". `*is_option` becomes false if the text
+ * begins with no name of an option. Returns false if the value is wrong. */
 static bool
 read_option(smcr_lines_options_t *options, const char *text, bool *is_option)
 {
@@ -67,6 +67,8 @@ read_option(smcr_lines_options_t *options, const char *text, bool *is_option)
 
     if (strcmp(text, "ecs") == 0)
         return options->ecs = true;
+    if (strcmp(text, "full") == 0)
+        return options->full = true;
     if (g_str_has_prefix(text, KINDS))
         return read_kinds(&options->kinds, text + strlen(KINDS));
     for (unsigned i = 0; i < G_N_ELEMENTS(all); i++) {

@@ -16,6 +16,7 @@ typedef struct {
     char *point;        /* name of the capture point, for each line; NULL: none */
     unsigned kinds;     /* kinds of lines that are written: bit number smcr_figure_line_kind_t for
                            each; 0: all */
+    bool full;          /* lines have the members that only full lines have */
     bool ecs;           /* lines have the names of the Elastic Common Schema, too */
     const char *filter; /* display filter, a part of the argument; NULL: none */
 } smcr_lines_options_t;

@@ -212,6 +212,7 @@ smcr_lines_write(const smcr_lines_options_t *options, smcr_entry_line_t *line,
     GString *text = g_string_new(NULL);
 
     line->schema = SCHEMA;
+    line->is_full = smcr_figure_truth(options->full);
     line->host = options->host;
     line->point = options->point;
     smcr_json_write_line(text, line);

@@ -15,6 +15,7 @@ typedef struct {
     wmem_allocator_t *scope; /* memory pool that owns texts until the report is written */
     bool is_line;            /* a line is written: members that are not known, lists without
                                 entries, and zeros that a reader assumes are left out */
+    bool is_full;            /* the line has the members that only full lines have */
     const smcr_json_choice_t *choice; /* chooses the entries of lists; NULL: all */
     GHashTable *texts; /* texts of a table: text -> its index + 1; NULL: texts are written in
                           place */
@@ -250,6 +251,19 @@ write_buckets(writer_t *writer, const smcr_distribution_t *distribution)
     json_dumper_end_object(&writer->dumper);
 }
 
+/* Writes a number with 15 digits if these are the number, else with the 17 that any number
+ * needs. */
+static void
+write_shortest(writer_t *writer, double number)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_ascii_formatd(text, sizeof text, "%.15g", number);
+    if (g_ascii_strtod(text, NULL) != number)
+        g_ascii_dtostr(text, sizeof text, number);
+    json_dumper_value_anyf(&writer->dumper, "%s", text);
+}
+
 /* Writes a distribution of a line, which has at least one value. If there is only one value, the
  * sum shows it, so smallest value, largest value and bucket are not written. Quantiles are never
  * written, since they follow from the buckets. */
@@ -274,7 +288,7 @@ write_line_spread(writer_t *writer, const smcr_distribution_t *spread, spread_fo
         write_buckets(writer, spread);
     } else if (spread->count > 1) {
         write_name(writer, "sum_of_squares");
-        json_dumper_value_double(&writer->dumper, in_square_units(spread->sum_of_squares, form));
+        write_shortest(writer, in_square_units(spread->sum_of_squares, form));
     }
     json_dumper_end_object(&writer->dumper);
 }
@@ -607,7 +621,7 @@ write_line_members(writer_t *writer, const void *entry,
         const smcr_figure_member_t *member = &description->members[i];
         const void *value = (const uint8_t *)entry + member->offset;
 
-        if (smcr_json_line_leaves_out(member, entry, description))
+        if (smcr_json_line_leaves_out(member, entry, description, writer->is_full))
             continue;
         if (member->kind == SMCR_FIGURE_KIND_WHEN && !has_frames)
             write_frame_time(writer, value, member->name);
@@ -663,6 +677,7 @@ smcr_json_write_line(GString *text, const smcr_entry_line_t *line)
         .dumper = {.output_string = text},
         .scope = wmem_allocator_new(WMEM_ALLOCATOR_STRICT),
         .is_line = true,
+        .is_full = line->is_full == SMCR_FIGURE_YES,
     };
 
     write_entry(&writer, line, &smcr_entry_line_description);

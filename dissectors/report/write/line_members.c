@@ -29,6 +29,12 @@ static const line_place_t left_out[] = {
 #include "report/figures/line_members.def"
     {NULL, 0, 0}};
 
+/* Members that only full lines have. */
+static const line_place_t only_full[] = {
+#define FULL(entry, member) {OF(entry), AT(entry, member), 0},
+#include "report/figures/line_members.def"
+    {NULL, 0, 0}};
+
 /* Members that a reader assumes to be 0 or false if their companion is in the line. */
 static const line_place_t assumed[] = {
 #define ASSUMED(entry, member, with) {OF(entry), AT(entry, member), AT(entry, with)},
@@ -181,20 +187,22 @@ is_assumed(const smcr_figure_member_t *member, const void *entry,
     const line_place_t *place = find(assumed, member->offset, description);
 
     if (!place)
-        return member->is_known_with_entry;
+        return member->is_known_with_entry && !find(only_full, member->offset, description);
     for (unsigned i = 0; i < description->count; i++) {
         const smcr_figure_member_t *companion = &description->members[i];
         if (companion->offset == place->companion)
-            return !smcr_json_line_leaves_out(companion, entry, description);
+            return !smcr_json_line_leaves_out(companion, entry, description, true);
     }
     return false;
 }
 
 bool
 smcr_json_line_leaves_out(const smcr_figure_member_t *member, const void *entry,
-                          const smcr_figure_description_t *description)
+                          const smcr_figure_description_t *description, bool is_full)
 {
     if (find(left_out, member->offset, description))
+        return true;
+    if (!is_full && find(only_full, member->offset, description))
         return true;
     if (is_assumed(member, entry, description) && is_default(member, entry, description))
         return true;

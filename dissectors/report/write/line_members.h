@@ -16,10 +16,11 @@
 bool smcr_json_line_has_frames(const smcr_figure_description_t *description);
 
 /* Whether the line does not have the member: it is not known or empty, other members of the line
- * say it, or it has the value that a reader assumes (docs/lines.md). `entry`: the entry of the
- * member, of the kind `description`. */
+ * say it, only full lines have it, or it has the value that a reader assumes (docs/lines.md).
+ * `entry`: the entry of the member, of the kind `description`. `is_full`: the line is a full
+ * one. */
 bool smcr_json_line_leaves_out(const smcr_figure_member_t *member, const void *entry,
-                               const smcr_figure_description_t *description);
+                               const smcr_figure_description_t *description, bool is_full);
 
 /* Whether the member is in the list SMCR_JSON_LINE_UNKNOWN of its entry. */
 bool smcr_json_line_is_unknown(const smcr_figure_member_t *member, const void *entry,
