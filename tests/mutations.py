@@ -1415,8 +1415,8 @@ EVERY = [
             "zeros-left-out-where-zero-is-no-default",
             "dissectors/report/write/line_members.c",
             "facts/test_lines.py::test_lines_have_the_figures_of_the_report",
-            "return member->is_known_with_entry;",
-            "return member->name != NULL;",
+            "return member->is_known_with_entry && ",
+            "return member->name != NULL && ",
         ),
         (
             LINES,
