@@ -9,6 +9,10 @@
 #include "fates.h"
 #include "observed_tcp.h"
 
+/* A point that misses packets of one direction only captures all, if the chance is at most this
+ * that packets missed at random were all of this direction. */
+#define CHANCE_MOST 1e-4
+
 /* ---- what no answer proves ---- */
 
 /* Whether two segments lie between the same two points. */
@@ -165,9 +169,27 @@ smcr_compare_way(const smcr_compared_t *result, uint32_t number, bool is_back)
     return way;
 }
 
-/* Decides the transmissions with the verdict "undecided" between two capture points. If at least
- * SMCR_JUDGE_PROVEN_LEAST transmissions of both ways are lost and none was not captured, all of
- * them are lost. In the opposite case, all of them were not captured. */
+/* Whether a point captures all that passes it, so that packets of the way that the second point
+ * does not have were lost before it. If the point had missed them, it would also miss packets of
+ * the other way, but it has all of these: the chance for that is at most CHANCE_MOST. */
+static bool
+captures_all(const smcr_judge_way_t *way)
+{
+    const smcr_points_way_t *back = &way->segment->way[!way->is_back];
+
+    if (!way->chain || !way->way->verdicts[SMCR_VERDICT_UNDECIDED])
+        return false;
+    uint64_t events = smcr_judge_undecided_events(way);
+    double own = (double)(way->way->at_both + events), chance = 1;
+    for (uint64_t i = 0; i < events && chance > CHANCE_MOST; i++)
+        chance *= own / (own + (double)back->at_both);
+    return chance <= CHANCE_MOST;
+}
+
+/* Decides the transmissions with the verdict "undecided" between two capture points. If none was
+ * not captured, and at least SMCR_JUDGE_PROVEN_LEAST transmissions of both ways are lost or the
+ * second point captures all that passes it, all of them are lost. If at least
+ * SMCR_JUDGE_PROVEN_LEAST were not captured and none is lost, all of them were not captured. */
 static void
 infer_verdicts(const smcr_compared_t *result)
 {
@@ -181,7 +203,8 @@ infer_verdicts(const smcr_compared_t *result)
     for (unsigned i = 0; i < 2 * count; i++) {
         const smcr_judge_way_t way = smcr_compare_way(result, i / 2, i % 2);
         const known_t *known = known_between(all, way.segment);
-        if (known->lost >= SMCR_JUDGE_PROVEN_LEAST && !known->not_captured)
+        bool has_lost = known->lost >= SMCR_JUDGE_PROVEN_LEAST;
+        if (!known->not_captured && (has_lost || captures_all(&way)))
             smcr_judge_undecided(&way, true);
         else if (known->not_captured >= SMCR_JUDGE_PROVEN_LEAST && !known->lost)
             smcr_judge_undecided(&way, false);

@@ -8,6 +8,10 @@
  *   If the last point does not have the first transmission, this transmission was lost. If the last
  *   point has the first transmission, the transmission or its acknowledgement was lost after that
  *   point. If several packets are retransmitted together, this holds for at least one of them.
+ * - If the receiver expects a packet that the last point does not have, requests after it ask for
+ *   acknowledgements, none comes, and the sender goes back without a NAK, then the packet was lost.
+ * - If an acknowledgement comes too soon after a retransmission to answer it, the first
+ *   transmission was not lost.
  * - An RDMA READ takes as many PSNs as it has responses. A response acknowledges all PSNs up to its
  *   own.
  *
@@ -15,6 +19,13 @@
  */
 
 #include "fates_receiver.h"
+
+/* A receiver is silent if it has acknowledged none of the requests after a missing packet, at least
+ * this many of which ask for an acknowledgement. One acknowledgement alone may have been lost. */
+#define ASKED_LEAST 2
+
+/* Nanoseconds. So long after a request that asks for it, an acknowledgement has certainly come. */
+#define TIME_TO_ANSWER (5 * SMCR_TIME_MILLISECOND)
 
 /* A transmission with SMCR_FATE_DOUBTFUL. */
 typedef struct {
@@ -46,6 +57,12 @@ typedef struct {
     smcr_psn_t refused;     /* PSN of the last NAK that no step back has answered; 0: none */
     bool is_asked;          /* a NAK has asked for the retransmissions of the last step back */
     smcr_psn_t begun;       /* PSN with which the last step back began; 0: none */
+    smcr_transmission_t *missing; /* the last transmission that got SMCR_FATE_PENDING; NULL: none */
+    unsigned asked;         /* number of requests that came after `missing`, and ask for an
+                               acknowledgement */
+    uint64_t asked_time;    /* time of the last of the first ASKED_LEAST of these, as in
+                               smcr_fates_event_t */
+    bool was_silent;        /* the receiver was silent (ASKED_LEAST) before the last step back */
     smcr_psn_t fetched;     /* PSN with which the last step back began, if that request is a READ or
                                atomic and no NAK has asked for it; 0: it is another request */
     fetched_again_t again;  /* the last READ or atomic that was requested once more */
@@ -99,7 +116,8 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 
 /* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
  * last point has the earlier transmission. A PSN that is acknowledged already is left alone. A step
- * back proves a loss of the PSN only with which it begins. */
+ * back proves a loss of the PSN with which it begins, and, if the receiver was silent, of the PSN
+ * that the receiver expects. */
 static void
 settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
 {
@@ -117,11 +135,32 @@ settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
         earlier->fate = SMCR_FATE_DOUBTFUL;
         g_array_append_val(receiver->doubtful, doubt);
     } else if (earlier->fate == SMCR_FATE_PENDING) {
-        bool is_reason = slot->psn == receiver->begun;
+        bool is_reason = slot->psn == receiver->begun || receiver->was_silent;
         earlier->fate = is_reason ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
+        slot->unacked = is_reason && !receiver->is_asked ? earlier : NULL;
     } else {
         earlier->fate = SMCR_FATE_DISCARDED;
     }
+}
+
+/* Whether the receiver is silent (ASKED_LEAST) at `now`. */
+static bool
+is_silent(const follower_t *receiver, uint64_t now)
+{
+    bool is_missing = receiver->missing && receiver->missing->fate == SMCR_FATE_PENDING;
+
+    return is_missing && receiver->asked >= ASKED_LEAST &&
+           now >= receiver->asked_time + TIME_TO_ANSWER;
+}
+
+/* Notes a request that the last point has, and that comes after a packet that the point does not
+ * have. */
+static void
+note_after_missing(follower_t *receiver, const smcr_fates_event_t *event)
+{
+    receiver->asked += event->packet->asks_ack;
+    if (event->packet->asks_ack && receiver->asked == ASKED_LEAST)
+        receiver->asked_time = event->time;
 }
 
 /* Notes a retransmission of the PSN. If the PSN is not above the PSN of the last request, a step
@@ -134,6 +173,8 @@ note_step(follower_t *receiver, smcr_psn_t psn, const smcr_fates_event_t *event)
     if (begins) {
         receiver->begun = psn;
         receiver->is_asked = receiver->refused >= psn;
+        receiver->was_silent = !receiver->is_asked && is_silent(receiver, event->time);
+        receiver->asked = 0;
         receiver->fetched =
             smcr_ib_operations[event->packet->opcode].fetches_data && !receiver->is_asked ? psn : 0;
         receiver->refused = 0;
@@ -188,6 +229,10 @@ take_request(follower_t *receiver, const smcr_fates_event_t *event)
         receiver->expected += event->psns;
     } else if (psn == receiver->expected) {
         event->transmission->fate = SMCR_FATE_PENDING;
+        receiver->missing = event->transmission;
+        receiver->asked = 0;
+    } else if (event->is_seen && psn > receiver->expected) {
+        note_after_missing(receiver, event);
     }
     slot->latest = event->transmission;
     slot->time = event->time;
@@ -268,6 +313,9 @@ settle_acked(follower_t *receiver, smcr_fates_slot_t *slot, smcr_psn_t acked, ui
 {
     smcr_transmission_t *received = acked_transmission(receiver, slot, now);
 
+    if (slot->unacked && slot->is_timed && !may_answer(receiver, slot->time, now))
+        slot->unacked->fate = SMCR_FATE_RECEIVED;
+    slot->unacked = NULL;
     if (!received || received->fate == SMCR_FATE_DOUBTFUL)
         return;
     if (received->fate == SMCR_FATE_LOST) {

@@ -9,6 +9,10 @@
 
 #include "judge.h"
 
+/* Consecutive packets of a flow that one point does not have are one event if they are at least so
+ * many. */
+#define BURST_LEAST 3
+
 /* A packet's excess is its delay minus the shortest delay. A packet is delayed only if its excess
  * is at least DELAYED_LEAST (nanoseconds), and at least DELAYED_TIMES times the excess of the
  * median. */
@@ -299,14 +303,12 @@ continues_run(const smcr_judge_way_t *way, missing_run_t *run, uint32_t index)
     return true;
 }
 
-/* Decides the transmissions of a run. If a flow misses SMCR_JUDGE_PROVEN_LEAST consecutive
- * transmissions or more at the second point, it was one event. So if one of them was lost, all of
- * them were. */
+/* Decides the transmissions of a run. If a flow misses BURST_LEAST consecutive transmissions or
+ * more at the second point, it was one event. So if one of them was lost, all of them were. */
 static void
 end_run(const smcr_judge_way_t *way, missing_run_t *run)
 {
-    bool is_burst = run->count >= SMCR_JUDGE_PROVEN_LEAST && run->has_lost &&
-                    !run->has_not_captured;
+    bool is_burst = run->count >= BURST_LEAST && run->has_lost && !run->has_not_captured;
 
     for (uint32_t i = run->begin; is_burst && i < run->begin + run->count; i++)
         if (is_undecided(way, &way->chain->transmissions[i]))
@@ -325,6 +327,20 @@ infer_bursts(const smcr_judge_way_t *way, uint32_t begin, uint32_t end)
         if (!continues_run(way, &run, i))
             end_run(way, &run);
     end_run(way, &run);
+}
+
+uint64_t
+smcr_judge_undecided_events(const smcr_judge_way_t *way)
+{
+    uint64_t events = 0;
+    bool continues = false; /* the transmission before was undecided */
+
+    for (uint32_t i = 0; i < way->chain->transmission_count; i++) {
+        bool is = is_undecided(way, &way->chain->transmissions[i]);
+        events += is && !continues;
+        continues = is;
+    }
+    return events;
 }
 
 void

@@ -46,6 +46,10 @@ bool smcr_judge_is_of_way(const smcr_judge_way_t *way, const smcr_transmission_t
  * way. The fates of the transmissions are known (fates.h). */
 void smcr_judge_way(const smcr_judge_way_t *way);
 
+/* Returns how many events the transmissions are that smcr_judge_undecided() would decide:
+ * consecutive transmissions of a flow are one event. */
+uint64_t smcr_judge_undecided_events(const smcr_judge_way_t *way);
+
 /* Replaces the verdict "undecided" of all transmissions of a way that only the first point of the
  * segment has, except those with equal values at nearly the same time. `is_lost`: the
  * new verdict is "lost"; false: "not captured", except in flows of which no loss could be

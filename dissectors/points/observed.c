@@ -648,6 +648,7 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
         .hop_limit = roce->hop_limit,
         .was_fragmented = roce->was_fragmented,
         .has_aeth = roce->has_aeth,
+        .asks_ack = roce->asks_ack,
     };
     return observed;
 }

@@ -30,6 +30,7 @@ typedef struct {
     uint8_t traffic_class; /* traffic class of the IP header: DSCP and ECN */
     uint8_t hop_limit;  /* TTL or hop limit of the IP header; 0: not known */
     bool has_aeth : 1;  /* the packet has an AETH */
+    bool asks_ack : 1;  /* the packet asks for an acknowledgement */
     bool was_fragmented : 1; /* the packet came in IP fragments */
     bool is_copy : 1;   /* smcr_points_take() has returned true for the packet */
 } smcr_observed_t;

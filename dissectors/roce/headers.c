@@ -345,6 +345,7 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
 
     roce->fecn = (bth[4] & SMCR_MASK_BTH_FECN) != 0;
     roce->becn = (bth[4] & SMCR_MASK_BTH_BECN) != 0;
+    roce->asks_ack = (bth[8] & SMCR_MASK_BTH_ACK_REQUEST) != 0;
     uint8_t operation = operation_of(roce->opcode);
     roce->payload = read_extended_headers(tvb, offset + SMCR_IB_BTH_LENGTH, operation, roce);
     read_lengths(tvb, pinfo, start, roce);

@@ -53,6 +53,8 @@ typedef struct {
     uint16_t udp_port;   /* UDP source port; 0: the packet has none */
     bool fecn;           /* forward congestion notification of the BTH */
     bool becn;           /* backward congestion notification of the BTH */
+    bool asks_ack;       /* the BTH asks for an acknowledgement; false: it does not, or it is not
+                            known */
     bool has_src_qpn;    /* the packet has a DETH, as datagrams have */
     uint32_t src_qpn;    /* number of the queue pair that sends the packet, 24 bits; set with
                             `has_src_qpn` */

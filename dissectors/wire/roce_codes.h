@@ -100,6 +100,8 @@ extern const smcr_ib_operation_t smcr_ib_operations[256];
 #define SMCR_MASK_BTH_FECN 0x80   /* bit in byte 4 of the BTH: this packet has met congestion */
 #define SMCR_MASK_BTH_BECN 0x40   /* bit in byte 4 of the BTH: the packets that this packet answers
                                      have met congestion */
+#define SMCR_MASK_BTH_ACK_REQUEST 0x80 /* bit in byte 8 of the BTH: the sender asks for an
+                                          acknowledgement */
 #define SMCR_MASK_ECN 0x03        /* mask of the ECN bits: in IPv4's type of service, or in the
                                      traffic class of IPv6 or of a GRH */
 #define SMCR_MASK_BTH_VERSION 0x0f /* mask in byte 1 of the BTH: version of the transport header */

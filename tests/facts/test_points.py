@@ -34,7 +34,17 @@ from points_reader import (
     without_timestamps,
     write,
 )
-from points_simulator import AFTER, BETWEEN, Path, Plan, judged, one_way, proven
+from points_simulator import (
+    AFTER,
+    BEFORE,
+    BETWEEN,
+    SEQUENCE_ERROR,
+    Path,
+    Plan,
+    judged,
+    one_way,
+    proven,
+)
 from tcp_simulator import Connection
 from tcp_simulator import Plan as TcpPlan
 
@@ -631,8 +641,23 @@ def burst(sent, times):
     return BETWEEN if is_lost else None
 
 
+def refusal(sent, times):
+    """Bursts of three requests are lost, and each NAK before it comes to a capture point."""
+    if sent.opcode == ACKNOWLEDGE:
+        return BEFORE if sent.syndrome == SEQUENCE_ERROR else None
+    is_lost = times == 1 and sent.psn % 200 >= 197
+    return BETWEEN if sent.host == 0 and is_lost else None
+
+
+def acknowledgement(sent, times):
+    """Acknowledgements alone are lost, which later ones replace."""
+    return BETWEEN if sent.opcode == ACKNOWLEDGE and sent.number % 10 == 0 else None
+
+
 PLANS = {
     "burst between": Plan(drop=burst),
+    "bursts without a NAK": Plan(drop=refusal),
+    "acknowledgements alone": Plan(drop=acknowledgement),
     "between": Plan(lost=(0, 0.01, 0)),
     "between, identification 0": Plan(lost=(0, 0.01, 0), ids=False),
     "after": Plan(lost=(0, 0, 0.01)),
