@@ -378,8 +378,8 @@ def dead_module(capture):
 # ---- SMC-R is not used ----
 
 
-def decline(capture, diagnosis, *, version=2, os_type=2, **proposal):
-    connection = linux_connection(capture, version=version)
+def decline(capture, diagnosis, *, version=2, os_type=2, sport=40000, **proposal):
+    connection = linux_connection(capture, version=version, sport=sport)
     connection.tcp.handshake()
     connection.tcp.send("client", connection.proposal(**proposal))
     connection.tcp.send(
@@ -669,6 +669,17 @@ def closed_then_aborted(capture):
         connection.cdc("client", flags=["abort"])
 
 
+def shut_down_then_aborted(capture):
+    """The server shuts down its writing side, with a FIN of TCP; the client aborts, with data
+    unread. Linux sends the FIN with the flag sending done, before either side has closed."""
+    connection = begun(capture)
+    talk(connection, times=3)
+    connection.send("server", b"which nobody reads\n", read=False)
+    connection.cdc("server", flags=["sending_done"])
+    connection.tcp.segment("server", "FA")
+    connection.cdc("client", flags=["abort"])
+
+
 def publisher(capture):
     """A subscriber: the server sends messages when there are some, and the client confirms each."""
     connection = begun(capture)
@@ -917,6 +928,26 @@ def device_comes_later(capture):
     connection.close()
 
 
+def four_reasons(capture):
+    """Four servers decline, each for another reason."""
+    for nth, diagnosis in enumerate((NO_DEVICE, PREFIX, 0x03060000, 0x03020000)):
+        decline(capture, diagnosis, version=1, os_type=0, sport=40000 + nth)
+        capture.wait(1)
+
+
+def slow_path(capture):
+    """A round trip of TCP takes half a second."""
+    connection = linux_connection(capture, version=2)
+    before = len(capture.frames)
+    connection.first_contact()
+    capture.frames[before + 1 :] = [
+        (when + 500_000, *rest) for when, *rest in capture.frames[before + 1 :]
+    ]
+    capture.wait(0.5)
+    talk(connection)
+    connection.close()
+
+
 def syn_lost(capture):
     """The server answers the fourth SYN."""
     connection = linux_connection(capture, version=2)
@@ -986,6 +1017,7 @@ SCENES = {
         "clients_abort",
         "both_sides_abort",
         "closed_then_aborted",
+        "shut_down_then_aborted",
         "publisher",
         "hung_client",
         "reset_by_middlebox",
@@ -1006,5 +1038,7 @@ SCENES = {
         "other_eid",
         "device_comes_later",
         "syn_lost",
+        "slow_path",
+        "four_reasons",
     )
 }

@@ -364,7 +364,7 @@ find_other_fallbacks(smcr_finder_t *finder, wmem_array_t *groups, unsigned from)
 }
 
 /* Makes a finding for each of the first MOST_REASONS reasons in the order of compare_groups(), and
- * one finding for all other reasons. */
+ * one finding for all other reasons. If only one other reason is left, that finding names it. */
 static void
 find_fallbacks(smcr_finder_t *finder)
 {
@@ -377,9 +377,11 @@ find_fallbacks(smcr_finder_t *finder)
             add_fallback(finder, by_reason, groups, conn);
     }
     wmem_array_sort(groups, compare_groups);
-    for (unsigned i = 0; i < wmem_array_get_count(groups) && i < MOST_REASONS; i++)
+    unsigned reasons = wmem_array_get_count(groups);
+    unsigned named = reasons > MOST_REASONS + 1 ? MOST_REASONS : reasons;
+    for (unsigned i = 0; i < named; i++)
         find_fallback(finder, wmem_array_index(groups, i));
-    find_other_fallbacks(finder, groups, MOST_REASONS);
+    find_other_fallbacks(finder, groups, named);
 }
 
 /* ---- ends ---- */

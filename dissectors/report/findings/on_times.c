@@ -485,10 +485,10 @@ setup_time(const smcr_entry_connection_t *conn)
     return conn->setup_s == SMCR_FIGURE_UNKNOWN ? sum : conn->setup_s;
 }
 
-/* Whether the connection goes over SMC-R or has fallen back, took SMCR_FINDING_SLOW_SETUP or more
- * to set up, and the path does not explain this. */
+/* Whether the connection goes over SMC-R or has fallen back, and took SMCR_FINDING_SLOW_SETUP or
+ * more to set up. `by_path`: true: and the path explains this; false: and it does not. */
 static bool
-has_slow_setup(const smcr_entry_connection_t *conn)
+has_slow_setup(const smcr_entry_connection_t *conn, bool by_path)
 {
     uint64_t setup = setup_time(conn);
 
@@ -496,23 +496,32 @@ has_slow_setup(const smcr_entry_connection_t *conn)
                      conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK;
 
     return has_setup && setup >= SMCR_FINDING_SLOW_SETUP &&
-           !is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s));
+           is_setup_slow_by_path(setup, smcr_figure_or_zero(conn->setup.tcp_s)) == by_path;
+}
+
+/* Returns "its TCP handshake took 507 ms": a slow path, or a slow host. */
+static const char *
+slow_handshake_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
+{
+    return wmem_strdup_printf(finder->scope, "its TCP handshake took %s",
+                              smcr_words_duration(finder->scope, conn->setup.tcp_s));
 }
 
 /* Finding: slow setup. A connection needed half a second or more from the SYN until it could carry
- * data over SMC-R, or until it fell back to TCP, and the path does not explain this time
- * (is_setup_slow_by_path()). Below LONG_SETUP the finding is for information. It names the
+ * data over SMC-R, or until it fell back to TCP. Below LONG_SETUP the finding is for information,
+ * and so it is if the path explains the time (`by_path`: is_setup_slow_by_path()). It names the
  * connection with the longest setup. Two kinds of connections have no setup time and are not
- * judged: connections that stayed on TCP, and connections whose beginning was not captured. */
-static void
-find_slow_setup(smcr_finder_t *finder)
+ * judged: connections that stayed on TCP, and connections whose beginning was not captured. Returns
+ * whether there is a finding. */
+static bool
+find_slow_setup(smcr_finder_t *finder, bool by_path)
 {
     const smcr_entry_connection_t *worst_conn = NULL;
     const char *filter = "";
     uint32_t count = 0;
 
     SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
-        if (!has_slow_setup(conn))
+        if (!has_slow_setup(conn, by_path))
             continue;
         filter = smcr_finder_either(finder, filter,
                                     smcr_words_connection_filter(finder->scope, conn), count++);
@@ -520,9 +529,10 @@ find_slow_setup(smcr_finder_t *finder)
             worst_conn = conn;
     }
     if (!count)
-        return;
+        return false;
     uint64_t worst = setup_time(worst_conn);
-    smcr_finder_add_as(finder, worst >= LONG_SETUP ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
+    bool is_grave = worst >= LONG_SETUP && !by_path;
+    smcr_finder_add_as(finder, is_grave ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
                     &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_SLOW_SETUP,
                                            .count = count,
                                            .when = worst_conn->first_frame,
@@ -532,10 +542,12 @@ find_slow_setup(smcr_finder_t *finder)
                     smcr_words_duration(finder->scope, worst),
                     worst_conn->outcome == SMCR_FIGURE_OUTCOME_FALLBACK ? "fall back to TCP"
                                                                         : "set up SMC-R",
-                    longest_step(finder, worst_conn),
+                    by_path ? slow_handshake_text(finder, worst_conn)
+                            : longest_step(finder, worst_conn),
                     count > 1 ? wmem_strdup_printf(finder->scope, "; the slowest of %u slow setups",
                                                    count)
                               : "");
+    return true;
 }
 
 /* ---- needless cost, without harm ---- */
@@ -595,6 +607,7 @@ void
 smcr_finding_on_times(smcr_finder_t *finder)
 {
     find_full_buffer(finder);
-    find_slow_setup(finder);
+    if (!find_slow_setup(finder, false))
+        find_slow_setup(finder, true);
     find_small_writes(finder);
 }

@@ -332,14 +332,22 @@ open_wait_entry(const waiting_writer_t *wait, wmem_allocator_t *scope)
 
 /* Whether the TCP connection shows that the other end had closed before: it has sent its FIN. A
  * host closes over RDMA before it closes TCP. So the message with which the other end closed is
- * missing, and its acknowledgement, too. `tcp`: NULL gives false. */
+ * missing, and its acknowledgement, too. A FIN after a CDC message with the flag sending done shows
+ * no close: Linux sends both if a program shuts down its writing side only (smc_shutdown() in
+ * net/smc/af_smc.c). `tcp`: NULL gives false. */
 static bool
-had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_tcp_facts_t *tcp)
+had_peer_closed(const smcr_entry_conn_end_t *end, const smcr_collect_conn_stats_t *counted,
+                const smcr_collect_tcp_facts_t *tcp)
 {
     if (!tcp)
         return false;
-    uint32_t fin = tcp->fin[end->by == SMCR_FIGURE_ROLE_CLIENT].frame;
-    return fin && fin < end->frame.frame;
+    bool is_server = end->by == SMCR_FIGURE_ROLE_CLIENT;
+    int client = smcr_lgr_client_side(counted->conn->lgr);
+    uint32_t fin = tcp->fin[is_server].frame;
+    uint32_t done = counted->counts->times.of[is_server ? !client : client].sending_done;
+    bool is_shutdown = done && done < fin;
+
+    return fin && fin < end->frame.frame && !is_shutdown;
 }
 
 /* Whether the link has a WRITE after `frame` whose connection is not known, and which may be one of
@@ -420,7 +428,7 @@ fill_end(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counte
          const smcr_collect_tcp_facts_t *tcp, wmem_allocator_t *scope)
 {
     entry->end = smcr_collect_times_end(&counted->counts->times, counted->conn, scope);
-    if (entry->end && had_peer_closed(entry->end, tcp))
+    if (entry->end && had_peer_closed(entry->end, counted, tcp))
         entry->end = NULL;
     if (entry->end)
         doubt_writes(entry->end, counted);

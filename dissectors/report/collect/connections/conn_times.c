@@ -95,6 +95,8 @@ note_end(smcr_collect_times_t *times, smcr_when_t when, const smcr_tap_t *packet
     bool ends = aborts || cdc->state & SMCR_CDC_STATE_CLOSED;
     note_closing(&of->aborted, when, aborts, is_next, is_new);
     note_closing(&of->ended, when, ends, is_next, is_new);
+    if (!of->sending_done && cdc->state & SMCR_CDC_STATE_SENDING_DONE && !of->ended.first.frame)
+        of->sending_done = when.frame;
     if (is_new && !(cdc->flags & SMCR_CDC_FLAG_FAILOVER))
         of->next_seq = cdc->seq + 1U;
     if (ends && !had_ended)
