@@ -173,44 +173,45 @@ CREATE TABLE smcr_lines
         `invalid_rd` Nullable(UInt64)), `rnr_nak` Nullable(UInt64), `cnp` Nullable(UInt64), `repeated`
         Nullable(UInt64), `repeated_after` Tuple(`nak` Nullable(UInt64), `icrc` Nullable(UInt64), `rnr`
         Nullable(UInt64), `read` Nullable(UInt64), `timeout` Nullable(UInt64), `unknown` Nullable(UInt64)),
-        `retransmission_s` Nullable(Float64), `rnr_wait_s` Nullable(Float64), `silent_s` Nullable(Float64), `silences`
-        Nullable(UInt64), `silent_repeated` Nullable(UInt64), `longest_silence` Tuple(`begin_time`
-        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `first_repeated_time`
-        Nullable(DateTime64(9, 'UTC')), `is_over` Nullable(Bool), `attempts` Nullable(UInt64), `repeated`
-        Nullable(UInt64), `other_queue_pair_time` Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64),
-        `other_link_time` Nullable(DateTime64(9, 'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time`
-        Nullable(DateTime64(9, 'UTC'))), `acked_longest` Nullable(UInt64), `stuck` Tuple(`begin_time`
-        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `tries` Nullable(UInt64), `length`
-        Nullable(UInt64), `missing` Nullable(UInt64), `is_refused` Nullable(Bool), `rnr_naks` Nullable(UInt64),
-        `has_ended` Nullable(Bool)), `pause` Tuple(`port_mac` Nullable(String), `standstills` Nullable(UInt64),
-        `still_s` Nullable(Float64), `still_most_s` Nullable(Float64), `longest` Tuple(`begin_time`
-        Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC'))), `intervals`
-        Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time` Nullable(DateTime64(9, 'UTC')), `still_s`
-        Nullable(Float64), `still_most_s` Nullable(Float64), `port_mac` Nullable(String), `priority`
-        Nullable(UInt64)))), `recovery` Tuple(`gap_to_nak_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
-        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
-        UInt64)), `nak_to_resend_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
-        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `timeout_s`
-        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `retry_s` Tuple(`count` Nullable(UInt64), `sum`
+        `repeated_time` Nullable(DateTime64(9, 'UTC')), `retransmission_s` Nullable(Float64), `rnr_wait_s`
+        Nullable(Float64), `silent_s` Nullable(Float64), `silences` Nullable(UInt64), `silent_repeated`
+        Nullable(UInt64), `longest_silence` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        Nullable(DateTime64(9, 'UTC')), `first_repeated_time` Nullable(DateTime64(9, 'UTC')), `is_over`
+        Nullable(Bool), `attempts` Nullable(UInt64), `repeated` Nullable(UInt64), `other_queue_pair_time`
+        Nullable(DateTime64(9, 'UTC')), `other_link` Nullable(UInt64), `other_link_time` Nullable(DateTime64(9,
+        'UTC')), `tcp_time` Nullable(DateTime64(9, 'UTC')), `early_time` Nullable(DateTime64(9, 'UTC'))),
+        `acked_longest` Nullable(UInt64), `stuck` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        Nullable(DateTime64(9, 'UTC')), `tries` Nullable(UInt64), `length` Nullable(UInt64), `missing`
+        Nullable(UInt64), `is_refused` Nullable(Bool), `rnr_naks` Nullable(UInt64), `has_ended` Nullable(Bool)),
+        `pause` Tuple(`port_mac` Nullable(String), `standstills` Nullable(UInt64), `still_s` Nullable(Float64),
+        `still_most_s` Nullable(Float64), `longest` Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')), `end_time`
+        Nullable(DateTime64(9, 'UTC'))), `intervals` Array(Tuple(`begin_time` Nullable(DateTime64(9, 'UTC')),
+        `end_time` Nullable(DateTime64(9, 'UTC')), `still_s` Nullable(Float64), `still_most_s` Nullable(Float64),
+        `port_mac` Nullable(String), `priority` Nullable(UInt64)))), `recovery` Tuple(`gap_to_nak_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `nak_to_resend_s` Tuple(`count` Nullable(UInt64), `sum`
         Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `ack_timeout` Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective`
-        Nullable(UInt64), `refilled` Nullable(UInt64), `needless` Nullable(UInt64), `reordered` Nullable(UInt64),
-        `reorder_depth` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `late_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `unfilled` Nullable(UInt64)), `reordered_time` Nullable(DateTime64(9, 'UTC')),
-        `late_naks` Nullable(UInt64), `copies` Nullable(UInt64), `knows_copies` Nullable(Bool), `gaps`
-        Nullable(UInt64), `missing` Nullable(UInt64), `not_captured` Nullable(UInt64), `not_captured_time`
-        Nullable(DateTime64(9, 'UTC')), `icrc` Tuple(`good` Nullable(UInt64), `bad` Nullable(UInt64), `unverified`
-        Nullable(UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Map(String, UInt64)), `timeout_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `repeated_completion_time_s`
+        `retry_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_timeout`
+        Nullable(UInt64), `go_back_n` Nullable(UInt64), `selective` Nullable(UInt64), `refilled` Nullable(UInt64),
+        `needless` Nullable(UInt64), `answered_twice` Nullable(UInt64), `reordered` Nullable(UInt64), `reorder_depth`
         Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
-        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `ce_to_cnp_s` Tuple(`count` Nullable(UInt64),
-        `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64),
-        `buckets` Map(String, UInt64)), `not_known` Array(String)),
+        `sum_of_squares` Nullable(Float64)), `late_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `unfilled` Nullable(UInt64)), `reordered_time` Nullable(DateTime64(9, 'UTC')), `late_naks` Nullable(UInt64),
+        `copies` Nullable(UInt64), `knows_copies` Nullable(Bool), `gaps` Nullable(UInt64), `missing` Nullable(UInt64),
+        `not_captured` Nullable(UInt64), `not_captured_time` Nullable(DateTime64(9, 'UTC')), `icrc` Tuple(`good`
+        Nullable(UInt64), `bad` Nullable(UInt64), `unverified` Nullable(UInt64)), `ack_time_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `completion_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
+        Map(String, UInt64)), `repeated_completion_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64),
+        `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String,
+        UInt64)), `ce_to_cnp_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64),
+        `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `not_known`
+        Array(String)),
     finding Tuple(`severity` Nullable(String), `kind` Nullable(String), `text` Nullable(String), `frame`
         Nullable(UInt64), `time` Nullable(DateTime64(9, 'UTC')), `filter` Nullable(String), `count` Nullable(UInt64)),
     breach Tuple(`kind` Nullable(String), `by` Nullable(String), `count` Nullable(UInt64), `frame` Nullable(UInt64),

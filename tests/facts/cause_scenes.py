@@ -238,6 +238,30 @@ def acknowledgements_lost(capture):
     end(connection)
 
 
+def slow_answers_of_host(capture):
+    """The server's host answers each burst late. It gets each packet twice, acknowledges it twice,
+    and nothing is lost."""
+    connection = begun(capture)
+    talk(connection)
+    link = connection.group.links[1]
+    for _ in range(3):
+        frames = burst(connection, 2048)
+        again(capture, frames)
+        capture.wait(0.09)
+        for _ in (*frames, "first"):
+            link.ack("server")
+    end(connection)
+    numbered(capture)
+
+
+def numbered(capture):
+    """Each RoCE packet gets an IP identification of its own, as hosts give it."""
+    for number, (when, frame) in enumerate(capture.frames):
+        if frame[23] == 17:
+            header = checked(frame[14:18] + struct.pack("!H", number) + frame[20:34])
+            capture.frames[number] = when, frame[:14] + header + frame[34:]
+
+
 def congestion(capture):
     connection = begun(capture)
     talk(connection)
@@ -975,6 +999,7 @@ SCENES = {
         "corruption_unchecked",
         "lost_behind_capture",
         "acknowledgements_lost",
+        "slow_answers_of_host",
         "congestion",
         "dead_port",
         "dead_port_v1",

@@ -159,6 +159,7 @@ UNITS = {
     "loss": AGAIN,
     "timeouts": AGAIN,
     "repeats": AGAIN,
+    "answered_twice": AGAIN,
     "congestion": Terms(Term("smcr.ecn", "smcr.ecn == 3"), "smcr.congestion"),
     "cm_rejected": Terms("smcr.cm.rejected"),
     "cm_repeat": Terms("smcr.cm.repeat"),

@@ -10,7 +10,15 @@ import rc_reader
 
 TIMER = 64_000_000  # a pause that no NAK explains
 UNIT, BUSY, MOST_OF_TIMER = 4096, 1.05, 4  # of the Local ACK Timeout
-COUNTS = ("go_back_n", "selective", "refilled", "needless", "reordered", "unfilled")
+COUNTS = (
+    "go_back_n",
+    "selective",
+    "refilled",
+    "needless",
+    "answered_twice",
+    "reordered",
+    "unfilled",
+)
 TIMES = ("gap_to_nak_s", "nak_to_resend_s", "timeout_s", "retry_s", "late_s")
 
 
@@ -174,6 +182,7 @@ def recovery_of(flow):
         kind == "request" and each.verdict == "repeat" and each.taken
         for kind, _, each in flow.events
     )
+    found["answered_twice"] = answered_twice(flow, highest)
     found["unfilled"] = sum(each[1] for each in gaps) - sum(
         kind == "request" and each.verdict == "late" and gap_of(gaps, header.psn, at) is not None
         for at, (kind, header, each) in enumerate(flow.events)
@@ -188,6 +197,26 @@ def recovery_of(flow):
         )
     )
     return found if is_rare else None
+
+
+def answered_twice(flow, highest):
+    """Retransmissions that were not acknowledged before, and for which a second acknowledgement of
+    the last PSN came before one of a PSN that was sent after them."""
+    count, open_ones, acked, last = 0, [], None, None
+    for at, (kind, header, each) in enumerate(flow.events):
+        if kind == "request" and each.verdict == "repeat":
+            open_ones.append(bool(each.taken))
+            last = header.psn if highest[at] is None else highest[at]
+        elif kind == "response" and is_ack(header):
+            step = 1 if acked is None else rc_reader.distance(header.psn, acked)
+            if step > 0:
+                acked = header.psn
+                if last is not None and rc_reader.distance(acked, last) > 0:
+                    open_ones = []
+            elif step == 0 and open_ones:
+                first = open_ones.index(True) if True in open_ones else 0
+                count += not open_ones.pop(first)
+    return count
 
 
 def timeouts_of(flow):

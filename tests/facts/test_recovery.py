@@ -203,6 +203,18 @@ class Pair:
             self.request(second)
         self.request(self.next())
 
+    def delayed(self):
+        """Two packets arrive, but the answers come after the timer, and once more for the second
+        transmission."""
+        first, second = self.next(), self.next()
+        self.request(first)
+        self.request(second)
+        self.capture.now += self.dice.randrange(67_200, 90_000)
+        self.request(first)
+        self.request(second)
+        for psn in (first, second, second, second):
+            self.answer(psn)
+
     def not_captured(self):
         self.next()
         self.in_order()
@@ -212,7 +224,7 @@ def random_capture(seed):
     dice = random.Random(seed)
     pair = Pair(dice, selective=seed % 2)
     faults = [pair.disorder, lambda: pair.lost(True), lambda: pair.lost(False)]
-    faults += [pair.timeouts, pair.not_captured] if seed % 3 == 0 else []
+    faults += [pair.timeouts, pair.delayed, pair.not_captured] if seed % 3 == 0 else []
     for _ in range(dice.randrange(8, 25)):
         pair.in_order()
         dice.choice(faults)()

@@ -289,9 +289,6 @@ bool smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection,
                                            const smcr_link_t *link,
                                            const smcr_rdma_flow_t *foreign, uint32_t frame);
 
-/* Returns the first retransmission of all flows outside long silences; frame 0: there is none. */
-smcr_when_t smcr_collect_flow_times_outside_silence(const smcr_collect_t *collection);
-
 /* ---- sizes of packets in an RDMA flow ---- */
 
 #define SMCR_COLLECT_SENT_KEPT 16 /* number of requests whose lengths are kept */

@@ -324,27 +324,6 @@ smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const sm
            is_in_silence_of(collection, &link->qp[1], frame);
 }
 
-/* Notes the flow's first retransmission outside long silences, if it is the first of all flows. */
-static void
-find_outside(void *key _U_, void *value, void *context)
-{
-    const smcr_collect_flow_times_t *times = value;
-    smcr_when_t *first = context;
-
-    *first = smcr_figure_when_earlier(*first, times->outside);
-    if (!smcr_collect_silence_is_long(&times->silent))
-        *first = smcr_figure_when_earlier(*first, times->silent.first_repeated);
-}
-
-smcr_when_t
-smcr_collect_flow_times_outside_silence(const smcr_collect_t *collection)
-{
-    smcr_when_t first = {0, 0};
-
-    wmem_map_foreach(collection->flow_times, find_outside, &first);
-    return first;
-}
-
 void
 smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_collect_flow_times_t *from)
@@ -401,6 +380,10 @@ smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_t
                        smcr_interval_length(times->silent.time);
     entry->silences = times->long_silences + lasts;
     entry->silent_repeated = times->long_repeated + (lasts ? times->silent.repeated : 0);
+    entry->repeated_frame = smcr_figure_when_earlier(entry->repeated_frame, times->outside);
+    if (!lasts)
+        entry->repeated_frame =
+            smcr_figure_when_earlier(entry->repeated_frame, times->silent.first_repeated);
     if (longest->time.end.frame)
         entry->longest_silence = silence_entry(longest, scope);
 }

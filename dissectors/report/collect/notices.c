@@ -511,8 +511,6 @@ fill_occurrences(const smcr_collect_t *collection, smcr_figure_notice_t *notice,
             occurrences[i].is_in_silence = smcr_collect_flow_times_is_in_silence(
                 collection, frame->link, frame->flow, frame->frame);
     }
-    if (is_retransmission)
-        notice->outside_silence = smcr_collect_flow_times_outside_silence(collection);
     notice->occurrences = occurrences;
     notice->occurrence_count = count;
 }

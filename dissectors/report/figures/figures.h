@@ -496,9 +496,6 @@ typedef struct {
                               did, or another notice */
     uint64_t back;         /* how far the clock of the capture was set back at `first`, nanoseconds,
                               if the notice counts such steps; 0: another notice */
-    smcr_when_t outside_silence; /* the first of all retransmissions outside long silences, if the
-                                    notice counts smcr.packet_retransmitted; frame 0: none, or
-                                    another notice */
     uint64_t waited;       /* how long the TCP connection that waited longest for retransmissions
                               did so, nanoseconds, if the notice counts such connections; 0:
                               another notice */

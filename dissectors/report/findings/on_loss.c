@@ -46,6 +46,40 @@ alone_of(const smcr_entry_rdma_t *flow)
     return recovery && recovery->selective > recovery->go_back_n ? recovery->refilled : 0;
 }
 
+/* Whether the capture distinguishes duplicates of the flow's packets from retransmissions. */
+static bool
+knows_copies(const smcr_entry_rdma_t *flow)
+{
+    return flow && flow->knows_copies == SMCR_FIGURE_YES;
+}
+
+/* Whether NAKs ask for packets of the flow, or a READ was retransmitted since responses were
+ * missing. `peer`: the reverse flow, or NULL. */
+static bool
+was_asked_for(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *peer)
+{
+    return smcr_figure_or_zero(flow->repeated_after.nak) ||
+           smcr_figure_or_zero(flow->repeated_after.read) ||
+           (peer && smcr_figure_or_zero(peer->nak.psn_sequence));
+}
+
+/* Returns the number of retransmissions of the flow, without those in silences of the peer, of
+ * which both transmissions arrived; 0 if the flow has lost packets, or if an acknowledgement may be
+ * a duplicate. Those in silences count as arrived first. */
+static uint64_t
+answered_twice(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    bool is_known = flow->recovery && knows_copies(flow) && knows_copies(peer);
+
+    if (!is_known || was_asked_for(flow, peer))
+        return 0;
+    uint64_t unproven = unproven_packets_of(finder, flow), twice = flow->recovery->answered_twice;
+    uint64_t silent =
+        smcr_finding_flow_silence(finder, flow) ? smcr_figure_or_zero(flow->silent_repeated) : 0;
+    return MIN(unproven, twice > silent ? twice - silent : 0);
+}
+
 /* Returns the frame of an occurrence; smcr_sorted_key_t. */
 static uint64_t
 frame_of(const void *occurrences, uint32_t index)
@@ -96,12 +130,13 @@ ended_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 
 /* Returns the number of packets of the flow that were retransmitted because of a loss; 0 if other
  * findings explain the retransmissions. The number does not include retransmissions after RNR NAKs,
- * and not the last packets of a link group that has ended (find_group_end()). */
+ * and not the last packets of a link group that has ended (find_group_end()), nor those of which
+ * both transmissions arrived (find_answered_twice()). */
 static uint64_t
 lost_packets_of(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
     const smcr_entry_causes_t *causes = &flow->repeated_after;
-    uint64_t needless = ended_packets_of(finder, flow);
+    uint64_t needless = ended_packets_of(finder, flow) + answered_twice(finder, flow);
     uint64_t repeats = smcr_figure_or_zero(causes->nak) + smcr_figure_or_zero(causes->read) +
                        unproven_packets_of(finder, flow) + alone_of(flow);
 
@@ -123,15 +158,15 @@ add_lost(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         trouble->slowest = slowest;
 }
 
-/* Subtracts from `causes` the retransmissions that the finding of a silent peer counts, `silent` in
- * number. They are subtracted from timeouts first, since most of them have this cause. */
+/* Subtracts from `causes` the retransmissions that another finding counts, `count` in number. They
+ * are subtracted from timeouts first, since most of them have this cause. */
 static void
-subtract_silent(smcr_entry_causes_t *causes, uint64_t silent)
+subtract(smcr_entry_causes_t *causes, uint64_t count)
 {
-    uint64_t of_timeout = MIN(silent, smcr_figure_or_zero(causes->timeout));
+    uint64_t of_timeout = MIN(count, smcr_figure_or_zero(causes->timeout));
 
     causes->timeout -= of_timeout;
-    causes->unknown -= MIN(silent - of_timeout, smcr_figure_or_zero(causes->unknown));
+    causes->unknown -= MIN(count - of_timeout, smcr_figure_or_zero(causes->unknown));
 }
 
 /* Returns the sum of all flows that have lost packets. Adds the number of NAKs for a PSN sequence
@@ -147,7 +182,8 @@ sum_lossy_flows(const smcr_finder_t *finder, uint64_t *naks)
             continue;
         smcr_entry_join(&sum, flow, &smcr_entry_rdma_description, finder->scope);
         if (smcr_finding_flow_silence(finder, flow))
-            subtract_silent(&sum.repeated_after, smcr_figure_or_zero(flow->silent_repeated));
+            subtract(&sum.repeated_after, smcr_figure_or_zero(flow->silent_repeated));
+        subtract(&sum.repeated_after, answered_twice(finder, flow));
         sum.repeated_after.nak += alone_of(flow);
         *naks += peer ? smcr_figure_or_zero(peer->nak.psn_sequence) : 0;
     }
@@ -375,15 +411,31 @@ outside_text(const smcr_finder_t *finder)
     return count == 1 ? "apart from the silence, " : "apart from the silences, ";
 }
 
-/* Returns the frame to look at: the first NAK, or the first retransmission that the finding
- * counts. */
-static smcr_when_t
-first_trouble(const smcr_finder_t *finder)
-{
-    smcr_figure_notice_t notice = smcr_finder_notice(finder, "smcr.packet_retransmitted");
-    bool is_part = count_silences(finder) && notice.outside_silence.frame;
-    smcr_when_t first = is_part ? notice.outside_silence : notice.first;
+/* A function that returns how many packets of the flow a finding counts. */
+typedef uint64_t count_of_flow_t(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
 
+/* Returns the first retransmission of the flows of which a finding counts packets; the first one of
+ * the capture if that of the flows is not known. */
+static smcr_when_t
+first_repeated(const smcr_finder_t *finder, count_of_flow_t *count)
+{
+    smcr_when_t first = {0, 0};
+
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows)
+        if (count(finder, flow))
+            first = smcr_figure_when_earlier(first, flow->repeated_frame);
+    return first.frame ? first : smcr_finder_notice(finder, "smcr.packet_retransmitted").first;
+}
+
+/* Returns the frame to look at: the first NAK, if NAKs ask for packets that the finding counts; or
+ * the first retransmission that it counts. */
+static smcr_when_t
+first_trouble(const smcr_finder_t *finder, uint64_t naks)
+{
+    smcr_when_t first = first_repeated(finder, lost_packets_of);
+
+    if (!naks)
+        return first;
     return smcr_figure_when_earlier(smcr_finder_notice(finder, "smcr.nak").first, first);
 }
 
@@ -559,7 +611,7 @@ find_lost(smcr_finder_t *finder)
     smcr_finder_facts_t facts = {
         .kind = kind_of_loss(causes),
         .count = trouble.count,
-        .when = first_trouble(finder),
+        .when = first_trouble(finder, naks),
         .part = count_silences(finder) ? SMCR_FINDER_OUTSIDE_SILENCES : SMCR_FINDER_ALL,
         .filter = "smcr.nak || smcr.retransmission"};
 
@@ -574,6 +626,56 @@ find_lost(smcr_finder_t *finder)
         facts.cost = cost_of_loss(finder, &trouble, &sum);
     smcr_finder_add_as(finder, severity_of_loss(&trouble, causes), &facts, "%s",
                        text_of_loss(finder, &trouble, &sum, naks));
+}
+
+/* ---- needless retransmissions ---- */
+
+/* Adds the retransmissions of the flow of which both transmissions arrived, and the time of its
+ * slowest message, unless a silence has delayed messages: it has a finding of its own. */
+static void
+add_answered_twice(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
+                   smcr_finding_trouble_t *trouble)
+{
+    uint64_t slowest = trouble->slowest;
+
+    if (is_explained_elsewhere(finder, flow))
+        return;
+    smcr_finding_trouble_add(trouble, flow, answered_twice(finder, flow), 0);
+    if (count_silences(finder))
+        trouble->slowest = slowest;
+}
+
+/* Finding: packets were retransmitted, and nothing was lost. The receiver acknowledged both
+ * transmissions, the first one only after the retransmission. So the path or the receiver's host
+ * took longer than the timer of the sender. */
+static void
+find_answered_twice(smcr_finder_t *finder)
+{
+    smcr_finding_trouble_t trouble = smcr_finding_trouble_sum(finder, add_answered_twice);
+    bool is_slow = trouble.slowest >= STALL;
+    wmem_allocator_t *scope = finder->scope;
+
+    if (!trouble.count)
+        return;
+    finder->has_rank[SMCR_FINDING_BY_LOSS] = true; /* explains the same expert items */
+    smcr_finder_add_as(
+        finder, is_slow ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
+        &(smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_ANSWERED_TWICE,
+                               .count = trouble.count,
+                               .when = first_repeated(finder, answered_twice),
+                               .part = count_silences(finder) ? SMCR_FINDER_OUTSIDE_SILENCES
+                                                              : SMCR_FINDER_ALL,
+                               .rank = is_slow ? SMCR_FINDING_BY_LOSS : 0,
+                               .cost = is_slow ? trouble.slowest : 0,
+                               .filter = "smcr.retransmission"},
+        "%s of %s%s retransmitted without need: the receiver acknowledged both transmissions, so "
+        "nothing was lost%s",
+        smcr_words_number(scope, trouble.count),
+        smcr_words_things(scope, trouble.packets, "packet"),
+        smcr_finding_trouble_hosts(finder, &trouble),
+        is_slow ? wmem_strdup_printf(scope, "; path or receiver took up to %s",
+                                     smcr_words_duration(scope, trouble.slowest))
+                : "");
 }
 
 /* ---- packets that are not captured ---- */
@@ -869,5 +971,6 @@ smcr_finding_on_loss(smcr_finder_t *finder)
 {
     find_at_points(finder);
     find_lost(finder);
+    find_answered_twice(finder);
     find_missing(finder);
 }

@@ -69,6 +69,12 @@ struct smcr_recovery {
     unsigned next_late;       /* where the next late packet goes */
     unsigned next_stepped;    /* where the next step back goes */
     int answered;         /* place in `asked` of the PSN in the last request; -1: none */
+    unsigned unsettled;   /* number of retransmissions, not acknowledged before, of which it is not
+                             known yet whether both transmissions arrived */
+    unsigned unsettled_acked; /* the same of retransmissions that were acknowledged before */
+    uint32_t settled_by;  /* PSN, 24 bits, that was the highest at the last retransmission: the
+                             acknowledgement of a later PSN comes after all answers to the
+                             retransmissions */
     smcr_when_t reordered; /* first reordered packet, without those in `late`; frame 0: none */
     bool has_read;        /* a READ came late: how many PSNs of a gap it has taken is not known */
     smcr_entry_flow_recovery_t figures; /* counts, without those of `asked` and `gaps` */
@@ -315,6 +321,18 @@ take_late(smcr_recovery_t *rare, wmem_allocator_t *scope, const smcr_recovery_re
                       late_by(gap ? gap->when : (smcr_when_t){0, 0}, request->when)});
 }
 
+/* Notes a retransmission. If the receiver gets the packet twice, it acknowledges it twice. */
+static void
+note_repeat(smcr_recovery_t *rare, uint32_t highest, const smcr_recovery_request_t *request)
+{
+    if (request->order != SMCR_FLOW_IS_RETRANSMISSION)
+        return;
+    rare->figures.needless += request->was_acked;
+    rare->unsettled_acked += request->was_acked;
+    rare->unsettled += !request->was_acked;
+    rare->settled_by = highest;
+}
+
 /* Takes a request of a flow that had a gap, a NAK or a retransmission. */
 static void
 take_rare(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
@@ -334,7 +352,7 @@ take_rare(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
     if (place_of_nak(rare, request->psn) >= 0)
         take_asked(rare, scope, request, depth);
     add_step(flow, scope, request);
-    rare->figures.needless += request->order == SMCR_FLOW_IS_RETRANSMISSION && request->was_acked;
+    note_repeat(rare, highest, request);
 }
 
 void
@@ -355,13 +373,43 @@ smcr_recovery_take_request(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
 
 /* ---- responses ---- */
 
+/* Takes an acknowledgement of the PSN that was acknowledged last. The receiver sends it for a
+ * packet that it already had. Retransmissions come to the receiver in their order: those that were
+ * acknowledged before are the older ones. */
+static void
+settle_repeat(smcr_recovery_t *rare)
+{
+    if (rare->unsettled_acked) {
+        rare->unsettled_acked--;
+    } else if (rare->unsettled) {
+        rare->unsettled--;
+        rare->figures.answered_twice++;
+    }
+}
+
+/* Takes an acknowledgement of a PSN that was not acknowledged before. If the PSN was sent after the
+ * last retransmission, the receiver has answered all retransmissions that it got. */
+static void
+settle_all(smcr_recovery_t *rare, uint32_t psn)
+{
+    if (smcr_psn_distance(rare->settled_by, psn) > 0)
+        rare->unsettled = rare->unsettled_acked = 0;
+}
+
 void
 smcr_recovery_take_ack(smcr_recovery_flow_t *flow, smcr_when_t when, uint32_t psn)
 {
-    if (flow->acked_time && smcr_psn_distance(flow->acked, psn) <= 0)
+    if (flow->acked_time && smcr_psn_distance(flow->acked, psn) < 0)
         return;
+    if (flow->acked_time && flow->acked == psn) {
+        if (flow->rare)
+            settle_repeat(flow->rare);
+        return;
+    }
     flow->acked = psn;
     flow->acked_time = when.time;
+    if (flow->rare)
+        settle_all(flow->rare, psn);
 }
 
 /* If several NAKs name a PSN before a request with this PSN comes, they count as one NAK, and the
