@@ -244,6 +244,18 @@ median_distance(const GArray *samples)
     return median;
 }
 
+/* Returns by how much the distances of the samples are above their median, in the mean,
+ * nanoseconds; 0: there is no sample. */
+static int64_t
+mean_above_median(const GArray *samples)
+{
+    int64_t median = median_distance(samples), sum = 0;
+
+    for (unsigned i = 0; i < samples->len; i++)
+        sum += g_array_index(samples, smcr_clock_sample_t, i).distance - median;
+    return samples->len ? sum / (int64_t)samples->len : 0;
+}
+
 /* Returns how much the distances of most samples differ: the 99th percentile minus the shortest. */
 static uint64_t
 variation_of(const GArray *samples)
@@ -265,7 +277,9 @@ variation_of(const GArray *samples)
  * - If the points have one clock: the order of the packets in the file.
  * - The times. A packet's time at the second point minus its time at the first is the offset of the
  *   clocks plus the delay, if it passes the first point first; else the offset minus the delay. So
- *   the median of way 0 minus the median of way 1 is the sum of both delays, or minus this sum. */
+ *   the median of way 0 minus the median of way 1 is the sum of both delays, or minus this sum. If
+ *   the medians are equal, most delays are too short for the clocks: the means of the longer ones
+ *   decide. */
 static int64_t
 order_of(const samples_t *samples)
 {
@@ -275,9 +289,11 @@ order_of(const samples_t *samples)
         return hops;
     if (samples->is_one_clock)
         return samples->order[0] - samples->order[1];
-    if (samples->way[0]->len && samples->way[1]->len)
-        return median_distance(samples->way[0]) - median_distance(samples->way[1]);
-    return 0;
+    if (!samples->way[0]->len || !samples->way[1]->len)
+        return 0;
+    int64_t both = median_distance(samples->way[0]) - median_distance(samples->way[1]);
+    return both ? both
+                : mean_above_median(samples->way[0]) - mean_above_median(samples->way[1]);
 }
 
 /* Exchanges the points at `position` and after it. */

@@ -10,8 +10,7 @@
  *   point. If several packets are retransmitted together, this holds for at least one of them.
  * - If the receiver expects a packet that the last point does not have, requests after it ask for
  *   acknowledgements, none comes, and the sender goes back without a NAK, then the packet was lost.
- * - If an acknowledgement comes too soon after a retransmission to answer it, the first
- *   transmission was not lost.
+ * - If packets come to the last point out of order, a NAK for the later one of them proves nothing.
  * - An RDMA READ takes as many PSNs as it has responses. A response acknowledges all PSNs up to its
  *   own.
  *
@@ -62,6 +61,8 @@ typedef struct {
                                acknowledgement */
     uint64_t asked_time;    /* time of the last of the first ASKED_LEAST of these, as in
                                smcr_fates_event_t */
+    bool has_gap;           /* the last point has had a higher PSN than `expected` since `expected`
+                               changed, and no NAK for `expected` */
     bool was_silent;        /* the receiver was silent (ASKED_LEAST) before the last step back */
     smcr_psn_t fetched;     /* PSN with which the last step back began, if that request is a READ or
                                atomic and no NAK has asked for it; 0: it is another request */
@@ -137,7 +138,6 @@ settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
     } else if (earlier->fate == SMCR_FATE_PENDING) {
         bool is_reason = slot->psn == receiver->begun || receiver->was_silent;
         earlier->fate = is_reason ? SMCR_FATE_LOST : SMCR_FATE_UNKNOWN;
-        slot->unacked = is_reason && !receiver->is_asked ? earlier : NULL;
     } else {
         earlier->fate = SMCR_FATE_DISCARDED;
     }
@@ -153,11 +153,11 @@ is_silent(const follower_t *receiver, uint64_t now)
            now >= receiver->asked_time + TIME_TO_ANSWER;
 }
 
-/* Notes a request that the last point has, and that comes after a packet that the point does not
- * have. */
+/* Notes a request that the last point has, and that has a higher PSN than the receiver expects. */
 static void
-note_after_missing(follower_t *receiver, const smcr_fates_event_t *event)
+note_early(follower_t *receiver, const smcr_fates_event_t *event)
 {
+    receiver->has_gap = true;
     receiver->asked += event->packet->asks_ack;
     if (event->packet->asks_ack && receiver->asked == ASKED_LEAST)
         receiver->asked_time = event->time;
@@ -224,15 +224,17 @@ take_request(follower_t *receiver, const smcr_fates_event_t *event)
     smcr_fates_slot_t *slot = smcr_fates_slot_of(receiver->slots, psn);
 
     take_retransmission(receiver, event, slot);
+    slot->came_late = event->is_seen && psn == receiver->expected && receiver->has_gap;
     if (event->is_seen && psn == receiver->expected) {
         slot->accepted = event->transmission;
         receiver->expected += event->psns;
+        receiver->has_gap = false;
     } else if (psn == receiver->expected) {
         event->transmission->fate = SMCR_FATE_PENDING;
         receiver->missing = event->transmission;
         receiver->asked = 0;
     } else if (event->is_seen && psn > receiver->expected) {
-        note_after_missing(receiver, event);
+        note_early(receiver, event);
     }
     slot->latest = event->transmission;
     slot->time = event->time;
@@ -313,9 +315,6 @@ settle_acked(follower_t *receiver, smcr_fates_slot_t *slot, smcr_psn_t acked, ui
 {
     smcr_transmission_t *received = acked_transmission(receiver, slot, now);
 
-    if (slot->unacked && slot->is_timed && !may_answer(receiver, slot->time, now))
-        slot->unacked->fate = SMCR_FATE_RECEIVED;
-    slot->unacked = NULL;
     if (!received || received->fate == SMCR_FATE_DOUBTFUL)
         return;
     if (received->fate == SMCR_FATE_LOST) {
@@ -377,11 +376,17 @@ refused_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot)
 static void
 take_nak(follower_t *receiver, smcr_psn_t psn, uint64_t now, bool is_lost)
 {
-    const smcr_fates_slot_t *slot = kept_slot_of(receiver, psn);
+    smcr_fates_slot_t *slot = kept_slot_of(receiver, psn);
     smcr_transmission_t *refused = slot ? refused_transmission(receiver, slot) : NULL;
 
     if (slot && slot->latest && !may_answer(receiver, slot->time, now))
         return; /* the packet has come since the NAK was sent */
+    if (slot && slot->came_late && is_lost) { /* the receiver has seen the same order */
+        slot->came_late = false;
+        receiver->refused = psn;
+        return;
+    }
+    receiver->has_gap &= psn != receiver->expected;
     if (refused && is_lost && psn > receiver->acked)
         refused->fate = SMCR_FATE_LOST;
     receiver->expected = MIN(receiver->expected, psn);
