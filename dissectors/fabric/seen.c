@@ -45,6 +45,27 @@ grow_table(smcr_seen_t *seen, wmem_allocator_t *scope)
     wmem_free(scope, before.slots);
 }
 
+void
+smcr_seen_shrink(smcr_seen_t *seen, wmem_allocator_t *scope)
+{
+    smcr_seen_t before = *seen;
+
+    if (before.size <= SIZE_FIRST)
+        return;
+    *seen = (smcr_seen_t){.size = SIZE_FIRST};
+    seen->slots = wmem_alloc0_array(scope, smcr_seen_packet_t, seen->size);
+    for (uint32_t i = 0; i < before.size; i++) {
+        smcr_seen_packet_t packet = before.slots[i], *slot = slot_at(seen, packet.psn);
+        if (packet.psn > slot->psn) {
+            seen->used += !slot->psn;
+            before.slots[i] = *slot;
+            *slot = packet;
+        }
+        wmem_free(scope, before.slots[i].rare);
+    }
+    wmem_free(scope, before.slots);
+}
+
 /* Decides what to do if two PSNs have the same slot. Returns true if the table shall grow, false if
  * the newer PSN shall overwrite the older PSN. A small table always grows. A large table grows only
  * if more PSNs are under way than the table has slots, and half of the slots are in use. Without

@@ -59,6 +59,10 @@ typedef struct {
     uint32_t used;             /* slots that are not free */
 } smcr_seen_t;
 
+/* Keeps the newest PSNs only, as few as a new table has slots, and frees the other ones. Used when
+ * no packet of the flow is expected any more. */
+void smcr_seen_shrink(smcr_seen_t *seen, wmem_allocator_t *scope);
+
 /* The entry of `psn`. NULL: no packet had this PSN, or its slot has been given to a newer PSN. */
 smcr_seen_packet_t *smcr_seen_find(const smcr_seen_t *seen, smcr_psn_t psn);
 

@@ -309,6 +309,13 @@ smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t ps
 }
 
 void
+smcr_unacked_free(smcr_unacked_t *unacked, wmem_allocator_t *scope)
+{
+    wmem_free(scope, unacked->ring);
+    *unacked = (smcr_unacked_t){0};
+}
+
+void
 smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
                          smcr_when_t when)
 {

@@ -70,6 +70,9 @@ void smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn
 void smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
                               smcr_when_t when);
 
+/* Forgets the packets of the queue, and frees its memory. */
+void smcr_unacked_free(smcr_unacked_t *unacked, wmem_allocator_t *scope);
+
 /* ---- traffic ---- */
 
 /* All that is known of the packets that one queue pair receives. All zeros: nothing has been

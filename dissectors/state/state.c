@@ -19,6 +19,7 @@ smcr_state_new(wmem_allocator_t *scope)
 
     state->scope = state->entries.scope = state->records.scope = scope;
     state->lgrs = wmem_list_new(scope);
+    state->deleted_links = wmem_list_new(scope);
     state->half_known_links = wmem_list_new(scope);
     state->qps = smcr_qp_map_new(scope);
     state->unknown_qps = smcr_qp_map_new(scope);

@@ -184,6 +184,35 @@ test_forgotten_places(void)
     capture_close(&capture);
 }
 
+/* A link was deleted long ago. Of the history of its flows only the highest PSNs stay: so many as a
+ * new table has slots. Before, all stay. */
+static void
+test_history_of_deleted_link(void)
+{
+    enum { PSNS = 100, STAY = 4 };
+    const smcr_state_finished_t finished = {.has = is_finished, .release = note_release};
+    capture_t capture;
+
+    capture_open(&capture);
+    smcr_link_t *link = first_contact(&capture)->lgr->newest_link;
+    smcr_seen_t *seen = &link->qp[SERVER].traffic.flow.psn_history;
+    for (smcr_psn_t psn = 1; psn <= PSNS; psn++) {
+        smcr_seen_packet_t *packet = smcr_seen_add(seen, capture.state->scope, psn, PSNS,
+                                                   &(smcr_sent_t){.when = {1, psn}});
+        smcr_seen_rare(packet, capture.state->scope);
+    }
+    smcr_state_forget(capture.state, LATER, &finished);
+    g_assert_nonnull(smcr_seen_find(seen, 1));
+    smcr_link_delete(link, capture.arrival.when.frame);
+    smcr_state_forget(capture.state, 1, &finished);
+    g_assert_nonnull(smcr_seen_find(seen, 1));
+    smcr_state_forget(capture.state, LATER, &finished);
+    for (smcr_psn_t psn = 1; psn <= PSNS; psn++)
+        g_assert_cmpint(smcr_seen_find(seen, psn) != NULL, ==, psn > PSNS - STAY);
+    g_assert_cmpuint(seen->used, ==, STAY);
+    capture_close(&capture);
+}
+
 static void
 test_direction(void)
 {
@@ -429,6 +458,7 @@ main(int argc, char **argv)
         g_free(path);
     }
     g_test_add_func("/conn/forgotten-places", test_forgotten_places);
+    g_test_add_func("/conn/history-of-deleted-link", test_history_of_deleted_link);
     g_test_add_func("/conn/sockets", test_sockets);
     g_test_add_func("/conn/mirrors", test_mirrors);
     g_test_add_func("/conn/directions", test_directions);

@@ -22,6 +22,9 @@
 
 #define LOOK_EVERY SMCR_TIME_SECOND /* longest time between two searches for connections and links
                                        that have ended, nanoseconds */
+#define LOOK_AT_LEAST_EVERY (60 * SMCR_TIME_SECOND) /* the same if the report has many entries,
+                                                       nanoseconds */
+#define FEW_ENTRIES 1000 /* so many entries of a report take no time that matters */
 #define LINK_WAITS 5 /* the line of a link is written this multiple of the option `late` after its
                         end: connections may move to other links after the link is deleted */
 
@@ -32,6 +35,8 @@ typedef struct {
                            frame with a time yet */
     uint32_t frame;     /* number of the last frame */
     uint64_t looked;    /* time of the last search for connections and links that have ended */
+    uint32_t looked_frame; /* frame of that search; set with `looked` */
+    uint32_t entries;   /* flows and link groups of the last report, which a search goes through */
     uint64_t begun;     /* begin of the current interval: lines have the figures of flows up to this
                            time; SMCR_FIGURE_UNKNOWN: as for `time` */
     uint64_t found;     /* time up to which lines have the findings about connections that have
@@ -406,6 +411,7 @@ look(line_writer_t *writer, smcr_collection_t *collection, bool is_interval)
         if (batch.report->connections.length || batch.report->tcp_flows.length)
             write_findings_of_ended(&batch);
         smcr_collection_let_go(collection);
+        writer->entries = batch.report->rdma_flows.length + batch.report->link_groups.length;
     }
     wmem_destroy_allocator(batch.scope);
 }
@@ -416,6 +422,19 @@ static bool
 has_passed(uint64_t from, uint64_t now, uint64_t time)
 {
     return now < from || now - from >= time;
+}
+
+/* Whether it is time to search for connections and links that have ended: once a second. Each search
+ * goes through all flows and link groups. So if there are many, it waits for as many frames, but at
+ * most a minute: the cost of a frame does not grow with them. */
+static bool
+is_time_to_look(const line_writer_t *writer, uint64_t now)
+{
+    uint64_t frames = writer->frame - writer->looked_frame;
+    bool has_many = writer->entries > frames + FEW_ENTRIES;
+
+    return has_passed(writer->looked, now,
+                      has_many ? LOOK_AT_LEAST_EVERY : MIN(LOOK_EVERY, writer->options.late));
 }
 
 /* Whether the collection, which is `data`, has finished with the connection. */
@@ -450,15 +469,18 @@ end_frame(smcr_collection_t *collection, const packet_info *pinfo, void *context
         return;
     writer->time = now;
     writer->frame = pinfo->num;
-    if (writer->looked == SMCR_FIGURE_UNKNOWN)
+    if (writer->looked == SMCR_FIGURE_UNKNOWN) {
         writer->looked = writer->begun = writer->found = now;
+        writer->looked_frame = pinfo->num;
+        writer->entries = 0;
+    }
     bool is_interval = now / interval != writer->begun / interval;
-    uint64_t until = MIN(LOOK_EVERY, writer->options.late);
-    if (!is_interval && !has_passed(writer->looked, now, until))
+    if (!is_interval && !is_time_to_look(writer, now))
         return;
     look(writer, collection, is_interval);
     forget_old(writer, collection);
     writer->looked = now;
+    writer->looked_frame = pinfo->num;
 }
 
 bool

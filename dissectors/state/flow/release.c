@@ -1,5 +1,6 @@
-/* Releases connections that have ended, so that their memory serves later ones. For a capture that
- * is read once, and whose figures are written while it is read.
+/* Releases connections that have ended, and the history of deleted links, so that their memory
+ * serves later ones. For a capture that is read once, and whose figures are written while it is
+ * read.
  *
  * A connection is released under four conditions:
  *
@@ -140,6 +141,34 @@ knows_pointers(const smcr_state_t *state)
     return !state->sockets && !state->points;
 }
 
+/* Forgets what a link keeps of its last packets, as far as packets that still come do not need it:
+ * the highest PSNs stay. */
+static void
+forget_history(smcr_state_t *state, smcr_link_t *link)
+{
+    for (int side = 0; side < 2; side++) {
+        smcr_qp_t *qp = &link->qp[side];
+        smcr_seen_shrink(&qp->traffic.flow.psn_history, state->scope);
+        smcr_unacked_free(&qp->unacked, state->scope);
+        smcr_write_forget_all(state, qp);
+    }
+}
+
+/* Forgets the history of the links that were deleted before `frame`. */
+static void
+forget_deleted_links(smcr_state_t *state, uint32_t frame)
+{
+    wmem_list_frame_t *oldest;
+
+    while ((oldest = wmem_list_head(state->deleted_links))) {
+        smcr_link_t *link = wmem_list_frame_data(oldest);
+        if (link->deleted_frame >= frame)
+            break;
+        forget_history(state, link);
+        wmem_list_remove_frame(state->deleted_links, oldest);
+    }
+}
+
 void
 smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished_t *finished)
 {
@@ -156,6 +185,8 @@ smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished
         smcr_conn_each(state, mark, &release);
     take_from_groups(&release);
     smcr_record_forget(state, frame);
+    if (finished && knows_pointers(state))
+        forget_deleted_links(state, release.frame);
     g_hash_table_iter_init(&at, release.groups);
     while (g_hash_table_iter_next(&at, &lgr, NULL))
         forget_in_group(state, lgr);

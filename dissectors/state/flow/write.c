@@ -801,3 +801,13 @@ smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp)
         *write = (smcr_write_t){0}; /* without packets, it is no packet's request */
     }
 }
+
+void
+smcr_write_forget_all(smcr_state_t *state, smcr_qp_t *qp)
+{
+    for (unsigned i = 0; qp->writes && i < WRITES_KEPT; i++)
+        drop_held(state, &qp->writes[i]);
+    wmem_free(state->scope, qp->writes);
+    qp->writes = NULL;
+    qp->write_count = 0;
+}

@@ -108,6 +108,9 @@ void smcr_write_take_in_packet(const smcr_arrival_t *arrival, smcr_stream_t *str
  * (`is_leaving`). */
 void smcr_write_forget_leaving(smcr_state_t *state, smcr_qp_t *qp);
 
+/* Forgets all kept requests of `qp`, and frees their memory. */
+void smcr_write_forget_all(smcr_state_t *state, smcr_qp_t *qp);
+
 /* ---- where data begins in an RMB element ----
  *
  * A host may use the first four bytes of each element for the eyecatcher of RFC 7609: then data

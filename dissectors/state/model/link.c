@@ -258,6 +258,7 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
         link->lgr->active_links--;
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
+    wmem_list_append(link->lgr->state->deleted_links, link);
     wmem_list_remove(link->lgr->links, link);
     SMCR_LIST_EACH(const smcr_link_t *, other, link->lgr->links) /* an announced link with packets
                                                                     is in use, and its CONFIRM LINK
