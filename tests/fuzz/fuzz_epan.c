@@ -10,6 +10,7 @@
 #include "frames.h"
 #include "rdma.h"
 #include "session.h"
+#include "taps.h"
 #include "told.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -22,6 +23,7 @@ enum { SEND_FIRST = 0, SEND_MIDDLE = 1, SEND_LAST = 2, SEND_ONLY = 4, WRITE_ONLY
 enum { WRITE_FIRST = 6, WRITE_LAST_IMMEDIATE = 9, WRITE_ONLY_IMMEDIATE = 11 };
 enum { MTU = 1024, RMB_SIZE = 16384 }; /* of the link of frames_link() */
 
+static uint64_t packet_count; /* of the tap of ANCK, or WRITEs with immediate data */
 static unsigned written[2]; /* by sender: offset at which send_immediate() goes on */
 
 static const input_t nothing = {(const uint8_t *)"", 0};
@@ -206,6 +208,7 @@ send_immediate(input_t *input)
     if (!(how & 0x80))
         packet[header] = server ? 0xa1 : 0xb1;
     memcpy(packet + header + 4, data.bytes, data.left);
+    packet_count++;
     frames_roce_packet(server, is_long ? WRITE_LAST_IMMEDIATE : WRITE_ONLY_IMMEDIATE, 0,
                        (input_t){packet, header + 4 + data.left}, cut);
     if (how & 0x40)
@@ -256,6 +259,7 @@ send_tapped(input_t *input)
         memcpy(packet + 4, own.bytes, own.left);
     }
     packet[9] = how & FIX_LENGTH ? (uint8_t)(header + body.left) : packet[9];
+    packet_count++;
     frames_udp(how >> 6, (how & SERVER) != 0, (input_t){packet, header + body.left}, cut);
 }
 
@@ -451,9 +455,18 @@ play(const char *target, input_t *input)
     return sound;
 }
 
+/* As libFuzzer prints its own numbers. */
+static void
+print_packets(void)
+{
+    if (packet_count > 0)
+        fprintf(stderr, "stat::number_of_packets: %" PRIu64 "\n", packet_count);
+}
+
 int
 LLVMFuzzerInitialize(int *argc _U_, char ***argv _U_)
 {
+    require(atexit(print_packets) == 0);
     session_start();
     if (strcmp(TARGET, "rdma") == 0) {
         session_prefer("smcr.roce:TRUE");
@@ -472,6 +485,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (strcmp(TARGET, "told") == 0)
         told_write_file(&input, session_next());
     frames_open(size % 4 == 0);
+    taps_draw_either(size / 4 % 2 == 0);
     bool sound = play(TARGET, &input);
     frames_close(sound);
     return 0;

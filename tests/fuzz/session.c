@@ -35,8 +35,10 @@ static epan_t *epan;
 static epan_dissect_t *with_tree, *without_tree;
 static column_info columns;
 static frame_t frames[FRAMES_MAX];
+static const char *capture_path; /* what is played is written there; NULL: nowhere */
 static bool tree_at_once; /* the first pass makes a tree too, as tshark's only one does */
 static unsigned frame_count, prelude_count, capture_count;
+static uint64_t played_count; /* frames of all captures, without preludes */
 
 static const nstime_t *
 no_time(struct packet_provider_data *provider _U_, uint32_t frame _U_)
@@ -55,9 +57,18 @@ disable_foreign(const char *table _U_, heur_dtbl_entry_t *entry, void *data _U_)
         entry->enabled = FALSE;
 }
 
+/* As libFuzzer prints its own numbers. */
+static void
+print_played(void)
+{
+    fprintf(stderr, "stat::number_of_frames: %" PRIu64 "\n", played_count);
+}
+
 void
 session_start(void)
 {
+    require(atexit(print_played) == 0);
+    capture_path = getenv("SMCR_FUZZ_PCAP");
     g_setenv("WIRESHARK_ABORT_ON_DISSECTOR_BUG", "1", TRUE);
     init_process_policies();
     compat_log_init("fuzz");
@@ -183,9 +194,8 @@ dissect(frame_t *frame, epan_dissect_t *dissection, bool sound)
 static void
 write_capture(void)
 {
-    const char *path = getenv("SMCR_FUZZ_PCAP");
     static const uint32_t header[] = {0xa1b2c3d4, 2 | 4 << 16, 0, 0, 262144, 1};
-    FILE *file = path ? fopen(path, "wb") : NULL;
+    FILE *file = capture_path ? fopen(capture_path, "wb") : NULL;
 
     if (!file)
         return;
@@ -225,6 +235,7 @@ session_frame(const uint8_t *bytes, uint32_t captured, uint32_t length)
 void
 session_close(bool sound)
 {
+    played_count += frame_count - prelude_count;
     taps_reset(tree_at_once);
     for (unsigned i = prelude_count; i < frame_count; i++)
         dissect(&frames[i], with_tree, sound);

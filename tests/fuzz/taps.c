@@ -18,9 +18,11 @@
 #include "report/write/output.h"
 
 static FILE *nowhere;
+static bool draws_text = true, draws_json = true;
 static follow_info_t follow;
 static GPtrArray *objects;
 static register_eo_t *exporter;
+static GSList *filters; /* ours, of conversations */
 static srt_data_t times;
 static stats_tree *tree;
 
@@ -45,12 +47,21 @@ free_object(void *entry)
 static void
 draw_report(const smcr_entry_report_t *report, void *context _U_)
 {
-    GString *text = g_string_new(NULL);
+    if (draws_text) {
+        GString *text = g_string_new(NULL);
+        smcr_text_write(text, report, true);
+        require(g_utf8_validate(text->str, (gssize)text->len, NULL));
+        g_string_free(text, TRUE);
+    }
+    if (draws_json)
+        smcr_json_write(nowhere, report);
+}
 
-    smcr_text_write(text, report, true);
-    require(g_utf8_validate(text->str, (gssize)text->len, NULL));
-    g_string_free(text, TRUE);
-    smcr_json_write(nowhere, report);
+void
+taps_draw_either(bool json)
+{
+    draws_json = json;
+    draws_text = !json;
 }
 
 static void
@@ -79,6 +90,17 @@ start_statistics(void)
                                    stats_tree_packet, NULL, NULL));
 }
 
+static void
+find_filters(void)
+{
+    for (GList *at = packet_conv_filter_list; at; at = at->next) {
+        conversation_filter_t *filter = at->data;
+        if (strcmp(filter->proto_name, "smcr") == 0)
+            filters = g_slist_prepend(filters, filter);
+    }
+    require(filters);
+}
+
 void
 taps_start(void)
 {
@@ -90,6 +112,7 @@ taps_start(void)
     require(follower && exporter);
     start_report();
     start_statistics();
+    find_filters();
     require(!register_tap_listener(get_follow_tap_string(follower), &follow, NULL, 0, NULL,
                                    get_follow_tap_handler(follower), NULL, NULL));
     require(!register_tap_listener(get_eo_tap_listener_name(exporter), &list, NULL, 0, NULL,
@@ -99,10 +122,8 @@ taps_start(void)
 void
 taps_select(packet_info *pinfo)
 {
-    for (GList *at = packet_conv_filter_list; at; at = at->next) {
+    for (GSList *at = filters; at; at = at->next) {
         const conversation_filter_t *filter = at->data;
-        if (strcmp(filter->proto_name, "smcr") != 0)
-            continue;
         bool valid = compat_conversation_filter_is_valid(filter, pinfo);
         char *text = compat_conversation_filter_build(filter, pinfo);
         require(valid == (text != NULL));

@@ -16,3 +16,6 @@ void taps_select(packet_info *pinfo);
 
 /* Forgets what has come, after a look at it. `draw`: reports and tables are made of it, too. */
 void taps_reset(bool draw);
+
+/* From now on reports are drawn as JSON only, or as text only; before the first call, as both. */
+void taps_draw_either(bool json);
