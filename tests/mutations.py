@@ -786,7 +786,7 @@ EVERY = [
         (
             WINDOWS,
             "credits-in-cdc-do-not-count",
-            "dissectors/state/flow/packet_flow.c",
+            "dissectors/state/flow/message_flow.c",
             "facts/test_immediate.py::test_credits_run_out",
             "        smcr_state_credits_add(arrival, cdc->credits);",
             "        smcr_state_credits_add(arrival, 0);",
@@ -802,7 +802,7 @@ EVERY = [
         (
             WINDOWS,
             "immediate-beside-is-taken-in",
-            "dissectors/state/flow/packet_flow.c",
+            "dissectors/state/flow/message_flow.c",
             "facts/test_immediate.py::test_agreement",
             "SMCR_EVENT_cdc_beside_immediate, NULL);\n    return true;",
             "SMCR_EVENT_cdc_beside_immediate, NULL);\n    return false;",
@@ -818,7 +818,7 @@ EVERY = [
         (
             WINDOWS,
             "immediate-beside-counts",
-            "dissectors/state/flow/packet_flow.c",
+            "dissectors/state/flow/message_flow.c",
             "facts/test_immediate.py::test_agreement",
             "if (!lgr->immediate_agreed || cdc->flags & SMCR_CDC_FLAG_FAILOVER)",
             "if (lgr->immediate_agreed || cdc->flags & SMCR_CDC_FLAG_FAILOVER)",
@@ -1212,7 +1212,7 @@ EVERY = [
         (
             TRUTHS,
             "first-psn-of-any-message",
-            "dissectors/state/flow/packet_flow.c",
+            "dissectors/state/flow/message_flow.c",
             "unit/test_rules_link.c",
             "if (arrival->other_first_psn && llc->type == SMCR_LLC_CONFIRM_LINK)",
             "if (arrival->other_first_psn && llc->type)",

@@ -1,4 +1,4 @@
-/* What CDC messages change (RFC 7609 4.5 to 4.8, A.4). Called by packet_flow.c, and by
+/* What CDC messages change (RFC 7609 4.5 to 4.8, A.4). Called by deferred.c, and by
  * immediate_flow.c for messages in the place of CDC messages.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later

@@ -1,5 +1,6 @@
 /* What immediate data of RDMA WRITEs change, if the hosts send them in place of CDC messages, as
- * ANCK does (wire/immediate.h). Called by packet_flow.c; packet/ reads the message for the tap.
+ * ANCK does (wire/immediate.h). Called by place_packet.c and deferred.c; packet/ reads the message
+ * for the tap.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */

@@ -186,7 +186,7 @@ typedef struct {
 #define SMCR_POINT_UNPLACED_MASK 0xffffffU
 
 /* The point at the request with `psn`, which `qp` has received. The state may take in a request
- * after later requests have come (packet_flow.c): WRITEs without a position that come after `psn`
+ * after later requests have come (deferred.c): WRITEs without a position that come after `psn`
  * do not count at this point. */
 static inline smcr_point_t
 smcr_point_at(smcr_qp_t *qp, smcr_psn_t psn)
