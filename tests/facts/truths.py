@@ -825,6 +825,14 @@ def kind_of(finding):
     return "repeats" if is_open else finding["kind"]
 
 
+def has_needless(report):
+    """
+    Whether packets were retransmitted after their acknowledgement. Without this acknowledgement,
+    the altered capture shows that both transmissions arrived.
+    """
+    return any((flow["recovery"] or {}).get("needless") for flow in report["rdma_flows"])
+
+
 def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     """
     Statements of the report of an altered capture. `but`: members that are left out; items: of the
@@ -856,6 +864,7 @@ def of_reports(before, after, numbers, but, copies, items, later=0, unseen=0):
     }  # another finding tells that
     kinds |= {kind for kind, stronger in SAYS_LESS.items() if kinds & stronger}
     kinds |= OF_WAITS if may_wait(before) else set()
+    kinds |= {"answered_twice"} if has_needless(before) else set()
     full = len(before["findings"]) >= 10
     found += [
         ("finding", (finding["kind"], None, finding["text"], full or kind_of(finding) in kinds))

@@ -645,7 +645,7 @@ add_answered_twice(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow,
         trouble->slowest = slowest;
 }
 
-/* Finding: packets were retransmitted, and nothing was lost. The receiver acknowledged both
+/* Finding: packets were retransmitted, and none of them was lost. The receiver acknowledged both
  * transmissions, the first one only after the retransmission. So the path or the receiver's host
  * took longer than the timer of the sender. */
 static void
@@ -669,7 +669,7 @@ find_answered_twice(smcr_finder_t *finder)
                                .cost = is_slow ? trouble.slowest : 0,
                                .filter = "smcr.retransmission"},
         "%s of %s%s retransmitted without need: the receiver acknowledged both transmissions, so "
-        "nothing was lost%s",
+        "no data was lost%s",
         smcr_words_number(scope, trouble.count),
         smcr_words_things(scope, trouble.packets, "packet"),
         smcr_finding_trouble_hosts(finder, &trouble),

@@ -131,8 +131,8 @@ note_first(smcr_collect_times_t *times, int sender, const smcr_when_t *whole_sin
 }
 
 /* Whether a packet of the sender `side` may be missing on the link that the connection has left
- * with its packet at `when`: a packet that this side has sent over the link group is missing since its
- * last packet of the connection. */
+ * with its packet at `when`: a packet that this side has sent over the link group is missing since
+ * its last packet of the connection. */
 static bool
 may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, int side,
                      smcr_when_t when)
