@@ -454,6 +454,20 @@ def test_clocks_and_names(tshark, scratch):
     assert {each["host"] for each in found} == {"a\nb\x1b"}
 
 
+def test_a_reset_of_the_session_loses_nothing(tshark):
+    """tshark -M forgets all after so many packets: the lines of what is open are written before."""
+    path = path_of(tshark, "6.1-v2-q-forty-conns")
+    result = tshark.start("-n", "-r", path, *CALM, "-M", "500", "-q", "-z", "smcr,lines")
+    assert set(result.stderr.splitlines()) == {"resetting session."}
+    found = read(result.stdout)
+    frames = [each["capture"]["frames"] for each in of_kind(found, "capture")]
+    assert len(frames) > 2 and set(frames[:-1]) == {500}
+    whole = lines_of(tshark, path)
+    assert sum(frames) == whole[-1]["capture"]["frames"]
+    uids = [{each["uid"] for each in of_kind(some, "connection")} for some in (whole, found)]
+    assert uids[0] <= uids[1]
+
+
 def test_an_interrupt_ends_with_the_open_connections(tshark, scratch):
     """tshark reads a pipe that stays open, as of a capture that goes on."""
     path = path_of(tshark, "6.1-v2-c-three-conns")

@@ -426,7 +426,7 @@ has_passed(uint64_t from, uint64_t now, uint64_t time)
 
 /* Whether it is time to search for connections and links that have ended: once a second. Each
  * search goes through all flows and link groups. So if there are many, it waits for as many frames,
- * but at most a minute: the cost of a frame does not grow with them. */
+ * but at most a minute: the cost of a frame grows little with them. */
 static bool
 is_time_to_look(const line_writer_t *writer, uint64_t now)
 {

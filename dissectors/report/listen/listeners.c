@@ -47,6 +47,7 @@ struct smcr_listeners {
     char *filter; /* display filter of the listeners; NULL: none */
     smcr_listeners_draw_t *draw; /* function that shows the report; NULL: `writer` */
     const smcr_listeners_writer_t *writer; /* writes while frames come; NULL: `draw` */
+    bool is_writing; /* frames have come since the last end of `writer` */
     void *context; /* last argument of `draw`, or of the functions of `writer` */
 };
 
@@ -79,6 +80,14 @@ draw_report(smcr_listeners_t *listeners)
     wmem_destroy_allocator(scope);
 }
 
+/* Has the writer write what it has not written yet. */
+static void
+end_writing(smcr_listeners_t *listeners)
+{
+    listeners->writer->end(listeners->collection, listeners->context);
+    listeners->is_writing = false;
+}
+
 /* Called by Wireshark when the output is to be shown: ends the lines, or draws the report. */
 static void
 draw(void *listener)
@@ -86,7 +95,7 @@ draw(void *listener)
     smcr_listeners_t *listeners = ((listener_t *)listener)->owner;
 
     if (listeners->writer)
-        listeners->writer->end(listeners->collection, listeners->context);
+        end_writing(listeners);
     else
         draw_report(listeners);
 }
@@ -132,8 +141,10 @@ take(void *listener, packet_info *pinfo, epan_dissect_t *edt _U_, const void *da
 
     if (!listeners->selection) {
         smcr_collection_take(listeners->collection, tap, pinfo, data);
-        if (tap == SMCR_COLLECTION_FRAME && listeners->writer)
+        if (tap == SMCR_COLLECTION_FRAME && listeners->writer) {
+            listeners->is_writing = true;
             listeners->writer->end_frame(listeners->collection, pinfo, listeners->context);
+        }
         return tap == SMCR_COLLECTION_FRAME ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
     }
     g_array_append_val(listeners->selection->waiting, brought);
@@ -289,12 +300,17 @@ smcr_listeners_free(smcr_listeners_t *listeners)
 }
 
 /* Empties all collections. Called when the capture file is closed, since collections point into the
- * state of the file. */
+ * state of the file. tshark -M closes it without a call of draw() after so many packets, and opens
+ * it again: what is not written yet is written before. */
 static void
 end_file(void)
 {
-    for (GSList *at = all_listeners; at; at = at->next)
-        forget(at->data);
+    for (GSList *at = all_listeners; at; at = at->next) {
+        smcr_listeners_t *listeners = at->data;
+        if (listeners->is_writing)
+            end_writing(listeners);
+        forget(listeners);
+    }
     smcr_listener_forget_end_file();
 }
 

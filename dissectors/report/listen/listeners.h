@@ -32,7 +32,7 @@ bool smcr_listeners_are_of_one(void);
 typedef struct {
     /* called after each frame */
     void (*end_frame)(smcr_collection_t *collection, const packet_info *pinfo, void *context);
-    /* called when Wireshark draws: after the last frame */
+    /* called when Wireshark draws, or closes the file without: after the last frame */
     void (*end)(smcr_collection_t *collection, void *context);
 } smcr_listeners_writer_t;
 
