@@ -754,7 +754,7 @@ EVERY = [
         (
             TEXT,
             "read-one-message-late",
-            "dissectors/state/flow/window.c",
+            "dissectors/state/flow/writes/window.c",
             "golden/test_golden.py::test_golden[window-analysis]",
             "if (announcement->end > stream->consumed)\n            break;",
             "if (announcement->end >= stream->consumed)\n            break;",
@@ -845,7 +845,7 @@ EVERY = [
         (
             WINDOWS,
             "waits-across-what-is-absent",
-            "dissectors/state/flow/window.c",
+            "dissectors/state/flow/writes/window.c",
             "unit/test_cdc_flow.c",
             "        if (absent)\n            wait->waits_since.frame = 0;\n",
             "",
@@ -853,7 +853,7 @@ EVERY = [
         (
             WINDOWS,
             "waits-end-before-space-is-freed",
-            "dissectors/state/flow/window.c",
+            "dissectors/state/flow/writes/window.c",
             "facts/test_window.py::test_waits_are_the_part_of_the_report",
             "stream->written > stream->consumed + room;",
             "stream->written > stream->consumed + 2 * room;",
@@ -861,7 +861,7 @@ EVERY = [
         (
             WINDOWS,
             "urgent-data-are-read-in-passing",
-            "dissectors/state/flow/window.c",
+            "dissectors/state/flow/writes/window.c",
             "facts/test_window.py::test_small_windows",
             "now->urgent <= stream->consumed + 1);",
             "now->urgent > stream->consumed + 1);",
@@ -869,7 +869,7 @@ EVERY = [
         (
             WINDOWS,
             "small-writes-at-once",
-            "dissectors/state/flow/window.c",
+            "dissectors/state/flow/writes/window.c",
             "facts/test_window.py::test_small_windows",
             "if (fills_small && stream->was_full_small)",
             "if (fills_small)",
@@ -1633,7 +1633,7 @@ EVERY = [
         (
             DIRECTIONS,
             "first-look-only",
-            "dissectors/state/flow/cdc_flow.c",
+            "dissectors/state/flow/cdc_conn.c",
             "facts/test_directions.py::test_directions[6.1-v2-q-forty-conns-False]",
             "    if (!other)\n        return conn;",
             "    if (!other || conn)\n        return conn;",

@@ -22,6 +22,7 @@ ROOMS = {
     "state/evidence": ("evidence.h",),
     "state/rules": ("rules.h", "memory.h"),
     "state/rules/links": ("links.h",),
+    "state/flow/writes": ("writes.h",),
     "state/flow": ("packet_flow.h",),
     "state": ("state.h",),
     "timeline": ("timeline.h",),

@@ -23,6 +23,7 @@ PLAIN = (
     "state/evidence",
     "state/rules",
     "state/rules/links",
+    "state/flow/writes",
     "state/flow",
     "state",
     "timeline",

@@ -13,9 +13,10 @@
 
 #include "deferred.h"
 
+#include "cdc_conn.h"
 #include "cdc_flow.h"
 #include "llc_flow.h"
-#include "write.h"
+#include "state/flow/writes/writes.h"
 #include "state/model/store.h"
 
 #define DEFERRED_MAX 8192 /* maximum number of deferred packets of one queue pair: a sender has no

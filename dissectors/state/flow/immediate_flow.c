@@ -18,10 +18,12 @@
 
 #include "immediate_flow.h"
 
+#include "cdc_conn.h"
+#include "cdc_element.h"
 #include "cdc_flow.h"
 #include "credits.h"
-#include "write.h"
 #include "state/evidence/evidence.h"
+#include "state/flow/writes/writes.h"
 #include "state/model/socket.h"
 #include "state/model/store.h"
 

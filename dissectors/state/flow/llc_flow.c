@@ -9,9 +9,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "llc_flow.h"
-#include "cost.h"
 #include "credits.h"
 #include "exchange.h"
+#include "state/flow/writes/writes.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 

@@ -6,7 +6,7 @@
 
 #include "packet_flow.h"
 
-#include "cdc_flow.h"
+#include "cdc_conn.h"
 #include "credits.h"
 #include "deferred.h"
 #include "llc_flow.h"

@@ -20,7 +20,6 @@
 #include "credits.h"
 #include "deferred.h"
 #include "place_packet.h"
-#include "write.h"
 #include "state/model/store.h"
 #include "state/rules/links/links.h"
 

@@ -8,12 +8,11 @@
 #pragma once
 
 #include "clc_flow.h"
-#include "cost.h"
 #include "immediate_flow.h"
-#include "orphan.h"
 #include "outcome.h"
 #include "tapped_flow.h"
 #include "told_flow.h"
+#include "state/flow/writes/writes.h"
 
 /* ---- packets of SMC-R, and their messages ----
  *

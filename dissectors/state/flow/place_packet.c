@@ -6,10 +6,8 @@
 #include "place_packet.h"
 
 #include "deferred.h"
-#include "orphan.h"
-#include "write.h"
+#include "state/flow/writes/writes.h"
 #include "state/model/store.h"
-#include "state/evidence/evidence.h"
 
 #define PARTS_MAX 64 /* maximum number of packets of one SEND: 8 KiB at an MTU of 256 need 32 */
 

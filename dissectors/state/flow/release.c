@@ -18,8 +18,6 @@
  */
 
 #include "packet_flow.h"
-#include "window.h"
-#include "write.h"
 #include "state/model/store.h"
 #include "state/rules/rules.h"
 

@@ -16,8 +16,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #include "told_flow.h"
-#include "write.h"
 #include "state/evidence/evidence.h"
+#include "state/flow/writes/writes.h"
 #include "state/model/socket.h"
 #include "state/model/store.h"
 

@@ -1,0 +1,236 @@
+/* Finds the connection of a CDC message: by its alert token and, if CLC messages are not captured,
+ * by reports of hosts, and by cursors that show which two directions belong together.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "cdc_conn.h"
+
+#include "told_flow.h"
+#include "state/evidence/evidence.h"
+#include "state/model/store.h"
+
+#define HALVES_MAX 256 /* maximum number of connections in `one_direction_conns` of a link group */
+
+/* How often a direction alone has to fit the cursors of messages whose token does not show that
+ * both are one connection. */
+#define MATCHES_ENOUGH 4
+
+/* ---- which connection ---- */
+
+/* Whether the cursors of the message can show which two directions belong to one connection. Three
+ * conditions:
+ *
+ * - The sender has read data. Before its first reading, its consumer cursor is 0, as in every
+ *   connection without reading.
+ * - CLC has not shown two different token differences in the group (`token_difference_changes`).
+ * - If the first contact of the group is captured, CLC has shown one token difference. */
+static bool
+may_pair_directions(const smcr_lgr_t *lgr, const smcr_cdc_t *cdc)
+{
+    return !lgr->token_difference_changes && cdc->cons.count != 0 &&
+           (!lgr->first_contact_captured || lgr->knows_token_difference);
+}
+
+/* Whether `half`, a connection of which only one direction is known, may be the direction that the
+ * sender of the message reads. Two conditions: 1. only the token of this direction is known; 2. its
+ * last producer cursor is equal to the consumer cursor of the message. `receiver`: side that
+ * receives the message, and writes this direction. */
+static bool
+is_read_by_sender(const smcr_conn_t *half, int receiver, const smcr_cdc_t *cdc)
+{
+    const smcr_conn_side_t *writer = &half->side[receiver];
+    const smcr_conn_side_t *reader = &half->side[!receiver];
+
+    return !writer->has_token && reader->has_token &&
+           smcr_ring_cursors_are_same(writer->prod, cdc->cons);
+}
+
+/* Whether the order of messages allows that `conn` and `half` are one connection. The object with
+ * the lower `index` is older. If the handshake of the newer object is captured, it began after the
+ * older object had messages, so the two are different connections. `conn` NULL: the direction of
+ * the message is new; the result is true. */
+static bool
+may_be_one(const smcr_conn_t *conn, const smcr_conn_t *half)
+{
+    return !conn || smcr_conn_began_before_capture(conn->index < half->index ? half : conn);
+}
+
+/* Whether the tokens of the two directions, that of the message and that of `half`, differ by
+ * `token_difference`, which CLC has shown for the group. If CLC has shown no difference, the two
+ * tokens have to be equal. `receiver`: side that receives the message. */
+static bool
+differs_as_announced(const smcr_lgr_t *lgr, const smcr_conn_t *half, int receiver,
+                     const smcr_cdc_t *cdc)
+{
+    uint32_t announced = receiver ? lgr->token_difference : -lgr->token_difference;
+
+    return cdc->token - half->side[!receiver].token == announced;
+}
+
+/* Finds the only known direction that fits the cursors of the message, and may be the other
+ * direction of its connection. NULL: none fits, or several do. `conn`, `receiver`: as in
+ * find_other_direction(). */
+static smcr_conn_t *
+find_fitting_half(const smcr_lgr_t *lgr, const smcr_conn_t *conn, int receiver,
+                  const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *found = NULL;
+
+    if (!may_pair_directions(lgr, cdc))
+        return NULL;
+    SMCR_LIST_EACH(smcr_conn_t *, half, lgr->one_direction_conns) {
+        if (!is_read_by_sender(half, receiver, cdc) || !may_be_one(conn, half))
+            continue;
+        if (found)
+            return NULL;
+        found = half;
+    }
+    return found;
+}
+
+/* Counts that `half` alone fits the cursors of a message of `conn`. Returns whether this has
+ * happened MATCHES_ENOUGH times, each time with another consumer cursor: then both are one
+ * connection, whatever their tokens. The data of each new cursor were written in the capture, so
+ * the right direction is known, and would fit as well as a wrong one. */
+static bool
+fits_often(smcr_conn_t *conn, const smcr_conn_t *half, const smcr_cdc_t *cdc)
+{
+    bool is_same = conn->fitting_half == half;
+
+    if (is_same && smcr_ring_cursors_are_same(conn->fitting_cursor, cdc->cons))
+        return false;
+    conn->fitting_count = is_same ? conn->fitting_count + 1 : 1;
+    conn->fitting_half = half;
+    conn->fitting_cursor = cdc->cons;
+    return conn->fitting_count >= MATCHES_ENOUGH && !conn->lgr->knows_token_difference &&
+           !conn->lgr->one_direction_conns_forgotten;
+}
+
+/* Finds the other direction of a connection whose CLC messages are not captured. NULL: no direction
+ * fits for sure. `conn`: connection of the message's direction; NULL: the direction is new.
+ *
+ * Each direction has an alert token of its own, and no field of CDC says which two tokens belong
+ * together. But the consumer cursor of a sender is a copy of the producer cursor in the other
+ * direction:
+ *
+ *     from A   token 7   producer 4096   consumer 900
+ *     from B   token 9   producer  900   consumer 4096
+ *
+ * B has read up to 4096, which is how far A has written. So tokens 7 and 9 are one connection.
+ *
+ * Exactly one known direction has to fit. The two tokens also have to differ by what CLC has shown
+ * for other connections of the group. If CLC has shown nothing, the tokens have to be equal, or the
+ * same direction has to fit several messages (fits_often()). */
+static smcr_conn_t *
+find_other_direction(const smcr_lgr_t *lgr, smcr_conn_t *conn, int receiver, const smcr_cdc_t *cdc)
+{
+    smcr_conn_t *found = find_fitting_half(lgr, conn, receiver, cdc);
+
+    if (!found || differs_as_announced(lgr, found, receiver, cdc))
+        return found;
+    return conn && fits_often(conn, found, cdc) ? found : NULL;
+}
+
+/* Adds the connection, of which only one direction is known, to the list `one_direction_conns` of
+ * its group. */
+static void
+add_half(smcr_lgr_t *lgr, smcr_conn_t *conn)
+{
+    conn->is_one_direction = true;
+    lgr->one_direction_conns_forgotten |=
+        smcr_list_keep(lgr->one_direction_conns, conn, HALVES_MAX);
+}
+
+/* Joins `conn`, of which only the direction of the message is known, with its other direction, if
+ * the cursors of the message show the other direction. Returns the connection of both directions,
+ * or `conn`. */
+static smcr_conn_t *
+join_other_direction(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
+{
+    int receiver = arrival->qp->side;
+    smcr_conn_t *other = find_other_direction(conn->lgr, conn, receiver, cdc);
+
+    if (!conn->is_one_direction)
+        add_half(conn->lgr, conn);
+    if (!other)
+        return conn;
+    conn = smcr_join_directions(arrival->state, conn, other, receiver);
+    for (int side = 0; side < 2; side++)
+        smcr_conn_side_update_stream(&conn->side[side]);
+    return conn;
+}
+
+/* Finds or makes the connection of a message whose token names no connection of the group, since
+ * its CLC messages are not captured. There are three cases, in this order:
+ *
+ * 1. A host has reported a socket to which the message belongs: the result is the connection of
+ *    this socket, or a new one that gets the socket's name.
+ * 2. The cursors show that the message belongs to the other direction of a known connection.
+ * 3. Otherwise the connection is new. */
+static smcr_conn_t *
+find_midstream_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    smcr_lgr_t *lgr = arrival->qp->link->lgr;
+    int receiver = arrival->qp->side;
+    int side = receiver;
+    smcr_socket_t *socket = smcr_state_report_socket(arrival, cdc, &side);
+    smcr_conn_t *conn = socket ? smcr_state_report_conn(arrival, socket)
+                               : find_other_direction(lgr, NULL, receiver, cdc);
+
+    if (conn) {
+        if (!socket)
+            smcr_event_add(
+                arrival, SMCR_EVENT_conn_late,
+                "Token and cursors show that this is the other direction of connection %u",
+                conn->index);
+        wmem_list_remove(lgr->one_direction_conns, conn);
+    } else {
+        conn = smcr_conn_new(arrival->state);
+        smcr_conn_join(conn, lgr);
+        add_half(lgr, conn);
+        smcr_event_add(arrival,
+                       lgr->first_contact_captured ? SMCR_EVENT_cdc_unknown_token
+                                                   : SMCR_EVENT_conn_late,
+                       NULL);
+    }
+    smcr_conn_set_token(arrival->state, conn, receiver, cdc->token);
+    smcr_conn_confirm_use(conn, arrival->qp, arrival->psn);
+    if (socket)
+        smcr_state_report_name(arrival, socket, conn, side);
+    return conn;
+}
+
+/* Whether the receiver had taken in the message before this packet came: the packet is a
+ * retransmission or a duplicate, or is captured out of order. */
+static bool
+was_taken_in_before(const smcr_arrival_t *arrival)
+{
+    return arrival->record->receiver_action == SMCR_FLOW_RECEIVER_DROPS ||
+           arrival->record->receiver_action == SMCR_FLOW_RECEIVER_HAD_IT;
+}
+
+/* Whether the connection had begun when the packet was sent. An earlier packet with the same token
+ * may belong to another connection. `conn`: NULL gives false. */
+static bool
+had_begun(const smcr_conn_t *conn, const smcr_arrival_t *arrival)
+{
+    const smcr_qp_t *qp = arrival->qp;
+
+    return conn && smcr_point_is_before(&conn->side[qp->side].valid_from, qp, arrival->psn);
+}
+
+smcr_conn_t *
+smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
+{
+    const smcr_qp_t *qp = arrival->qp;
+    smcr_conn_t *conn = smcr_conn_find(arrival->state, qp->link->lgr, qp->side, cdc->token);
+
+    if (was_taken_in_before(arrival))
+        return had_begun(conn, arrival) ? conn : NULL;
+    if (conn && conn->side[qp->side].token_shared)
+        return NULL;
+    if (!conn || smcr_evidence_is_over(arrival, conn, cdc))
+        return find_midstream_conn(arrival, cdc);
+    return conn->side[!qp->side].has_token ? conn : join_other_direction(arrival, conn, cdc);
+}
