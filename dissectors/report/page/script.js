@@ -880,6 +880,7 @@ const PARTS = {
     path: "buffer full: data or update under way", reader: "buffer full: the reader's program does not read",
     retransmission: "recovery: waits for a retransmission", unknown: "not known: packets are missing",
 };
+const flowOf = new Map(report.rdma_flows.map(flow => [flow.index, flow]));
 const drawnOf = new Map(pictures.connections.map(each => [each.stream, each]));
 const entryOf = new Map(report.connections.flatMap(each => [[each.stream, each], [each.roce_stream, each]])
     .filter(([stream]) => known(stream)).reverse());
@@ -1077,7 +1078,6 @@ function stateBars(link) {
 /* Bars of the longest times in which an end of a link retransmitted and got no answer: one of each
  * direction at most. A flow has such a time only if it retransmitted three times or more in it. */
 function silenceBars(link) {
-    const flowOf = new Map(report.rdma_flows.map(flow => [flow.index, flow]));
     return link.flows.map(index => flowOf.get(index)).filter(flow => flow && flow.silences && flow.longest_silence).map(flow => {
         const {begin_time, end_time, begin_frame, end_frame, is_over} = flow.longest_silence;
         return {begin: since(begin_time), end: since(end_time), parts: [["silence", 1]], frame: begin_frame,
@@ -1205,9 +1205,8 @@ function showFlows() {
     part.append(table("rdma_flows", report.rdma_flows, FLOWS, at), folded("All columns of Statistics > SMC-R Fabric", () => wiresharkTable("smcr,fabric")));
     if (report.summary.rdma_flows.count > report.rdma_flows.length)
         part.append(make("p", "faint", `The first ${report.rdma_flows.length} of ${grouped(report.summary.rdma_flows.count)} flows; the JSON report has all.`));
-    const entries = new Map(report.rdma_flows.map(entry => [entry.index, entry]));
     const trouble = entry => entry.repeated + (entry.ecn.ce || 0) + (entry.outer_ce || 0) + entry.cnp;
-    const list = pictures.flows.filter(flow => entries.has(flow.flow)).map(flow => [flow, entries.get(flow.flow)])
+    const list = pictures.flows.filter(flow => flowOf.has(flow.flow)).map(flow => [flow, flowOf.get(flow.flow)])
         .sort(([, one], [, other]) => trouble(other) - trouble(one) || other.bytes - one.bytes);
     if (list.length && !pictures.connections.length)
         bring(timeOfFlow(list[0][0]));
