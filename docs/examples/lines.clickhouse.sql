@@ -95,6 +95,20 @@ CREATE TABLE smcr_lines
         Nullable(DateTime64(9, 'UTC')), `ecn_initiated` Nullable(Bool), `ecn_accepted` Nullable(Bool), `up`
         Tuple(`packets` Nullable(UInt64), `segments` Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes`
         Nullable(UInt64), `acks` Nullable(UInt64), `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64),
+        `dsacks` Nullable(UInt64), `ce` Nullable(UInt64), `sce` Nullable(UInt64), `esce` Nullable(UInt64), `ece`
+        Nullable(UInt64), `cwr` Nullable(UInt64), `esce_acked_bytes` Nullable(UInt64), `repeated_segments`
+        Nullable(UInt64), `copies` Nullable(UInt64), `late_segments` Nullable(UInt64), `gaps` Nullable(UInt64),
+        `gap_bytes` Nullable(UInt64), `duplicate_acks` Nullable(UInt64), `rtt_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
+        `tsval_rtt_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `ipg_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
+        `sce_ipg_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `sce_run_length` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
+        `ack_elapsed_s` Nullable(Float64), `not_known` Array(String)), `down` Tuple(`packets` Nullable(UInt64),
+        `segments` Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes` Nullable(UInt64), `acks`
+        Nullable(UInt64), `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64), `dsacks` Nullable(UInt64),
         `ce` Nullable(UInt64), `sce` Nullable(UInt64), `esce` Nullable(UInt64), `ece` Nullable(UInt64), `cwr`
         Nullable(UInt64), `esce_acked_bytes` Nullable(UInt64), `repeated_segments` Nullable(UInt64), `copies`
         Nullable(UInt64), `late_segments` Nullable(UInt64), `gaps` Nullable(UInt64), `gap_bytes` Nullable(UInt64),
@@ -106,21 +120,7 @@ CREATE TABLE smcr_lines
         `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares`
         Nullable(Float64)), `sce_run_length` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)), `ack_elapsed_s`
-        Nullable(Float64), `not_known` Array(String)), `down` Tuple(`packets` Nullable(UInt64), `segments`
-        Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes` Nullable(UInt64), `acks` Nullable(UInt64),
-        `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64), `ce` Nullable(UInt64), `sce`
-        Nullable(UInt64), `esce` Nullable(UInt64), `ece` Nullable(UInt64), `cwr` Nullable(UInt64), `esce_acked_bytes`
-        Nullable(UInt64), `repeated_segments` Nullable(UInt64), `copies` Nullable(UInt64), `late_segments`
-        Nullable(UInt64), `gaps` Nullable(UInt64), `gap_bytes` Nullable(UInt64), `duplicate_acks` Nullable(UInt64),
-        `rtt_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `tsval_rtt_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
-        `ipg_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `sce_ipg_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `sum_of_squares` Nullable(Float64)),
-        `sce_run_length` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `sum_of_squares` Nullable(Float64)), `ack_elapsed_s` Nullable(Float64), `not_known`
-        Array(String)), `not_known` Array(String)),
+        Nullable(Float64), `not_known` Array(String)), `not_known` Array(String)),
     link_group Tuple(`index` Nullable(UInt64), `version` Nullable(String), `type` Nullable(String), `peers`
         Tuple(`client` Tuple(`peer_id` Nullable(String), `host_name` Nullable(String), `system` Nullable(String)),
         `server` Tuple(`peer_id` Nullable(String), `host_name` Nullable(String), `system` Nullable(String))), `ends`

@@ -44,8 +44,8 @@ CREATE OR REPLACE MACRO conn_end_filled(it) AS CASE WHEN it IS NOT NULL THEN {'b
 CREATE OR REPLACE MACRO tcp_direction_filled(it) AS CASE WHEN it IS NOT NULL THEN {'packets': coalesce(it."packets",
     0), 'segments': coalesce(it."segments", 0), 'data_segments': coalesce(it."data_segments", 0), 'ip_bytes':
     coalesce(it."ip_bytes", 0), 'acks': coalesce(it."acks", 0), 'acked_bytes': it."acked_bytes", 'sacked_bytes':
-    coalesce(it."sacked_bytes", 0), 'ce': CASE WHEN it."packets" IS NOT NULL AND NOT
-    list_contains(coalesce(it.not_known, []), 'ce') THEN coalesce(it."ce", 0) ELSE it."ce" END, 'sce': CASE WHEN
+    coalesce(it."sacked_bytes", 0), 'dsacks': coalesce(it."dsacks", 0), 'ce': CASE WHEN it."packets" IS NOT NULL AND
+    NOT list_contains(coalesce(it.not_known, []), 'ce') THEN coalesce(it."ce", 0) ELSE it."ce" END, 'sce': CASE WHEN
     it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'sce') THEN coalesce(it."sce", 0) ELSE
     it."sce" END, 'esce': coalesce(it."esce", 0), 'ece': coalesce(it."ece", 0), 'cwr': coalesce(it."cwr", 0),
     'esce_acked_bytes': CASE WHEN it."packets" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []),
@@ -222,24 +222,24 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
     tcp: 'STRUCT("tcp_stream" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT,
         "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9), "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up"
         STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,
-        "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT,
-        "cwr" UBIGINT, "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments"
-        UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "not_known" VARCHAR[]), "down"
-        STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,
-        "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT, "ece" UBIGINT,
-        "cwr" UBIGINT, "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT, "late_segments"
-        UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE,
-        "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
-        DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "not_known" VARCHAR[]), "not_known"
-        VARCHAR[])',
+        "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT, "dsacks" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT,
+        "ece" UBIGINT, "cwr" UBIGINT, "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT,
+        "late_segments" UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s" STRUCT("count" UBIGINT,
+        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s" DOUBLE, "not_known" VARCHAR[]),
+        "down" STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks"
+        UBIGINT, "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT, "dsacks" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce"
+        UBIGINT, "ece" UBIGINT, "cwr" UBIGINT, "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies"
+        UBIGINT, "late_segments" UBIGINT, "gaps" UBIGINT, "gap_bytes" UBIGINT, "duplicate_acks" UBIGINT, "rtt_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "tsval_rtt_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ipg_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_ipg_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "sce_run_length"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "sum_of_squares" DOUBLE), "ack_elapsed_s"
+        DOUBLE, "not_known" VARCHAR[]), "not_known" VARCHAR[])',
     link_group: 'STRUCT("index" UBIGINT, "version" VARCHAR, "type" VARCHAR, "peers" STRUCT("client" STRUCT("peer_id"
         VARCHAR, "host_name" VARCHAR, "system" VARCHAR), "server" STRUCT("peer_id" VARCHAR, "host_name" VARCHAR,
         "system" VARCHAR)), "ends" VARCHAR, "eid" VARCHAR, "vlan" UBIGINT, "first_time" DECIMAL(20, 9), "ended_time"

@@ -844,6 +844,29 @@ def fallback_with_loss(capture):
     tcp.close()
 
 
+def fallback_with_late_answers(capture):
+    """The server has no device, and acknowledges each eighth request after three retransmissions:
+    it got each of them, and reports what came twice (D-SACK)."""
+    connection = linux_connection(capture, version=2)
+    tcp, request = connection.tcp, text_lines(1000, "request")
+    tcp.handshake()
+    tcp.send("client", connection.proposal())
+    tcp.send("server", clc.clc_decline(diagnosis=NO_DEVICE, version=2, os_type=2))
+    for number in range(24):
+        left = tcp.seq["client"]
+        late = number % 8 == 3
+        for wait in (0.2, 0.4, 0.8) if late else ():
+            tcp.segment("client", "PA", request)
+            capture.wait(wait)
+        tcp.send("client", request)
+        twice = struct.pack("!BBII", 5, 10, left, tcp.seq["client"])
+        for _ in range(3) if late else ():
+            tcp.segment("server", "A", options=b"\1\1" + twice)
+        tcp.send("server", b"ok\n")
+        capture.wait(0.01)
+    tcp.close()
+
+
 # ---- clients that give up ----
 
 
@@ -1053,6 +1076,7 @@ SCENES = {
         "proxy_slow_back_end",
         "proxy_slow_client",
         "fallback_with_loss",
+        "fallback_with_late_answers",
         "client_gives_up",
         "client_gives_up_in_order",
         "client_ends_soon",

@@ -19,6 +19,7 @@ COUNTS = (
     "acks",
     "acked_bytes",
     "sacked_bytes",
+    "dsacks",
     "ce",
     "sce",
     "esce",
@@ -233,7 +234,10 @@ class Way:
         moved, new = ahead(segment.ack, before), 0
         answerer.counts["duplicate_acks"] += moved == 0
         carries = segment.length or segment.flags & (SYN | FIN | RST)
-        sacks = any(kind == SACK for kind, _ in segment.options)
+        blocks = [value for kind, value in segment.options if kind == SACK]
+        sacks = bool(blocks)
+        first_end = int.from_bytes(blocks[0][4:8], "big") if sacks and len(blocks[0]) >= 8 else None
+        self.counts["dsacks"] += first_end is not None and ahead(first_end, segment.ack) <= 0
         answerer.asked += bool(sacks or (moved == 0 and not carries))
         if moved > 0:
             self.acknowledged, self.last_ack = segment.ack, time

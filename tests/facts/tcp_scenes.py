@@ -237,6 +237,7 @@ def selective():
         "up": {
             "acked_bytes": 700,
             "sacked_bytes": 300,
+            "dsacks": 1,
             "esce_acked_bytes": 300,
             "repeated_segments": 2,
             "data_segments": 12,

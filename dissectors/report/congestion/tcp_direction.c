@@ -323,6 +323,14 @@ take_sacks(smcr_congestion_tcp_direction_t *data, wmem_allocator_t *scope,
     return bytes;
 }
 
+/* Whether the segment reports data that came twice (D-SACK): its first SACK block ends at its ACK
+ * number, or below it (RFC 2883, 4). */
+static bool
+is_dsack(const smcr_congestion_tcp_segment_t *segment)
+{
+    return segment->sacks && (int32_t)(segment->ack - segment->sack[0].right) >= 0;
+}
+
 /* Whether the segment has neither data nor SYN nor FIN. */
 static bool
 carries_nothing(const smcr_congestion_tcp_segment_t *segment)
@@ -361,6 +369,7 @@ take_ack(smcr_congestion_tcp_direction_t *direction, smcr_congestion_tcp_directi
     direction->requests += segment->sacks || (is_repeated && carries_nothing(segment));
     sacked = take_sacks(data, scope, segment);
     data->counts.sacked_bytes += sacked;
+    data->counts.dsacks += is_dsack(segment);
     return bytes + sacked;
 }
 

@@ -22,6 +22,8 @@ typedef struct {
     uint64_t congested;                      /* segments with data of the directions that are
                                                 marked, or whose receiver echoes marks */
     uint64_t retransmitted;                  /* segments that were retransmitted */
+    uint64_t twice;                          /* of these, segments that arrived twice, as D-SACKs
+                                                report */
     uint64_t marked;                         /* segments marked CE */
     uint64_t echoed;                         /* segments with the echo of a mark (ECE) */
     unsigned congested_directions;           /* number of directions with marks or echoes */
@@ -51,8 +53,12 @@ add_segments(tcp_sum_t *sum, const smcr_entry_tcp_t *flow, bool is_up)
 {
     const smcr_entry_tcp_direction_t *direction = is_up ? &flow->up : &flow->down;
     uint64_t retransmitted = smcr_figure_or_zero(direction->repeated_segments);
+    uint64_t copies = smcr_figure_or_zero(direction->copies);
+    uint64_t dsacks = smcr_figure_or_zero(direction->dsacks);
 
     sum->retransmitted += retransmitted;
+    if (dsacks > copies) /* a duplicate that the network made comes twice, too */
+        sum->twice += MIN(retransmitted, dsacks - copies);
     sum->segments += smcr_figure_or_zero(direction->data_segments);
     if (!retransmitted)
         return;
@@ -203,10 +209,24 @@ wait_text(const smcr_finder_t *finder, const smcr_figure_notice_t *wait, bool is
                               wait->first.frame);
 }
 
+/* Returns text about retransmitted segments that arrived twice: "; each arrived twice, as D-SACKs
+ * report: none was lost"; "" if D-SACKs report none. */
+static const char *
+twice_text(const smcr_finder_t *finder, const tcp_sum_t *sum)
+{
+    if (!sum->twice)
+        return "";
+    if (sum->twice == sum->retransmitted)
+        return "; each arrived twice, as D-SACKs report: none was lost";
+    return wmem_strdup_printf(finder->scope, "; %s of them arrived twice, as D-SACKs report",
+                              smcr_words_number(finder->scope, sum->twice));
+}
+
 /* Finding: losses of TCP. The finding is made if 0.2 % or more of the data segments were
  * retransmitted, since a lower rate is normal for TCP. The finding is a note; below FEW_SEGMENTS
  * retransmitted segments it is for information, unless a connection waited for LONG_TCP_WAIT: then
- * the finding has cost time, and else it is a risk. */
+ * the finding has cost time, and else it is a risk. Segments that arrived twice are not lost, and
+ * do not count for FEW_SEGMENTS. */
 static void
 find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
 {
@@ -218,7 +238,7 @@ find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
                                                                           only has segments with
                                                                           data */
         return;
-    bool is_note = is_long || sum->retransmitted >= FEW_SEGMENTS;
+    bool is_note = is_long || sum->retransmitted >= sum->twice + FEW_SEGMENTS;
     smcr_finder_add_as(
         finder, is_note ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO,
         &(smcr_finder_facts_t){
@@ -230,9 +250,9 @@ find_tcp_losses(smcr_finder_t *finder, const tcp_sum_t *sum)
             .frames = SMCR_FINDER_FRAMES(finder, wait.first),
             .filter = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || "
                       "tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order"},
-        "%s of %s %s retransmitted%s", smcr_words_number(finder->scope, sum->retransmitted),
+        "%s of %s %s retransmitted%s%s", smcr_words_number(finder->scope, sum->retransmitted),
         smcr_words_things(finder->scope, sum->all, "TCP segment"), lossy_text(finder, sum),
-        wait_text(finder, &wait, sum->lossy_flows == 1));
+        twice_text(finder, sum), wait_text(finder, &wait, sum->lossy_flows == 1));
 }
 
 void
