@@ -7,7 +7,8 @@
  * - A retransmission without a NAK proves that the sender has got no acknowledgement of the packet.
  *   If the last point does not have the first transmission, this transmission was lost. If the last
  *   point has the first transmission, the transmission or its acknowledgement was lost after that
- *   point. If several packets are retransmitted together, this holds for at least one of them.
+ *   point, if a request asked for one. If several packets are retransmitted together, this holds
+ *   for at least one of them.
  * - If the receiver expects a packet that the last point does not have, requests after it ask for
  *   acknowledgements, none comes, and the sender goes back without a NAK, then the packet was lost.
  * - If packets come to the last point out of order, a NAK for the later one of them proves nothing.
@@ -61,6 +62,8 @@ typedef struct {
                                acknowledgement */
     uint64_t asked_time;    /* time of the last of the first ASKED_LEAST of these, as in
                                smcr_fates_event_t */
+    smcr_psn_t asked_psn;   /* highest PSN of the accepted requests that ask for an acknowledgement
+                               or for data; 0: none */
     bool has_gap;           /* the last point has had a higher PSN than `expected` since `expected`
                                changed, and no NAK for `expected` */
     bool was_silent;        /* the receiver was silent (ASKED_LEAST) before the last step back */
@@ -118,7 +121,8 @@ may_answer(const follower_t *receiver, uint64_t then, uint64_t now)
 /* Sets the fate of the earlier transmission of a PSN that is retransmitted now. `was_seen`: the
  * last point has the earlier transmission. A PSN that is acknowledged already is left alone. A step
  * back proves a loss of the PSN with which it begins, and, if the receiver was silent, of the PSN
- * that the receiver expects. */
+ * that the receiver expects. It proves nothing of an accepted PSN if no request has asked for an
+ * acknowledgement since. */
 static void
 settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
 {
@@ -131,7 +135,9 @@ settle_earlier(follower_t *receiver, smcr_fates_slot_t *slot, bool was_seen)
         return;
     }
     bool is_doubtful = was_seen && is_accepted(receiver, slot, earlier) && !receiver->is_asked;
-    if (is_doubtful) {
+    if (is_doubtful && slot->psn > receiver->asked_psn) {
+        earlier->fate = SMCR_FATE_UNKNOWN;
+    } else if (is_doubtful) {
         const doubt_t doubt = {slot->psn, earlier};
         earlier->fate = SMCR_FATE_DOUBTFUL;
         g_array_append_val(receiver->doubtful, doubt);
@@ -161,6 +167,13 @@ note_early(follower_t *receiver, const smcr_fates_event_t *event)
     receiver->asked += event->packet->asks_ack;
     if (event->packet->asks_ack && receiver->asked == ASKED_LEAST)
         receiver->asked_time = event->time;
+}
+
+/* Whether the receiver answers the request: it asks for an acknowledgement or for data. */
+static bool
+wants_answer(const smcr_observed_t *packet)
+{
+    return packet->asks_ack || smcr_ib_operations[packet->opcode].fetches_data;
 }
 
 /* Notes a retransmission of the PSN. If the PSN is not above the PSN of the last request, a step
@@ -228,6 +241,8 @@ take_request(follower_t *receiver, const smcr_fates_event_t *event)
     if (event->is_seen && psn == receiver->expected) {
         slot->accepted = event->transmission;
         receiver->expected += event->psns;
+        if (wants_answer(event->packet))
+            receiver->asked_psn = receiver->expected - 1;
         receiver->has_gap = false;
     } else if (psn == receiver->expected) {
         event->transmission->fate = SMCR_FATE_PENDING;
@@ -354,8 +369,18 @@ take_ack(follower_t *receiver, smcr_psn_t psn, uint64_t now)
         settle_doubtful(receiver, now);
 }
 
+/* Whether the latest transmission of one PSN came after that of another PSN. If the last point does
+ * not have both, the order in which they were sent decides. */
+static bool
+is_after(const smcr_fates_slot_t *one, const smcr_fates_slot_t *other)
+{
+    bool is_known = one->is_timed && other->is_timed && one->time != other->time;
+
+    return is_known ? one->time > other->time : one->latest > other->latest;
+}
+
 /* Returns the transmission that a NAK for the PSN proves to be lost: the latest one of the PSN.
- * NULL: the NAK proves none. Reason: the latest transmission was sent before the latest packet with
+ * NULL: the NAK proves none. Reason: the latest transmission came before the latest packet with
  * the PSN below. The receiver may have discarded it because it expected the lower PSN, and the
  * transmission that was lost may be missing in the capture. No packet with the PSN below may be
  * known, since its slot is used again or a READ took it. Its latest packet was then sent before if
@@ -365,10 +390,10 @@ refused_transmission(const follower_t *receiver, const smcr_fates_slot_t *slot)
 {
     const smcr_fates_slot_t *below = kept_slot_of(receiver, slot->psn - 1);
     bool has_below = below && below->latest;
-    bool follows = has_below ? slot->latest > below->latest
-                             : slot->time >= receiver->last_retransmission;
+    bool is_later = has_below ? is_after(slot, below)
+                              : slot->time >= receiver->last_retransmission;
 
-    return slot->latest && follows ? slot->latest : NULL;
+    return slot->latest && is_later ? slot->latest : NULL;
 }
 
 /* Takes a NAK for the PSN `psn`, which the receiver does not have. `is_lost`: the packet has not

@@ -34,6 +34,7 @@ typedef struct {
     bool marked;    /* point B has it with CE */
     bool reclassed; /* point B has it with another DSCP */
     bool divided;   /* point B has it in IP fragments */
+    bool unasked;   /* a SEND that asks for no acknowledgement */
     bool same_id;   /* its IPv4 identification is that of the step before */
 } step_t;
 
@@ -69,6 +70,14 @@ static const points_case_t cases[] = {
      {{SEND, 0}, {SEND, 0, .after = 300}, {ACK, 0, .after = 3}, {ACK, 0}}},
     {"acknowledgement late, after a timeout",
      {{SEND, 0}, {SEND, 0, .after = 300}, {ACK, 0, .after = 1}}},
+    {"no acknowledgement was asked for",
+     {{SEND, 0, .unasked = true}, {SEND, 0, .after = 300}, {ACK, 0, .after = 3}}},
+    {"lost between, silent receiver",
+     {{SEND, 0, .unasked = true}, {SEND, 1, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 2}, {SEND, 3},
+      {SEND, 0, .after = 300}, {SEND, 1}, {SEND, 2}, {SEND, 3}, {ACK, 3, .after = 3}}},
+    {"not captured at B, and one acknowledgement less",
+     {{SEND, 0, .unasked = true}, {SEND, 1, ONLY_A, SMCR_VERDICT_UNDECIDED}, {SEND, 2},
+      {SEND, 0, .after = 300}, {SEND, 1}, {SEND, 2}, {ACK, 2, .after = 3}}},
     {"second retransmission lost after",
      {{SEND, 0, .verdict = SMCR_VERDICT_LOST_AFTER}, {SEND, 1}, {NAK, 0, .after = 3},
       {SEND, 0, .verdict = SMCR_VERDICT_UNANSWERED, .after = 2}, {SEND, 0, .after = 300},
@@ -95,6 +104,12 @@ static const points_case_t cases[] = {
      {{SEND, 0}, {SEND, 1}, {ACK, 0, ONLY_B, SMCR_VERDICT_UNDECIDED, .after = 3}, {ACK, 1}}},
     {"held back",
      {{SEND, 0, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 1}, {ACK, 1, .after = 9}}},
+    {"held back, NAK",
+     {{SEND, 0, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 1}, {NAK, 0, .after = 6},
+      {SEND, 0}, {SEND, 1}, {ACK, 1, .after = 3}}},
+    {"discarded after a packet that was held back",
+     {{SEND, 0, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 1}, {NAK, 0, .after = 6},
+      {SEND, 2}, {NAK, 1, .after = 3}, {SEND, 1}, {SEND, 2}, {ACK, 2, .after = 3}}},
     {"marked", {{SEND, 0, .marked = true, .verdict = SMCR_VERDICT_MARKED}, {ACK, 0, .after = 3}}},
     {"another DSCP",
      {{SEND, 0, .reclassed = true, .verdict = SMCR_VERDICT_DSCP_CHANGED}, {ACK, 0, .after = 3}}},
@@ -144,6 +159,7 @@ headers_of(scene_t *scene, const step_t *step)
         .opcode = back ? SMCR_RC_ACK : SMCR_RC_SEND_ONLY,
         .psn = (0xfffff0 + WARM + (uint32_t)step->psn) & 0xffffff,
         .ip_id = step->same_id ? scene->id : ++scene->id,
+        .asks_ack = !back && !step->unasked,
         .has_aeth = back,
         .syndrome = step->what == NAK ? NAK_SYNDROME : ACK_SYNDROME,
         .traffic_class = 2,
