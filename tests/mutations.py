@@ -285,7 +285,7 @@ EVERY = [
         (
             FRAMES,
             "finding-without-its-frame",
-            "dissectors/report/findings/finder.c",
+            "dissectors/report/findings/finder/finder.c",
             "facts/test_finding_frames.py::test_frames_show_the_findings_of_the_report[s04-pmtu]",
             "    smcr_finder_frames_add(frames, entry->frame);\n",
             "",
@@ -293,7 +293,7 @@ EVERY = [
         (
             FRAMES,
             "frames-without-items",
-            "dissectors/report/findings/finder.c",
+            "dissectors/report/findings/finder/finder.c",
             "facts/test_finding_frames.py::test_frames_have_the_expert_items_of_the_finding"
             "[6.1-v2-n-lossy]",
             "            wmem_array_append_one(frames, one->frame);",
@@ -1268,7 +1268,7 @@ EVERY = [
         (
             FINDINGS,
             "consequence-of-a-later-failure",
-            "dissectors/report/findings/trouble.c",
+            "dissectors/report/findings/finder/causes.c",
             "facts/test_stories.py::test_story[s02b-fw-roce-60s]",
             "if (failed.frame && failed.frame < frame)",
             "if (failed.frame && failed.frame > frame)",

@@ -47,6 +47,7 @@ ROOMS = {
     "report/recovery": ("recovery.h",),
     "report/adapters": ("adapters.h",),
     "report/words": ("words.h",),
+    "report/findings/finder": ("finder.h", "causes.h", "alike.h", "trouble.h", "waits.h"),
     "report/findings": ("findings.h",),
     "report/collect": ("collectors.h", "ended.h", "stream_bytes.h"),
     "report/collect/connections": ("connections.h",),

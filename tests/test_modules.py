@@ -40,6 +40,7 @@ PLAIN = (
     "report/recovery",
     "report/adapters",
     "report/words",
+    "report/findings/finder",
     "report/findings",
     "report/tables",
 )  # no epan
@@ -165,7 +166,7 @@ INNER_DOORS = {
     "packet-smcr": "the three registered dissectors, registered in turn",
     "message/clc_messages": "what the decoders of CLC have in common; each has a layout in rows",
     "report/collect/connections/counts": "figures of a connection, and who counts and reports them",
-    "report/findings/finder": "one function of each file on_*.c, called in turn",
+    "report/findings/subjects": "one function of each file on_*.c, called in turn",
     "state/rules/links/links_checks": "what rules of links ask each other, behind rows of a table",
 }
 

@@ -52,6 +52,7 @@ WORDS = {
     "report/series": "series",
     "report/words": "words",
     "report/findings": "finder finding",
+    "report/findings/finder": "",
     "report/collect": "collect collection",
     "report/collect/connections": "",
     "report/collect/assembly": "",

@@ -6,7 +6,7 @@
 
 #include "findings.h"
 
-#include "finder.h"
+#include "subjects.h"
 
 /* Returns the place of the finding's severity in the order: 0 errors, 1 warnings and notes, 2
  * information. Whether a finding is a warning or a note does not change its place. */
@@ -142,9 +142,11 @@ find(smcr_entry_report_t *report, uint32_t most, const smcr_figure_notice_t *not
     smcr_finding_on_silence(&finder);
     smcr_finding_on_fabric(&finder);
     smcr_finding_on_classes(&finder);
+    smcr_finding_on_points(&finder);
     smcr_finding_on_loss(&finder);
     smcr_finding_on_capture(&finder);
-    smcr_finding_on_connections(&finder);
+    smcr_finding_on_ends(&finder);
+    smcr_finding_on_fallbacks(&finder);
     smcr_finding_on_handshakes(&finder);
     smcr_finding_on_tcp(&finder);
     smcr_finding_on_times(&finder);

@@ -4,8 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "waits.h"
 
+#include "subjects.h"
+
+#include "report/findings/finder/waits.h"
 #include "report/words/words.h"
 
 #define ENOUGH_ANSWERS 4 /* minimum number of answers whose mean time counts as usual */

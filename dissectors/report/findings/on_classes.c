@@ -9,8 +9,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "finder.h"
+#include "subjects.h"
+
 #include "report/pause/pause.h"
+#include "report/findings/finder/causes.h"
 #include "report/words/words.h"
 
 /* Packets of several flows whose class is odd. */

@@ -4,9 +4,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
+#include "subjects.h"
+
 #include "report/others/others.h"
+#include "report/findings/finder/causes.h"
+#include "report/findings/finder/trouble.h"
 #include "report/words/words.h"
-#include "trouble.h"
 
 /* ---- damaged packets ---- */
 

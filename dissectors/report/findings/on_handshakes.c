@@ -1,13 +1,109 @@
-/* Findings about handshakes of CLC (RFC 7609, 3.5.1): TCP ends a handshake that has begun, and what
- * a fallback cost.
+/* Findings about the beginning of connections: TCP without the SMC-R option, a refused connection,
+ * no answer, a handshake whose outcome is not known; TCP ends a handshake of CLC that has begun
+ * (RFC 7609, 3.5.1); and what a fallback cost.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "finder.h"
+#include "subjects.h"
 
+#include "report/findings/finder/alike.h"
 #include "report/words/words.h"
 #include "wire/wire.h"
+
+/* ---- connections that are alike ---- */
+
+/* Predicates for smcr_finding_alike_gather(). IS(name, condition) defines is_<name>(). */
+#define IS(name, condition) \
+    static bool is_##name(const smcr_entry_connection_t *conn) \
+    { \
+        return condition; \
+    }
+#define CLOSE(word) (conn->close == SMCR_FIGURE_CLOSE_##word)
+#define OUTCOME(word) (conn->outcome == SMCR_FIGURE_OUTCOME_##word)
+#define ENDED (CLOSE(RESET) || CLOSE(NORMAL))
+IS(over_too_soon, OUTCOME(TCP) && !conn->fallback && ENDED)
+IS(not_offered, OUTCOME(TCP) && !conn->fallback && !ENDED)
+IS(unanswered, !CLOSE(RESET) && OUTCOME(NO_CONNECTION))
+IS(unfinished, OUTCOME(UNKNOWN) && conn->began_before == SMCR_FIGURE_NO &&
+               conn->tcp_stream != SMCR_FIGURE_UNKNOWN)
+
+/* Makes one finding for all connections that have a property. `what`: the rest of the sentence. No
+ * finding is made under a display filter of the report, which may hide later segments of the
+ * handshakes. */
+static void
+find_alike(smcr_finder_t *finder, smcr_finding_property_t *has_property, smcr_figure_finding_t kind,
+           const char *what)
+{
+    smcr_finding_alike_t group = smcr_finding_alike_gather(finder, has_property);
+
+    if (group.count && !smcr_finder_is_filtered(finder))
+        smcr_finder_add(
+            finder,
+            &(smcr_finder_facts_t){.kind = kind,
+                                   .count = group.count,
+                                   .when = group.first->first_frame,
+                                   .frames = group.frames,
+                                   .filter = smcr_finding_alike_filter(
+                                       finder, &group, "(smcr.clc || tcp.flags.syn == 1)")},
+            "%s%s%s", smcr_finding_alike_text(finder, &group), what,
+            smcr_finding_alike_icmp_text(finder, &group));
+}
+
+/* Whether `flow` is a TCP connection to the server of `conn` that begins later than `conn`, and on
+ * which the server sends segments. */
+static bool
+answers_later(const smcr_entry_tcp_t *flow, const smcr_entry_connection_t *conn)
+{
+    return flow->first_time > conn->first_frame.time && smcr_figure_or_zero(flow->down.packets) &&
+           strcmp(flow->dst, conn->server.addr) == 0;
+}
+
+/* Returns why the first unanswered SYN gets no answer, as the rest of a sentence; "" if no SYN is
+ * unanswered. If the server sends segments on a later TCP connection, the server is alive. Then a
+ * firewall discards SYNs with the option, or the accept queue of the server is full. */
+static const char *
+cause_of_silence(const smcr_finder_t *finder)
+{
+    const smcr_entry_connection_t *first = smcr_finding_alike_gather(finder, is_unanswered).first;
+
+    if (!first)
+        return "";
+    SMCR_FIGURE_EACH(tcp, flow, finder->report->tcp_flows)
+        if (answers_later(flow, first))
+            return wmem_strdup_printf(finder->scope,
+                                      ": no answer to SYNs with the SMC-R option; %s answers other "
+                                      "connections: a firewall, or a full accept queue",
+                                      flow->dst);
+    return ": no answer to SYNs with the SMC-R option: host down, or a firewall";
+}
+
+#define SOON (2 * SMCR_TIME_SECOND) /* shorter than the timeouts of CLC: a handshake may go on */
+
+/* Returns why the outcome of handshakes is not known, as the rest of a sentence, if all of them
+ * have the same reason: no RoCE packet after the CLC Confirm is recognized; or the capture ends
+ * soon after their last packet. Else "". */
+static const char *
+cause_of_unknown(const smcr_finder_t *finder)
+{
+    uint64_t end = finder->report->capture.last_time, longest = 0;
+    bool are_confirmed = true;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        if (!is_unfinished(conn))
+            continue;
+        are_confirmed &= conn->setup.confirm_s != SMCR_FIGURE_UNKNOWN;
+        longest = MAX(longest, end > conn->last_frame.time ? end - conn->last_frame.time : 0);
+    }
+    if (are_confirmed)
+        return "; no RoCE packet after the CLC Confirm is recognized";
+    if (end == SMCR_FIGURE_UNKNOWN || longest >= SOON)
+        return "";
+    if (longest < SMCR_TIME_MILLISECOND)
+        return "; the capture ends with the last packet";
+    return wmem_strdup_printf(finder->scope, "; the capture ends %s after the last packet",
+                              smcr_words_duration(finder->scope, longest));
+}
 
 /* ---- TCP ends the handshake ---- */
 
@@ -361,6 +457,16 @@ smcr_finding_internal_error_text(const smcr_finder_t *finder, const smcr_entry_c
 void
 smcr_finding_on_handshakes(smcr_finder_t *finder)
 {
+    find_alike(finder, is_over_too_soon, SMCR_FIGURE_FOUND_NO_OPTION,
+               " stayed on TCP: TCP ended before CLC");
+    find_alike(finder, is_not_offered, SMCR_FIGURE_FOUND_NO_OPTION,
+               " stayed on TCP: the client's SYN has no SMC-R option");
+    find_alike(finder, smcr_finding_is_refused, SMCR_FIGURE_FOUND_NO_CONNECTION,
+               ": connection refused: no listener, or a firewall");
+    find_alike(finder, is_unanswered, SMCR_FIGURE_FOUND_NO_CONNECTION, cause_of_silence(finder));
+    find_alike(finder, is_unfinished, SMCR_FIGURE_FOUND_HANDSHAKE_UNFINISHED,
+               wmem_strdup_printf(finder->scope, ": handshake outcome unknown%s",
+                                  cause_of_unknown(finder)));
     find_failed(finder);
     find_two_declines(finder);
 }

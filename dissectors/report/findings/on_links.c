@@ -3,8 +3,9 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
-#include "finder.h"
+#include "subjects.h"
 
+#include "report/findings/finder/causes.h"
 #include "report/words/words.h"
 
 /* The link for which a rule looks for findings. */

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
-#include "finder.h"
+#include "subjects.h"
 
 #include "application/application.h"
 #include "report/words/words.h"

@@ -4,8 +4,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
 
-#include "waits.h"
 
+#include "subjects.h"
+
+#include "report/findings/finder/waits.h"
 #include "report/words/words.h"
 #include "wire/wire.h"
 

@@ -1,14 +1,17 @@
-/* The list of findings while the rules fill it. Each finding has a severity and a rank.
- *
- * A rank stands for a kind of trouble. The ranks form classes (smcr_finding_class_t). Within a
- * class the ranks are in the order of causes: a trouble further down may be a consequence of a
- * trouble further up. findings.c sorts the findings by severity, class, cost and rank.
+/* Knows the list of findings while the rules fill it, and what several rules need to make one.
+ * Does not know the rules. Called by the rules of report/findings/.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later */
 
 #pragma once
 
 #include "report/figures/figures.h"
+
+/* Each finding has a severity and a rank.
+ *
+ * A rank stands for a kind of trouble. The ranks form classes (smcr_finding_class_t). Within a
+ * class the ranks are in the order of causes: a trouble further down may be a consequence of a
+ * trouble further up. findings.c sorts the findings by severity, class, cost and rank. */
 
 /* Maximum number of findings in a report. */
 #define SMCR_FINDINGS_MOST 10
@@ -144,7 +147,7 @@ typedef struct {
     unsigned rank_count[SMCR_FIGURE_ERROR + 1][SMCR_FINDING_RANKS];
 
     wmem_map_t *agreed; /* server address -> EID on which the server has agreed, agreed_t of
-                           on_connections.c; NULL: not gathered yet */
+                           on_fallbacks.c; NULL: not gathered yet */
     const smcr_figure_flow_owner_t *owners; /* link and link group of each RDMA flow; index: index
                                                of the flow. Use smcr_finding_flow_owner(). */
 } smcr_finder_t;
@@ -251,100 +254,3 @@ smcr_finding_is_timeout(uint64_t code)
 {
     return code == SMCR_CLC_DECLINE_TIMEOUT_CL || code == SMCR_CLC_DECLINE_TIMEOUT_AL;
 }
-
-/* ---- causes of a flow's trouble ---- */
-
-/* Returns the first packet of a trouble that RoCE between two hosts had before `frame`: requests
- * got no answer up to this frame or to the end of the capture, or packets were too big for the
- * path. Frame 0: there is none, or an address is not known (NULL). */
-smcr_when_t smcr_finding_failed_before(const smcr_finder_t *finder, const char *one,
-                                       const char *other, uint32_t frame);
-
-/* Returns the link and the link group of the flow. Both are NULL for a flow of no link, and for the
- * rest entry of the flows, which has no index. */
-smcr_figure_flow_owner_t smcr_finding_flow_owner(const smcr_finder_t *finder,
-                                                 const smcr_entry_rdma_t *flow);
-
-/* Returns the flow in the other direction (the reverse flow); NULL: not known. */
-const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
-                                                const smcr_entry_rdma_t *flow);
-
-/* Returns the longest time in which requests of the flow were retransmitted and the peer sent
- * nothing. Returns NULL in three cases: 1. there is no such time, or the same packet was
- * retransmitted only once or twice in it; 2. the link group had ended before: the peer does not
- * have to answer then; 3. a display filter of the report may hide the answers. */
-const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *finder,
-                                                           const smcr_entry_rdma_t *flow);
-
-/* Whether a packet of the flow or of its reverse flow has a wrong ICRC. A wrong ICRC explains
- * retransmissions in both directions: it damages a request, or the acknowledgement of a request. */
-bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
-/* Whether SMC-R packets of the flow are retransmitted on a link whose receiver never sends a
- * packet. The link was announced in the capture, and never became active. */
-bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
-/* Whether the flow retransmits a request that is never acknowledged, and that is larger than all
- * packets which arrive at the destination host: the path MTU may be too small for this request
- * (docs/report.md). */
-bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
-/* Whether the capture has other packets from the flow's receiver to its sender. */
-bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
-/* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
- * the reverse flow, as far as senders are known. Returns false for a dead end, which another
- * finding reports. */
-bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
-/* Returns the first flow whose reverse direction is not captured, though acknowledgements prove
- * that it has requests; NULL: there is none. */
-const smcr_entry_rdma_t *smcr_finding_flow_one_sided(const smcr_finder_t *finder);
-
-/* ---- programs that hang ---- */
-
-/* Whether a finding says that a program of the connection does not read, or does not answer, when
- * the capture ends. */
-bool smcr_finding_hangs(const smcr_finder_t *finder, const smcr_entry_connection_t *conn);
-
-/* Returns text about a client that gave up: "; before that, the program of server 10.0.0.2 had not
- * answered for 10.0 s (since frame 116)"; "" if the client did not close or abort the connection
- * first, or did not wait for an answer. */
-const char *smcr_finding_given_up_text(const smcr_finder_t *finder,
-                                       const smcr_entry_connection_t *conn);
-
-/* ---- texts about handshakes, for findings of fallbacks ---- */
-
-/* Shortest setup of a connection that a finding reports, nanoseconds. */
-#define SMCR_FINDING_SLOW_SETUP (500 * SMCR_TIME_MILLISECOND)
-
-/* Returns the time from the SYN to the fallback of the connection, nanoseconds; 0: not known, or no
- * fallback. */
-uint64_t smcr_finding_fallback_time(const smcr_entry_connection_t *conn);
-
-/* Returns the longest step from the SYN to the fallback of the connection: "longest step: from the
- * CLC Confirm to the fallback, 5.0 s"; "longest step not known" if no step is known. */
-const char *smcr_finding_step_before_fallback(const smcr_finder_t *finder,
-                                              const smcr_entry_connection_t *conn);
-
-/* Returns what an internal error of Linux (SMC_CLC_DECL_INTERR) means, as the end of a sentence. */
-const char *smcr_finding_internal_error_text(const smcr_finder_t *finder,
-                                             const smcr_entry_connection_t *conn);
-
-/* ---- the rules, by subject. Each function adds its findings to the list ---- */
-
-void smcr_finding_on_connections(smcr_finder_t *finder);
-void smcr_finding_on_handshakes(smcr_finder_t *finder);
-void smcr_finding_on_tcp(smcr_finder_t *finder);
-void smcr_finding_on_times(smcr_finder_t *finder);
-void smcr_finding_on_answers(smcr_finder_t *finder);
-void smcr_finding_on_links(smcr_finder_t *finder);
-void smcr_finding_on_silence(smcr_finder_t *finder);
-void smcr_finding_on_fabric(smcr_finder_t *finder);
-void smcr_finding_on_classes(smcr_finder_t *finder);
-void smcr_finding_on_loss(smcr_finder_t *finder);
-void smcr_finding_on_capture(smcr_finder_t *finder);
-
-/* Adds findings for the expert items that no earlier finding explains. Called after all other
- * rules. */
-void smcr_finding_on_notices(smcr_finder_t *finder);

@@ -56,9 +56,5 @@ const char *smcr_finding_trouble_sender(const smcr_finding_trouble_t *trouble, c
 const char *smcr_finding_trouble_slowest(const smcr_finder_t *finder,
                                          const smcr_finding_trouble_t *trouble);
 
-/* Whether packets of the flow came out of order, and the capture shows no other trouble of it: all
- * packets came in the end, the sender retransmitted none, and the receiver asked for none. */
-bool smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
-
 /* Returns "; 12 packets retransmitted"; "" if `packets` is 0. */
 const char *smcr_finding_trouble_retransmitted(const smcr_finder_t *finder, uint64_t packets);

@@ -1,0 +1,45 @@
+/* Connections with the same trouble, which share one finding.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#pragma once
+
+#include "finder.h"
+
+/* A predicate: whether a connection has a certain property. */
+typedef bool smcr_finding_property_t(const smcr_entry_connection_t *conn);
+
+/* Connections with the same trouble. */
+typedef struct {
+    uint32_t count;                       /* number of connections */
+    const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
+    const char *streams;                  /* display filter of all these connections; NULL: too many
+                                             connections for one filter */
+    wmem_array_t *frames;                 /* frames of these connections that show the trouble */
+} smcr_finding_alike_t;
+
+/* Returns the connections that have a property. Their display filter selects tcp.stream if it is
+ * known, so the filter also finds segments without SMC-R. */
+smcr_finding_alike_t smcr_finding_alike_gather(const smcr_finder_t *finder,
+                                               smcr_finding_property_t *has_property);
+
+/* Returns text about ICMP errors that quote packets of the group's first connection; "" if there
+ * are none. */
+const char *smcr_finding_alike_icmp_text(const smcr_finder_t *finder,
+                                         const smcr_finding_alike_t *group);
+
+/* Returns the name of the group's first connection, and the number of the other connections. */
+const char *smcr_finding_alike_text(const smcr_finder_t *finder, const smcr_finding_alike_t *group);
+
+/* Returns the display filter `what`, limited to the connections of the group. If the group has too
+ * many connections for one filter, returns `what` without a limit. */
+const char *smcr_finding_alike_filter(const smcr_finder_t *finder,
+                                      const smcr_finding_alike_t *group, const char *what);
+
+/* Whether the TCP connection was refused: a SYN was answered with a reset (RST). */
+static inline bool
+smcr_finding_is_refused(const smcr_entry_connection_t *conn)
+{
+    return conn->close == SMCR_FIGURE_CLOSE_RESET &&
+           conn->outcome == SMCR_FIGURE_OUTCOME_NO_CONNECTION;
+}

@@ -1,0 +1,241 @@
+/* Decides by the counts of a flow and of its reverse flow which cause the trouble of the flow has.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include "causes.h"
+
+#include "report/words/words.h"
+#include "wire/wire.h"
+
+const smcr_entry_rdma_t *
+smcr_finding_flow_peer(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_figure_list_t *flows = &finder->report->rdma_flows;
+
+    return flow->peer < flows->length ? flows->entries[flow->peer] : NULL;
+}
+
+smcr_figure_flow_owner_t
+smcr_finding_flow_owner(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    bool has_index = flow->index < finder->report->rdma_flows.length;
+
+    return has_index ? finder->owners[flow->index] : (smcr_figure_flow_owner_t){NULL, NULL};
+}
+
+static bool
+is_retransmitted_often(const smcr_entry_rdma_t *flow)
+{
+    return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
+}
+
+const smcr_entry_flow_silence_t *
+smcr_finding_flow_silence(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_link_group_t *group = smcr_finding_flow_owner(finder, flow).group;
+    const smcr_entry_flow_silence_t *silence = flow->longest_silence;
+
+    if (!smcr_figure_or_zero(flow->silences) || !silence || smcr_finder_is_filtered(finder))
+        return NULL;
+    bool had_ended = group && group->ended_frame.frame &&
+                     group->ended_frame.frame <= silence->first_repeated_frame.frame;
+    return had_ended ? NULL : silence;
+}
+
+static bool
+has_wrong_icrc(const smcr_entry_rdma_t *flow)
+{
+    return flow && flow->icrc && smcr_figure_or_zero(flow->icrc->bad);
+}
+
+bool
+smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    return has_wrong_icrc(flow) || has_wrong_icrc(smcr_finding_flow_peer(finder, flow));
+}
+
+/* ---- links without any answer ---- */
+
+/* Whether all packets of the flow are SENDs. A link carries data only after the peer has answered
+ * CONFIRM LINK, which is a SEND (RFC 7609, A.3.1). A host that sends a WRITE has therefore received
+ * an answer on the link. A host that sends an acknowledgement has received a packet. Only a flow
+ * with nothing but SENDs may have received neither. */
+static bool
+only_sends(const smcr_entry_rdma_t *flow)
+{
+    for (unsigned i = 0; i < flow->opcodes.length; i++)
+        if (!smcr_ib_operations[flow->opcodes.counts[i].opcode].is_send)
+            return false;
+    return true;
+}
+
+/* Whether the link was announced in the capture before the flow's first packet, and never became
+ * active. Returns false if `link` is NULL or its state is not known: the link may have been
+ * active. */
+static bool
+never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow)
+{
+    if (!link || !link->state || link->state == SMCR_FIGURE_STATUS_ACTIVE)
+        return false;
+    return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
+}
+
+bool
+smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    if (flow->kind != SMCR_FIGURE_FLOW_SMCR || smcr_finder_is_filtered(finder))
+        return false;
+    if (smcr_finding_flow_peer(finder, flow) || !is_retransmitted_often(flow) || !only_sends(flow))
+        return false;
+    return never_became_active(smcr_finding_flow_owner(finder, flow).link, flow);
+}
+
+/* Whether the flow leads from the receiver of the other one to its sender. */
+static bool
+is_opposite(const smcr_entry_rdma_t *flow, const smcr_entry_rdma_t *other)
+{
+    return flow->src && flow->dst && strcmp(flow->src, other->dst) == 0 &&
+           strcmp(flow->dst, other->src) == 0;
+}
+
+bool
+smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    SMCR_FIGURE_EACH(rdma, other, finder->report->rdma_flows)
+        if (is_opposite(other, flow))
+            return true;
+    return false;
+}
+
+/* Whether a flow of the opposite direction may carry the answers to the flow: nothing proves which
+ * queue pair sends it. */
+static bool
+may_be_answered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    SMCR_FIGURE_EACH(rdma, other, finder->report->rdma_flows)
+        if (is_opposite(other, flow) && other->src_qpn == SMCR_FIGURE_UNKNOWN)
+            return true;
+    return false;
+}
+
+bool
+smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    bool is_known = flow->src && flow->dst && flow->packets != SMCR_FIGURE_UNKNOWN;
+
+    if (!is_known || smcr_finder_is_filtered(finder) || smcr_finding_flow_peer(finder, flow))
+        return false;
+    return is_retransmitted_often(flow) && 2 * flow->repeated >= flow->packets &&
+           !smcr_finding_flow_is_dead_end(finder, flow) && !may_be_answered(finder, flow);
+}
+
+/* ---- packets that are too big for the path ---- */
+
+uint64_t
+smcr_finding_flow_longest_arrived(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    uint64_t longest = 0;
+
+    SMCR_FIGURE_EACH (rdma, other, finder->report->rdma_flows)
+        if (g_strcmp0(other->src, flow->src) == 0 && g_strcmp0(other->dst, flow->dst) == 0)
+            longest = MAX(longest, smcr_figure_or_zero(other->acked_longest));
+    return longest;
+}
+
+uint64_t
+smcr_finding_flow_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_link_t *link = smcr_finding_flow_owner(finder, flow).link;
+
+    return link ? smcr_figure_or_zero(link->mtu_bytes) : 0;
+}
+
+/* The RoCE MTU, bytes, that adapters choose on an Ethernet link with the usual MTU of 1,500 bytes.
+ * It is used if neither CLC nor RDMA-CM of the link is captured: a sender fills the packets of a
+ * long request, so the missing packets were probably as large. */
+#define USUAL_MTU 1024
+
+/* What the wire shows: a NAK asks for the request that is never acknowledged, so a later request of
+ * the same host has arrived. What follows: the path loses only requests above a certain size. */
+bool
+smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_stuck_t *stuck = flow->stuck;
+
+    if (!stuck || stuck->is_refused != SMCR_FIGURE_YES)
+        return false;
+    if (smcr_finder_is_filtered(finder) || smcr_finding_flow_is_damaged(finder, flow))
+        return false;
+    uint64_t arrived = smcr_finding_flow_longest_arrived(finder, flow);
+    if (!arrived)
+        return false;
+    if (stuck->length != SMCR_FIGURE_UNKNOWN)
+        return stuck->length > arrived;
+    uint64_t mtu = smcr_finding_flow_mtu(finder, flow);
+    return (mtu ? mtu : USUAL_MTU) > arrived;
+}
+
+/* ---- failures that last, and disorder ---- */
+
+/* Returns the first packet of the flow's trouble, if it lasts up to `frame` or up to the end of the
+ * capture; frame 0: there is none. */
+static smcr_when_t
+lasting_failure(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow, uint32_t frame)
+{
+    const smcr_entry_flow_silence_t *silence = flow->longest_silence;
+
+    if (smcr_finding_flow_is_too_big(finder, flow))
+        return flow->stuck->begin_frame;
+    bool lasts = silence && (silence->is_over == SMCR_FIGURE_NO ||
+                             silence->end_frame.frame >= frame);
+    return lasts ? silence->begin_frame : (smcr_when_t){0, 0};
+}
+
+/* Returns the first packet of a trouble that RoCE between two hosts had before `frame`: requests
+ * got no answer up to this frame or to the end of the capture, or packets were too big for the
+ * path. Frame 0: there is none, or an address is not known (NULL). */
+static smcr_when_t
+failed_before(const smcr_finder_t *finder, const char *one, const char *other,
+                           uint32_t frame)
+{
+    smcr_when_t first = {0, 0};
+
+    if (!one || !other)
+        return first;
+    SMCR_FIGURE_EACH (rdma, flow, finder->report->rdma_flows) {
+        bool is_there = g_strcmp0(flow->src, one) == 0 && g_strcmp0(flow->dst, other) == 0;
+        bool is_back = g_strcmp0(flow->src, other) == 0 && g_strcmp0(flow->dst, one) == 0;
+        smcr_when_t failed =
+            is_there || is_back ? lasting_failure(finder, flow, frame) : (smcr_when_t){0, 0};
+        if (failed.frame && failed.frame < frame)
+            first = smcr_figure_when_earlier(first, failed);
+    }
+    return first;
+}
+
+const char *
+smcr_finding_flow_failed_text(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
+                     uint32_t frame)
+{
+    smcr_when_t failed =
+        failed_before(finder, conn->client.addr, conn->server.addr, frame);
+
+    if (!failed.frame)
+        return "";
+    return wmem_strdup_printf(finder->scope, "; RoCE had failed before (frame %" PRIu32 ")",
+                              failed.frame);
+}
+
+bool
+smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
+{
+    const smcr_entry_flow_recovery_t *recovery = flow->recovery;
+    const smcr_entry_rdma_t *peer = smcr_finding_flow_peer(finder, flow);
+    bool is_asked_for = peer && smcr_figure_or_zero(peer->nak.psn_sequence);
+
+    if (!recovery || !recovery->late_s || recovery->unfilled)
+        return false;
+    if (recovery->late_s->count < recovery->reordered) /* PSNs before the first one */
+        return false;
+    return !recovery->refilled && !is_asked_for && !smcr_figure_or_zero(flow->repeated);
+}

@@ -1,0 +1,62 @@
+/* Which cause the trouble of an RDMA flow has: what several rules of findings ask of a flow.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later */
+
+#pragma once
+
+#include "finder.h"
+
+/* Returns "; RoCE had failed before (frame 74)", if RoCE between the hosts of the connection had a
+ * trouble before `frame` that lasts: then the finding is a consequence. Else "". */
+const char *smcr_finding_flow_failed_text(const smcr_finder_t *finder,
+                                          const smcr_entry_connection_t *conn, uint32_t frame);
+
+/* Returns the link and the link group of the flow. Both are NULL for a flow of no link, and for the
+ * rest entry of the flows, which has no index. */
+smcr_figure_flow_owner_t smcr_finding_flow_owner(const smcr_finder_t *finder,
+                                                 const smcr_entry_rdma_t *flow);
+
+/* Returns the flow in the other direction (the reverse flow); NULL: not known. */
+const smcr_entry_rdma_t *smcr_finding_flow_peer(const smcr_finder_t *finder,
+                                                const smcr_entry_rdma_t *flow);
+
+/* Returns the longest time in which requests of the flow were retransmitted and the peer sent
+ * nothing. Returns NULL in three cases: 1. there is no such time, or the same packet was
+ * retransmitted only once or twice in it; 2. the link group had ended before: the peer does not
+ * have to answer then; 3. a display filter of the report may hide the answers. */
+const smcr_entry_flow_silence_t *smcr_finding_flow_silence(const smcr_finder_t *finder,
+                                                           const smcr_entry_rdma_t *flow);
+
+/* Whether a packet of the flow or of its reverse flow has a wrong ICRC. A wrong ICRC explains
+ * retransmissions in both directions: it damages a request, or the acknowledgement of a request. */
+bool smcr_finding_flow_is_damaged(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether SMC-R packets of the flow are retransmitted on a link whose receiver never sends a
+ * packet. The link was announced in the capture, and never became active. */
+bool smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether the flow retransmits a request that is never acknowledged, and that is larger than all
+ * packets which arrive at the destination host: the path MTU may be too small for this request
+ * (docs/report.md). */
+bool smcr_finding_flow_is_too_big(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether the capture has other packets from the flow's receiver to its sender. */
+bool smcr_finding_host_sends_elsewhere(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether half of the flow's packets or more are retransmissions, and the capture has no packet of
+ * the reverse flow, as far as senders are known. Returns false for a dead end, which another
+ * finding reports. */
+bool smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Returns the length of the longest IP packet that any flow between the hosts of `flow`, in its
+ * direction, has brought to the destination, bytes; 0: not known. */
+uint64_t smcr_finding_flow_longest_arrived(const smcr_finder_t *finder,
+                                           const smcr_entry_rdma_t *flow);
+
+/* Returns the payload of the largest packets of the flow's link, bytes: the MTU that both hosts
+ * have agreed on; 0: not known. */
+uint64_t smcr_finding_flow_mtu(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);
+
+/* Whether packets of the flow came out of order, and the capture shows no other trouble of it: all
+ * packets came in the end, the sender retransmitted none, and the receiver asked for none. */
+bool smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow);

@@ -1,0 +1,204 @@
+/* Findings about packets that several capture points show, or should show: where packets are lost,
+ * come out of order, or are marked; and points that contradict each other.
+ *
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ */
+
+#include "subjects.h"
+
+#include "report/words/words.h"
+
+/* Display filters of the verdicts on packets that several capture points show (points/): of RoCE,
+ * and of TCP. */
+#define VERDICT_FILTERS(verdict)                                                                   \
+    {"smcr.point.verdict == " verdict, "tcp && smcr.point.verdict == " verdict}
+static const char *const lost_filters[] = VERDICT_FILTERS("1");
+static const char *const after_filters[] = {
+    "smcr.point.verdict == 2 || smcr.point.verdict == 3",
+    "tcp && (smcr.point.verdict == 2 || smcr.point.verdict == 3)"};
+static const char *const not_captured_filters[] = VERDICT_FILTERS("4");
+static const char *const reordered_filters[] = VERDICT_FILTERS("5");
+static const char *const marked_filters[] = VERDICT_FILTERS("6");
+
+static bool
+is_of_tcp(const smcr_entry_way_t *way)
+{
+    return way->transport == SMCR_FIGURE_TRANSPORT_TCP;
+}
+
+/* Returns "1 packet" or "3 packets", or for TCP "1 TCP segment" or "3 TCP segments". */
+static const char *
+packets_of(const smcr_finder_t *finder, const smcr_entry_way_t *way, uint64_t count)
+{
+    return smcr_words_things(finder->scope, count, is_of_tcp(way) ? "TCP segment" : "packet");
+}
+
+/* Returns the hosts of the way: "10.0.0.1 → 10.0.0.2". */
+static const char *
+hosts_of(const smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    return smcr_words_hosts(finder->scope, way->src, way->dst);
+}
+
+/* Whether two ways are of the same path, in whatever direction, and both of RoCE or both of TCP. */
+static bool
+is_of_path(const smcr_entry_way_t *way, const smcr_entry_way_t *other)
+{
+    bool is_same = g_strcmp0(way->src, other->src) == 0 && g_strcmp0(way->dst, other->dst) == 0;
+
+    if (way->transport != other->transport)
+        return false;
+    return is_same ||
+           (g_strcmp0(way->src, other->dst) == 0 && g_strcmp0(way->dst, other->src) == 0);
+}
+
+/* Returns how many packets were lost between all points of the path of which `way` is a part. */
+static uint64_t
+lost_on_path(const smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    uint64_t lost = 0;
+
+    SMCR_FIGURE_EACH(way, other, finder->report->points)
+        if (is_of_path(way, other))
+            lost += other->lost;
+    return lost;
+}
+
+/* Returns "17 of 41 lost packets vanish". */
+static const char *
+vanishing(const smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    uint64_t all = lost_on_path(finder, way);
+
+    const char *lost = is_of_tcp(way) ? "lost TCP segment" : "lost packet";
+
+    if (all == 1)
+        return wmem_strdup_printf(finder->scope, "1 %s vanishes", lost);
+    return wmem_strdup_printf(finder->scope, "%s of %s vanish",
+                              smcr_words_number(finder->scope, way->lost),
+                              smcr_words_things(finder->scope, all, lost));
+}
+
+/* Finding: packets were lost between two capture points. */
+static void
+find_between(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_LOST_BETWEEN,
+                                 .count = way->lost,
+                                 .when = way->lost_frame,
+                                 .filter = lost_filters[is_of_tcp(way)]};
+
+    smcr_finder_add(finder, &facts, "%s between %s and %s, %s",
+                    vanishing(finder, way), way->from, way->to, hosts_of(finder, way));
+}
+
+/* Finding: the last capture point has packets that their receiver did not get, or got out of order.
+ * A NAK does not distinguish the two. */
+static void
+find_after(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    uint64_t count = way->lost_after + way->unanswered;
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_LOST_AFTER,
+                                 .count = count,
+                                 .when = way->lost_after_frame,
+                                 .filter = after_filters[is_of_tcp(way)]};
+    const char *answers = "";
+
+    if (way->unanswered)
+        answers = wmem_strdup_printf(finder->scope,
+                                     "; for %s, perhaps only the acknowledgement was lost",
+                                     smcr_words_number(finder->scope, way->unanswered));
+    smcr_finder_add(finder, &facts, "%s lost or out of order after %s, which captured %s, %s%s",
+                    packets_of(finder, way, count), way->to,
+                    count == 1 ? "it" : "them", hosts_of(finder, way), answers);
+}
+
+/* Finding: a capture point did not capture packets that passed it. */
+static void
+find_not_captured(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    bool is_from = way->not_captured_from > way->not_captured_to;
+    uint64_t count = is_from ? way->not_captured_from : way->not_captured_to;
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_POINT_MISSED,
+                                 .count = count,
+                                 .when = way->not_captured_frame,
+                                 .filter = not_captured_filters[is_of_tcp(way)]};
+
+    smcr_finder_add(finder, &facts, "Capture point %s did not capture %s of %s that passed it, %s",
+                    is_from ? way->from : way->to, smcr_words_number(finder->scope, count),
+                    packets_of(finder, way, way->packets), hosts_of(finder, way));
+}
+
+/* Adds a finding about packets that change between two points: "3 of 120 packets marked CE between
+ * eth1@A and eth0@B, 10.0.0.1 → 10.0.0.2". `what`: the change: "marked CE". */
+static void
+add_between(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const smcr_entry_way_t *way,
+            const char *what)
+{
+    smcr_finder_add(finder, facts, "%s of %s %s between %s and %s, %s",
+                    smcr_words_number(finder->scope, facts->count),
+                    packets_of(finder, way, way->packets), what, way->from, way->to,
+                    hosts_of(finder, way));
+}
+
+/* Finding: packets come out of order from one point to the next. */
+static void
+find_reordered(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_REORDERED_BETWEEN,
+                                 .count = way->reordered,
+                                 .when = way->reordered_frame,
+                                 .filter = reordered_filters[is_of_tcp(way)]};
+
+    add_between(finder, &facts, way, "out of order");
+}
+
+/* Finding: the network between two points marks packets. */
+static void
+find_marked(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_MARKED_BETWEEN,
+                                 .count = way->marked_ce,
+                                 .when = way->marked_frame,
+                                 .filter = marked_filters[is_of_tcp(way)]};
+
+    add_between(finder, &facts, way, "marked CE");
+}
+
+/* Finding: the packets of two capture points do not fit together. The finding is made for one of
+ * the two directions between the points: the one whose first point has the interface with the lower
+ * number. */
+static void
+find_contradiction(smcr_finder_t *finder, const smcr_entry_way_t *way)
+{
+    smcr_finder_facts_t facts = {.kind = SMCR_FIGURE_FOUND_POINTS_CONTRADICT,
+                                 .count = way->at_both};
+
+    if (way->from_interface > way->to_interface)
+        return;
+    if (way->same_capture == SMCR_FIGURE_YES)
+        smcr_finder_add(finder, &facts,
+                        "Capture points %s and %s have the same packets at the same times: is it "
+                        "one capture?",
+                        way->from, way->to);
+    else if (way->clocks_agree == SMCR_FIGURE_NO)
+        smcr_finder_add(finder, &facts,
+                        "The clocks of %s and %s contradict each other: one of them was set",
+                        way->from, way->to);
+}
+
+/* Adds the findings about each way between two capture points. Each rule is asked for each way:
+ * smcr_finder_add() adds no finding whose count is 0. The rules for one way are independent; the
+ * order of findings is made later, by their weight. */
+void
+smcr_finding_on_points(smcr_finder_t *finder)
+{
+    SMCR_FIGURE_EACH(way, way, finder->report->points) {
+        find_between(finder, way);
+        find_after(finder, way);
+        find_not_captured(finder, way);
+        find_reordered(finder, way);
+        find_marked(finder, way);
+        find_contradiction(finder, way);
+    }
+}
