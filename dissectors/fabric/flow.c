@@ -68,8 +68,8 @@ smcr_flow_announce(smcr_flow_t *flow, uint32_t psn)
     flow->first_announced = true;
 }
 
-/* Forgets what is known of the earlier connection with this queue pair number, and begins the flow
- * anew with a request whose PSN is `psn`, of 24 bits. */
+/* Forgets what requests and responses of the earlier connection with this queue pair number have
+ * shown, and begins the flow anew with a request whose PSN is `psn`, of 24 bits. */
 static void
 begin_new_life(smcr_flow_t *flow, uint32_t psn)
 {
@@ -81,6 +81,7 @@ begin_new_life(smcr_flow_t *flow, uint32_t psn)
     flow->reads = NULL;
     flow->unproven = flow->refused_psn = flow->discarded_up_to = 0;
     flow->sent_psn = flow->burst_psn = 0;
+    flow->last_refusal_frame = flow->other_refusal_frame = flow->last_response_frame = 0;
     flow->first_announced = flow->has_acks = false;
     flow->copies = (smcr_flow_copies_t){0};
     flow->mtu = 0;
@@ -716,7 +717,7 @@ take_properties(smcr_flow_t *flow, smcr_flow_t *reverse, const smcr_sent_t *pack
 
 /* Judges a response with a right ICRC. If the response is not a copy, also learns what the response
  * says about the requests of `reverse`; NULL: the reverse flow is not known. Of a copy or
- * retransmission, the frame of the first response is known, and not its time. */
+ * retransmission, `first` of the verdict has the frame of the earlier response, and no time. */
 static void
 judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                const smcr_sent_t *packet, smcr_flow_verdict_t *verdict)

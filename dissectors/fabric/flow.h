@@ -21,12 +21,14 @@
 typedef enum {
     SMCR_FLOW_IS_NEXT,   /* the PSN is above all earlier PSNs of the flow, and no earlier PSN is
                             known to be missing at the receiver */
-    SMCR_FLOW_IS_RETRANSMISSION, /* an earlier packet of the flow had the same PSN */
+    SMCR_FLOW_IS_RETRANSMISSION, /* an earlier packet of the flow had the same PSN, or the PSN
+                                    belongs to the response of an earlier READ */
     SMCR_FLOW_IS_LATE,   /* the PSN is at or below the highest PSN of the flow, but no earlier
                             packet had it */
     SMCR_FLOW_IS_AFTER_GAP, /* a lower PSN is missing in the capture; acknowledgements have come,
                                but none covers the missing PSN */
-    SMCR_FLOW_IS_COPY,   /* the packet is a duplicate of an earlier packet, made by the network */
+    SMCR_FLOW_IS_COPY,   /* the packet is a duplicate of an earlier packet, made by the network or
+                            by the capture */
     SMCR_FLOW_IS_ELSEWHERE, /* the flow is judged at another capture point (points/); no verdict of
                                fabric/ has this value */
 } smcr_flow_order_t;
@@ -38,7 +40,8 @@ typedef enum {
     SMCR_FLOW_RECEIVER_WAITS, /* lower PSNs are missing: the request counts as taken in as soon as
                                  the missing PSNs have come or are acknowledged */
     SMCR_FLOW_RECEIVER_DROPS, /* the receiver discards the request: an earlier request with its PSN
-                                 was taken in, or its ICRC is wrong */
+                                 was taken in or waits, the request is a copy, or its ICRC is
+                                 wrong */
     SMCR_FLOW_RECEIVER_HAD_IT, /* the receiver had already taken in the request: only in the capture
                                   the packets are out of order */
 } smcr_flow_receiver_action_t;
@@ -49,13 +52,13 @@ typedef struct {
     smcr_flow_order_t order; /* order of the packet's PSN among the earlier packets of the flow */
     smcr_flow_receiver_action_t receiver_action; /* what the receiver does with a request; not set
                                                     for a response */
-    smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: the request has a wrong ICRC, and no
-                                request with a right ICRC has come before */
+    smcr_psn_t psn;          /* PSN of a request, unwrapped; 0: the packet is a response; or its
+                                ICRC is wrong, and the flow has no PSN before it */
     smcr_when_t first;       /* For a retransmission: the first packet with the PSN; if the PSN
                                 belongs to the response of a READ, the packet of the READ request;
                                 frame 0: the flow no longer keeps that packet. For a copy: the
-                                packet that the network has duplicated. For any other packet: the
-                                packet itself. The time is right for requests that are no copies. */
+                                packet that it duplicates. For any other packet: the packet itself.
+                                The time is right for requests that are no copies. */
     bool original;           /* of a request that is no copy: the packet in `first` is certainly the
                                 first packet that the sender sent with this PSN */
     uint32_t after_gap_frame; /* frame of the first packet after the gap; 0: the packet is not after
@@ -101,7 +104,7 @@ smcr_flow_lack_t smcr_flow_lack(const smcr_flow_t *flow);
 
 /* Sets the PSN `psn`, of 24 bits, that the sender has announced as its first PSN. The announcement
  * is in CLC Accept or Confirm, in ADD LINK, or in REQ or REP of RDMA-CM. An announcement after the
- * first request changes nothing. */
+ * first request, or a second announcement, changes nothing. */
 void smcr_flow_announce(smcr_flow_t *flow, uint32_t psn);
 
 /* Takes in the next packet of the flow and returns the verdict on the packet. Callers pass packets

@@ -71,7 +71,7 @@ typedef struct {
      * request has come since `first` was announced, the PSN before `first`. */
     smcr_psn_t highest;
     smcr_psn_t acked_psn; /* highest PSN that an acknowledgement covers; 0: no acknowledgement has
-                             come */
+                             come since the first request */
     uint64_t acked_time;  /* time of the first acknowledgement of `acked_psn`, nanoseconds since the
                              epoch */
     /* The PSN that the receiver expects next. The receiver has taken in all lower PSNs, even if
@@ -82,8 +82,8 @@ typedef struct {
     bool has_acks;       /* the reverse flow has carried an acknowledgement */
     uint32_t packet_count; /* number of packets of the flow, requests and responses, without copies
                               and packets with a wrong ICRC */
-    uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow; 0:
-                                     none */
+    uint32_t last_refusal_frame;  /* frame of the last NAK or RNR NAK in the reverse flow for a
+                                     request of this flow; 0: none */
     uint32_t other_refusal_frame; /* frame of the last NAK or RNR NAK that named another PSN than
                                      `refused_psn`; 0: none */
     uint32_t last_response_frame; /* frame of the last response in the reverse flow; 0: none */
@@ -91,8 +91,10 @@ typedef struct {
                                           of a verdict was last set; 0: never */
     uint32_t mtu;        /* path MTU, bytes; 0: not known */
     uint32_t highest_frame; /* frame of the first packet with the highest PSN */
-    /* PSNs below `highest` that no packet has had so far. In each range, `frame_before` and
-     * `frame_after` are the frames of the packets before and after the gap. */
+    /* PSNs below `highest` that no packet with a right ICRC has had so far. In each range,
+     * `frame_before` and `frame_after` are the frames of the packets before and after the gap. If
+     * there are more than SMCR_FLOW_GAPS_KEPT ranges, the two lowest become one, which includes
+     * PSNs that have come. */
     smcr_ranges_t gaps;
     /* PSNs that were missing for some time: a late packet filled the gap, or the sequence number of
      * a CDC message on another link shows that a packet of this flow is missing in the capture.

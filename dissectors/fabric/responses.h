@@ -46,8 +46,9 @@ typedef struct {
 /* Compares the response `packet` with earlier responses of its flow, and keeps `packet` for later
  * comparisons. `*responses` is NULL before the first call, which allocates it from `scope`. Returns
  * the frame of the earlier response that `packet` repeats, and sets `*copy`: true if `packet` is a
- * copy made by the network, false if `packet` is a retransmission. Returns 0 and sets `*copy` to
- * false if `packet` repeats no earlier response. */
+ * copy made by the network, false if `packet` is a retransmission. An ACK, NAK or RNR NAK is never
+ * found to be a retransmission. Returns 0 and sets `*copy` to false if `packet` repeats no earlier
+ * response. */
 uint32_t smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
                              const smcr_sent_t *packet, smcr_response_grounds_t grounds,
                              bool *copy);

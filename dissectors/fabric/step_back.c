@@ -19,8 +19,8 @@
 
 /* ---- NAKs ---- */
 
-/* Returns the entry of the NAK that names `psn`; NULL: no NAK names `psn`, or a step has begun with
- * `psn` since the NAK. */
+/* Returns the entry of the NAK that names `psn`; NULL: no NAK names `psn`, a step has begun with
+ * `psn` since the NAK, or SMCR_STEP_NAKS_KEPT later NAKs have named other PSNs. */
 static smcr_step_nak_t *
 find_nak_of_psn(smcr_steps_t *steps, smcr_psn_t psn)
 {

@@ -436,6 +436,10 @@ static const struct {
                {.what = SEND, .psn = 6, .order = REPEAT, .before = 2, .cause = BY_NAK},
                {.what = SEND, .psn = 7, .order = REPEAT, .before = 3, .cause = UNKNOWN,
                 .pause = true}}},
+    {.name = "the responses of an earlier life, without identification", .no_id = true,
+     .soon = true,
+     .steps = {{SEND, 5}, {ACK, 5}, {READ, 0x800000, .length = 1},
+               {.what = READ, .psn = 0x800000, .order = REPEAT, .before = 3, .cause = UNKNOWN}}},
     {.name = "a new life", .steps = {{SEND, 5}, {SEND, 6}, {ACK, 6}, {SEND, 0x800000},
      {SEND, 0x800001}, {SEND, 5}}},
 };
