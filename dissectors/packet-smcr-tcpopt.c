@@ -130,6 +130,8 @@ smcr_dissector_tcpopt_register(void)
     smcr_handshake_wrap(dissect_segment);
 }
 
+/* An option kind that Wireshark has no dissector for stays as it is. The replaced dissectors are
+ * kept, and the wrappers call them. */
 void
 smcr_dissector_tcpopt_handoff(void)
 {

@@ -131,6 +131,8 @@ smcr_application_error_with_filter(const char *filter)
     return NULL;
 }
 
+/* If the bytes begin with several rows, the last row counts. The status code of HTTP replaces the
+ * name of its row. */
 void
 smcr_application_name_answer(const uint8_t *bytes, uint32_t length,
                              char answer[SMCR_APPLICATION_ANSWER_LENGTH])
@@ -286,6 +288,7 @@ is_redis_command(const uint8_t *bytes, uint32_t length)
     return array && resp_length(&bytes[array], length - array, '$');
 }
 
+/* The first row whose test accepts the bytes decides. A test reads no more than `length` bytes. */
 const smcr_application_protocol_t *
 smcr_application_protocol_of(const uint8_t *bytes, uint32_t length)
 {

@@ -133,6 +133,8 @@ take_nak(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet,
     note_sent(flow, said, code);
 }
 
+/* Coverage comes before the NAK: a NAK also acknowledges all PSNs before the one that it names. An
+ * ACK whose AETH is not captured shows nothing. */
 void
 smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {

@@ -11,6 +11,8 @@
  * milliseconds or longer. */
 #define TIMER_LEAST UINT64_C(1000000)
 
+/* Compares with the packet directly before. A copy, which has the PSN and the opcode of another
+ * packet, may have an equal identification. */
 void
 smcr_flow_take_id(smcr_flow_t *flow, const smcr_sent_t *packet)
 {

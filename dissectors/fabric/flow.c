@@ -736,6 +736,8 @@ judge_response(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
     }
 }
 
+/* Identifications and the path MTU are learned first, since the verdict uses them. `packet_count`
+ * grows last: during the verdict it is the number of earlier packets. */
 smcr_flow_verdict_t
 smcr_flow_judge(smcr_flow_t *flow, smcr_flow_t *reverse, wmem_allocator_t *scope,
                 const smcr_sent_t *packet)

@@ -65,6 +65,7 @@ melt_ranges(smcr_ranges_t *ranges, unsigned first, unsigned last, smcr_range_t r
     return into->to - into->from - had;
 }
 
+/* Joining comes before the limit `most`: numbers that touch a range need no new range. */
 uint64_t
 smcr_ranges_add(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most, uint64_t from,
                 uint64_t to)

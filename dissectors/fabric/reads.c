@@ -37,6 +37,7 @@ grow_list(smcr_reads_t *reads, wmem_allocator_t *scope)
     reads->reads = wmem_realloc(scope, reads->reads, reads->size * sizeof *reads->reads);
 }
 
+/* The count grows before the entry is written, since newest_read() finds the entry by the count. */
 smcr_psn_t
 smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
                const smcr_sent_t *packet, uint32_t mtu)
@@ -58,6 +59,8 @@ smcr_reads_add(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
     return newest_read(all)->last;
 }
 
+/* The late READ gets the place before the newest READ, whose length stays open. An earlier packet
+ * with its request may be missing, so its own time is not kept. */
 smcr_psn_t
 smcr_reads_add_late(smcr_reads_t **reads, wmem_allocator_t *scope, smcr_psn_t psn,
                     const smcr_sent_t *packet, uint32_t mtu)
@@ -88,6 +91,8 @@ smcr_reads_settle(smcr_reads_t *reads, uint32_t mtu)
     return last;
 }
 
+/* The loop goes from the largest path MTU to the smallest, so the last value that fits is the
+ * highest PSN. */
 smcr_psn_t
 smcr_reads_end(smcr_reads_t *reads, smcr_psn_t next)
 {

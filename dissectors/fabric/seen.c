@@ -45,6 +45,8 @@ grow_table(smcr_seen_t *seen, wmem_allocator_t *scope)
     wmem_free(scope, before.slots);
 }
 
+/* Of two PSNs with one slot, the higher one stays. The rarely needed members of the other one are
+ * freed with it. */
 void
 smcr_seen_shrink(smcr_seen_t *seen, wmem_allocator_t *scope)
 {
@@ -85,6 +87,8 @@ is_taken_by_other(const smcr_seen_packet_t *slot, smcr_psn_t psn)
     return slot->psn && slot->psn != psn;
 }
 
+/* An entry of a newer PSN is never replaced: then the result is NULL, which callers have to
+ * handle. */
 smcr_seen_packet_t *
 smcr_seen_add(smcr_seen_t *seen, wmem_allocator_t *scope, smcr_psn_t psn, uint64_t needed,
               const smcr_sent_t *packet)

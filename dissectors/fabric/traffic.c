@@ -181,6 +181,9 @@ complete_messages(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t
                        completed_fetch(&requests->flow, packet->opcode, psn));
 }
 
+/* Does not change the flow: smcr_traffic_judge() does so later. Until then, `acked_psn` of the flow
+ * is what earlier responses have acknowledged. An acknowledged request whose time is after that of
+ * its response is left out. */
 smcr_traffic_answer_t
 smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const smcr_sent_t *packet)
 {
@@ -239,6 +242,7 @@ smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer, wmem_all
     return marks->open_group;
 }
 
+/* Each CNP closes the open group, even if it is not certain which marks it answers. */
 smcr_ecn_cnp_t
 smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when)
 {

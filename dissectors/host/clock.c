@@ -166,6 +166,8 @@ is_after_step_elsewhere(const step_t *step, uint32_t frame, uint64_t now)
     return step->back && frame > step->last_frame && now + LEAST_STEP <= step->last_time;
 }
 
+/* Only a frame after the newest one of its interface counts: a frame that is dissected once more
+ * must not look like a clock that was set back. */
 smcr_when_t
 smcr_capture_learn_when(const packet_info *pinfo)
 {
@@ -183,6 +185,8 @@ smcr_capture_learn_when(const packet_info *pinfo)
     return smcr_capture_when(pinfo);
 }
 
+/* Later steps come first. A step of another interface counts only if no step of the own interface
+ * does, and if the clock was set back there. */
 smcr_when_t
 smcr_capture_when(const packet_info *pinfo)
 {

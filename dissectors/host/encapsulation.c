@@ -375,6 +375,8 @@ link_of(const packet_info *pinfo)
     }
 }
 
+/* Each function of the walk sets the next one, or NULL after a header that it does not know. The
+ * walk has to end exactly at `end`, else the network of the packet is not known. */
 smcr_ib_outer_t
 smcr_host_encapsulation_read(const packet_info *pinfo, uint32_t end)
 {

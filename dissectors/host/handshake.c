@@ -162,6 +162,9 @@ make_stand_in(smcr_handshake_ends_t *ends)
     conversation_add_proto_data(ends->conversation, known.tcp.proto, tcp);
 }
 
+/* The ports of a stand-in lie above those of TCP, so no connection of the capture has them.
+ * Addresses that the connection does not keep are copied, since they must live as long as the
+ * file. */
 smcr_handshake_ends_t *
 smcr_handshake_ends(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -322,6 +325,8 @@ as_tcp_packet(const packet_info *pinfo, const smcr_conn_t *conn)
     return as_tcp;
 }
 
+/* The conversation of another connection is not taken over: a new one begins at this frame. If the
+ * host reports a fallback, the connection of that conversation gets the fallback instead. */
 void
 smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn)
 {
@@ -435,6 +440,8 @@ smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 
 /* ---- packets of a tap in the kernel of a host ---- */
 
+/* The ports only suggest which end is the server, so the state is told that the roles are not
+ * known. */
 smcr_conn_t *
 smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin)
 {

@@ -93,6 +93,8 @@ collect_entry(const char *table _U_, ftenum_t type, void *key, void *value, void
     wmem_array_append_one(search->entries, entry);
 }
 
+/* The entries are gathered first, since Wireshark's table must not change while it is walked. An
+ * entry of "Decode As" stays one. */
 dissector_handle_t
 smcr_hooks_replace(const char *table, int protocol, dissector_handle_t with)
 {

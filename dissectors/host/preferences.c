@@ -63,6 +63,8 @@ static const struct {
      &smcr_items_strict},
 };
 
+/* Preference files of users contain the names: a preference that gets another name loses its
+ * value. */
 void
 smcr_preferences_register(int proto)
 {

@@ -50,6 +50,7 @@ segment_length(const packet_info *pinfo, const smcr_host_ip_packet_t *ip)
     return packet > ip->header_length ? packet - ip->header_length : 0;
 }
 
+/* Makes no conversation: it asks for what TCP's dissector has left for this frame. */
 bool
 smcr_host_tcp_segment(packet_info *pinfo, struct tcpheader *tcp)
 {

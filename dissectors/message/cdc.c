@@ -162,6 +162,8 @@ is_complete(tvbuff_t *payload, const smcr_cdc_t *cdc)
            tvb_reported_length(payload) >= SMCR_LLC_LENGTH && cdc->length == SMCR_LLC_LENGTH;
 }
 
+/* `cdc` is filled in without a tree, too. Bytes after the 44 bytes of the message are shown as
+ * extra bytes. */
 proto_tree *
 smcr_cdc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_cdc_t *cdc)
 {
@@ -201,6 +203,8 @@ read_credits(tvbuff_t *tvb, smcr_cdc_t *cdc)
         cdc->credits = tvb_get_uint8(tvb, SMCR_CDC_FLAGS_END);
 }
 
+/* Uses the layout of smcr_cdc_dissect(). Messages on unknown queue pairs are recognised by it, so a
+ * doubt has to give false. */
 bool
 smcr_cdc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_cdc_t *cdc)
 {

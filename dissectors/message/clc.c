@@ -90,6 +90,7 @@ dissect_decline_parts(smcr_message_clc_t *message, smcr_clc_decline_t *decline)
     return true;
 }
 
+/* A walk that only examines the message adds no text. */
 void
 smcr_clc_decline(smcr_message_clc_t *message)
 {
@@ -312,6 +313,8 @@ read_header(tvbuff_t *tvb, smcr_clc_t *clc)
     return true;
 }
 
+/* Without a whole header the message has no type: its bytes are shown as those of an unknown
+ * message. */
 proto_tree *
 smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned release,
                  smcr_clc_t *clc)

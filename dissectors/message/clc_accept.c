@@ -404,6 +404,8 @@ say_smcr_ids(const smcr_layout_walk_t *walk, const smcr_clc_accept_t *accept)
     smcr_say_info(walk, " Token=0x%08x", accept->token);
 }
 
+/* The values of an SMC-D message go to a struct of their own: the state would take them for those
+ * of SMC-R. */
 void
 smcr_clc_accept(smcr_message_clc_t *message)
 {

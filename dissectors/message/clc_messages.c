@@ -95,6 +95,8 @@ next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
     return next;
 }
 
+/* Walks the free bytes between the parts in ascending order. Missing bytes are explained once for
+ * each message. */
 void
 smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 {
@@ -122,6 +124,8 @@ smcr_clc_show_other_bytes(smcr_message_clc_t *message)
 
 /* ---- checks that several types need ---- */
 
+/* The count in the message is not trusted: the result is never more than the message has room
+ * for. */
 unsigned
 smcr_clc_check_list(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
                     const smcr_message_clc_list_t *list)

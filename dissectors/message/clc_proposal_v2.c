@@ -121,6 +121,7 @@ area_layout(const smcr_message_clc_t *message)
     return offset && release_in(tvb, release_at) ? &smcd_area_v21 : &smcd_area;
 }
 
+/* Offsets are those of struct smc_clc_msg_smcd (net/smc/smc_clc.h). */
 void
 smcr_clc_smcd_area_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {
@@ -343,6 +344,8 @@ dissect_smcd_part(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return 0;
 }
 
+/* `has_v2` is set only if the fixed part is captured as a whole. The SMC-Dv2 extension counts only
+ * if all parts before it are captured. */
 unsigned
 smcr_clc_v2_extension_dissect(smcr_message_clc_t *message, smcr_clc_proposal_t *proposal)
 {

@@ -307,6 +307,8 @@ has_only_reserved_from(const smcr_layout_t *layout, unsigned index, const smcr_l
     return base + layout->length <= tvb_reported_length(walk->tvb);
 }
 
+/* Nothing after the captured bytes is read. The result says whether callers may use the stored
+ * members. */
 bool
 smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, unsigned base,
                  void *keep)
@@ -417,6 +419,8 @@ smcr_say_note_format(const smcr_layout_walk_t *walk, int hf, expert_field *exper
     smcr_item_raise_text(walk->pinfo, smcr_layout_item(walk, hf), expert, text);
 }
 
+/* Bytes that get an expert item when the message is shown are a violation when it is examined: the
+ * two must agree. */
 void
 smcr_say_extra_bytes(const smcr_layout_walk_t *walk, tvbuff_t *payload, unsigned from)
 {

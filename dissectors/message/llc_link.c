@@ -260,6 +260,8 @@ has_extension(const smcr_message_llc_t *message, bool offers_link)
     return message->v2 && (offers_link || message->end > SMCR_LLC_LENGTH);
 }
 
+/* The RFC has the GID at another offset than Linux, and the bytes decide which layout is meant. A
+ * rejection and an invitation offer no link. */
 unsigned
 smcr_llc_add_link(const smcr_message_llc_t *message)
 {
@@ -366,6 +368,7 @@ check_gid_count(const smcr_message_llc_t *message)
     return MIN(count, room);
 }
 
+/* The list is shown as far as the message has room for it, whatever the count says. */
 unsigned
 smcr_llc_req_add_link(const smcr_message_llc_t *message)
 {

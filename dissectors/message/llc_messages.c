@@ -129,6 +129,8 @@ smcr_llc_drop_empty_rtokens(smcr_llc_t *llc)
     }
 }
 
+/* The list has room for the captured RTokens, and `rtoken_count` counts the whole ones: the state
+ * reads no more than these. */
 unsigned
 smcr_llc_show_rtokens(const smcr_message_llc_t *message, smcr_message_rtoken_format_t format,
                       unsigned base, unsigned count, uint8_t link)

@@ -86,6 +86,8 @@ check_confirm_rkey(const smcr_message_llc_t *message)
         smcr_llc_raise_fault(message, hf_smcr_llc_other_links, &ei_smcr_llc_count);
 }
 
+/* RTokens that do not fit are in CONFIRM RKEY CONTINUATION, so the count may be more than the
+ * number of RTokens here. */
 unsigned
 smcr_llc_confirm_rkey(const smcr_message_llc_t *message)
 {
@@ -108,6 +110,7 @@ smcr_llc_confirm_rkey(const smcr_message_llc_t *message)
     return smcr_llc_show_reserved(message, next, SMCR_LLC_LENGTH);
 }
 
+/* The count is that of all RTokens left, those in this message included. */
 unsigned
 smcr_llc_confirm_rkey_cont(const smcr_message_llc_t *message)
 {

@@ -133,6 +133,8 @@ sender_of(const smcr_llc_t *llc)
     return is_confirm_link ? llc->u.confirm_link.qpn : 0;
 }
 
+/* Packets of other applications come here, too. A wrong true would make a link of two unrelated
+ * queue pairs, so every doubt has to give false. */
 bool
 smcr_message_is_smcr(tvbuff_t *payload, packet_info *pinfo, const smcr_ib_headers_t *roce,
                      uint32_t *sender)

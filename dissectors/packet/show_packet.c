@@ -233,6 +233,8 @@ dissect_application(const smcr_payload_target_t *target, const smcr_packet_t *pa
     smcr_payload_end_stream(target, payload);
 }
 
+/* The application's bytes come last, since its dissectors may throw an exception, which skips all
+ * that comes after it. */
 bool
 smcr_packet_show(packet_info *pinfo, proto_tree *tree, const smcr_packet_t *packet)
 {
@@ -278,6 +280,7 @@ text_of_answer(packet_info *pinfo, const smcr_packet_t *packet)
     return packet->roce.opcode == SMCR_RC_ACK ? ", ACK" : "";
 }
 
+/* The item of SMC-R has no bytes: the headers belong to the dissector that has called. */
 void
 smcr_packet_show_empty(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        const smcr_packet_t *packet)

@@ -317,6 +317,8 @@ claim_by_first_bytes(const packet_info *pinfo, tvbuff_t *bytes, smcr_handshake_e
     return true;
 }
 
+/* The first pass decides, before the bytes are dissected, whether heuristics are called. Later
+ * passes use its decision, so all passes show the same. */
 void
 smcr_payload_dissect_fresh(const smcr_payload_target_t *target, const smcr_payload_fresh_t *fresh)
 {

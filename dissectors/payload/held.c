@@ -349,6 +349,8 @@ show_guests(const smcr_payload_target_t *target, tvbuff_t *data)
     }
 }
 
+/* Bytes of held packets come before those of this packet, as in the stream. A packet whose bytes do
+ * not continue a run is shown as data. */
 void
 smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tvbuff_t *tvb,
                      tvbuff_t *data)

@@ -129,6 +129,8 @@ smcr_policy_has_dissector(const packet_info *pinfo, const smcr_conn_t *conn,
            smcr_policy_dissector_of_port(conn->port[1]);
 }
 
+/* Later passes must decide as the first pass did, whatever is known by then. Therefore the decision
+ * is in the record of the packet. */
 smcr_policy_ask_t
 smcr_policy_decide_asking(packet_info *pinfo, const smcr_record_t *record,
                           smcr_policy_stretch_t bytes)

@@ -24,6 +24,8 @@ is_dropped(const smcr_record_t *record)
     return record->receiver_action == SMCR_FLOW_RECEIVER_DROPS;
 }
 
+/* Bytes at positions that an earlier WRITE has filled are cut off at the front. A packet whose
+ * connection was learned late is passed on as a whole, and reports no gap. */
 bool
 smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
                             smcr_payload_fresh_t *fresh)

@@ -70,6 +70,8 @@ copy_layers(packet_info *pinfo)
     }
 }
 
+/* `*outer` keeps all that is replaced here: smcr_payload_leave_frame() restores it. What else a
+ * dissector may change has to be added in both functions. */
 void
 smcr_payload_enter_frame(packet_info *pinfo, const smcr_held_t *held,
                          smcr_payload_outer_frame_t *outer)

@@ -77,6 +77,7 @@ end_of_part(const smcr_range_t *next, bool is_kept)
     return next ? next->from : UINT64_MAX;
 }
 
+/* The end is noted for bytes that are given up, too: they then show as missing. */
 void
 smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {

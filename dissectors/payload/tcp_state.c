@@ -177,6 +177,7 @@ smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
     return flow;
 }
 
+/* The two flows may share their ends, which are freed once. */
 void
 smcr_payload_release(smcr_conn_t *conn)
 {

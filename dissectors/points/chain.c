@@ -727,6 +727,8 @@ find_points(smcr_chain_t *chain)
         collect_points(chain, i);
 }
 
+/* Each step uses what the steps before it have found: the points, their order, their clocks, the
+ * transmissions. */
 void
 smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
                 smcr_observed_t *observed, bool is_turned)
@@ -774,6 +776,7 @@ smcr_chain_first_of(const smcr_chain_t *chain, uint32_t flow)
     return smcr_sorted_first(chain->transmissions, chain->transmission_count, flow_of, flow);
 }
 
+/* Without a known source queue pair of `flow`, no flow is found. */
 uint32_t
 smcr_chain_answers_of(const smcr_chain_t *chain, uint32_t flow)
 {

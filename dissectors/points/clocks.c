@@ -238,6 +238,7 @@ find_beside(const hulls_t *hulls, smcr_clock_line_t *line)
         line->offset = hulls->reference - (int64_t)limit(&hulls->lower, 0);
 }
 
+/* Distances count from the first distance, so that their nanoseconds fit into a double. */
 bool
 smcr_clock_line_find(smcr_clock_samples_t forward, smcr_clock_samples_t back,
                      smcr_clock_line_t *line)

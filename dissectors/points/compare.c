@@ -147,6 +147,7 @@ compare_path(smcr_points_t *points, smcr_compared_t *result, uint32_t path)
     result->chain_of[points->is_tcp][path] = wmem_array_get_count(result->chains);
 }
 
+/* The segments of all chains have one numbering. A chain of n points has n - 1 segments. */
 smcr_judge_way_t
 smcr_compare_way(const smcr_compared_t *result, uint32_t number, bool is_back)
 {
@@ -250,6 +251,8 @@ is_compared(const smcr_points_t *points)
            points->result->segment_count == segments;
 }
 
+/* Packets that are compared already are not compared again. TCP comes after RoCE, and its segments
+ * are cut anew for each comparison. */
 void
 smcr_points_compare(smcr_points_t *points)
 {

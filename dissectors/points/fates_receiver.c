@@ -462,6 +462,7 @@ take_response(follower_t *receiver, const smcr_fates_event_t *event)
 
 /* ---- all packets ---- */
 
+/* The order of the events is that of the last point, which is the nearest to the receiver. */
 void
 smcr_fates_follow_receiver(const GArray *events, smcr_fates_slot_t *slots, smcr_psn_t first)
 {

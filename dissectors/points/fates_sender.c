@@ -278,6 +278,7 @@ note_response(requester_t *sender, const smcr_fates_event_t *event)
 
 /* ---- all packets ---- */
 
+/* The order of the events is that of the first point, which is the nearest to the sender. */
 void
 smcr_fates_follow_sender(const GArray *events, smcr_fates_slot_t *slots, smcr_psn_t first)
 {

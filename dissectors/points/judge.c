@@ -353,6 +353,8 @@ smcr_judge_undecided(const smcr_judge_way_t *way, bool is_lost)
     }
 }
 
+/* The transmissions of a flow are adjacent in the chain. Order and bursts are judged for each flow,
+ * delays over all flows. */
 void
 smcr_judge_way(const smcr_judge_way_t *way)
 {

@@ -59,6 +59,7 @@ when_of(const smcr_judge_way_t *way, const smcr_judge_passage_t *passage, uint32
     return (smcr_when_t){observed->frame, smcr_chain_time_at(way->chain, at, first)};
 }
 
+/* The delays are sorted before the first call of `take`, so that a caller may draw them at once. */
 void
 smcr_points_delays(const smcr_points_t *points, uint32_t number, bool is_back,
                    smcr_points_take_delay_t *take, void *context)
@@ -207,6 +208,8 @@ find_note(const smcr_compared_t *result, const smcr_points_t *points,
     return true;
 }
 
+/* A TCP segment may have several observations, one for each part. The note is the sum of all
+ * parts. */
 bool
 smcr_points_note(const smcr_points_t *points, uint32_t frame, smcr_points_note_t *note)
 {

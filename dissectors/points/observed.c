@@ -653,6 +653,7 @@ append(smcr_points_t *points, const smcr_points_packet_t *packet)
     return observed;
 }
 
+/* The packet is compared with earlier packets, so its bucket of the hash table changes last. */
 bool
 smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
 {

@@ -91,6 +91,7 @@ share_nothing(const smcr_points_t *points)
     return true;
 }
 
+/* After IN_VAIN segments without a connection that two points share, no further segment is kept. */
 void
 smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
 {
@@ -380,6 +381,8 @@ begin_parts(smcr_points_t *points, const smcr_points_t *all)
     }
 }
 
+/* All cuts are found before the first segment is cut, since a part has to be the same at each
+ * point. */
 void
 smcr_observed_cut(smcr_points_t *points, const smcr_points_t *all)
 {

@@ -113,6 +113,7 @@ smcr_report_save_page(const char *path, const char *filter, const smcr_series_t 
     begin(path, filter, choice, false);
 }
 
+/* The file is made before the page, so that nobody else takes its name meanwhile. */
 void
 smcr_report_open_page(const char *filter, const smcr_series_t *choice)
 {

@@ -329,6 +329,8 @@ read_lengths(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
     }
 }
 
+/* The packet may be no RoCE packet at all. Then another dissector gets it, so nothing here may
+ * throw an exception. */
 bool
 smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start,
                smcr_ib_headers_t *roce)
@@ -356,6 +358,8 @@ smcr_roce_read(tvbuff_t *tvb, const packet_info *pinfo, smcr_hooks_start_t start
     return true;
 }
 
+/* The IP header is before the payload, at a distance that the opcode shows. What InfiniBand's
+ * dissector does not pass on keeps its value. */
 void
 smcr_roce_from_infiniband(tvbuff_t *payload, const packet_info *pinfo,
                           const struct infinibandinfo *infiniband, smcr_ib_headers_t *roce)
@@ -503,6 +507,8 @@ show_bad(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t 
         smcr_item_raise_unconditionally(pinfo, item, &ei_smcr_icrc_bad);
 }
 
+/* Expert items are listed under the protocol in `current_proto`, which is restored for the
+ * dissectors that come later. */
 void
 smcr_roce_show_icrc(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_icrc_t *icrc)
 {

@@ -233,6 +233,8 @@ smcr_annotate_conns_shown(void)
     return conns_shown;
 }
 
+/* A field that show_conn() adds has to be in `fields`, or be one of smcr_show_ends_are_wanted():
+ * else a filter that needs only this field does not find it. */
 void
 smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn, int sender)
 {
@@ -288,6 +290,7 @@ show_end(proto_tree *tree, const smcr_ib_qp_key_t *key, int hf_gid, bool in_head
     smcr_item_hide(proto_tree_add_ipv6(tree, hf_smcr_gid, NULL, 0, 0, &gid));
 }
 
+/* Runs for each RoCE packet, so the text is made without an allocation. */
 void
 smcr_annotate_source(proto_tree *tree, const smcr_ib_qp_key_t *key, enum smcr_ground ground,
                      bool in_headers)
@@ -483,6 +486,7 @@ is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
            smcr_evidence_leaves_out_roce(conn);
 }
 
+/* Expert items are raised whether or not fields are shown, since statistics count them. */
 void
 smcr_annotate_packet(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                      const smcr_record_t *record, const smcr_ib_headers_t *roce)

@@ -46,6 +46,7 @@ smcr_show_translated(packet_info *pinfo, proto_tree *tree)
                             hf_smcr_point_other, original);
 }
 
+/* No field has bytes of this frame: all are generated. */
 void
 smcr_show_points(packet_info *pinfo, proto_tree *tree)
 {

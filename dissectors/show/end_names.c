@@ -36,6 +36,7 @@ roce_name(wmem_allocator_t *scope, const smcr_conn_t *conn, const char *addr, un
                               conn->index);
 }
 
+/* The text of a host whose address is not known is "", and not NULL. */
 smcr_show_ends_t
 smcr_show_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn)
 {

@@ -115,6 +115,8 @@ smcr_show_fallback_reason(wmem_allocator_t *scope, const smcr_fallback_t *fallba
     }
 }
 
+/* The tap gets a record without a packet, since TCP carries the frame. A Decline has its own text
+ * in the Info column. */
 void
 smcr_show_fallback(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {

@@ -161,6 +161,7 @@ put_write(smcr_quick_text_t *to, const smcr_record_t *record)
         smcr_quick_text_put_number(to, " Offset=", place->offset);
 }
 
+/* Runs for each packet: names of ports are looked up only if the user wants names. */
 void
 smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
 {
@@ -183,6 +184,7 @@ smcr_info_begin(packet_info *pinfo, const smcr_record_t *record)
         col_add_str(pinfo->cinfo, COL_INFO, text);
 }
 
+/* Trouble comes before all other text, as for a CDC message. */
 void
 smcr_info_immediate(packet_info *pinfo, uint32_t immediate, const smcr_cdc_t *cdc)
 {
@@ -270,6 +272,7 @@ may_have_trouble(const smcr_record_t *record, bool is_overtaken)
     return record->events || record->gap_frame || record->ce || is_overtaken;
 }
 
+/* Called after the text of the packet was written. The fence keeps the trouble in front of it. */
 void
 smcr_info_trouble(packet_info *pinfo, const smcr_record_t *record)
 {

@@ -144,6 +144,8 @@ show_message(packet_info *pinfo, proto_item *item, const smcr_record_cm_t *note)
 
 /* ---- the whole subtree ---- */
 
+/* Expert items and the Info column are made for each packet, the fields only if a filter, column or
+ * tree needs one. */
 void
 smcr_show_rdma_connection(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                           const smcr_record_t *record, const smcr_ib_headers_t *roce)

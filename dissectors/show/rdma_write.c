@@ -131,6 +131,8 @@ show_fields(tvbuff_t *data, packet_info *pinfo, proto_tree *below, const smcr_ib
         show_immediate(pinfo, below, roce->immediate);
 }
 
+/* smcr.data_in and the expert item are made for each packet, the other fields only if a filter,
+ * column or tree needs one. */
 proto_tree *
 smcr_show_rdma_write(tvbuff_t *data, packet_info *pinfo, proto_tree *tree,
                      const smcr_ib_headers_t *roce, const smcr_record_t *record)

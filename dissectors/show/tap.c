@@ -74,6 +74,7 @@ smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
         smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &none, .segment = segment});
 }
 
+/* At most one copy is made. Listeners may use it until the frame has been dissected. */
 void
 smcr_tap_packet(packet_info *pinfo, const smcr_tap_t *packet)
 {

@@ -84,6 +84,8 @@ kept_of(smcr_statistics_memory_t *kept, wmem_map_t **map, const void *key, size_
     return smcr_figure_of(*map, kept->scope, key, size);
 }
 
+/* The connection is kept (smcr_conn_keep()): the state must not release it while the row points to
+ * it. */
 smcr_conversation_row_t *
 smcr_conversation_find_row(smcr_statistics_memory_t *kept, const smcr_conn_t *conn)
 {

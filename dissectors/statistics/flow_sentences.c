@@ -53,6 +53,7 @@ version_of(const smcr_clc_t *clc, int release)
     return version ? version : "version not known";
 }
 
+/* Each sentence has its sender as the subject. A message of an unknown type has a text, too. */
 smcr_arrow_text_t
 smcr_arrow_text_clc(wmem_allocator_t *scope, const smcr_clc_t *clc, bool from_server,
                     int release)
@@ -377,6 +378,7 @@ label_of(const llc_words_t *of)
     }
 }
 
+/* A message of an unknown type has a text, too. */
 smcr_arrow_text_t
 smcr_arrow_text_llc(wmem_allocator_t *scope, const smcr_llc_t *llc, const char *subject, int role)
 {

@@ -382,6 +382,7 @@ take_translated(tvbuff_t *tvb, packet_info *pinfo, bool is_unknown)
     return true;
 }
 
+/* A copy of a connection behind NAT makes no connection of its own. */
 smcr_conn_t *
 smcr_tcp_clc_learn(tvbuff_t *tvb, packet_info *pinfo, smcr_conn_t *conn,
                    const struct tcpinfo *tcp)
@@ -444,6 +445,7 @@ show_message(tvbuff_t *message, packet_info *pinfo, proto_tree *tree, const smcr
     return clc.header.type;
 }
 
+/* Bytes after a Decline are those of the application, whatever they look like. */
 int
 smcr_tcp_clc_show(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {

@@ -35,6 +35,7 @@ smcr_timeline_drop_answers(smcr_timeline_t *timeline, int side)
         timeline->writer[!side].pending_answer = (smcr_interval_t){{0}, {0}};
 }
 
+/* An answer is counted once, and is forgotten then. */
 void
 smcr_timeline_confirm_answer(const smcr_timeline_step_t *step, int side)
 {

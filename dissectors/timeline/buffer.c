@@ -112,6 +112,7 @@ smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t e
     look_at_unread(step, side, end);
 }
 
+/* A drain that has begun goes on: a new wait does not begin it anew. */
 void
 smcr_timeline_take_wait(const smcr_timeline_step_t *step, int side)
 {

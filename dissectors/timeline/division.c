@@ -239,6 +239,8 @@ free_copy(smcr_intervals_t *copy)
         wmem_free(NULL, copy->list[kind].entries);
 }
 
+/* Works on a copy, to which open intervals are added. Doubts come last: they only take time away
+ * from what the packets show. */
 smcr_timeline_direction_t
 smcr_timeline_divide(const smcr_timeline_t *timeline, int side,
                      const smcr_timeline_question_t *question)

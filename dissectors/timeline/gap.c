@@ -167,6 +167,7 @@ note_missing_write(smcr_timeline_writer_t *writer, const smcr_record_cdc_t *view
     writer->request_acked = NULL;
 }
 
+/* Answers are confirmed after the gap is closed, since an open gap forbids it. */
 void
 smcr_timeline_settle_gap(const smcr_timeline_step_t *step, int side, const smcr_record_cdc_t *view)
 {

@@ -553,6 +553,7 @@ count_settled(const smcr_interval_settled_t *settled, smcr_when_t begin)
     return counted;
 }
 
+/* The pieces come in the order of time, without gaps. */
 void
 smcr_intervals_each_piece(const smcr_intervals_t *intervals, smcr_interval_t span,
                           smcr_interval_sink_t sink, void *data)

@@ -52,6 +52,7 @@ smcr_timeline_end_missing_acks(const smcr_timeline_step_t *step, int side, smcr_
     writer->acks_missing.frame = 0;
 }
 
+/* The intervals adjoin: no time of the packet is missing, and none counts twice. */
 void
 smcr_timeline_add_transfer(const smcr_timeline_step_t *step, int side,
                            const smcr_timeline_sent_t *sent, smcr_when_t end, bool names_packet)
@@ -164,6 +165,8 @@ smcr_timeline_take_all_read(const smcr_timeline_step_t *step, int side)
     }
 }
 
+/* `last_acked` changes last: smcr_timeline_add_transfer() needs the acknowledgement before this
+ * one. */
 void
 smcr_timeline_take_ack(const smcr_timeline_step_t *step, int side, const smcr_timeline_sent_t acked)
 {

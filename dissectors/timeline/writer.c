@@ -380,6 +380,8 @@ take_contents(const smcr_timeline_step_t *step)
         take_cdc(step, sent);
 }
 
+/* Gaps come before the contents of the packet. `last_seen` changes after both: until then it is the
+ * packet before this one. */
 void
 smcr_timeline_take(smcr_timeline_t *timeline, wmem_allocator_t *scope,
                    const smcr_timeline_packet_t *packet, const smcr_timeline_sink_t *sink)

@@ -542,6 +542,8 @@ take_message(smcr_cm_t *cm, smcr_cm_end_t *end, const sending_t *sending,
     *first = (smcr_cm_first_t){sending->packet->when.frame, message->digest};
 }
 
+/* An end that is not known begins a connection, even in the middle of its life. The states in the
+ * verdict are those after the message. */
 smcr_cm_verdict_t
 smcr_cm_judge(smcr_cm_t *cm, const smcr_cm_packet_t *packet)
 {

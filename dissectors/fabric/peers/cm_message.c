@@ -125,6 +125,8 @@ is_known_message(const uint8_t *mad)
     return is_cm_header(mad) && attribute >= SMCR_IB_CM_REQ && attribute <= SMCR_IB_CM_APR;
 }
 
+/* The attribute selects the layout. No member is set unless all members of the layout are
+ * captured. */
 bool
 smcr_cm_message_parse(smcr_cm_message_t *message, const uint8_t *mad, size_t length)
 {

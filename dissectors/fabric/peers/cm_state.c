@@ -105,6 +105,8 @@ static const struct {
     [SMCR_CM_EVENT_PATH] = {NOTHING, NOTHING},
 };
 
+/* The events of an MRA and of a REJ lie in the order of the message that they answer (enum
+ * smcr_ib_cm_answered). A reserved value counts as "other". */
 smcr_cm_event_t
 smcr_cm_event_of(const smcr_cm_message_t *message)
 {
@@ -212,6 +214,8 @@ state_after_surprise(const smcr_cm_end_t *end, smcr_cm_event_t event)
     return end->state != TO(IDLE) && proof > end->state ? proof : NOTHING;
 }
 
+/* An end whose state is not known takes the state that the message proves. If no rule allows the
+ * message in a known state, the end moves only forward (state_after_surprise()). */
 smcr_cm_move_t
 smcr_cm_end_receives(smcr_cm_end_t *end, smcr_cm_event_t event)
 {

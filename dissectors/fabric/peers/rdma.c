@@ -640,6 +640,9 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
         connect_flows(flow, opposite, SMCR_GROUND_PORT);
 }
 
+/* To save memory, a flow has no `traffic` until its peer, a mark of congestion or a second packet
+ * has come. If the first packet came earlier, it is judged here, before the caller judges this
+ * one. */
 smcr_rdma_flow_t *
 smcr_rdma_take_packet(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *packet)
 {

@@ -56,6 +56,8 @@ measure(smcr_classes_pacing_t *pacing, smcr_distribution_t **distribution, const
     ends->time = now;
 }
 
+/* Hosts are distinguished by address and network: equal addresses in two VLANs are two hosts. A
+ * clock that went back adds no time of the flow. */
 void
 smcr_classes_pacing_take(smcr_classes_pacing_t *pacing, smcr_entry_flow_pacing_t **figures,
                          smcr_when_t last, smcr_when_t when, const smcr_ib_headers_t *roce)
@@ -196,6 +198,8 @@ begin_watch(smcr_classes_marks_t *marks, const watch_t *watch, smcr_when_t cnp, 
     marks->since[2] = time_since(pacing, watch->sender ? watch->sender->time : 0, now);
 }
 
+/* At most one packet of a flow is watched at a time: the next watch begins after the one before has
+ * ended. */
 void
 smcr_classes_pacing_mark(smcr_classes_pacing_t *pacing, smcr_classes_marks_t **marks,
                          smcr_entry_flow_withheld_t **figures, smcr_when_t cnp,
@@ -370,6 +374,8 @@ worst_of(const smcr_classes_shares_t *shares)
     return worst;
 }
 
+/* Intervals without packets at the end are left out. Those in between stay, since the place in the
+ * list is the time. */
 smcr_entry_marked_share_t *
 smcr_classes_shares_report(const smcr_classes_shares_t *shares, wmem_allocator_t *scope)
 {

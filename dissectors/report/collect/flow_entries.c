@@ -248,6 +248,8 @@ is_reported(const smcr_collect_followed_t *flow)
     return flow && !flow->merged && flow->figures.packets > 0;
 }
 
+/* The flows of a link are merged before any entry is made. All entries have their index before the
+ * index of a peer is written. */
 void
 smcr_collect_rdma_flows_report(smcr_collect_t *collection, smcr_figure_list_t *list,
                                wmem_allocator_t *scope)

@@ -31,6 +31,8 @@ acknowledge(smcr_collect_flow_sizes_t *sizes, uint32_t expected)
     sizes->stuck = (smcr_collect_stuck_t){.next = expected};
 }
 
+/* An acknowledgement covers the PSN that it names. A NAK and an RNR NAK cover only the PSNs before
+ * it. */
 void
 smcr_collect_flow_sizes_hear(smcr_collect_flow_sizes_t *sizes, const smcr_ib_headers_t *roce)
 {
@@ -148,6 +150,7 @@ has_ended(const smcr_collect_stuck_t *stuck, uint64_t end)
     return end != SMCR_FIGURE_UNKNOWN && end > stuck->last && end - stuck->last > next;
 }
 
+/* Fewer than COLLECT_TRIES tries may be usual losses, and make no entry `stuck`. */
 void
 smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
                              uint64_t end, wmem_allocator_t *scope)

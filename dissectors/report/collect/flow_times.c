@@ -324,6 +324,7 @@ smcr_collect_flow_times_is_in_silence(const smcr_collect_t *collection, const sm
            is_in_silence_of(collection, &link->qp[1], frame);
 }
 
+/* The silence of `from` ends here, since its next packets are those of the link's flow. */
 void
 smcr_collect_flow_times_move(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_collect_flow_times_t *from)
@@ -367,6 +368,8 @@ silence_entry(const smcr_collect_silence_t *silence, wmem_allocator_t *scope)
     return entry;
 }
 
+/* Adds to the durations of the entry, which may have those of another flow. A silence that still
+ * lasts counts, too. */
 void
 smcr_collect_flow_times_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_times_t *times,
                              wmem_allocator_t *scope)

@@ -16,6 +16,7 @@ has_no_room(const smcr_collect_t *collection, const smcr_qp_t *to)
     return !to && collection->rdma_list.length >= FLOWS_MOST;
 }
 
+/* The list is in the order of the first packets: reports number the flows in this order. */
 smcr_collect_followed_t *
 smcr_collect_follow(smcr_collect_t *collection, const smcr_qp_t *to,
                     const smcr_rdma_flow_t *foreign)

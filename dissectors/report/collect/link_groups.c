@@ -81,6 +81,8 @@ take_clc(gathered_group_t *group, const smcr_tap_t *packet)
     memcpy(identity->host_name, accept->host_name, sizeof identity->host_name);
 }
 
+/* Packets that a tap in the kernel of a host has copied were not on a network, and show nothing of
+ * the group. */
 void
 smcr_collect_link_groups_take(smcr_collect_t *collection, const packet_info *pinfo,
                               const smcr_tap_t *packet)
@@ -708,6 +710,7 @@ report_group(const gathered_group_t *group, const reporter_t *reporter, smcr_fig
 
 SMCR_FIGURE_ORDER(by_index, gathered_group_t *const, group, (*group)->lgr->index)
 
+/* The uses of all RMBs are gathered and sorted once, before the first group is reported. */
 void
 smcr_collect_link_groups_report(const smcr_collect_t *collection, bool has_rmbs,
                                 smcr_figure_list_t *list, wmem_allocator_t *scope)

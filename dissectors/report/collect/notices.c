@@ -74,6 +74,7 @@ hosts_of(const smcr_collect_t *collection, const packet_info *pinfo)
     return hosts;
 }
 
+/* Only keeps the item: whether it counts is decided when all items of the frame have come. */
 void
 smcr_collect_notices_take(smcr_collect_t *collection, const packet_info *pinfo,
                           const expert_info_t *item)
@@ -172,6 +173,8 @@ is_confirm_without_roce(const packet_info *pinfo, const smcr_conn_t *conn)
     return conn && conn->confirm_frame == pinfo->num && smcr_evidence_lacks_roce(conn);
 }
 
+/* Whether an event counts is decided anew for each report, since later packets may confirm or
+ * refute it. */
 void
 smcr_collect_notices_defer(smcr_collect_t *collection, const packet_info *pinfo,
                            const smcr_tap_t *packet)
@@ -398,6 +401,8 @@ address_of(wmem_allocator_t *scope, smcr_host_bytes_t frame, const smcr_host_ip_
     return address_to_str(scope, &addr);
 }
 
+/* The texts of the frame are copied only for the first error of a kind. All others add to its
+ * count. */
 void
 smcr_collect_notices_undelivered(smcr_collect_t *collection, const packet_info *pinfo,
                                  smcr_host_bytes_t frame, const smcr_host_ip_packet_t *error)
@@ -561,6 +566,8 @@ is_of_order(const counted_items_t *kind)
            kind->is_event && smcr_item_is_breach(kind->notice.group, kind->notice.severity);
 }
 
+/* Events that need a confirmation are counted in a copy: for a later report the answer may be
+ * another one. */
 wmem_array_t *
 smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *scope)
 {
@@ -588,6 +595,8 @@ smcr_collect_notices_all(const smcr_collect_t *collection, wmem_allocator_t *sco
     return all;
 }
 
+/* The words in the report are the names of the expert items without "smcr.": scripts rely on
+ * them. */
 void
 smcr_collect_notices_report_breaches(const smcr_collect_t *collection,
                                      smcr_figure_list_t *list, wmem_allocator_t *scope)

@@ -497,6 +497,7 @@ note_uncounted(smcr_collect_t *collection, const smcr_rdma_flow_t *flow)
     collection->capture.flows_not_counted++;
 }
 
+/* An answer counts in the figures of the opposite flow, whose requests it answers. */
 void
 smcr_collect_rdma_flows_take(smcr_collect_t *collection, smcr_when_t when,
                              const smcr_tap_t *packet)

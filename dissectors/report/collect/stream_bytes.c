@@ -5,6 +5,8 @@
 
 #include "stream_bytes.h"
 
+/* After a packet without a position, a retransmission adds no bytes: they may have been counted
+ * without a position. */
 uint32_t
 smcr_collect_stream_bytes_take(smcr_collect_stream_bytes_t *bytes, wmem_allocator_t *scope,
                                const smcr_record_t *record)

@@ -503,6 +503,8 @@ count_notices(smcr_collect_t *collection, const smcr_entry_tcp_direction_t *coun
         smcr_collect_notices_count(collection, "tcp.analysis.retransmission", when, 1);
 }
 
+/* `before` has the counts before the segment: what the segment has added makes the notices. A
+ * segment of a connection that is gone counts in `late_packets` only. */
 void
 smcr_collect_tcp_flows_take(smcr_collect_t *collection, const packet_info *pinfo,
                             const struct tcpheader *tcp)

@@ -750,6 +750,7 @@ mark_unknown(const smcr_congestion_tcp_direction_t *direction, smcr_entry_tcp_di
         entry->esce_acked_bytes = SMCR_FIGURE_UNKNOWN;
 }
 
+/* Does not change the counts: reports are made while segments still come. */
 void
 smcr_congestion_tcp_direction_report(const smcr_congestion_tcp_direction_t *direction,
                                      smcr_entry_tcp_direction_t *entry, wmem_allocator_t *scope)

@@ -133,6 +133,8 @@ address_length(const char *text, name_kind_t *kind)
     return length ? length : colon_length(text, kind);
 }
 
+/* Equal addresses get equal replacements, wherever they are in a text. A run of letters, digits and
+ * colons is examined at its start only: a part of a word is no address. */
 const char *
 smcr_figure_names_replace(smcr_figure_names_t *names, wmem_allocator_t *scope, const char *text)
 {
@@ -207,6 +209,7 @@ replace_list(smcr_figure_names_t *names, wmem_allocator_t *scope, smcr_figure_li
     }
 }
 
+/* Goes down into all entries, so a new entry is anonymous without a change here. */
 void
 smcr_figure_names_apply(smcr_figure_names_t *names, wmem_allocator_t *scope, void *entry,
                         const smcr_figure_description_t *description)

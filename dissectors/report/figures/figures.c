@@ -174,6 +174,8 @@ smcr_distribution_get(const smcr_distribution_t *distribution)
     return distribution ? distribution : &none;
 }
 
+/* The middle of a bucket is limited to the smallest and the largest time: no quantile lies outside
+ * of what was measured. */
 uint64_t
 smcr_distribution_quantile(const smcr_distribution_t *distribution, unsigned per_mille)
 {

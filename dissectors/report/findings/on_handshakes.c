@@ -326,6 +326,7 @@ smcr_finding_fallback_time(const smcr_entry_connection_t *conn)
     return smcr_figure_or_zero(conn->setup.fallback_s);
 }
 
+/* Stops at the first step that is not known: the time after it belongs to no certain step. */
 const char *
 smcr_finding_step_before_fallback(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 {

@@ -82,6 +82,7 @@ make_room(smcr_histogram_t *histogram, wmem_allocator_t *scope, int32_t first, i
     histogram->length = length;
 }
 
+/* Room is made before the count is added, since `first` of the histogram may change. */
 void
 smcr_histogram_add(smcr_histogram_t *histogram, wmem_allocator_t *scope, int32_t bucket,
                    uint64_t count)

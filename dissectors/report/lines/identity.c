@@ -171,6 +171,9 @@ name_in_file(const smcr_entry_connection_t *entry, wmem_allocator_t *scope)
                               entry->first_frame.time);
 }
 
+/* The uid has to be the same in each file that has a part of the connection. So it is made of the
+ * ends and initial sequence numbers, or of keys of RoCE; of numbers of this file only if there is
+ * no key. */
 void
 smcr_lines_name_connection(smcr_entry_line_t *line, const smcr_collection_subject_t *subject,
                            wmem_allocator_t *scope)

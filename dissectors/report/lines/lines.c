@@ -483,6 +483,8 @@ end_frame(smcr_collection_t *collection, const packet_info *pinfo, void *context
     writer->looked_frame = pinfo->num;
 }
 
+/* A wrong option has to end tshark before the first packet, so errors are printed here. The writer
+ * lasts as long as the program. */
 bool
 smcr_lines_begin(const char *argument)
 {

@@ -85,6 +85,8 @@ read_option(smcr_lines_options_t *options, const char *text, bool *is_option)
     return true;
 }
 
+/* The filter is the rest of the text from the first word on that is no option: it may contain
+ * commas. */
 bool
 smcr_lines_options_read(smcr_lines_options_t *options, const char *text)
 {

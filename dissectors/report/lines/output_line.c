@@ -205,6 +205,7 @@ fail(int error)
     exit(WRITE_FAILED);
 }
 
+/* The line is written at once and flushed, so that a reader of the pipe gets whole lines. */
 void
 smcr_lines_write(const smcr_lines_options_t *options, smcr_entry_line_t *line,
                  wmem_allocator_t *scope)

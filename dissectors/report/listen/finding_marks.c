@@ -96,6 +96,8 @@ add_mark(const smcr_finding_frame_t *one)
         smcr_figure_numbers_add(numbers, marks.scope, one->number);
 }
 
+/* The marks of the earlier report are freed first. All texts are copies, since the report may be
+ * freed before the marks. */
 void
 smcr_listener_marks_set(const smcr_entry_report_t *report, wmem_array_t *frames)
 {

@@ -281,6 +281,7 @@ smcr_listeners_select(smcr_listeners_t *listeners, const packet_info *pinfo)
         g_string_free(error, TRUE);
 }
 
+/* The listeners of the taps are removed before the collection that they fill is freed. */
 void
 smcr_listeners_free(smcr_listeners_t *listeners)
 {

@@ -148,6 +148,8 @@ clear_slot(smcr_packed_desk_t *desk, unsigned slot)
     object->slot = 0;
 }
 
+/* The object that was opened longest ago is packed, and its slot is given to this one. Pointers
+ * into the slot are valid only until then. */
 void *
 smcr_packed_open(smcr_packed_desk_t *desk, wmem_allocator_t *desk_scope,
                  smcr_packed_object_t *object, wmem_allocator_t *scope)

@@ -233,6 +233,7 @@ by_bytes(const void *one, const void *other)
     return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
+/* The connections that lost time come first, and are no candidates for the other half. */
 void
 smcr_html_choose(smcr_series_t *series, const smcr_entry_report_t *report)
 {
@@ -543,6 +544,7 @@ append_block(GString *html, const char *id, const GString *json)
     g_string_append(html, "</script>\n");
 }
 
+/* The scripts of the page find the blocks by these four names. */
 void
 smcr_html_append(GString *html, const smcr_entry_report_t *report, smcr_series_t *series)
 {

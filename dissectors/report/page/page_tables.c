@@ -155,6 +155,7 @@ write_lines(json_dumper *json, const smcr_entry_report_t *report, smcr_text_part
     g_string_free(text, TRUE);
 }
 
+/* Names and order of parts and tables are those of the text of the report. */
 void
 smcr_html_append_tables(GString *json, const smcr_entry_report_t *report)
 {

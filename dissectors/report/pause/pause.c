@@ -475,6 +475,8 @@ knows_before(const smcr_pause_flow_t *flow, const smcr_pause_gap_t *gap, const p
     return !flow->port && gap->from.frame < first.frame;
 }
 
+/* Whether the time before the packet is known is asked before the flow gets the port and the class
+ * of this packet. */
 void
 smcr_pauses_take_packet(smcr_pauses_t *pauses, smcr_pause_flow_t *flow,
                         const smcr_pause_gap_t *gap, const smcr_pause_header_t *header)
@@ -649,6 +651,8 @@ note_longest(smcr_entry_flow_pause_t *entry, wmem_allocator_t *scope)
     *entry->longest = (smcr_entry_flow_standstill_t){longest->begin_frame, longest->end_frame};
 }
 
+/* A standstill that later frames have refuted is subtracted here. The figures of the flow do not
+ * change. */
 smcr_entry_flow_pause_t *
 smcr_pause_flow_report(const smcr_pause_flow_t *flow, wmem_allocator_t *scope)
 {

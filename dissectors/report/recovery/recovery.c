@@ -458,6 +458,7 @@ smcr_recovery_ack_timeout(const smcr_distribution_t *retries)
     return SMCR_FIGURE_UNKNOWN;
 }
 
+/* What is still open is counted in the entry only: a later report counts it anew. */
 smcr_entry_flow_recovery_t *
 smcr_recovery_report(const smcr_recovery_flow_t *flow, wmem_allocator_t *scope)
 {

@@ -645,6 +645,7 @@ note_missing(smcr_series_t *series, smcr_series_flow_t *flow, uint64_t time)
         flow->bin[at].misses_packets = true;
 }
 
+/* Of a pause frame only the number of packets counts. */
 void
 smcr_series_take_flow(smcr_series_t *series, const void *key, const smcr_series_packet_t *packet)
 {
@@ -694,6 +695,7 @@ take_delay(void *context, smcr_when_t when, int64_t delay)
     smcr_series_line_add(way->line, way->scope, (smcr_series_point_t){when, value});
 }
 
+/* Lines are emptied and filled anew, since a comparison may change all delays. */
 void
 smcr_series_take_delays(smcr_series_t *series, const smcr_points_t *points)
 {

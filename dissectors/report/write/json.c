@@ -786,6 +786,7 @@ write_text_array(writer_t *writer, const char *const *texts, unsigned count)
     json_dumper_end_array(&writer->dumper);
 }
 
+/* `texts` comes last, after all rows have added theirs. */
 void
 smcr_json_append_table(GString *text, const smcr_json_table_t *table)
 {

@@ -392,6 +392,7 @@ uncertain_since(const succession_t *message)
     return message->step == 1 && !message->has_moved ? 0 : message->gap;
 }
 
+/* All members are judged by what the state knew before the message. */
 smcr_evidence_cursors_t
 smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
                          const smcr_cdc_t *cdc)
@@ -448,6 +449,8 @@ continues_stream(const smcr_conn_side_t *reader, uint32_t offset, uint64_t absen
     return position - in->positioned_end <= absent * smcr_qp_mtu(qp);
 }
 
+/* A doubt gives false: then the bytes have no place, and none of another connection are
+ * overwritten. */
 bool
 smcr_evidence_owns(const smcr_conn_t *conn, const smcr_qp_t *qp, smcr_psn_t psn, uint32_t offset)
 {

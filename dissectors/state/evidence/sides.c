@@ -242,6 +242,7 @@ has_unique_token(const smcr_conn_t *conn)
     return conn->accept_frame && conn->confirm_frame && conn->lgr->unfinished_clc_conns == 0;
 }
 
+/* A doubt gives false: the message then belongs to the known connection. */
 bool
 smcr_evidence_is_over(const smcr_arrival_t *arrival, const smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

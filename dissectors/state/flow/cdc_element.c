@@ -209,6 +209,7 @@ size_by_wrap(const smcr_arrival_t *arrival, const smcr_conn_side_t *reader, smcr
     return possible_size(offset + write->length);
 }
 
+/* A size that CLC has announced is never replaced. */
 void
 smcr_state_cdc_learn_size(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

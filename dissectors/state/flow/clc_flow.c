@@ -632,6 +632,8 @@ take_in_message(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_rul
     smcr_conn_note_clc(conn);
 }
 
+/* The rules see the state before the message (ARRIVES, PLACED) and after it (LEARNED), so the order
+ * of these steps stays. `clc` is not changed: `meant` has the type that the message should have. */
 void
 smcr_state_clc(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
                bool from_server)

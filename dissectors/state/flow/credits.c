@@ -51,6 +51,7 @@ smcr_state_credits_use(const smcr_arrival_t *arrival)
     smcr_event_add(arrival, SMCR_EVENT_credits_used_up, NULL);
 }
 
+/* The event comes before the credits grow. */
 void
 smcr_state_credits_add(const smcr_arrival_t *arrival, unsigned count)
 {

@@ -351,6 +351,8 @@ take_in_received(const smcr_arrival_t *arrival, smcr_qp_t *qp, deferred_t *defer
     take_in_after_gap(arrival, qp, deferred);
 }
 
+/* Takes the packets in the order of their PSNs. Of several packets with one PSN only the first is
+ * taken in. */
 void
 smcr_state_take_in_deferred(const smcr_arrival_t *arrival, smcr_qp_t *qp, smcr_psn_t end)
 {

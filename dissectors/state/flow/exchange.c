@@ -482,6 +482,7 @@ take_in_late_request(const smcr_exchange_message_t *message)
     doubt_answers(message);
 }
 
+/* The record points to the exchange before the rules see the exchange. */
 void
 smcr_state_exchange_request(const smcr_exchange_message_t *message)
 {
@@ -633,6 +634,8 @@ take_missing_request(const smcr_exchange_message_t *message)
         smcr_evidence_prove_missing(smcr_qp_peer(arrival->qp), 1);
 }
 
+/* Closes at most one exchange. If it is not certain which request the response answers, none is
+ * closed, and the rules learn that (SMCR_RULES_UNCLEAR). */
 bool
 smcr_state_exchange_response(const smcr_exchange_message_t *message,
                              const smcr_exchange_request_t **answered)
@@ -666,6 +669,7 @@ smcr_state_exchange_response(const smcr_exchange_message_t *message,
 
 /* ---- responses that are missing ---- */
 
+/* Reports nothing: it notes that a response is missing in the capture. */
 void
 smcr_state_exchange_take_rmb(const smcr_arrival_t *arrival, smcr_qp_t *owner, const smcr_rmb_t *rmb)
 {

@@ -221,6 +221,8 @@ begin_message(const smcr_arrival_t *arrival, const smcr_write_t *write)
     return message;
 }
 
+/* The message is not taken in here, since the data of the packet comes first
+ * (smcr_state_immediate_take_in()). */
 smcr_state_immediate_t
 smcr_state_immediate_of(const smcr_arrival_t *arrival, const smcr_write_t *write)
 {
@@ -338,6 +340,8 @@ set_consumer(smcr_cdc_t *cdc, smcr_conn_side_t *sender, const smcr_ring_t *ring,
     cdc->cons = cdc->lacks_cons ? sender->cons : advance(ring, sender->cons, step);
 }
 
+/* The cursors are computed from those of the sender's last message, so messages are taken in in
+ * their order, each exactly once. */
 void
 smcr_state_immediate_take_in(const smcr_arrival_t *arrival, const smcr_state_immediate_t *message,
                              const smcr_place_t *place)
@@ -506,6 +510,7 @@ names_own_conn(const smcr_record_t *record)
     return rare && rare->names_conn && record->conn && record->sender >= 0;
 }
 
+/* Only reads the state: what the state learns later must not change what a pass shows. */
 bool
 smcr_state_immediate_cdc(const smcr_record_t *record, const smcr_ib_headers_t *roce,
                          smcr_cdc_t *cdc)

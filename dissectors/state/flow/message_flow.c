@@ -79,6 +79,8 @@ take_in_cut_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
     smcr_evidence_pass_over(arrival);
 }
 
+/* A request is paired even if its receiver discards the packet, so that its retransmission is the
+ * same request. */
 void
 smcr_state_llc(const smcr_arrival_t *arrival, const smcr_llc_t *llc)
 {
@@ -145,6 +147,7 @@ take_in_credits(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
         smcr_state_credits_add(arrival, cdc->credits);
 }
 
+/* A truncated message is passed over: its cursors are not known. */
 void
 smcr_state_cdc(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

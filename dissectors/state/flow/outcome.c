@@ -50,6 +50,7 @@ report_nak(const smcr_arrival_t *arrival)
         smcr_event_add(arrival, SMCR_EVENT_rnr_nak, NULL);
 }
 
+/* Reads the flow before smcr_outcome_judge() changes it. */
 smcr_traffic_answer_t
 smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 {
@@ -74,6 +75,7 @@ smcr_outcome_answer(const smcr_arrival_t *arrival, smcr_traffic_t *requests)
 
 /* ---- order ---- */
 
+/* The members of the record are narrower than the enums: a new value has to fit into the masks. */
 smcr_flow_verdict_t
 smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
 {
@@ -233,6 +235,8 @@ take_in_flow_packet(smcr_arrival_t *arrival, smcr_rdma_flow_t *flow)
         judge_flow_packet(arrival, flow);
 }
 
+/* A message of RDMA-CM is taken in before its packet, since it may announce the first PSN of a
+ * flow. */
 void
 smcr_state_foreign(smcr_arrival_t *arrival, const smcr_cm_message_t *message)
 {

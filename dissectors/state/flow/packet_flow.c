@@ -336,6 +336,8 @@ find_receiver(const smcr_arrival_t *arrival)
     return qp;
 }
 
+/* Whether the queue pair carries SMC-R is decided before anything else changes. A packet with a
+ * wrong ICRC changes only the order of its flow. */
 bool
 smcr_state_packet(smcr_arrival_t *arrival)
 {
@@ -374,6 +376,8 @@ smcr_state_packet(smcr_arrival_t *arrival)
     return true;
 }
 
+/* The other point learns the transmission: here the receiver is said to drop the packet, so that
+ * nobody takes it in. */
 bool
 smcr_state_copy(smcr_arrival_t *arrival)
 {

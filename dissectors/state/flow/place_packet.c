@@ -219,6 +219,8 @@ take_in_write(const smcr_arrival_t *arrival, smcr_state_content_t *content, bool
         smcr_state_take_in_or_defer(arrival, content);
 }
 
+/* The place comes before the message in the immediate data, which refers to it. Both are deferred
+ * together (deferred.c). */
 void
 smcr_state_place_write(const smcr_arrival_t *arrival)
 {

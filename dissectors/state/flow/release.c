@@ -167,6 +167,8 @@ forget_deleted_links(smcr_state_t *state, uint32_t frame)
     }
 }
 
+/* All pointers to a leaving connection are removed before it is freed: from groups, records and
+ * tokens. */
 void
 smcr_state_forget(smcr_state_t *state, uint32_t frame, const smcr_state_finished_t *finished)
 {

@@ -456,6 +456,8 @@ next_offset(const direction_t *direction, const smcr_ring_t *ring)
     return (uint32_t)((direction->last.prod.count + (uint64_t)direction->unannounced) % room);
 }
 
+/* Data that goes past the end of the element has several parts. Data of no length has one part,
+ * too. */
 unsigned
 smcr_state_tapped_data(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                        smcr_tapped_data_t data, smcr_tapped_part_t parts[SMCR_TAPPED_PARTS],
@@ -552,6 +554,7 @@ take_in_token(smcr_state_t *state, const smcr_tapped_packet_t *packet, uint32_t 
         smcr_conn_set_token(state, packet->conn, !packet->sender, token);
 }
 
+/* A copy changes nothing of the connection but `has_copies`. */
 bool
 smcr_state_tapped_cdc(const smcr_arrival_t *arrival, const smcr_tapped_packet_t *packet,
                       smcr_cdc_t *cdc, smcr_tapped_part_t *part, uint64_t *missing)

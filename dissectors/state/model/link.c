@@ -108,6 +108,7 @@ smcr_lgr_set_server(smcr_lgr_t *lgr, int side)
     lgr->role_source_file = NULL;
 }
 
+/* The index is the number of the link in the capture, and is never reused. */
 smcr_link_t *
 smcr_link_new(smcr_state_t *state, smcr_lgr_t *lgr)
 {

@@ -202,6 +202,8 @@ add_page(smcr_state_t *state, uint32_t frame)
     state->pages[page] = wmem_alloc0_array(state->scope, uint32_t, PAGE_FRAMES);
 }
 
+/* The idle time is set before the record is packed: later changes of `arrival->record` are not
+ * kept. */
 void
 smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer)
 {
@@ -455,6 +457,7 @@ position_before_end(const smcr_place_t *place, const smcr_place_late_t *late, ui
     return !place->index || place->offset == smcr_ring_offset(&stream->ring, *position);
 }
 
+/* Only reads: a later call may know more than this one. */
 smcr_stream_range_t
 smcr_place_range(const smcr_place_t *place)
 {
@@ -522,6 +525,8 @@ end_of_events(const smcr_arrival_t *arrival)
     return last;
 }
 
+/* An event without a sentence that is the only one of its packet is one object for all such
+ * packets: what a caller sets in it has to be the same for all. */
 smcr_event_t *
 smcr_event_add(const smcr_arrival_t *arrival, smcr_event_id_t id, const char *format, ...)
 {
@@ -682,6 +687,7 @@ key_of(uint32_t frame, uint16_t layer)
     return GSIZE_TO_POINTER((size_t)frame << 16 ^ layer);
 }
 
+/* Bytes that are handed on make room for other bytes (`buffered_bytes`). */
 void
 smcr_held_hand_on(const smcr_arrival_t *arrival, smcr_held_t *held, smcr_conn_t *conn, int sender)
 {

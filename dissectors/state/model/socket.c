@@ -196,6 +196,8 @@ note_close(smcr_socket_t *socket, const smcr_told_socket_t *told, smcr_when_t wh
         socket->peer_closed = when;
 }
 
+/* The keys of the tables are members of the socket, so an entry is removed before its key
+ * changes. */
 smcr_socket_t *
 smcr_socket_keep(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump,
                  smcr_when_t when)

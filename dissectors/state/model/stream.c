@@ -191,6 +191,7 @@ smcr_stream_locate_earlier(const smcr_stream_t *stream, smcr_stream_extent_t ext
     return true;
 }
 
+/* `written` never decreases. */
 smcr_stream_range_t
 smcr_stream_write(smcr_stream_t *stream, uint64_t position, uint32_t length)
 {

@@ -471,6 +471,8 @@ fill_versions(smcr_entry_report_t *report)
     g_hash_table_destroy(versions);
 }
 
+/* Entries that are made of other entries come after those: UDP ports and adapters after the flows,
+ * names of flows in pauses after flows and pauses. */
 smcr_entry_report_t *
 smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope)
 {
@@ -506,6 +508,8 @@ smcr_collection_report(smcr_collection_t *collection, const char *filter, wmem_a
 
 /* ---- letting go ---- */
 
+/* What has ended is found before any entry is made: most calls find nothing. Only connections and
+ * TCP flows are limited to what has ended. */
 smcr_entry_report_t *
 smcr_collection_report_ended(smcr_collection_t *collection,
                              const smcr_collection_patience_t *patience, bool even_if_none,
@@ -594,6 +598,8 @@ resets(const smcr_collect_t *all, const smcr_entry_report_t *report, wmem_alloca
     return notice;
 }
 
+/* Appends the notices that nothing counts while packets come: packets out of order, resets, and
+ * waits of TCP. */
 const smcr_figure_notice_t *
 smcr_collection_notices(const smcr_collection_t *collection, const smcr_entry_report_t *report,
                         wmem_allocator_t *scope, uint32_t *count)

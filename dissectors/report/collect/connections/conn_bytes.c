@@ -134,6 +134,8 @@ may_lack_bytes(const smcr_collect_conn_stats_t *counted, bool is_part, int sende
     return may_miss_uncounted_bytes(counted, sender) || may_miss_last_bytes(conn, sender);
 }
 
+/* Announced bytes come after the bytes of WRITEs, since they may replace a number that is not
+ * known. */
 void
 smcr_collect_conn_fill_direction(smcr_entry_conn_direction_t *entry,
                                  const smcr_collect_conn_stats_t *counted, bool is_part, int sender)
@@ -181,6 +183,7 @@ may_mix_clc(const smcr_conn_t *conn, const smcr_collect_tcp_facts_t *tcp)
     return conn->roles_unknown || conn->clc_cut || may_miss_clc;
 }
 
+/* TCP shows the bytes only. All other figures of the direction stay empty or unknown. */
 void
 smcr_collect_conn_fill_tcp_direction(smcr_entry_conn_direction_t *entry,
                                      const smcr_collect_conn_stats_t *counted,

@@ -505,6 +505,8 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     fill_wait_before_end(entry, counted, scope);
 }
 
+/* Without a known outcome, data may have gone over RDMA: then the figures of TCP are no answer
+ * either. */
 void
 smcr_collect_conn_fill_directions(smcr_entry_connection_t *entry,
                                   smcr_collect_conn_stats_t *counted,

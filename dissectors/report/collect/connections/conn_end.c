@@ -107,6 +107,8 @@ find_end_of_tcp(smcr_collect_tcp_facts_t *tcp, const smcr_collection_patience_t 
                        (has_closed ? patience->late : patience->idle);
 }
 
+/* Owners are found anew in each call: a TCP connection that a connection of SMC-R owns ends with
+ * it. */
 bool
 smcr_collect_connections_find_over(smcr_collect_t *collection,
                                    const smcr_collection_patience_t *patience)
@@ -150,6 +152,7 @@ let_go(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
     smcr_collect_pool_free(collection, counted->scope);
 }
 
+/* Gaps and times are kept as far back as the connections that stay need them. */
 void
 smcr_collect_connections_let_go(smcr_collect_t *collection)
 {

@@ -193,6 +193,8 @@ fill_links(smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *coun
     }
 }
 
+/* Later steps read what earlier steps have filled in: fallback and close need the outcome, the
+ * close needs the frames, and directions need all of these. */
 void
 smcr_collect_conn_entry_fill(smcr_entry_connection_t *entry,
                              smcr_collect_conn_stats_t *counted,

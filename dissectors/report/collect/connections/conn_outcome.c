@@ -70,6 +70,8 @@ crossed_decline(const smcr_collect_conn_stats_t *counted, smcr_figure_role_t by)
     return counted->decline[by == SMCR_FIGURE_ROLE_CLIENT];
 }
 
+/* A guess is no fallback, nor is a handshake that TCP has ended. The entry names a side only if no
+ * CLC message may be missing. */
 void
 smcr_collect_conn_fill_fallback(smcr_entry_connection_t *entry,
                                 const smcr_collect_conn_stats_t *counted,
@@ -176,6 +178,8 @@ outcome_without_fallback(const smcr_collect_conn_stats_t *counted,
     return stayed_tcp(counted, tcp) ? SMCR_FIGURE_OUTCOME_TCP : SMCR_FIGURE_OUTCOME_UNKNOWN;
 }
 
+/* A guess comes first: the capture may miss the message that explains the data, so nothing is
+ * said. */
 smcr_figure_outcome_t
 smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
                           const smcr_collect_tcp_facts_t *tcp, uint64_t last_time)

@@ -183,6 +183,8 @@ smcr_collect_connections_after_reset(const smcr_collect_t *collection)
     return longest;
 }
 
+/* Connections of which only TCP segments were counted are added first, unless only ended ones are
+ * wanted. The gaps are found once, for all entries. */
 void
 smcr_collect_connections_report(smcr_collect_t *collection, bool only_over,
                                 smcr_figure_list_t *list, wmem_allocator_t *scope)

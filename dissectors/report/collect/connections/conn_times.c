@@ -141,6 +141,8 @@ may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, s
     return smcr_evidence_lacks_between(lgr, since, when.frame + 1);
 }
 
+/* What compares the packet with earlier ones comes before the timeline takes it. The end of the
+ * connection comes after that. */
 void
 smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, smcr_when_t when,
                         const smcr_tap_t *packet, const smcr_collect_gaps_t *gaps)

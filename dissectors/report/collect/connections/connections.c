@@ -68,6 +68,7 @@ new_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
     return counted;
 }
 
+/* The sides of both halves are brought up to date before the halves are added. */
 smcr_collect_conn_stats_t *
 smcr_collect_conn_of(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
@@ -370,6 +371,8 @@ smcr_collect_connections_take_segment(smcr_collect_t *collection, const smcr_con
         smcr_collect_conn_of(collection, conn);
 }
 
+/* The flows of the link take every packet of the link, also one of no connection, or of a
+ * connection that is gone. */
 void
 smcr_collect_connections_take(smcr_collect_t *collection, smcr_when_t when,
                               const smcr_tap_t *packet)

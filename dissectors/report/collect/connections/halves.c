@@ -469,6 +469,8 @@ find_whole_groups(wmem_array_t *all, wmem_allocator_t *scope)
     return groups;
 }
 
+/* Pairs of an earlier report are forgotten first, since packets that have come since may refute
+ * them. Pairs by the order of tokens come before pairs by time. */
 void
 smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_allocator_t *scope)
 {
@@ -493,6 +495,7 @@ smcr_collect_halves_pair(smcr_collect_t *collection, wmem_array_t *all, wmem_all
 #define TAKE(member_, unknown_)                                                                    \
     (entry->member_ = entry->member_ == (unknown_) ? clc->member_ : entry->member_)
 
+/* Figures of data stay those of RoCE. Ends, setup and TCP stream are those of the half of TCP. */
 void
 smcr_collect_halves_join(smcr_entry_connection_t *entry, const smcr_entry_connection_t *clc)
 {

@@ -174,6 +174,7 @@ note_ack(const smcr_collect_t *collection, smcr_collect_link_flows_t *flows,
         flows->acked[sender] = when;
 }
 
+/* The gap before the packet is noted before the packet itself becomes the newest one. */
 const smcr_collect_link_flows_t *
 smcr_collect_link_flows_take(smcr_collect_t *collection, const smcr_tap_t *packet, smcr_when_t when)
 {

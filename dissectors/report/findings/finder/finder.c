@@ -275,6 +275,8 @@ has_other_conn(const smcr_figure_notice_t *sum, const smcr_figure_notice_t *noti
     return sum->has_other_conns || (are_known && one->stream != other->stream);
 }
 
+/* Frame, text and side are those of the earliest notice. Count and last frame are those of all
+ * notices. */
 smcr_figure_notice_t
 smcr_finder_notice(const smcr_finder_t *finder, const char *filter)
 {

@@ -14,6 +14,8 @@ is_from_to(const smcr_entry_rdma_t *flow, const char *src, const char *dst)
     return g_strcmp0(flow->src, src) == 0 && g_strcmp0(flow->dst, dst) == 0;
 }
 
+/* `both` and `others` compare a flow with the worst flow so far (`at`), and not with the worst of
+ * all. */
 void
 smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_t *flow,
                          uint64_t count, uint64_t retransmitted)

@@ -147,6 +147,7 @@ depends_on_peer(const smcr_entry_connection_t *conn, const smcr_entry_conn_wait_
            !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
 }
 
+/* Of equal overlaps, the first one in the order of the report is returned. */
 smcr_finding_own_wait_t
 smcr_finding_wait_own(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
                       const char *host, const smcr_entry_conn_wait_t *outer)

@@ -129,6 +129,8 @@ compare_orphans(const void *one, const void *other)
     return (int)(a->when.frame - b->when.frame);
 }
 
+/* If the list is full, the orphan with the lowest PSN is dropped with its bytes. The list is in the
+ * order of PSNs. */
 void
 smcr_orphan_add(const smcr_arrival_t *arrival)
 {
@@ -172,6 +174,8 @@ take_orphan_of(smcr_qp_t *qp, const smcr_write_t *write)
     return NULL;
 }
 
+/* The place is the one that the packet would have if its first packet had come in time. Bytes that
+ * the receiver has not taken in are not handed on. */
 void
 smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -193,6 +197,7 @@ smcr_orphan_place(const smcr_arrival_t *arrival, smcr_write_t *write)
     smcr_write_hand_on_payload(arrival, write);
 }
 
+/* Goes from the oldest request to the newest one, so that bytes are handed on in their order. */
 void
 smcr_orphan_confirm_owner(const smcr_arrival_t *arrival, smcr_conn_t *conn, smcr_cursor_t prod)
 {

@@ -188,6 +188,8 @@ is_announced_already(const smcr_arrival_t *arrival)
     return heard && heard->qp == arrival->qp && arrival->psn < heard->psn;
 }
 
+/* The fill of the element is noted only for a packet that arrives now: for an earlier packet it
+ * would be that of a later time. */
 void
 smcr_window_written(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_place_t *place)
 {

@@ -146,6 +146,8 @@ smcr_write_learn_base(smcr_conn_t *conn, int side, uint32_t offset)
     lgr->state->base_uncertain |= behind;
 }
 
+/* A stream is started once. It is not started here if cursors came before the size of the
+ * element. */
 smcr_stream_t *
 smcr_write_stream(smcr_conn_t *conn, int side, uint32_t offset)
 {
@@ -617,6 +619,7 @@ add_to_stream(const smcr_arrival_t *arrival, smcr_stream_t *stream, smcr_psn_t p
                         smcr_evidence_has_packets_to(smcr_qp_peer(arrival->qp));
 }
 
+/* The bytes are handed on once: afterwards `buffered_payload` is NULL. */
 void
 smcr_write_hand_on_payload(const smcr_arrival_t *arrival, smcr_write_t *write)
 {
@@ -706,6 +709,8 @@ is_unplaced_before(const smcr_write_t *write, const smcr_conn_t *conn, smcr_psn_
     return write->conn == conn && !write->positioned && write->first_psn + write->packets == psn;
 }
 
+/* Positions are found from the last request backwards. The bytes are handed on forwards, in the
+ * order of the stream. */
 void
 smcr_write_position_before_cursor(const smcr_arrival_t *arrival, smcr_conn_t *conn,
                                   smcr_stream_t *stream)
