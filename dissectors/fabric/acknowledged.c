@@ -17,6 +17,7 @@ overtook_late_packet(const smcr_flow_t *flow, const smcr_seen_packet_t *seen)
     return before && before->late && seen->frame < before->frame;
 }
 
+/* Never goes beyond `discarded_up_to`: those requests have to be retransmitted first. */
 void
 smcr_flow_advance_in_order(smcr_flow_t *flow, smcr_psn_t end, bool gone_on)
 {
@@ -82,6 +83,8 @@ take_refusal(smcr_flow_t *flow, smcr_psn_t psn, uint32_t frame)
     flow->discarded_up_to = flow->highest;
 }
 
+/* A response whose PSN is far from the flow says nothing: it answers an earlier or later connection
+ * of the queue pair. */
 smcr_flow_coverage_t
 smcr_flow_coverage(const smcr_flow_t *flow, const smcr_sent_t *packet)
 {
@@ -152,6 +155,8 @@ smcr_flow_take_response(smcr_flow_t *flow, wmem_allocator_t *scope, const smcr_s
         take_nak(flow, scope, packet, said);
 }
 
+/* `early_ack` is not cleared: `first` is set from now on, so no later acknowledgement changes
+ * it. */
 void
 smcr_flow_take_early_ack(smcr_flow_t *flow, wmem_allocator_t *scope)
 {

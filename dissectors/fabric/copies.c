@@ -197,6 +197,8 @@ is_copy_without_id(smcr_flow_t *flow, const smcr_seen_packet_t *seen, const smcr
     return true;
 }
 
+/* The first and the last packet with the PSN are compared by identification; time and router prove
+ * only copies of the last one. */
 smcr_when_t
 smcr_flow_copied_packet(smcr_flow_t *flow, const smcr_seen_packet_t *seen,
                         const smcr_sent_t *packet)

@@ -95,6 +95,8 @@ smcr_flow_begins_anew(const smcr_flow_t *flow, uint32_t psn)
     return flow->psn_history.used && smcr_flow_is_far(flow, psn);
 }
 
+/* Only asks: the flow does not change. Without a history of the highest PSN the second condition
+ * does not hold. */
 bool
 smcr_flow_can_go_on(const smcr_flow_t *flow, uint32_t psn, smcr_when_t when)
 {
@@ -179,6 +181,7 @@ fill_gap(smcr_flow_t *flow, wmem_allocator_t *scope, smcr_psn_t psn)
     smcr_ranges_remove(&flow->gaps, scope, SMCR_FLOW_GAPS_KEPT, psn, psn + 1);
 }
 
+/* Only PSNs up to the last acknowledged one count: a later gap may still be filled. */
 smcr_flow_lack_t
 smcr_flow_lack(const smcr_flow_t *flow)
 {

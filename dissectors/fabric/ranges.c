@@ -121,6 +121,7 @@ smcr_ranges_remove(smcr_ranges_t *ranges, wmem_allocator_t *scope, unsigned most
     return count;
 }
 
+/* The search ends at the first range below `from`, since ranges are in ascending order. */
 uint64_t
 smcr_ranges_count(const smcr_ranges_t *ranges, uint64_t from, uint64_t to)
 {

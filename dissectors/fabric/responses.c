@@ -141,6 +141,7 @@ take_data(smcr_responses_t *responses, wmem_allocator_t *scope, const smcr_sent_
     return seen->frame;
 }
 
+/* READ responses and Atomic ACKs are kept by PSN, all others in the order of time. */
 uint32_t
 smcr_responses_take(smcr_responses_t **responses, wmem_allocator_t *scope,
                     const smcr_sent_t *packet, smcr_response_grounds_t grounds, bool *copy)

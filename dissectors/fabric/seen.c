@@ -151,6 +151,7 @@ smcr_seen_last_hop_limit(const smcr_seen_packet_t *packet)
     return packet->rare ? packet->rare->last_hop_limit : packet->hop_limit;
 }
 
+/* The first packet stays: `first` of a verdict comes from it. */
 void
 smcr_seen_retransmit(smcr_seen_packet_t *seen, wmem_allocator_t *scope, const smcr_sent_t *packet)
 {

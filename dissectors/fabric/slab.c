@@ -66,6 +66,7 @@ add_block(smcr_slab_t *slab)
     slab->unused_count--;
 }
 
+/* A released block keeps its index, so the numbers of its entries are used again. */
 void
 smcr_slab_begin(smcr_slab_t *slab)
 {
@@ -80,6 +81,7 @@ smcr_slab_begin(smcr_slab_t *slab)
     slab->used = SMCR_SLAB_SIZE - SMCR_SLAB_ENTRY_MAX;
 }
 
+/* The block in use stays, whatever its stamp is. */
 void
 smcr_slab_release(smcr_slab_t *slab, uint32_t stamp)
 {
@@ -95,6 +97,8 @@ smcr_slab_release(smcr_slab_t *slab, uint32_t stamp)
 
 /* ---- entries that were freed ---- */
 
+/* The freed entry holds the pointer to the next freed one, so an entry has at least the size of a
+ * pointer. */
 void
 smcr_slab_free(smcr_slab_t *slab, void *entry, size_t size)
 {

@@ -492,6 +492,7 @@ note_request(smcr_steps_t *steps, const smcr_step_request_t *request, pause_t pa
         steps->naks[i].pending = false;
 }
 
+/* The pause is asked for before the request is noted: it is the time since the request before. */
 smcr_step_taken_t
 smcr_steps_take(smcr_steps_t *steps, wmem_allocator_t *scope, const smcr_step_request_t *request)
 {

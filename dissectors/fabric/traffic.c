@@ -206,6 +206,7 @@ smcr_traffic_read_response(smcr_traffic_t *requests, smcr_slab_t *slab, const sm
     return answer;
 }
 
+/* Whether the flow begins anew is asked before the verdict, which changes the flow. */
 smcr_flow_verdict_t
 smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_allocator_t *scope,
                    const smcr_sent_t *packet)
@@ -231,6 +232,7 @@ is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
     return marked->open_group && cnp->frame > marked->open_group->first.frame;
 }
 
+/* Marks after an answer are a new group. */
 const smcr_ecn_ce_t *
 smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
                  smcr_when_t when)
@@ -301,6 +303,7 @@ remove_oldest(smcr_unacked_t *unacked)
     unacked->count--;
 }
 
+/* If the list is full, the oldest packet is dropped: its `acked` stays as it is. */
 void
 smcr_unacked_add(smcr_unacked_t *unacked, wmem_allocator_t *scope, smcr_psn_t psn,
                  const smcr_ack_t **acked)
@@ -319,6 +322,8 @@ smcr_unacked_free(smcr_unacked_t *unacked, wmem_allocator_t *scope)
     *unacked = (smcr_unacked_t){0};
 }
 
+/* All packets of one acknowledgement share one object, which counts them (smcr_ack_hold()). None is
+ * made if the queue has no such packet. */
 void
 smcr_unacked_acknowledge(smcr_unacked_t *unacked, smcr_slab_t *slab, smcr_psn_t psn,
                          smcr_when_t when)

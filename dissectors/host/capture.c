@@ -406,6 +406,7 @@ smcr_capture_begin(void)
     learn_smcss(capture.state);
 }
 
+/* A VLAN is named only if it certainly belongs to the packet: 0 for every doubt. */
 uint16_t
 smcr_capture_vlan(const packet_info *pinfo)
 {

@@ -66,6 +66,7 @@ smcr_handshake_bypass(void)
     return bypassed;
 }
 
+/* The entry of frame 0 is the dissector from before the plugin (smcr_handshake_ends()). */
 dissector_handle_t
 smcr_handshake_app_dissector(wmem_tree_t *dissectors, uint32_t frame)
 {
@@ -128,6 +129,7 @@ queue_pair_address(const smcr_link_t *link, unsigned side, address *addr, uint32
     return true;
 }
 
+/* TCP comes first: users search for addresses and ports of TCP. */
 bool
 smcr_endpoint_address(const smcr_conn_t *conn, unsigned role, address *addr, uint32_t *port)
 {
@@ -424,6 +426,7 @@ smcr_handshake_began_to_close(const smcr_conn_t *conn, unsigned role)
     return flow->closing_initiator && fin_may_be_own(flow, conn, role);
 }
 
+/* Equal ports on both ends are told apart by the addresses. */
 bool
 smcr_handshake_from_client(const packet_info *pinfo, const smcr_conn_t *conn)
 {
@@ -465,6 +468,7 @@ smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin)
 
 /* ---- the packet that the user has selected ---- */
 
+/* The record is completed here: what later packets have shown is in it. */
 bool
 smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
 {
@@ -476,6 +480,7 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
     return true;
 }
 
+/* An ICMP error is not a packet of the connection that it quotes. */
 const smcr_conn_t *
 smcr_selected_conn(packet_info *pinfo)
 {
@@ -491,6 +496,7 @@ smcr_selected_conn(packet_info *pinfo)
     return conn;
 }
 
+/* The text is a filter of Wireshark: users may change and keep it. */
 char *
 smcr_selected_conn_filter(packet_info *pinfo)
 {

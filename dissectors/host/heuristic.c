@@ -63,6 +63,7 @@ smcr_heuristic_restore_protocol(heur_dtbl_entry_t *entry, const packet_info *pin
     wmem_register_callback(pinfo->pool, end_packet, entry);
 }
 
+/* The list has room for the heuristics of the plugin only: one more needs more room. */
 heur_dtbl_entry_t *
 smcr_heuristic_add(const char *table, heur_dissector_t dissect, const char *display_name,
                    const char *short_name)
@@ -102,6 +103,8 @@ smcr_gate_list(heur_dtbl_entry_t *own)
     heur_dissector_table_foreach("infiniband.payload", collect_other, own);
 }
 
+/* Only heuristics that are enabled are listed, so smcr_gate_open() enables none that the user has
+ * disabled. */
 void
 smcr_gate_close(smcr_gate_t *gate)
 {

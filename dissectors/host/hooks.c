@@ -194,6 +194,7 @@ smcr_hooks_builtin(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *da
     return hooks.builtin_dissect(tvb, pinfo, tree, data);
 }
 
+/* The built-in dissector is disabled again before the return: the gate is still closed. */
 void
 smcr_hooks_show_builtin(tvbuff_t *message, packet_info *pinfo, proto_tree *tree,
                         const smcr_gate_t *gate)
@@ -250,6 +251,8 @@ smcr_hooks_register(const dissector_t wrappers[SMCR_HOOKS_STARTS])
         hooks.wrapper[i] = create_dissector_handle(wrappers[i], observer);
 }
 
+/* The built-in heuristic keeps its entry, its name and the user's choice: only its function is
+ * replaced. */
 void
 smcr_hooks_handoff(heur_dissector_t own, heur_dissector_t in_front)
 {

@@ -21,6 +21,7 @@ typedef struct {
 
 static const kind_t ipv4 = {4, 20, 12, 9, 8, 1}, ipv6 = {6, 40, 8, 6, 7, 58};
 
+/* No bytes and NULL are the same: {NULL, 0}. */
 smcr_host_bytes_t
 smcr_host_bytes_of(tvbuff_t *tvb)
 {
@@ -143,6 +144,7 @@ smcr_host_ip_packet_at(smcr_host_bytes_t bytes, uint32_t offset, const address *
     return wanted.kind && read_wanted_header(bytes, offset, bytes.length, &wanted, ip);
 }
 
+/* Goes from `end` backwards, so the innermost header is found. */
 bool
 smcr_host_ip_packet_before(smcr_host_bytes_t bytes, uint32_t end, const address *src,
                            const address *dst, smcr_host_ip_packet_t *ip)
@@ -173,6 +175,8 @@ smcr_host_ip_packet_first(smcr_host_bytes_t bytes, const address *src, const add
 
 /* ---- errors ---- */
 
+/* Only a header that ends exactly before the ICMP header and names ICMP is taken: bytes before it
+ * may look like one. */
 bool
 smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote, smcr_host_ip_packet_t *ip)
 {
@@ -189,6 +193,7 @@ smcr_host_ip_packet_of_error(smcr_host_bytes_t bytes, uint32_t quote, smcr_host_
     return false;
 }
 
+/* Only an ICMP header directly after the IP header counts. */
 bool
 smcr_host_ip_packet_quoted(smcr_host_bytes_t bytes, const smcr_host_ip_packet_t *error,
                            smcr_host_ip_packet_t *ip)

@@ -11,6 +11,7 @@
 #include "ip_packet.h"
 #include "wire/wire.h"
 
+/* 0 ends the caller's loop: an option of no length would never end it. */
 unsigned
 smcr_host_tcp_option_length(const uint8_t *options, unsigned length)
 {

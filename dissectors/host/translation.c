@@ -233,6 +233,7 @@ smcr_translation_take_syn(packet_info *pinfo, const struct tcpheader *tcp)
     return take_segment(pinfo, sequence << 32 | hash_of_syn(header, tcp), ELSEWHERE);
 }
 
+/* The key has the sequence number and a hash of the bytes: both have to agree. */
 conversation_t *
 smcr_translation_take_message(packet_info *pinfo, tvbuff_t *message, bool may_be_copy)
 {
@@ -278,6 +279,7 @@ smcr_translation_original(packet_info *pinfo)
     return copy ? copy->original->when.frame : 0;
 }
 
+/* The direction is found by the sender of the copy: ports alone may be equal on both ends. */
 conversation_t *
 smcr_translation_ends_of_copy(packet_info *pinfo, smcr_translation_end_t ends[2])
 {

@@ -348,6 +348,7 @@ smcr_clc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, unsigned r
     return below;
 }
 
+/* Stores what smcr_clc_dissect() stores, so that the first pass learns what users see. */
 void
 smcr_clc_decode(tvbuff_t *tvb, packet_info *pinfo, smcr_clc_t *clc)
 {

@@ -15,6 +15,8 @@ SMCR_LAYOUT_SHARED(smcr_message_clc_peer_id, "SMC peer ID", 8,
 
 /* ---- parts ---- */
 
+/* Parts that adjoin become one. The array never overflows: further parts then count as not
+ * decoded. */
 void
 smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end)
 {
@@ -29,6 +31,7 @@ smcr_clc_mark_decoded(smcr_message_clc_t *message, unsigned start, unsigned end)
     }
 }
 
+/* Bytes are marked as decoded even if the layout ends early: they are shown as a part of it. */
 bool
 smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
               const smcr_layout_t *layout, unsigned base, void *keep)
@@ -40,6 +43,7 @@ smcr_clc_walk(smcr_message_clc_t *message, const smcr_layout_walk_t *walk,
     return message->reached_end;
 }
 
+/* The returned walk keeps the other members of `parent`, such as its mode. */
 smcr_layout_walk_t
 smcr_clc_subtree(const smcr_layout_walk_t *parent, int hf, int ett, unsigned start,
                  unsigned length)
@@ -160,6 +164,7 @@ smcr_clc_explain_peer_id(const smcr_message_clc_t *message, const uint8_t *peer_
                                " (Linux without an active RDMA port so far)");
 }
 
+/* An offset is never followed before this function has returned true. */
 bool
 smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t *walk, int hf,
                            unsigned start, unsigned length)
@@ -177,6 +182,7 @@ smcr_clc_place_is_possible(smcr_message_clc_t *message, const smcr_layout_walk_t
 
 SMCR_LAYOUT_LIST(clc_messages, &smcr_message_clc_peer_id);
 
+/* A value that ANCK would not send gets no meaning. */
 void
 smcr_clc_say_vendor_options(const smcr_layout_walk_t *walk, uint32_t options)
 {

@@ -24,6 +24,7 @@ smcr_item_kind(proto_tree *tree, int hf, tvbuff_t *tvb, const char *kind)
         proto_item_set_hidden(proto_tree_add_string(tree, hf, tvb, 0, -1, kind));
 }
 
+/* The filter value is whole: only the text is shortened. */
 proto_item *
 smcr_item_bytes(proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start, unsigned length)
 {
@@ -37,6 +38,7 @@ smcr_item_bytes(proto_tree *tree, int hf, tvbuff_t *tvb, unsigned start, unsigne
     return item;
 }
 
+/* Every text of a peer passes through here: no output has to guard against it again. */
 char *
 smcr_item_peer_text(wmem_allocator_t *scope, const uint8_t *bytes, unsigned length)
 {
@@ -65,6 +67,7 @@ static const smcr_item_expert_row_t rows[] = {
 #include "experts.def"
 };
 
+/* Ends, since every expert item has a row in experts.def. */
 const smcr_item_expert_row_t *
 smcr_item_expert_row(const expert_field *expert)
 {
@@ -138,6 +141,7 @@ smcr_item_raise_unconditionally(packet_info *pinfo, proto_item *item, expert_fie
         observer(pinfo, expert);
 }
 
+/* A strict item is raised only if the user wants it. */
 void
 smcr_item_raise_text(packet_info *pinfo, proto_item *item, expert_field *expert, const char *text)
 {

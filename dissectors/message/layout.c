@@ -15,6 +15,8 @@ struct smcr_shown {
     const smcr_layout_item_t *older;
 };
 
+/* The capture is not to blame for a message that ends early, nor the sender for a truncated
+ * capture: two expert items. */
 void
 smcr_layout_explain_missing(const smcr_layout_walk_t *walk, proto_item *item, unsigned end)
 {
@@ -336,6 +338,7 @@ smcr_layout_walk(const smcr_layout_t *layout, const smcr_layout_walk_t *walk, un
     return true;
 }
 
+/* Never NULL if the tree is not: a text may always be appended. */
 proto_item *
 smcr_layout_item(const smcr_layout_walk_t *walk, int hf)
 {

@@ -320,6 +320,7 @@ dissect_message(smcr_message_llc_t *message, tvbuff_t *payload)
     return true;
 }
 
+/* `llc` is filled in whether or not there is a tree. */
 proto_tree *
 smcr_llc_dissect(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, smcr_llc_t *llc)
 {

@@ -118,6 +118,7 @@ show_rtoken(const smcr_message_llc_t *message, smcr_message_rtoken_format_t form
     return true;
 }
 
+/* Stops at the first RToken that is not empty: those before it stay. */
 void
 smcr_llc_drop_empty_rtokens(smcr_llc_t *llc)
 {

@@ -322,6 +322,7 @@ recall_packet(packet_info *pinfo, smcr_packet_t *packet)
     return true;
 }
 
+/* Later passes find what the first pass has kept, and learn nothing. */
 bool
 smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 {
@@ -334,6 +335,7 @@ smcr_packet_learn(packet_info *pinfo, smcr_packet_t *packet)
 
 /* ---- the ICRC ---- */
 
+/* The packet's own ICRC counts before its sender is judged. Later passes only read. */
 void
 smcr_packet_learn_icrc(const packet_info *pinfo, smcr_packet_t *packet, smcr_icrc_t *icrc)
 {
@@ -368,6 +370,8 @@ smcr_packet_find_record(const packet_info *pinfo, smcr_packet_layer_t kind, unsi
            smcr_record_find(smcr_capture_state(), pinfo->num, layer_of(kind, nth), record);
 }
 
+/* Messages beyond CLC_MAX of a frame are shown, but not learned, since their records would have no
+ * layer. */
 void
 smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc_t *clc,
                       unsigned nth, bool from_server)
@@ -383,6 +387,7 @@ smcr_packet_learn_clc(smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_clc
     smcr_record_keep(arrival, layer);
 }
 
+/* Most connections have no event here, and need no record. */
 void
 smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_server)
 {
@@ -395,6 +400,7 @@ smcr_packet_learn_data(smcr_arrival_t *arrival, smcr_conn_t *conn, bool from_ser
         smcr_record_keep(arrival, SMCR_PACKET_DATA);
 }
 
+/* Most reports have no event, and need no record. */
 void
 smcr_packet_learn_netlink(packet_info *pinfo, const smcr_told_t *told, unsigned nth)
 {

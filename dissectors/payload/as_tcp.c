@@ -389,6 +389,7 @@ ends_dissected_stream(const smcr_record_cdc_t *cdc)
            smcr_preferences.desegment;
 }
 
+/* Only a stream of which dissectors have got bytes can have kept data. */
 void
 smcr_payload_end_stream(const smcr_payload_target_t *target, tvbuff_t *message)
 {

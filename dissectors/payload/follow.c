@@ -448,6 +448,7 @@ FILTER_ABOVE(1)
 FILTER_ABOVE(2)
 FILTER_ABOVE(3)
 
+/* A protocol that this Wireshark does not know is left out. */
 void
 smcr_follow_handoff(void)
 {

@@ -39,6 +39,7 @@ show_data(const smcr_payload_target_t *target, tvbuff_t *data)
         smcr_item_bytes(target->below, hf_smcr_write_data, data, 0, length);
 }
 
+/* Only whole payloads are kept: the missing end of a truncated one would shift what follows. */
 void
 smcr_payload_buffer(tvbuff_t *data, const packet_info *pinfo, const smcr_record_t *record)
 {
@@ -125,6 +126,7 @@ open_held(const smcr_held_t *held, smcr_record_t *record)
     return tvb_new_real_data(held->bytes, held->length, (int)held->length);
 }
 
+/* Each held packet is passed on once, in the first pass. */
 tvbuff_t *
 smcr_payload_next_buffered(const smcr_tap_t *packet, unsigned *next, smcr_record_t *record)
 {
@@ -374,6 +376,7 @@ smcr_payload_hand_on(const smcr_payload_target_t *target, wmem_array_t *held, tv
         show_guests(target, data);
 }
 
+/* Every byte is shown exactly once: as held, by a dissector, or as data. Guests come after it. */
 void
 smcr_payload_dissect(const smcr_payload_target_t *target, tvbuff_t *data)
 {

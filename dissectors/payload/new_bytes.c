@@ -53,6 +53,7 @@ smcr_payload_find_new_bytes(tvbuff_t *data, const smcr_record_t *record,
     return true;
 }
 
+/* The bytes are passed on as missing, so that the positions after them stay right. */
 bool
 smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
                                   smcr_payload_fresh_t *fresh)
@@ -68,6 +69,7 @@ smcr_payload_find_truncated_bytes(tvbuff_t *data, const smcr_record_t *record,
     return true;
 }
 
+/* The record of the replaced packet is not changed: a copy of it is examined. */
 bool
 smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *record,
                                   smcr_payload_fresh_t *fresh, uint32_t *replaced)
@@ -83,6 +85,8 @@ smcr_payload_find_replacing_bytes(tvbuff_t *data, const smcr_record_t *record,
     return smcr_payload_find_new_bytes(data, &first, fresh);
 }
 
+/* The first pass shows the bytes of a refused packet in its own frame, later passes in the frame of
+ * the packet that replaces it. */
 bool
 smcr_payload_find_accepted_bytes(tvbuff_t *data, const packet_info *pinfo,
                                  const smcr_record_t *record, smcr_payload_fresh_t *fresh)

@@ -99,6 +99,8 @@ smcr_payload_enter_frame(packet_info *pinfo, const smcr_held_t *held,
     col_set_writable(pinfo->cinfo, ALL_COLUMNS, false);
 }
 
+/* Restores what smcr_payload_enter_frame() has replaced, and nothing else. `visited` is set first,
+ * while `fd` is still that of the stand-in. */
 void
 smcr_payload_leave_frame(packet_info *pinfo, const smcr_payload_outer_frame_t *outer)
 {

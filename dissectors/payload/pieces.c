@@ -105,6 +105,7 @@ smcr_pieces_add(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, 
     }
 }
 
+/* All or nothing: bytes of two runs are not replaced. */
 void
 smcr_pieces_replace(smcr_pieces_t *pieces, uint64_t position, const uint8_t *bytes, size_t length)
 {

@@ -89,6 +89,7 @@ forget_spares(void)
     spare.messages = spare.dissectors = NULL;
 }
 
+/* The name of the table is part of users' command lines and profiles. */
 void
 smcr_decode_as_register(int proto)
 {
@@ -106,6 +107,7 @@ smcr_decode_as_register(int proto)
 
 /* ---- state of a direction ---- */
 
+/* `sides_swapped` is applied, so that an end keeps its number in all frames. */
 int
 smcr_payload_sender(const smcr_record_t *record)
 {
@@ -163,6 +165,7 @@ smcr_payload_find_flow(const smcr_conn_t *conn, unsigned sender)
     return flow && fits_conversation(flow, conn) ? flow : NULL;
 }
 
+/* The direction that comes second gets the ends of the first one. */
 struct smcr_payload_flow *
 smcr_payload_flow(const packet_info *pinfo, smcr_conn_t *conn, unsigned sender)
 {
@@ -222,6 +225,7 @@ smcr_payload_add_guest(struct smcr_payload_flow *flow, smcr_held_t *held)
 
 /* ---- trees that most connections do not need ---- */
 
+/* A spare tree is lent to one caller at a time. */
 smcr_payload_trees_t
 smcr_payload_lend_trees(const struct smcr_payload_flow *flow)
 {
@@ -238,6 +242,7 @@ smcr_payload_lend_trees(const struct smcr_payload_flow *flow)
     return trees;
 }
 
+/* A tree of dissectors with one entry has only what it began with. */
 void
 smcr_payload_return_trees(struct smcr_payload_flow *flow, smcr_payload_trees_t trees)
 {
@@ -307,6 +312,7 @@ advance_flow(const packet_info *pinfo, const smcr_record_t *record, smcr_stream_
     flow->next_offset = place->offset + place->length;
 }
 
+/* Later passes only read what the first one has decided. */
 bool
 smcr_payload_is_arrival_ordered(const packet_info *pinfo, const smcr_record_t *record)
 {

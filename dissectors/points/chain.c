@@ -37,6 +37,7 @@ typedef struct {
 
 /* ---- time ---- */
 
+/* The offset depends on the time by the first clock, which is nearly known after one step. */
 uint64_t
 smcr_chain_time(const smcr_chain_t *chain, uint32_t position, uint64_t time)
 {

@@ -19,6 +19,7 @@
 #define DELAYED_LEAST SMCR_TIME_MILLISECOND
 #define DELAYED_TIMES 10
 
+/* Before and after are meant in the direction of the packet, and not in the order of the chain. */
 smcr_judge_passage_t
 smcr_judge_passage(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
 {
@@ -329,6 +330,7 @@ infer_bursts(const smcr_judge_way_t *way, uint32_t begin, uint32_t end)
     end_run(way, &run);
 }
 
+/* Runs of undecided transmissions count once, since one burst may have lost them all. */
 uint64_t
 smcr_judge_undecided_events(const smcr_judge_way_t *way)
 {

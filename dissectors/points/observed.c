@@ -105,6 +105,7 @@ identity_of(const smcr_ib_headers_t *roce, uint64_t ends)
 
 /* ---- flows and paths ---- */
 
+/* Numbers begin with 1: 0 stands for none in the table. */
 uint32_t
 smcr_observed_number(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t next)
 {
@@ -143,6 +144,7 @@ add_path(smcr_points_t *points, const uint8_t *source, const uint8_t *destinatio
     return points->path_count++;
 }
 
+/* Both directions have the same path. */
 uint32_t
 smcr_observed_path(smcr_points_t *points, const uint8_t *source, const uint8_t *destination)
 {
@@ -434,6 +436,7 @@ share_most(const smcr_observed_path_t *path, uint32_t lower, uint32_t higher)
     return (uint64_t)path->shared[lower][higher] * ALIKE_PARTS >= fewer * (ALIKE_PARTS - 1);
 }
 
+/* Symmetric in `one` and `other`. */
 bool
 smcr_observed_share(const smcr_observed_path_t *path, uint32_t one, uint32_t other)
 {
@@ -694,6 +697,7 @@ smcr_points_take(smcr_points_t *points, const smcr_points_packet_t *packet)
     return observed->is_copy;
 }
 
+/* The last packet that was kept may be of an earlier frame: then nothing is noted. */
 void
 smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source)
 {

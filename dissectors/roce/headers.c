@@ -294,6 +294,7 @@ read_extended_headers(tvbuff_t *tvb, int offset, uint8_t opcode, smcr_ib_headers
     return offset;
 }
 
+/* Without padding: its length comes from the headers, and not from the frame. */
 tvbuff_t *
 smcr_roce_payload(tvbuff_t *tvb, int offset, const smcr_ib_headers_t *roce)
 {

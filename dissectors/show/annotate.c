@@ -28,6 +28,7 @@ sender_role(const smcr_conn_t *conn, const smcr_record_t *record)
                                : SMCR_LGR_SIDE_UNKNOWN;
 }
 
+/* All fields that show_ends() adds have to be here. */
 bool
 smcr_show_ends_are_wanted(proto_tree *tree)
 {
@@ -252,6 +253,7 @@ smcr_annotate_conn(packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn
         begin_conn(pinfo, tree, conn, NULL);
 }
 
+/* The reason is shown only in the frame that has decided the fallback. */
 void
 smcr_show_socket(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_socket_t *socket)
 {
@@ -392,6 +394,7 @@ show_times(const packet_info *pinfo, proto_tree *tree, const smcr_record_t *reco
             smcr_generated_time(tree, hf_smcr_time_delta, record->conn_idle_time - 1));
 }
 
+/* The fields are hidden: TCP shows the ends of the segment itself. */
 proto_item *
 smcr_annotate_segment(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const smcr_conn_t *conn)
 {

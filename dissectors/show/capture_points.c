@@ -35,6 +35,7 @@ show_delay(proto_tree *tree, int64_t delay)
     proto_item_set_generated(proto_tree_add_time(tree, hf_smcr_point_delay, NULL, 0, 0, &time));
 }
 
+/* Shows nothing that smcr_show_points() shows. */
 void
 smcr_show_translated(packet_info *pinfo, proto_tree *tree)
 {

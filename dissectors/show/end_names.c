@@ -54,6 +54,7 @@ smcr_show_ends_of(wmem_allocator_t *scope, const smcr_conn_t *conn)
     return ends;
 }
 
+/* The number of a link is unique only in its group. */
 const char *
 smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link)
 {
@@ -72,6 +73,8 @@ smcr_show_name_of_link(wmem_allocator_t *scope, const smcr_link_t *link)
 #define NOBODY UINT32_MAX /* source port that InfiniBand's dissector sets if it does not know the
                              sender */
 
+/* The order is that of certainty: headers before the link, and the link before what fabric/ has
+ * found out. */
 smcr_show_source_t
 smcr_show_source(const smcr_record_t *record, const smcr_ib_headers_t *roce)
 {

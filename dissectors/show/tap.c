@@ -64,6 +64,7 @@ copy_packet(const packet_info *pinfo, const smcr_tap_t *packet)
     return kept;
 }
 
+/* The record is empty: TCP carries the segment. */
 void
 smcr_tap_segment(packet_info *pinfo, const smcr_tap_segment_t *segment)
 {

@@ -89,6 +89,7 @@ get_sender(smcr_state_t *state, const smcr_icrc_t *icrc)
     return sender;
 }
 
+/* Trust is never lost: one right ICRC shows that the sender computes them. */
 void
 smcr_senders_count(smcr_state_t *state, const smcr_icrc_t *icrc, uint32_t frame)
 {

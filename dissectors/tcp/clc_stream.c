@@ -30,6 +30,7 @@ is_eyecatcher(tvbuff_t *tvb, int offset)
     return smcr_wire_is_eyecatcher(tvb_get_ntohl(tvb, offset));
 }
 
+/* The first three bytes of both eyecatchers are equal. */
 bool
 smcr_tcp_clc_begins(tvbuff_t *tvb, int offset, const packet_info *pinfo)
 {
@@ -170,6 +171,7 @@ has_known_type(tvbuff_t *tvb)
            try_val_to_str(tvb_get_uint8(tvb, SMCR_CLC_TYPE_AT), smcr_values_clc_types);
 }
 
+/* Bytes that are not captured count as right. */
 bool
 smcr_tcp_clc_is_plausible(tvbuff_t *tvb)
 {
@@ -548,6 +550,7 @@ dissect_following(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tre
         pinfo->desegment_offset += offset;
 }
 
+/* Bytes that are not CLC have to look as they do without the plugin. */
 int
 smcr_tcp_dissect_rest(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree, void *data)
 {
@@ -610,6 +613,7 @@ smcr_tcp_show_data(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, const sm
     smcr_tap_packet(pinfo, &(smcr_tap_t){.record = &record});
 }
 
+/* A Decline shows its reason itself. */
 void
 smcr_tcp_show_fallback(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        const smcr_conn_t *conn)

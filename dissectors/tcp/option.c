@@ -49,6 +49,7 @@ learn_syn(packet_info *pinfo, smcr_conn_t *conn, const struct tcpheader *tcp, bo
                                        .when = smcr_capture_learn_when(pinfo)});
 }
 
+/* A copy behind NAT is noted, and makes no connection. */
 void
 smcr_tcp_option_learn(packet_info *pinfo, const struct tcpheader *tcp)
 {
@@ -156,6 +157,7 @@ lacks_smcr_option(tvbuff_t *tvb, const struct tcpheader *tcp)
     return offset >= end || tvb_captured_length(frame) == tvb_reported_length(frame);
 }
 
+/* Every SYN-ACK has this option, so its dissector sees each of them. */
 void
 smcr_tcp_option_learn_mss(tvbuff_t *tvb, packet_info *pinfo, const struct tcpheader *tcp)
 {

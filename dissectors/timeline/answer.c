@@ -79,6 +79,7 @@ is_held_up(const smcr_timeline_writer_t *answerer, uint32_t asked)
            answerer->last_wait.end.frame > asked;
 }
 
+/* At most one answer is pending: a later one replaces it. */
 void
 smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
 {
@@ -95,6 +96,7 @@ smcr_timeline_take_answer(const smcr_timeline_step_t *step, int side)
     asker->pending_answer = (smcr_interval_t){smcr_ack_when(acked), when};
 }
 
+/* Only reads. Frame 0 for every doubt. */
 smcr_when_t
 smcr_timeline_open_request(const smcr_timeline_t *timeline, int asker)
 {

@@ -40,6 +40,7 @@ look_at_unread(const smcr_timeline_step_t *step, int side, smcr_when_t when)
     }
 }
 
+/* Called again with the same value, it changes no interval. */
 void
 smcr_timeline_doubt_reading(const smcr_timeline_step_t *step, int side, bool is_doubtful,
                             smcr_when_t when)
@@ -54,6 +55,7 @@ smcr_timeline_doubt_reading(const smcr_timeline_step_t *step, int side, bool is_
     look_at_unread(step, side, when);
 }
 
+/* Announcements may be acknowledged out of order: the highest counts. */
 void
 smcr_timeline_take_announcement(const smcr_timeline_step_t *step, int side,
                                 const smcr_record_cdc_t *view, smcr_when_t acked)
@@ -71,6 +73,7 @@ smcr_timeline_take_announcement(const smcr_timeline_step_t *step, int side,
 
 /* ---- waits for space ---- */
 
+/* Of two events the earlier one counts, and the acknowledgement if both are in one frame. */
 smcr_when_t
 smcr_timeline_end_of_wait(const smcr_record_cdc_rare_t *wait, uint32_t frame)
 {
@@ -97,6 +100,7 @@ doubt_wait_without_ack(const smcr_timeline_step_t *step, int side, smcr_when_t e
     smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, freed, end);
 }
 
+/* The wait is cleared before the unread data is looked at, which depends on it. */
 void
 smcr_timeline_end_wait(const smcr_timeline_step_t *step, int side, smcr_when_t end)
 {
@@ -223,6 +227,7 @@ doubt_wait_out_of_order(const smcr_timeline_step_t *step, int side)
     since->frame = 0;
 }
 
+/* Times are measured before the cursor moves. */
 void
 smcr_timeline_take_reading(const smcr_timeline_step_t *step, int side,
                            const smcr_record_cdc_t *view)

@@ -30,6 +30,7 @@ smcr_timeline_ack_before(const smcr_ack_t *const *acked, uint32_t frame)
     return acked && *acked && (*acked)->frame < frame ? *acked : NULL;
 }
 
+/* Every array by side has to be swapped here. */
 void
 smcr_timeline_flip(smcr_timeline_t *timeline)
 {

@@ -281,6 +281,7 @@ stopped_reading(const smcr_timeline_writer_t *writer)
     return smcr_ack_when(filled);
 }
 
+/* Nothing is said while a gap of either side is open. */
 smcr_timeline_open_t
 smcr_timeline_open(const smcr_timeline_t *timeline, int side)
 {
@@ -342,6 +343,7 @@ adapt_piece(void *data, const smcr_interval_piece_t *piece)
     adapter->pieces->take(adapter->pieces->data, &adapted);
 }
 
+/* Has to divide as smcr_timeline_divide() does: page and report show the same times. */
 void
 smcr_timeline_each_piece(const smcr_timeline_t *timeline, int side,
                          const smcr_timeline_question_t *question,

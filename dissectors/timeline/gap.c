@@ -7,6 +7,7 @@
 #include "answer.h"
 #include "transfer.h"
 
+/* Called again with the same value, it changes nothing. */
 void
 smcr_timeline_set_known(const smcr_timeline_step_t *step, int side, bool is_known)
 {
@@ -67,6 +68,7 @@ take_gap(const smcr_timeline_step_t *step, int side)
     smcr_timeline_begin_missing_acks(step, side, writer->missing_since);
 }
 
+/* The gap itself stays open: smcr_timeline_settle_gap() ends it. */
 void
 smcr_timeline_add_gap(const smcr_timeline_step_t *step, int sender, int side, smcr_when_t end)
 {

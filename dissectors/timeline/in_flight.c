@@ -9,6 +9,7 @@
  * of packets in flight that are not acknowledged. */
 #define LOOKED_AT 64
 
+/* `end` points to the last `next`, so packets stay in the order of sending. */
 void
 smcr_timeline_add_sent(const smcr_timeline_step_t *step, smcr_timeline_sent_t packet)
 {
@@ -23,6 +24,7 @@ smcr_timeline_add_sent(const smcr_timeline_step_t *step, smcr_timeline_sent_t pa
     writer->in_flight++;
 }
 
+/* `end` must stay the place of the next packet, also if the last one is removed. */
 void
 smcr_timeline_remove_sent(const smcr_timeline_step_t *step, smcr_timeline_writer_t *writer,
                           smcr_timeline_sent_t **at)

@@ -122,6 +122,7 @@ settle_older_half(smcr_interval_union_t *all)
     memmove(list->entries, list->entries + gone, list->length * sizeof *list->entries);
 }
 
+/* Time before `until` goes to `uncounted`: the lower bound stays low, and the upper bound grows. */
 void
 smcr_interval_union_add(smcr_interval_union_t *all, wmem_allocator_t *scope,
                         smcr_interval_t interval)
@@ -207,6 +208,7 @@ smcr_interval_union_length(const smcr_interval_union_t *all)
     return length;
 }
 
+/* What is no longer in the list counts in full, so the result is never too low. */
 uint64_t
 smcr_interval_union_length_most(const smcr_interval_union_t *all, smcr_interval_t span)
 {

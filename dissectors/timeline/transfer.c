@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "retransmission.h"
 
+/* A lost link may explain a packet that was not retransmitted. */
 void
 smcr_timeline_look_for_missing_ack(const smcr_timeline_step_t *step,
                                    const smcr_timeline_sent_t *sent, const smcr_ack_t *ack,
@@ -72,6 +73,7 @@ smcr_timeline_add_transfer(const smcr_timeline_step_t *step, int side,
     smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_TRANSFER, certain, end);
 }
 
+/* What is certain ends with the previous acknowledgement, and the rest is in doubt. */
 void
 smcr_timeline_add_transfer_without_ack(const smcr_timeline_step_t *step, int side,
                                        const smcr_timeline_sent_t *sent, smcr_when_t end)
@@ -209,6 +211,7 @@ forget_oldest(const smcr_timeline_step_t *step, int sender)
     writer->retransmitted.end.frame = writer->retransmitted_unheard.end.frame = 0;
 }
 
+/* The list has a bound: the oldest packet goes with what is known of it. */
 void
 smcr_timeline_send(const smcr_timeline_step_t *step, smcr_timeline_sent_t packet)
 {

@@ -579,6 +579,7 @@ smcr_cm_find_by_qp(const smcr_cm_t *cm, const smcr_ib_qp_key_t *qp, smcr_ib_netw
     return end ? conn_of(end) : NULL;
 }
 
+/* Number and GID both have to agree: queue pair numbers are unique only within a host. */
 int
 smcr_cm_side_of_qp(const smcr_cm_conn_t *conn, const uint8_t gid[SMCR_GID_LENGTH], uint32_t qpn)
 {

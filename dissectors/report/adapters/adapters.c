@@ -183,6 +183,7 @@ conclude_limit(smcr_entry_adapter_t *adapter, wmem_allocator_t *scope)
     adapter->cnp_limit = limit_of(limits, G_N_ELEMENTS(limits), scope);
 }
 
+/* All flows are added before anything is concluded of an adapter. */
 void
 smcr_adapters_report(const smcr_figure_list_t *flows, smcr_figure_list_t *list,
                      wmem_allocator_t *scope)

@@ -223,6 +223,7 @@ smcr_classes_pacing_mark(smcr_classes_pacing_t *pacing, smcr_classes_marks_t **m
         begin_watch(own, &watch, cnp, now);
 }
 
+/* The watch ends with the CNP: the marks are emptied for the next one. */
 void
 smcr_classes_pacing_answer(smcr_classes_pacing_t *pacing, smcr_classes_marks_t *marks,
                            smcr_entry_flow_withheld_t **figures, smcr_when_t when,
@@ -340,6 +341,7 @@ lengthen(smcr_classes_shares_t *shares)
     }
 }
 
+/* Intervals get longer when the capture does: their number stays. */
 void
 smcr_classes_shares_take(smcr_classes_shares_t *shares, smcr_when_t when, bool is_marked)
 {

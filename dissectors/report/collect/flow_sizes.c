@@ -106,6 +106,7 @@ take_try(smcr_collect_flow_sizes_t *sizes, smcr_when_t when, const smcr_ib_heade
     stuck->end = when;
 }
 
+/* A retransmission is a try, and no new length: the first transmission has shown it. */
 void
 smcr_collect_flow_sizes_take(smcr_collect_flow_sizes_t *sizes, smcr_when_t when,
                              const smcr_tap_t *packet)

@@ -110,6 +110,7 @@ take_acknowledgement(smcr_collect_flow_times_t *times, smcr_when_t when,
     }
 }
 
+/* If packets of the peer are missing before this one, the silence is not proven. */
 void
 smcr_collect_flow_times_hear(smcr_collect_flow_times_t *times, wmem_allocator_t *scope,
                              smcr_when_t when, const smcr_tap_t *packet)

@@ -57,6 +57,7 @@ smcr_collect_followed_odd(const smcr_collect_followed_t *flow, uint32_t frame)
                      : SMCR_COLLECT_NOT_ODD;
 }
 
+/* A cause without a counter of its own counts as unknown. */
 void
 smcr_collect_followed_count_cause(smcr_entry_causes_t *causes, const smcr_collect_followed_t *flow,
                                   const smcr_collect_stepped_t *stepped)

@@ -2,6 +2,7 @@
 
 #include "gaps.h"
 
+/* The list stays within its bound: a joined gap claims more than is missing, never less. */
 void
 smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap)
 {
@@ -14,6 +15,7 @@ smcr_collect_gaps_add(smcr_collect_gap_list_t *gaps, smcr_collect_gap_t gap)
     last->until = MAX(last->until, gap.until);
 }
 
+/* The lowest begin counts, since gaps may overlap. */
 uint32_t
 smcr_collect_gaps_begin(const smcr_collect_gap_list_t *gaps, uint32_t frame)
 {

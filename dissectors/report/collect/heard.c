@@ -44,6 +44,7 @@ pair_of(const uint8_t from[SMCR_GID_LENGTH], const uint8_t to[SMCR_GID_LENGTH])
     return pair;
 }
 
+/* The key lies in the entry, which lives as long as the collection. */
 smcr_collect_heard_t *
 smcr_collect_heard_of(smcr_collect_t *collection, const uint8_t from[SMCR_GID_LENGTH],
                       const uint8_t to[SMCR_GID_LENGTH])
@@ -135,6 +136,7 @@ note_links_of_group(const smcr_collect_t *collection, const smcr_qp_t *silent,
     }
 }
 
+/* Packets elsewhere between the same hosts count first, then those of the link group. */
 void
 smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_heard_t *same_way,
                         const smcr_qp_t *silent, smcr_collect_silence_t *silence)
@@ -149,6 +151,7 @@ smcr_collect_heard_note(const smcr_collect_t *collection, const smcr_collect_hea
 
 /* ---- texts of addresses ---- */
 
+/* Equal texts have one pointer, which callers compare. */
 const char *
 smcr_collect_text(const smcr_collect_t *collection, const char *text)
 {

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+/* A group that may be a part of another one comes after all others, so that the numbers of those do
+ * not change. */
 uint64_t
 smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 {
@@ -21,6 +23,7 @@ smcr_collect_lgr_number(const smcr_lgr_t *lgr)
 
 SMCR_FIGURE_ORDER(by_frame, smcr_when_t, when, when->frame)
 
+/* Both lists are in the order of frames, since they are searched by halving. */
 smcr_when_t
 smcr_collect_when(const smcr_collect_t *collection, uint32_t frame)
 {
@@ -36,6 +39,7 @@ smcr_collect_when(const smcr_collect_t *collection, uint32_t frame)
     return (smcr_when_t){0, 0};
 }
 
+/* The order of the list stays. */
 void
 smcr_collect_times_forget(smcr_collect_t *collection, uint32_t frame)
 {

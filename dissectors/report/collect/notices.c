@@ -141,6 +141,7 @@ blame(counted_items_t *item, const smcr_record_t *record)
     item->blamed = true;
 }
 
+/* Goes back to the items of the packet before, which have a subject. */
 void
 smcr_collect_notices_set_subject(smcr_collect_t *collection, const smcr_tap_t *packet)
 {
@@ -314,6 +315,7 @@ smcr_collect_notices_count_error(smcr_collect_t *collection, const char *filter,
     count_items(collection->item_kinds, &item, pool_of_frames(collection));
 }
 
+/* Hosts are asked for only if an item is the first of its kind: they cost more than the count. */
 void
 smcr_collect_notices_end_frame(smcr_collect_t *collection, const packet_info *pinfo)
 {

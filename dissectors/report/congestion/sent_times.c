@@ -72,6 +72,7 @@ make_room(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope, uint64_t
     times->list = wmem_realloc(scope, times->list, times->room * sizeof(sent_t));
 }
 
+/* The list stays in ascending order of numbers. */
 void
 smcr_congestion_sent_times_set(smcr_congestion_sent_times_t *times, wmem_allocator_t *scope,
                                uint64_t number, uint64_t time, uint64_t answered)
@@ -89,6 +90,7 @@ smcr_congestion_sent_times_set(smcr_congestion_sent_times_t *times, wmem_allocat
     times->count++;
 }
 
+/* The entry stays, so that a second answer is recognised. */
 bool
 smcr_congestion_sent_times_take(smcr_congestion_sent_times_t *times, uint64_t number,
                                 uint64_t *time)

@@ -31,6 +31,7 @@ const char *const smcr_figure_delete_reason_words[] = {
     SMCR_LLC_DELETE_REASONS(REASON)
     [SMCR_FIGURE_FOR_UNKNOWN_REASON] = "unknown reason"};
 
+/* A reason that Linux does not know is a value of its own, and no number. */
 smcr_figure_delete_reason_t
 smcr_figure_delete_reason_of(uint32_t code)
 {
@@ -155,6 +156,7 @@ smcr_distribution_add_time(smcr_distribution_t **distribution, wmem_allocator_t 
     smcr_distribution_join_times(distribution, scope, &one);
 }
 
+/* The shared distribution does not change. */
 void
 smcr_distribution_add_to_copy(smcr_distribution_t **distribution, wmem_allocator_t *scope,
                               uint64_t value)
@@ -277,6 +279,7 @@ smcr_figure_values(wmem_map_t *map, int (*compare)(const void *, const void *),
     return all;
 }
 
+/* The entry never moves: the list has pointers. */
 void *
 smcr_figure_list_add(smcr_figure_list_t *list, wmem_allocator_t *scope,
                      const smcr_figure_description_t *description)
@@ -300,6 +303,7 @@ free_entry(wmem_allocator_t *owner _U_, wmem_cb_event_t event _U_, void *scope)
     return false;
 }
 
+/* One entry is made at a time: the entry before is overwritten. */
 smcr_figure_maker_t *
 smcr_figure_maker_new(wmem_allocator_t *scope, const smcr_figure_description_t *description,
                       smcr_figure_make_t *make, const void *context)
@@ -317,6 +321,7 @@ smcr_figure_maker_new(wmem_allocator_t *scope, const smcr_figure_description_t *
     return maker;
 }
 
+/* The entry made before is overwritten: callers copy what they keep of it. */
 void *
 smcr_figure_make(const smcr_figure_maker_t *maker, const void *source)
 {
@@ -442,6 +447,7 @@ smcr_figure_naks_count(const smcr_entry_naks_t *naks)
            smcr_figure_or_zero(naks->remote_operational) + smcr_figure_or_zero(naks->invalid_rd);
 }
 
+/* Members of a new entry are unknown until something is added. */
 void *
 smcr_entry_join_maybe(void *into, const void *from, const smcr_figure_description_t *description,
                       wmem_allocator_t *scope)
@@ -644,6 +650,7 @@ reduce_member(const smcr_figure_member_t *member, void *into, const void *before
     }
 }
 
+/* Has to treat each kind of member as smcr_entry_join() does. */
 void
 smcr_entry_take_away(void *into, const void *before, const smcr_figure_description_t *description,
                      wmem_allocator_t *scope)
@@ -657,6 +664,7 @@ smcr_entry_take_away(void *into, const void *before, const smcr_figure_descripti
 
 /* ---- addresses and numbers ---- */
 
+/* The form is that of Wireshark's address fields, so that a reader may search for it. */
 const char *
 smcr_figure_gid_text(wmem_allocator_t *scope, const uint8_t gid[SMCR_GID_LENGTH])
 {
@@ -683,6 +691,7 @@ smcr_figure_hex_text(wmem_allocator_t *scope, uint64_t number, unsigned bytes)
     return wmem_strdup_printf(scope, "0x%0*" PRIx64, (int)(2 * bytes), number);
 }
 
+/* Release 0 is version 2 without a number. */
 smcr_figure_version_t
 smcr_figure_version_of(unsigned version, int release)
 {

@@ -574,6 +574,7 @@ find_given_up(smcr_finder_t *finder)
         smcr_words_duration(finder->scope, answers.sum / answers.count));
 }
 
+/* Open waits are not examined under a display filter, which may hide the answers. */
 void
 smcr_finding_on_answers(smcr_finder_t *finder)
 {

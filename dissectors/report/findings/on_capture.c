@@ -196,6 +196,8 @@ filter_of_flow(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
                               flow->dst_qpn, flow->src);
 }
 
+/* A packet in the other direction between the two hosts, of whatever flow, is enough to say that
+ * the direction is captured. */
 const smcr_entry_rdma_t *
 smcr_finding_flow_one_sided(const smcr_finder_t *finder)
 {

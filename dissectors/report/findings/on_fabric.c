@@ -490,6 +490,7 @@ find_other_roce(smcr_finder_t *finder)
                     smcr_words_things(finder->scope, others->packets, "packet"), trouble);
 }
 
+/* The order decides only between findings that are equal in all else. */
 void
 smcr_finding_on_fabric(smcr_finder_t *finder)
 {

@@ -668,6 +668,7 @@ find_group_end(smcr_finder_t *finder)
                     smcr_words_things(finder->scope, again.count, "retransmission"));
 }
 
+/* Links come before their groups, whose end may follow from them. */
 void
 smcr_finding_on_links(smcr_finder_t *finder)
 {

@@ -690,6 +690,7 @@ find_used_up_retries(smcr_finder_t *finder)
                     flow_size_hint(finder, worst));
 }
 
+/* The longest silences come first: only as many as a report has are made. */
 void
 smcr_finding_on_silence(smcr_finder_t *finder)
 {

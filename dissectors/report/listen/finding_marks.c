@@ -59,6 +59,7 @@ make_anonymous(smcr_entry_report_t *report, const smcr_figure_notice_t *notices,
     return copies;
 }
 
+/* Names are replaced before findings are made of them, so that no sentence has an address. */
 smcr_entry_report_t *
 smcr_listener_report(smcr_collection_t *collection, const char *filter, wmem_allocator_t *scope,
                      wmem_array_t **frames)

@@ -117,6 +117,7 @@ is_finished(const smcr_conn_t *conn _U_, const void *data _U_)
     return true;
 }
 
+/* Nothing is forgotten that a second pass or a window may want. */
 void
 smcr_listener_forget_unread(const packet_info *pinfo)
 {

@@ -137,6 +137,7 @@ signs_of(const smcr_entry_other_roce_t *counts)
     return counts->repeated + counts->naks + counts->rnr_naks + counts->ce + counts->cnp;
 }
 
+/* The first frame is that of the first sign of trouble, and not of the first packet. */
 void
 smcr_others_take(smcr_others_t *others, smcr_when_t when, const smcr_others_packet_t *packet)
 {

@@ -334,6 +334,7 @@ smcr_pauses_new(wmem_allocator_t *scope, unsigned speed)
     return pauses;
 }
 
+/* A truncated frame counts, with as many classes as are captured. */
 void
 smcr_pauses_take(smcr_pauses_t *pauses, smcr_when_t when, const uint8_t *bytes, uint32_t length)
 {
@@ -728,6 +729,7 @@ note_flow_in_runs(const smcr_entry_rdma_t *flow, const smcr_entry_pause_t *pause
     }
 }
 
+/* Runs after both lists are complete. */
 void
 smcr_pauses_name_flows(const smcr_figure_list_t *pauses, const smcr_figure_list_t *flows)
 {

@@ -161,6 +161,7 @@ add_way(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name
     fill_times(entry, segment, at);
 }
 
+/* The comparison comes first: it may be older than the last packets. */
 void
 smcr_ways_report(smcr_points_t *points, smcr_way_name_t *name, smcr_figure_list_t *list,
                  wmem_allocator_t *scope)

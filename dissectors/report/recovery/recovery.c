@@ -355,6 +355,7 @@ take_rare(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
     note_repeat(rare, highest, request);
 }
 
+/* A flow that has had no trouble costs no more than its highest PSN. */
 void
 smcr_recovery_take_request(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
                            const smcr_recovery_request_t *request)
@@ -396,6 +397,7 @@ settle_all(smcr_recovery_t *rare, uint32_t psn)
         rare->unsettled = rare->unsettled_acked = 0;
 }
 
+/* An acknowledgement that repeats the last one settles only what waits for a repetition. */
 void
 smcr_recovery_take_ack(smcr_recovery_flow_t *flow, smcr_when_t when, uint32_t psn)
 {
@@ -494,6 +496,7 @@ smcr_recovery_reordered(const smcr_recovery_flow_t *flow)
     return first;
 }
 
+/* The joined part has ended: what was open in it is counted as it stands. */
 void
 smcr_recovery_join(smcr_recovery_flow_t *flow, wmem_allocator_t *scope,
                    const smcr_recovery_flow_t *other)

@@ -13,6 +13,7 @@ smcr_series_new(void)
     return g_new0(smcr_series_t, 1);
 }
 
+/* The choice of connections belongs to the user, and not to the file. */
 void
 smcr_series_empty(smcr_series_t *series)
 {
@@ -47,6 +48,7 @@ smcr_series_choose(smcr_series_t *series, uint64_t stream)
     g_hash_table_add(series->chosen, GUINT_TO_POINTER((unsigned)stream + 1));
 }
 
+/* What was chosen before is forgotten first. */
 void
 smcr_series_choose_same(smcr_series_t *series, const smcr_series_t *other)
 {
@@ -503,6 +505,7 @@ take_link(smcr_series_t *series, const smcr_series_packet_t *packet)
     }
 }
 
+/* The pictures of the link take each packet, those of a connection only its own. */
 void
 smcr_series_take(smcr_series_t *series, const smcr_series_packet_t *packet)
 {
@@ -519,6 +522,7 @@ smcr_series_take(smcr_series_t *series, const smcr_series_packet_t *packet)
         take_conn(pictures, packet);
 }
 
+/* Acknowledgements are added here, since no packet of the connection brings them. */
 smcr_series_conn_t *
 smcr_series_conn(smcr_series_t *series, const smcr_conn_t *conn)
 {

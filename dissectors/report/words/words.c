@@ -25,6 +25,7 @@ smcr_words_things(wmem_allocator_t *scope, uint64_t number, const char *thing)
                               number == 1 ? "" : "s");
 }
 
+/* Counts of 0 and unknown counts are left out. */
 const char *
 smcr_words_counts(wmem_allocator_t *scope, const smcr_words_count_t *counts, size_t length)
 {
@@ -140,6 +141,7 @@ smcr_words_duration(wmem_allocator_t *scope, uint64_t time)
     return long_duration(scope, time);
 }
 
+/* Always UTC, so that a report reads the same everywhere. */
 const char *
 smcr_words_moment(wmem_allocator_t *scope, uint64_t time)
 {
@@ -158,6 +160,7 @@ smcr_words_moment(wmem_allocator_t *scope, uint64_t time)
 
 /* ---- shares ---- */
 
+/* A share that is not 0 is never written as 0. */
 const char *
 smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t whole)
 {
@@ -168,6 +171,7 @@ smcr_words_share(wmem_allocator_t *scope, uint64_t part, uint64_t whole)
     return with_unit(scope, quotient(scope, percent, 1, percent < 9.95 && part ? 1 : 0), "%");
 }
 
+/* A character that cannot be printed becomes '?', so that the text stays one line. */
 const char *
 smcr_words_clean(wmem_allocator_t *scope, const char *text)
 {
@@ -319,6 +323,7 @@ smcr_words_covered(const smcr_entry_capture_t *capture)
     return capture->last_time - capture->first_time;
 }
 
+/* Without the speed of the link only an upper bound is known, and said so. */
 const char *
 smcr_words_paused_time(wmem_allocator_t *scope, const smcr_entry_pause_t *pause,
                        const smcr_entry_capture_t *capture)
@@ -379,6 +384,7 @@ smcr_words_flow(wmem_allocator_t *scope, const smcr_entry_rdma_t *flow)
                               vlan && tunnel ? ", " : "", tunnel ? tunnel : "");
 }
 
+/* The filter has to find every frame of the connection: of two halves both numbers. */
 const char *
 smcr_words_connection_filter(wmem_allocator_t *scope, const smcr_entry_connection_t *conn)
 {

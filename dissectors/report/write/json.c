@@ -685,6 +685,7 @@ smcr_json_write_line(GString *text, const smcr_entry_line_t *line)
     wmem_destroy_allocator(writer.scope);
 }
 
+/* The choice limits lists only: sums are those of the whole report. */
 void
 smcr_json_append_chosen(GString *text, const smcr_entry_report_t *report,
                         const smcr_json_choice_t *choice)

@@ -196,6 +196,7 @@ is_assumed(const smcr_figure_member_t *member, const void *entry,
     return false;
 }
 
+/* A reader has to be able to put back what is left out, by docs/lines.md alone. */
 bool
 smcr_json_line_leaves_out(const smcr_figure_member_t *member, const void *entry,
                           const smcr_figure_description_t *description, bool is_full)

@@ -915,6 +915,7 @@ smcr_text_write(GString *text, const smcr_entry_report_t *report, bool has_filte
 
 /* ---- parts of the page ---- */
 
+/* Lines have no width here: whoever shows them breaks them. */
 void
 smcr_text_write_part(GString *text, const smcr_entry_report_t *report, smcr_text_part_t part)
 {

@@ -36,6 +36,7 @@ smcr_evidence_tcp_take(const smcr_arrival_t *arrival, smcr_conn_t *conn)
         conn->clc_next_seq[role] = span->end;
 }
 
+/* Changes what is known only if the bytes may be a part. */
 bool
 smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_span_t *span,
                           bool ends_message)
@@ -52,6 +53,7 @@ smcr_evidence_tcp_is_part(smcr_conn_t *conn, unsigned role, const smcr_arrival_s
     return true;
 }
 
+/* Has to run before smcr_evidence_tcp_take(), which moves the numbers that are compared here. */
 smcr_evidence_clc_t
 smcr_evidence_of_clc(const smcr_arrival_t *arrival, const smcr_conn_t *conn)
 {

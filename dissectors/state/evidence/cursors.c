@@ -419,6 +419,7 @@ smcr_evidence_of_cursors(const smcr_arrival_t *arrival, const smcr_conn_t *conn,
 
 /* ---- places of WRITEs ---- */
 
+/* Every doubt gives false: a gap is an accusation of the writer. */
 bool
 smcr_evidence_is_astray(const smcr_arrival_t *arrival, const smcr_conn_t *conn, uint64_t skipped,
                         uint64_t unseen)

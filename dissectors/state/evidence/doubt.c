@@ -55,6 +55,7 @@ has_all(const smcr_qp_t *qp)
 
 /* ---- one packet ---- */
 
+/* A doubt is never lost by joining. */
 smcr_doubt_t
 smcr_doubt_or(smcr_doubt_t first, smcr_doubt_t second)
 {
@@ -139,6 +140,7 @@ smcr_doubt_group(const smcr_arrival_t *arrival, smcr_lgr_t *lgr)
 
 /* ---- messages that a host has seen ---- */
 
+/* Software sees a message later than the adapter that acknowledges it. */
 smcr_doubt_t
 smcr_doubt_seen(const smcr_arrival_t *arrival, uint64_t sent, const smcr_ack_t *acked)
 {
@@ -392,6 +394,7 @@ goes_on(const smcr_point_t *point, bool all_of_it)
     return !smcr_ranges_find(&flow->gaps, next, next + 1);
 }
 
+/* May be asked again later, and may give another answer then. */
 bool
 smcr_doubt_proof_holds(const smcr_state_t *state, const smcr_doubt_proof_t *claim)
 {

@@ -9,6 +9,7 @@
 
 /* ---- flows ---- */
 
+/* UINT64_MAX is "not known", and more than any number. */
 uint64_t
 smcr_evidence_absent(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -46,6 +47,7 @@ smcr_evidence_joins(const smcr_point_t *point, const smcr_qp_t *qp)
            qp->traffic.flow.first_announced && qp->traffic.flow.gaps.count == 0;
 }
 
+/* An upper bound: each missing packet counts with the whole MTU. */
 uint64_t
 smcr_evidence_unseen_bytes(const smcr_point_t *point, const smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -68,6 +70,7 @@ smcr_evidence_sent(const smcr_arrival_t *arrival)
     return fills ? (smcr_when_t){0} : arrival->first_sent;
 }
 
+/* What is passed over stays unknown, even if its bytes are captured. */
 void
 smcr_evidence_pass_over(const smcr_arrival_t *arrival)
 {
@@ -143,6 +146,7 @@ smcr_evidence_prove_missing(smcr_qp_t *qp, uint64_t packets)
         qp->proven_missing += (uint32_t)packets;
 }
 
+/* Nothing is proven if more seems missing than the sequence gap has room for. */
 void
 smcr_evidence_take_missing(const smcr_arrival_t *arrival, smcr_conn_t *conn, uint64_t messages,
                            uint64_t bytes)
@@ -159,6 +163,7 @@ smcr_evidence_take_missing(const smcr_arrival_t *arrival, smcr_conn_t *conn, uin
     smcr_evidence_prove_missing(qp, packets);
 }
 
+/* Every doubt gives false. */
 bool
 smcr_evidence_has_proven_missing(const smcr_qp_t *qp)
 {
@@ -180,6 +185,7 @@ may_miss_own(const smcr_conn_t *conn, const smcr_qp_t *qp, uint32_t from, uint32
     return !are_others && smcr_evidence_flow_missed(&qp->traffic.flow, from, to);
 }
 
+/* Every doubt gives true: a packet of this connection may be missing. */
 bool
 smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, uint32_t to)
 {

@@ -77,6 +77,7 @@ smcr_evidence_never_confirmed(const smcr_lgr_t *lgr)
     return lgr->link_never_confirmed;
 }
 
+/* Every doubt gives true. */
 bool
 smcr_evidence_may_lack_link(const smcr_lgr_t *lgr)
 {
@@ -163,6 +164,7 @@ knows_unconfirmed(const smcr_link_t *link)
     return !lgr->state->is_out_of_order && !may_miss_change(link, link->added_frame, true);
 }
 
+/* Every doubt gives false. */
 bool
 smcr_evidence_knows_link(const smcr_link_t *link)
 {
@@ -177,6 +179,7 @@ smcr_evidence_knows_link(const smcr_link_t *link)
     return !is_active || !may_miss_change(link, used, false);
 }
 
+/* Every doubt gives false. */
 bool
 smcr_evidence_knows_links(const smcr_lgr_t *lgr)
 {

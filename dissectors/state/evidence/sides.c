@@ -131,6 +131,7 @@ has_usable_cursors(const smcr_conn_t *conn, int side)
     return !conn->lgr->immediate && !conn->side[side].token_shared;
 }
 
+/* Every doubt gives false. */
 bool
 smcr_evidence_is_current(const smcr_conn_t *conn, int side)
 {
@@ -178,6 +179,7 @@ has_ended_half(const smcr_lgr_t *lgr, int side)
     return false;
 }
 
+/* Every doubt gives false: the end may not be captured. */
 bool
 smcr_evidence_has_end(const smcr_conn_t *conn, int side)
 {
@@ -208,6 +210,7 @@ smcr_evidence_is_silent(const smcr_link_t *link)
     return link && (is_silent_side(link, 0) || is_silent_side(link, 1));
 }
 
+/* Every doubt gives false: then unread bytes are not reported. */
 bool
 smcr_evidence_knows_reader(const smcr_conn_t *conn, int side)
 {

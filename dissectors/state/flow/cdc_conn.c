@@ -220,6 +220,7 @@ had_begun(const smcr_conn_t *conn, const smcr_arrival_t *arrival)
     return conn && smcr_point_is_before(&conn->side[qp->side].valid_from, qp, arrival->psn);
 }
 
+/* A message that was taken in before the connection with this token began belongs to none. */
 smcr_conn_t *
 smcr_state_cdc_conn(const smcr_arrival_t *arrival, const smcr_cdc_t *cdc)
 {

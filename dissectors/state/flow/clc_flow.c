@@ -687,6 +687,7 @@ smcr_state_tcp(smcr_state_t *state, const smcr_state_tcp_t *tcp)
     return conn;
 }
 
+/* The comparison of subnets is taken back, since it was made with another address. */
 void
 smcr_state_translated(const smcr_state_t *state, void *conversation)
 {

@@ -11,6 +11,7 @@
 #include "state/evidence/evidence.h"
 #include "state/model/store.h"
 
+/* From here on the number of credits is known exactly. */
 void
 smcr_state_credits_begin(smcr_qp_t *qp, uint8_t count)
 {
@@ -36,6 +37,7 @@ is_certain(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
     return qp->has_credits && !smcr_doubt_link(arrival, qp->link).kind;
 }
 
+/* Never stops at zero: the count may go below it, since announcements may be missing. */
 void
 smcr_state_credits_use(const smcr_arrival_t *arrival)
 {

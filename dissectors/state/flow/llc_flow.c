@@ -827,6 +827,7 @@ smcr_state_llc_exchange(const smcr_arrival_t *arrival, smcr_llc_t *llc)
     return requested;
 }
 
+/* The rules see the state before and after the message. */
 void
 smcr_state_llc_take_in(const smcr_arrival_t *arrival, const smcr_llc_t *llc, bool requested)
 {

@@ -262,6 +262,7 @@ proves_link(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
     return arrival->goes_on || (smcr_write_names_open_conn(arrival, qp) && can_go_on(arrival, qp));
 }
 
+/* Asked before smcr_state_packet(): only the content proves that the flow goes on. */
 bool
 smcr_state_cdc_goes_on(smcr_arrival_t *arrival, uint32_t token)
 {

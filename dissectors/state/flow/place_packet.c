@@ -269,6 +269,7 @@ number_part(const smcr_arrival_t *arrival)
     record->part = (smcr_record_part_t){(uint32_t)(qp->send_psn & SMCR_PSN_MASK), (uint32_t)part};
 }
 
+/* Only packets that the receiver takes in are numbered. */
 void
 smcr_state_place_send(const smcr_arrival_t *arrival)
 {

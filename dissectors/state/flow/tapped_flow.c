@@ -209,6 +209,7 @@ is_full(const smcr_conn_t *conn, unsigned sender)
            conn->tapped->direction[sender].end > POSITIONS_MAX;
 }
 
+/* Every doubt gives false: the packet then belongs to the known connection. */
 bool
 smcr_state_tapped_has_ended(const smcr_conn_t *conn, unsigned sender, uint32_t interface)
 {

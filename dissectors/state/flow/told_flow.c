@@ -667,6 +667,7 @@ take_in_told_socket(const smcr_arrival_t *arrival, const smcr_told_t *told)
         take_in_smcr_socket(arrival, keep_socket(arrival, socket, told->dump));
 }
 
+/* A dump that is cut never ends: proofs that need a whole dump are not drawn from it. */
 void
 smcr_state_report(const smcr_arrival_t *arrival, const smcr_told_t *told)
 {
@@ -815,6 +816,8 @@ smcr_state_report_name(const smcr_arrival_t *arrival, smcr_socket_t *socket, smc
     name_conn(arrival, socket, conn, side);
 }
 
+/* Only the first message of a direction can refute the report: later ones have gone on from
+ * there. */
 void
 smcr_state_report_check(const smcr_arrival_t *arrival, smcr_conn_t *conn, const smcr_cdc_t *cdc)
 {

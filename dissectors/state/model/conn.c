@@ -95,6 +95,7 @@ smcr_conn_each(const smcr_state_t *state, void (*visit)(const smcr_conn_t *conn,
         visit(conn, data);
 }
 
+/* `begin_time` is set once, by the first frame. */
 uint64_t
 smcr_conn_note_activity(smcr_conn_t *conn, smcr_when_t when)
 {
@@ -123,6 +124,7 @@ smcr_conn_find(const smcr_state_t *state, const smcr_lgr_t *lgr, int side, uint3
     return found ? found->conn : NULL;
 }
 
+/* A token that names two connections names the newer one: the entry is changed, and not added. */
 void
 smcr_conn_set_token(smcr_state_t *state, smcr_conn_t *conn, int side, uint32_t token)
 {
@@ -152,6 +154,7 @@ forget_tokens(smcr_state_t *state, const smcr_conn_t *conn)
     }
 }
 
+/* An element that another connection has taken stays with it. */
 void
 smcr_conn_leave_smc(smcr_state_t *state, smcr_conn_t *conn)
 {
@@ -188,6 +191,7 @@ is_leaving(const smcr_conn_t *conn)
     return conn->is_leaving;
 }
 
+/* Called after the connections have left the list of the group, and before they are freed. */
 void
 smcr_conn_forget_leaving(smcr_lgr_t *lgr)
 {
@@ -230,6 +234,7 @@ smcr_conn_free(smcr_state_t *state, smcr_conn_t *conn)
     smcr_state_free(state, conn, sizeof *conn);
 }
 
+/* The count stops at `most`, so it never wraps. */
 bool
 smcr_conn_note_decline(smcr_conn_t *conn, int side, uint8_t most)
 {
@@ -317,6 +322,7 @@ is_in_prefixes(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
     return false;
 }
 
+/* Every doubt gives true: the rule about the subnet is then not examined. */
 bool
 smcr_conn_is_inside(const smcr_conn_t *conn, const smcr_clc_proposal_t *proposal)
 {
@@ -339,6 +345,8 @@ was_declined_early(const smcr_conn_t *conn)
            conn->fallback.code != SMCR_CLC_DECLINE_TIMEOUT_AL;
 }
 
+/* A connection is subtracted from `unfinished_clc_conns` once, when it is complete for the first
+ * time. */
 void
 smcr_conn_note_clc(smcr_conn_t *conn)
 {
@@ -360,6 +368,7 @@ smcr_conn_first_open(smcr_conn_t **at)
     return *at;
 }
 
+/* The last confirmed use never goes back within a flow. */
 void
 smcr_conn_confirm_use(smcr_conn_t *conn, smcr_qp_t *qp, smcr_psn_t psn)
 {
@@ -394,6 +403,7 @@ take_direction(smcr_state_t *state, smcr_conn_t *conn, smcr_conn_t *other, int s
     conn->merged_half = other;
 }
 
+/* Records of the joined object lead to the one that stays (`merged_into`). */
 smcr_conn_t *
 smcr_join_directions(smcr_state_t *state, smcr_conn_t *one, smcr_conn_t *other, int side)
 {
@@ -569,6 +579,7 @@ join_half_link(smcr_state_t *state, smcr_link_t *link, smcr_qp_t *to, smcr_qp_t 
     move_lgr(state, lgr, &(moved_t){from, to});
 }
 
+/* Every doubt gives no join: two links that were joined cannot be separated again. */
 void
 smcr_join_links(smcr_state_t *state, smcr_link_t *link, const smcr_ib_qp_key_t *key)
 {

@@ -42,6 +42,7 @@ smcr_qp_of_role(const smcr_state_t *state, const smcr_ib_qp_key_t *key, bool ser
     return known == SMCR_LGR_SIDE_UNKNOWN || (known == qp->side) == server ? qp : NULL;
 }
 
+/* An upper bound: a MTU that packets have shown counts, if it is higher than the agreed one. */
 uint32_t
 smcr_qp_mtu(const smcr_qp_t *qp)
 {
@@ -237,6 +238,7 @@ update_type(smcr_lgr_t *lgr)
     return lgr->type != before;
 }
 
+/* Only an announced link can become active: a deleted one stays deleted. */
 bool
 smcr_link_activate(smcr_link_t *link)
 {
@@ -272,6 +274,7 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
 
 /* ---- links that began before the capture ---- */
 
+/* Side 1 is the receiver of this packet: which side is the server is not known. */
 smcr_qp_t *
 smcr_link_new_of_packet(smcr_state_t *state, const smcr_ib_headers_t *roce)
 {
@@ -310,6 +313,7 @@ acknowledges(smcr_link_t *link, const smcr_ib_headers_t *roce, smcr_when_t when)
            smcr_qp_is_at(missing, roce->destination.gid) && smcr_qp_is_at(known, roce->source);
 }
 
+/* Two candidates prove nothing. */
 smcr_link_t *
 smcr_link_of_ack(const smcr_state_t *state, const smcr_ib_headers_t *roce, smcr_when_t when)
 {

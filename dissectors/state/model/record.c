@@ -221,6 +221,7 @@ smcr_record_keep(const smcr_arrival_t *arrival, uint16_t layer)
     *slot = pack(arrival->state, record, frame, layer, *slot);
 }
 
+/* The packed record is not changed; what `*record` points to lives as long as the state. */
 bool
 smcr_record_find(const smcr_state_t *state, uint32_t frame, uint16_t layer, smcr_record_t *record)
 {
@@ -585,6 +586,7 @@ smcr_record_cdc_make_rare(smcr_state_t *state, smcr_record_cdc_t *view)
 
 #define BYTES_MAX (UINT64_C(32) << 20) /* maximum of `buffered_bytes` */
 
+/* Called before the frame's bytes are known, which smcr_held_fill() copies. */
 smcr_held_t *
 smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
 {
@@ -599,6 +601,7 @@ smcr_held_new(const smcr_arrival_t *arrival, uint32_t within)
     return held;
 }
 
+/* A retransmission replaces the packet with its offset. */
 void
 smcr_held_insert(smcr_held_t **request, smcr_held_t *held)
 {
@@ -609,6 +612,7 @@ smcr_held_insert(smcr_held_t **request, smcr_held_t *held)
     *request = held;
 }
 
+/* The list is reversed in place: the old head must not be used. */
 smcr_held_t *
 smcr_held_first(smcr_held_t *request)
 {
@@ -668,6 +672,7 @@ smcr_held_fill(smcr_state_t *state, smcr_held_t *held, const uint8_t *bytes, uin
     held->length = length;
 }
 
+/* Bytes that were handed on belong to the frame that got them. */
 void
 smcr_held_drop(smcr_state_t *state, smcr_place_t *place)
 {

@@ -244,6 +244,7 @@ smcr_socket_is_cut(const smcr_state_t *state, uint64_t dump)
     return state->sockets && state->sockets->cut_dump == dump;
 }
 
+/* The listeners of an earlier dump are forgotten: ports may have been closed since. */
 void
 smcr_socket_keep_listener(smcr_state_t *state, const smcr_told_socket_t *told, uint64_t dump)
 {
@@ -306,6 +307,7 @@ is_link_of(const smcr_socket_link_t *link, const smcr_qp_t *qp)
     return server == SMCR_LGR_SIDE_UNKNOWN || (server == qp->side) == link->lgr->is_server;
 }
 
+/* Two reports prove nothing. */
 const smcr_socket_link_t *
 smcr_socket_link_of(const smcr_state_t *state, const smcr_qp_t *qp)
 {
@@ -336,6 +338,7 @@ smcr_socket_of(const smcr_state_t *state, const smcr_told_socket_t *told)
     return state->sockets ? find(state, told) : NULL;
 }
 
+/* A cursor that two sockets share proves nothing. */
 smcr_socket_t *
 smcr_socket_of_cursor(const smcr_state_t *state, const uint8_t gid[SMCR_GID_LENGTH],
                       smcr_cursor_t prod)

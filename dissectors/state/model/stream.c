@@ -28,6 +28,7 @@ is_outside(const smcr_ring_t *ring, smcr_cursor_t cursor)
     return cursor.count < ring->base || cursor.count >= ring->size;
 }
 
+/* The order of the questions decides which fault is named. */
 smcr_ring_fault_t
 smcr_ring_fault(const smcr_ring_t *ring, smcr_cursor_t before, smcr_cursor_t now)
 {
@@ -229,6 +230,7 @@ smcr_stream_position_before(const smcr_stream_t *stream, smcr_cursor_t prod, uin
     return smcr_ring_room(&stream->ring) && prod.count >= stream->ring.base && end >= before;
 }
 
+/* Positions that are known stay: the report only adds the size. */
 void
 smcr_stream_start_told(smcr_stream_t *stream, smcr_ring_t ring, smcr_cursor_t prod,
                        smcr_cursor_t cons)

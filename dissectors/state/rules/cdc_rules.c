@@ -160,6 +160,7 @@ SMCR_RULES_CDC(check_cursors)
 
 /* ---- cursors of the two sides ---- */
 
+/* At most one goal of each cursor is open. */
 const smcr_rules_goal_t *
 smcr_rules_set_goal(const smcr_arrival_t *arrival, smcr_conn_t *conn, int side, bool announced,
                     uint64_t end)
@@ -621,6 +622,7 @@ kind_of_placed(const smcr_rules_cdc_t *message)
     return message->cursors->seq_step <= 0 || message->sender->moved_frame ? OTHER : NEW;
 }
 
+/* Reports, and changes only what the rules keep for themselves. */
 void
 smcr_rules_check_cdc(smcr_rules_when_t when, const smcr_arrival_t *arrival, smcr_conn_t *conn,
                      const smcr_cdc_t *cdc, const smcr_evidence_cursors_t *known)

@@ -216,6 +216,8 @@ smcr_collection_draw(smcr_collection_t *collection, smcr_series_t *series)
     collection->series = series;
 }
 
+/* What the user has chosen stays: options and pictures. Pools of connections are freed before the
+ * scope that owns their list. */
 void
 smcr_collection_empty(smcr_collection_t *collection)
 {
@@ -399,6 +401,8 @@ interface_of(smcr_collect_t *all, const packet_info *pinfo)
     return name ? smcr_collect_text(all, name) : NULL;
 }
 
+/* The interface is noted before the packet is counted: a connection that begins with it gets its
+ * name. */
 void
 smcr_collection_take(smcr_collection_t *collection, smcr_collection_tap_t tap, packet_info *pinfo,
                      const void *data)

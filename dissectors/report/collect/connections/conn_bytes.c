@@ -5,6 +5,7 @@
 
 #include "counts.h"
 
+/* Shared elements and tokens give false: the packets may be those of the other connection. */
 bool
 smcr_collect_conn_is_captured(const smcr_collect_conn_stats_t *counted, int sender)
 {

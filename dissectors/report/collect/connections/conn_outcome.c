@@ -203,6 +203,7 @@ smcr_collect_conn_outcome(const smcr_collect_conn_stats_t *counted,
 
 /* ---- the end of the connection ---- */
 
+/* A RST counts more than FINs before it. */
 smcr_figure_close_t
 smcr_collect_conn_tcp_close(const smcr_collect_tcp_facts_t *tcp)
 {
@@ -282,6 +283,7 @@ smcr_collect_conn_may_go_on_as_other(const smcr_conn_t *conn)
     return !conn->conversation && lgr && (lgr->clocks_differ || lgr->goes_on_as_other);
 }
 
+/* `goes_on` is known only if the close is, or if TCP has ended. */
 void
 smcr_collect_conn_fill_close(smcr_entry_connection_t *entry,
                              const smcr_collect_conn_stats_t *counted,

@@ -134,6 +134,7 @@ add_subject(smcr_collect_t *collection, const smcr_collect_conn_stats_t *counted
     wmem_array_append_one(collection->subjects, subject);
 }
 
+/* The list is made anew after joining, which adds and removes figures. */
 wmem_array_t *
 smcr_collect_conns_complete(smcr_collect_t *collection, wmem_allocator_t *scope)
 {

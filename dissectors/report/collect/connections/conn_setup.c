@@ -74,6 +74,7 @@ misses_direction(const smcr_collect_conn_stats_t *counted)
     return !smcr_collect_conn_is_captured(counted, 0) || !smcr_collect_conn_is_captured(counted, 1);
 }
 
+/* On an old link, data can flow after the Confirm: no LLC message is needed. */
 smcr_when_t
 smcr_collect_conn_ready(const smcr_collect_conn_stats_t *counted)
 {
@@ -145,6 +146,8 @@ fill_time_of_fallback(smcr_entry_connection_t *entry)
         entry->setup.fallback_s = smcr_figure_time_between(entry->first_frame, fallback->frame);
 }
 
+/* Each step begins where the step before has ended: a missing message makes both of its steps
+ * unknown. */
 void
 smcr_collect_conn_fill_setup(smcr_entry_connection_t *entry,
                              const smcr_collect_conn_stats_t *counted,

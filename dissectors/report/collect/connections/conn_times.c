@@ -203,6 +203,7 @@ smcr_collect_times_move(smcr_collect_times_t *times, const smcr_collect_times_t 
     times->of[side] = half->of[side];
 }
 
+/* The entry shares the distributions, which go on growing: they are read before the next packet. */
 void
 smcr_collect_times_fill(const smcr_collect_times_t *times, int writer,
                         smcr_entry_conn_direction_t *entry)

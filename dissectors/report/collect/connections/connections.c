@@ -10,6 +10,7 @@
 #include "message/message.h"
 #include "wire/wire.h"
 
+/* Runs before anything is read by side. */
 void
 smcr_collect_conn_follow_sides(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted)
 {

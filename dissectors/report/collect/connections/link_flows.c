@@ -229,6 +229,8 @@ has_open_gap(const smcr_collect_link_flows_t *flows, smcr_when_t end)
     return false;
 }
 
+/* An upper bound: what is added may overlap, and nothing that may have delayed the connection is
+ * left out. */
 uint64_t
 smcr_collect_link_flows_retransmitted_most(const smcr_collect_t *collection,
                                            const smcr_collect_conn_stats_t *counted)

@@ -29,6 +29,8 @@ is_retransmitted_often(const smcr_entry_rdma_t *flow)
     return smcr_figure_or_zero(flow->repeated) >= SMCR_FINDING_RETRANSMITTED_OFTEN;
 }
 
+/* The cases of NULL keep a peer from being blamed that did not have to answer, or whose answer is
+ * hidden. */
 const smcr_entry_flow_silence_t *
 smcr_finding_flow_silence(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -80,6 +82,7 @@ never_became_active(const smcr_entry_link_t *link, const smcr_entry_rdma_t *flow
     return link->added_frame.frame && link->added_frame.frame < flow->first_frame.frame;
 }
 
+/* A link that was active once is no dead end, however silent it is. */
 bool
 smcr_finding_flow_is_dead_end(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -118,6 +121,7 @@ may_be_answered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
     return false;
 }
 
+/* A doubt about the sender of a flow in the other direction gives false. */
 bool
 smcr_finding_flow_is_unheard(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {
@@ -226,6 +230,7 @@ smcr_finding_flow_failed_text(const smcr_finder_t *finder, const smcr_entry_conn
                               failed.frame);
 }
 
+/* Every doubt gives false: then other rules look at the flow. */
 bool
 smcr_finding_flow_is_disordered(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
 {

@@ -185,6 +185,7 @@ add_sentence(smcr_finder_t *finder, smcr_figure_severity_t severity,
     add_found(finder, found);
 }
 
+/* A count of 0 makes no finding, so rules need not ask. */
 void
 smcr_finder_add(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const char *format, ...)
 {
@@ -198,6 +199,7 @@ smcr_finder_add(smcr_finder_t *finder, const smcr_finder_facts_t *facts, const c
     va_end(arguments);
 }
 
+/* A count of 0 makes no finding, so rules need not ask. */
 void
 smcr_finder_add_as(smcr_finder_t *finder, smcr_figure_severity_t severity,
                    const smcr_finder_facts_t *facts, const char *format, ...)
@@ -220,6 +222,7 @@ is_about_connection(const smcr_figure_subject_t *subject, const smcr_entry_conne
            (conn->stream == subject->stream || conn->roce_stream == subject->stream);
 }
 
+/* A connection comes before its link, since it says more. */
 const char *
 smcr_finder_subject(const smcr_finder_t *finder, const smcr_figure_subject_t *subject)
 {
@@ -306,6 +309,7 @@ smcr_finder_first(const smcr_finder_t *finder, const char *one, const char *othe
                                     smcr_finder_notice(finder, other).first);
 }
 
+/* NULL stays NULL: once too many, a filter is never made again. */
 const char *
 smcr_finder_either(const smcr_finder_t *finder, const char *one, const char *other, uint64_t count)
 {

@@ -40,6 +40,7 @@ smcr_finding_trouble_add(smcr_finding_trouble_t *trouble, const smcr_entry_rdma_
     trouble->slowest = MAX(trouble->slowest, times->max);
 }
 
+/* The hosts are those of the worst flow; "several hosts" if any other pair is in trouble, too. */
 const char *
 smcr_finding_trouble_hosts(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble)
 {
@@ -75,6 +76,7 @@ smcr_finding_trouble_slowest(const smcr_finder_t *finder, const smcr_finding_tro
                               smcr_words_duration(finder->scope, trouble->slowest));
 }
 
+/* The rest entry counts, too: it has no hosts. */
 smcr_finding_trouble_t
 smcr_finding_trouble_sum(const smcr_finder_t *finder, smcr_finding_add_flow_t *add)
 {

@@ -43,6 +43,7 @@ smcr_finding_wait_proven(const smcr_entry_conn_open_wait_t *wait)
     return smcr_figure_or_zero(smcr_figure_time_between(wait->begin_frame, wait->proven_frame));
 }
 
+/* The first link stands for the host if TCP is not captured. */
 const char *
 smcr_finding_wait_address(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
                           bool is_server)
@@ -60,6 +61,7 @@ smcr_finding_wait_address(const smcr_finder_t *finder, const smcr_entry_connecti
     return NULL;
 }
 
+/* The role is named only if it is known. */
 const char *
 smcr_finding_wait_program(const smcr_finder_t *finder, const smcr_entry_connection_t *conn,
                           bool is_server)

@@ -17,6 +17,7 @@ bytes_between(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
+/* Bytes are counted up to now: a later packet may still show them as read. */
 smcr_cost_t
 smcr_cost_of_direction(const smcr_conn_t *conn, int side)
 {
@@ -39,6 +40,7 @@ add_cost(smcr_cost_t *sum, smcr_cost_t cost)
     sum->unannounced += cost.unannounced;
 }
 
+/* Both directions are added, also of a connection that has ended. */
 smcr_cost_t
 smcr_cost_of_conn(const smcr_conn_t *conn)
 {
@@ -51,6 +53,7 @@ smcr_cost_of_conn(const smcr_conn_t *conn)
     return sum;
 }
 
+/* Connections that have closed are taken out of the list on the way. */
 smcr_cost_t
 smcr_cost_of_group(smcr_lgr_t *lgr)
 {

@@ -543,6 +543,7 @@ smcr_window_consumed(const smcr_arrival_t *arrival, smcr_stream_t *stream,
 
 /* ---- streams that end ---- */
 
+/* The list is a ring: `unread` is its last entry. */
 void
 smcr_window_free(smcr_state_t *state, smcr_stream_t *stream)
 {

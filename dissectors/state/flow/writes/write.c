@@ -357,6 +357,7 @@ find_target(const smcr_arrival_t *arrival, const smcr_write_t *write)
     return target;
 }
 
+/* Only asks: no RMB, connection or request is made. */
 bool
 smcr_write_names_open_conn(const smcr_arrival_t *arrival, const smcr_qp_t *qp)
 {
@@ -678,6 +679,7 @@ smcr_write_confirm_owner(const smcr_arrival_t *arrival, smcr_write_t *write, smc
     return true;
 }
 
+/* The place that earlier packets share (`deferred_place`) gets the same facts as the request. */
 void
 smcr_write_prove_owner(smcr_write_t *write, smcr_conn_t *conn)
 {

@@ -112,6 +112,7 @@ doubt_excess(const smcr_arrival_t *arrival, bool (*has_fewer)(const smcr_doubt_p
                                                  .deadline = arrival->when.time + CHANGED_IN});
 }
 
+/* Without the server's maximum there is no limit to break. */
 unsigned
 smcr_rules_max_links(const smcr_lgr_t *lgr)
 {

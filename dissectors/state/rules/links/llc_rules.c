@@ -506,6 +506,7 @@ enum { REQUEST = 1, RESPONSE, BOTH };
 #define ONLY(type) (1U << SMCR_LLC_##type)
 #define BUT(type) ~ONLY(type)
 
+/* Reports, and changes only what the rules keep for themselves. */
 void
 smcr_rules_check_llc(smcr_rules_when_t when, const smcr_exchange_message_t *message)
 {
