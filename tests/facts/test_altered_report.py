@@ -565,7 +565,7 @@ def test_the_longest_wait_does_not_hide_the_worst_reader(tshark, scratch, versio
     def slow(path):
         findings = report(tshark, path)["findings"]
         return {
-            (each["severity"], each["text"].split("; long waits: 1 more direction")[0])
+            (each["severity"], each["text"].split("; 1 more direction with long waits")[0])
             for each in findings
             if each["kind"] == "slow_reader"
         }

@@ -316,7 +316,7 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
     path = other_roce(tshark)
     page = " ".join(page_of(tshark, path).split())
     assert "No fault" not in page
-    assert "300 PFC frames of port" in page and "pause class 3" in page
+    assert "paused class 3" in page and "with 300 PFC frames" in page
     assert "flows are not analysed without -o smcr.roce:TRUE" in page
     assert f"{SERVER_V2.mac} class 3: 300 frames, 19,660,500 quanta" in page
     known = " ".join(page_of(tshark, path, *("-o", "smcr.roce:TRUE")).split())
@@ -331,7 +331,7 @@ def test_the_page_speaks_of_pauses_by_default(tshark):
     path = tshark.bed.scratch / "pause-no-class.pcap"
     path.write_bytes(capture.pcap())
     page = " ".join(page_of(tshark, path).split())
-    assert f"12 PFC frames of port {SERVER_V2.mac} pause no class; no effect on senders" in page
+    assert f"Port {SERVER_V2.mac} paused no class with 12 PFC frames; no effect on senders" in page
     assert page.endswith(f"{SERVER_V2.mac} no class: 12 frames")
     capture.add(pause.pfc(SERVER_V2.mac, {3: 0xFFFF}))  # still in force when the capture ends
     capture.wait(0.001)

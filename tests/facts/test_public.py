@@ -45,12 +45,12 @@ PAGES = {
     ),
     "pfc-storm": (
         [
-            r"warn 300 PFC frames of port 02:00:00:00:00:02 pause class 3 for ≤632 ms of 660 ms",
+            r"warn Port 02:00:00:00:00:02 paused class 3 for ≤632 ms of 660 ms with 300 PFC frames",
             r"flows are not analysed without -o smcr\.roce:TRUE",
             r"02:00:00:00:00:02 class 3: 300 frames, 19,660,500 quanta, ≤632 ms",
         ],
         [
-            r"warn 300 PFC frames of port 02:00:00:00:00:02 pause class 3",
+            r"warn Port 02:00:00:00:00:02 paused class 3",
             r"QP 257 → 192\.0\.2\.2 QP 514 \(VLAN 3\) sent nothing for 650 ms"
             r" \(6\.3 ms to 632 ms paused\)",
         ],

@@ -85,7 +85,7 @@ STORY = {
         [DEAD_HOST, SLOW_PROGRAM],
     ),
     "s07-bufferbloat-A": (
-        [r"Receive buffer full", r"10\.0\.0\.2:5201", r"long waits: 5 more directions"],
+        [r"Receive buffer full", r"10\.0\.0\.2:5201", r"5 more directions with long waits"],
         [],
         [DEAD_HOST, SLOW_PROGRAM],
     ),

@@ -188,9 +188,9 @@ def directions(report):
                 "ACK mean (s)": mean(ack),
                 "ACK p99 (s)": most_of(ack),
                 "ACK max (s)": longest(ack),
-                "Data to read report mean (s)": mean(read),
-                "Data to read report p99 (s)": most_of(read),
-                "Data to read report max (s)": longest(read),
+                "Sent to reported read mean (s)": mean(read),
+                "Sent to reported read p99 (s)": most_of(read),
+                "Sent to reported read max (s)": longest(read),
                 "Unreported": text(way["unreported_bytes"]),
                 "Urgent": text(way["urgent_count"]),
             }
@@ -356,7 +356,7 @@ TIMES = {  # text: (list, its member or members in an entry)
     "server response time": ("client_to_server", "answer_time_s"),
     "program response time": (None, "answer_time_s"),
     "full to window update": ("connections", "reader_time_s"),
-    "data to read report": ("connections", "read_reported_s"),
+    "sent to reported read": ("connections", "read_reported_s"),
     "SMC-R setup": ("connections", "setup_s"),
 }
 

@@ -231,7 +231,7 @@ test_worst(void)
     g_assert_nonnull(strstr(text_of_wait(&scene),
                             ": on 10.0.0.1:3 → 10.0.0.2:8080, the writer waited 1.00 s"));
     g_assert_nonnull(strstr(text_of_wait(&scene),
-                            "; long waits: 2 more directions"));
+                            "; 2 more directions with long waits"));
     g_free(found);
     scene_close(&scene);
 }

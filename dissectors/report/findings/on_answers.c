@@ -148,7 +148,8 @@ other_answers_text(const smcr_finder_t *finder, const slow_answers_t *sum)
     uint64_t usual = usual_answer(&sum->worst->client_to_server);
 
     if (sum->answers > 1)
-        wmem_strbuf_append_printf(text, "; with this one, %" PRIu64 " slow answers", sum->answers);
+        wmem_strbuf_append_printf(text, "; %" PRIu64 " slow answers, this one included,",
+                                  sum->answers);
     if (sum->conns > 1)
         wmem_strbuf_append_printf(text, " on %" PRIu64 " connections", sum->conns);
     if (sum->answers > 1)

@@ -235,7 +235,7 @@ find_slow_cnps(smcr_finder_t *finder)
 
     if (odd.at)
         smcr_finder_add(finder, &facts,
-                        "%s%s: CNPs have %s like the data, and wait in the same queues",
+                        "%s%s: CNPs have %s, as the data has, and wait in the queues of the data",
                         smcr_words_flow(finder->scope, odd.at), others_text(finder, &odd), odd.odd);
 }
 
@@ -472,9 +472,9 @@ find_pauses(smcr_finder_t *finder)
             .frames = flow ? SMCR_FINDER_FRAMES(finder, flow->pause->longest->begin_frame,
                                                 flow->pause->longest->end_frame)
                            : NULL},
-        "%s of port %s %s %s%s; %s", smcr_words_things(scope, pause->frames, kind),
-        pause->port_mac ? pause->port_mac : "?", pause->frames == 1 ? "pauses" : "pause",
+        "Port %s paused %s%s with %s; %s", pause->port_mac ? pause->port_mac : "?",
         paused_text(finder, pause), other_pauses_text(finder),
+        smcr_words_things(scope, pause->frames, kind),
         flow ? still_text(finder, flow) : flows_text(finder, pause));
 }
 

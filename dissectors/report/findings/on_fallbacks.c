@@ -88,8 +88,8 @@ device_or_eid(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
 
     if (agreed && no_device && !has_eid(fallback->offered_eids, agreed->eid))
         return wmem_strdup_printf(finder->scope,
-                                  ", but no common EID: the client offers %s, and the server "
-                                  "agreed on %s with %s (frame %" PRIu32 ")",
+                                  "; likely cause: no common EID; the client offers %s, the server "
+                                  "uses %s (agreed with %s in frame %" PRIu32 ")",
                                   fallback->offered_eids, agreed->eid,
                                   agreed->conn->client.addr, agreed->conn->first_frame.frame);
     if (agreed && no_device)
@@ -122,7 +122,7 @@ other_cause(const smcr_finder_t *finder, const smcr_entry_connection_t *conn)
     if (!no_device || fallback->by != SMCR_FIGURE_ROLE_CLIENT)
         return "";
     bool is_ipv6 = conn->client.addr && strchr(conn->client.addr, ':');
-    return is_ipv6 ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined there";
+    return is_ipv6 ? "; over IPv6 Linux offers no SMC-Rv2" : ", or no EID is defined on the client";
 }
 
 /* Adds the connection to the group of connections that fell back for the same reason: equal

@@ -671,8 +671,8 @@ find_answered_twice(smcr_finder_t *finder)
                                .rank = is_slow ? SMCR_FINDING_BY_LOSS : 0,
                                .cost = is_slow ? trouble.slowest : 0,
                                .filter = "smcr.retransmission"},
-        "%s of %s%s retransmitted without need: the receiver acknowledged both transmissions, so "
-        "no data was lost%s",
+        "%s of %s%s retransmitted without need: the receiver acknowledged each packet and its "
+        "retransmission, so no data was lost%s",
         smcr_words_number(scope, trouble.count),
         smcr_words_things(scope, trouble.packets, "packet"),
         smcr_finding_trouble_hosts(finder, &trouble),

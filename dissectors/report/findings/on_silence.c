@@ -400,8 +400,9 @@ may_have_ended(const smcr_finder_t *finder, const silent_host_t *host)
  * second retransmission. A packet between the first request without an answer and the second
  * retransmission shows that the host lived then. */
 static const char *
-unheard_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silence)
+unheard_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
+    const smcr_entry_flow_silence_t *silence = host->silence;
     uint64_t after = smcr_figure_or_zero(
         smcr_figure_time_between(silence->begin_frame, silence->early_frame));
 
@@ -412,11 +413,12 @@ unheard_text(const smcr_finder_t *finder, const smcr_entry_flow_silence_t *silen
                                   "host since then",
                                   silence->early_frame.frame,
                                   smcr_words_duration(finder->scope, after));
-    return silence->is_over == SMCR_FIGURE_YES
-               ? "; during the silence, no other packet from its address after the second "
-                 "retransmission: host or path down"
-               : "; no other packet from its address after the second retransmission: host, path "
-                 "or queue pair down";
+    return wmem_strdup_printf(
+        finder->scope, "; after the second retransmission, %s sent no other packet %s",
+        host->flow->dst,
+        silence->is_over == SMCR_FIGURE_YES
+            ? "until the silence ended: the host or the path was down"
+            : "either: host, path or queue pair down");
 }
 
 /* Returns the end of the sentence: other packets of the silent host, and the causes of the silence
@@ -436,7 +438,7 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
         return wmem_strdup_printf(finder->scope,
                                   "; no packet from %s at the same time: host or all paths down",
                                   host->other->dst);
-    return unheard_text(finder, host->silence);
+    return unheard_text(finder, host);
 }
 
 /* Returns text that asks for the path MTU if only packets that are larger than all acknowledged

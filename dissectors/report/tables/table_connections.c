@@ -150,7 +150,7 @@ is_not_over_rdma(const smcr_entry_connection_t *conn)
     X(COUNT, "CDC", NULL, 7, way->cdc)                                                             \
     X(COUNT, "Retransmitted", NULL, 0, way->repeated_packets)                                      \
     SMCR_TABLE_SPREAD(X, "ACK", way->ack_time_s)                                                   \
-    SMCR_TABLE_SPREAD(X, "Data to read report", way->read_reported_s)                              \
+    SMCR_TABLE_SPREAD(X, "Sent to reported read", way->read_reported_s)                            \
     X(BYTES, "Unreported", NULL, 0, way->unreported_bytes)                                         \
     X(COUNT, "Urgent", NULL, 0, way->urgent_count)
 

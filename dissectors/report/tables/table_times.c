@@ -18,7 +18,7 @@
     X(late_s, "out-of-order delay")
 #define OF_DIRECTION(X)                                                                            \
     X(reader_time_s, "full to window update")                                                      \
-    X(read_reported_s, "data to read report")
+    X(read_reported_s, "sent to reported read")
 
 #define NAME(name, text) OF_##name,
 typedef enum {
@@ -108,15 +108,37 @@ fill_times(const smcr_table_row_sink_t *taker)
     }
 }
 
-/* Returns the heading; NULL: no flow has a sample, so the page does not have the table. */
+/* Whether a flow has a sample of its own times. */
+static bool
+has_times_of_flows(const smcr_entry_report_t *report)
+{
+#define HAS(name, text) || flow->name
+    SMCR_FIGURE_EACH (rdma, flow, report->rdma_flows)
+        if (false OF_FLOW(HAS))
+            return true;
+    return false;
+}
+
+/* Whether a packet was retransmitted. */
+static bool
+has_retransmissions(const smcr_entry_report_t *report)
+{
+    SMCR_FIGURE_EACH (rdma, flow, report->rdma_flows)
+        if (smcr_figure_or_zero(flow->repeated))
+            return true;
+    return false;
+}
+
+/* Returns the heading; NULL: no flow has a sample, so the page does not have the table. The heading
+ * explains why the two times of a flow differ after retransmissions. */
 static const char *
 heading_of_times(const smcr_table_row_sink_t *taker)
 {
-#define HAS(name, text) || flow->name
-    SMCR_FIGURE_EACH (rdma, flow, taker->report->rdma_flows)
-        if (false OF_FLOW(HAS))
-            return "Times";
-    return NULL;
+    if (!has_times_of_flows(taker->report))
+        return NULL;
+    return has_retransmissions(taker->report)
+               ? "Times (request to ACK: only packets that were not retransmitted)"
+               : "Times";
 }
 
 SMCR_TABLE(times, "SMC-R Times", TIMES, heading_of_times);

@@ -125,7 +125,8 @@ write_limits(const page_t *page)
         write_line(page, "%s not counted: after 65,536 flows only those of SMC-R are",
                    smcr_words_things(page->scope, capture->flows_not_counted, "RDMA flow"));
     if (capture->passes == 1 && page->report->rdma_flows.length)
-        write_line(page, "read in one pass; two passes show more (tshark -2; reopen the window)");
+        write_line(page, "read in one pass; two passes show more (tshark -2, or close and open "
+                         "the window of the report)");
 }
 
 /* Writes the head of the page: size and time of the capture, and what limits the report. */

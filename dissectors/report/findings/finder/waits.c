@@ -103,7 +103,7 @@ smcr_finding_wait_more(const smcr_finder_t *finder, uint32_t count)
 {
     if (count <= 1)
         return "";
-    return wmem_strdup_printf(finder->scope, "; long waits: %s",
+    return wmem_strdup_printf(finder->scope, "; %s with long waits",
                               smcr_words_things(finder->scope, count - 1, "more direction"));
 }
 

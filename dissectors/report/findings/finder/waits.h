@@ -62,7 +62,7 @@ uint64_t smcr_finding_wait_buffer(const smcr_entry_connection_t *conn, bool to_s
 const char *smcr_finding_wait_buffer_text(const smcr_finder_t *finder,
                                           const smcr_entry_connection_t *conn, bool to_server);
 
-/* Returns "; long waits: 2 more directions" for 3 directions; "" if `count` is 0 or 1. */
+/* Returns "; 2 more directions with long waits" for 3 directions; "" if `count` is 0 or 1. */
 const char *smcr_finding_wait_more(const smcr_finder_t *finder, uint32_t count);
 
 /* Returns the wait of the host `host` on another connection than `conn` that explains most of the
