@@ -22,6 +22,17 @@ end_of_certain_wait(const smcr_timeline_t *timeline, int side,
     return question->missing.doubt && last.time < end.time ? last : end;
 }
 
+/* The event up to which unread data of the writer `side` are certain: the last packet of the
+ * reader's host, if the open wait for space is certain for longer. Later the host may be down, or
+ * its path, and its program may have read. `certain`: end_of_certain_wait(). */
+static smcr_when_t
+end_of_certain_unread(const smcr_timeline_question_t *question, int side, smcr_when_t certain)
+{
+    smcr_when_t heard = question->missing.heard[!side];
+
+    return heard.frame && heard.time < certain.time ? heard : certain;
+}
+
 /* Whether the gap of the writer came after both sides had closed, and the writer had nothing more
  * to send: it did not wait for space. `closed`: as in smcr_timeline_missing_t, of the writer. */
 static bool
@@ -99,9 +110,10 @@ add_open_transfer(const smcr_timeline_step_t *step, int side, const smcr_timelin
 }
 
 /* Adds the open intervals of the receive buffer to the writer `side`. `certain`: event up to which
- * an open wait for space is certain. `end`: end of the divided time. */
+ * an open wait for space is certain. */
 static void
-add_open_buffer(const smcr_timeline_step_t *step, int side, smcr_when_t certain, smcr_when_t end)
+add_open_buffer(const smcr_timeline_step_t *step, int side, smcr_when_t certain,
+                const smcr_timeline_question_t *question)
 {
     const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
 
@@ -110,10 +122,11 @@ add_open_buffer(const smcr_timeline_step_t *step, int side, smcr_when_t certain,
     if (writer->wait.freed.frame)
         smcr_timeline_add(step, side, SMCR_INTERVAL_FREED, writer->wait.freed, certain);
     if (writer->unread.since.frame)
-        smcr_timeline_add(step, side, SMCR_INTERVAL_UNREAD, writer->unread.since, certain);
+        smcr_timeline_add(step, side, SMCR_INTERVAL_UNREAD, writer->unread.since,
+                          end_of_certain_unread(question, side, certain));
     if (writer->unread.is_doubtful)
         smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_UNREAD, writer->unread.doubtful_since,
-                          end);
+                          question->span.end);
 }
 
 /* Adds to a copy of the timeline the intervals that have begun, and have not ended at the end of
@@ -127,7 +140,7 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
 
     add_open_gaps(&step, side, question);
     smcr_timeline_end_missing_acks(&step, side, end);
-    add_open_buffer(&step, side, end_of_certain_wait(copy, side, question), end);
+    add_open_buffer(&step, side, end_of_certain_wait(copy, side, question), question);
     if (writer->unknown_since.frame)
         smcr_timeline_add(&step, side, SMCR_INTERVAL_NOT_CAPTURED, writer->unknown_since, end);
     if (!smcr_timeline_knows_arrival(copy, side))

@@ -35,6 +35,9 @@ typedef struct {
     /* with `last`: last captured packet of the link before the first packet of the sender that may
      * be missing; frame 0: not known */
     smcr_when_t since[2];
+    smcr_when_t heard[2]; /* by sender: last packet of the sender's host on any link of the link
+                             group: its program may have read later, and the host could not report
+                             it; frame 0: not known */
 } smcr_timeline_missing_t;
 
 /* The question that smcr_timeline_divide() answers for one direction. */

@@ -693,6 +693,37 @@ def closed_then_aborted(capture):
         connection.cdc("client", flags=["abort"])
 
 
+def closed_and_lost(capture, large=0):
+    """The path loses the client's last data, which is too big for it. The client closes meanwhile,
+    and the server closes when TCP's FIN comes. `large`: large messages that arrive before."""
+    connection = begun(capture)
+    talk(connection)
+    for _ in range(large):
+        connection.send("client", bytes(8192))
+    connection.cdc("server")
+    last = burst(connection, 6000)
+    last.append(connection.cdc("client", ack=False))
+    nak(connection, len(last))
+    again(capture, last, times=5)
+    last.append(connection.cdc("client", flags=["closed"], ack=False))
+    again(capture, last, times=3)
+    connection.cdc("server", flags=["closed"])
+    again(capture, last, times=2)
+
+
+def path_lowers_mtu(capture):
+    """The path loses large packets from some time on."""
+    closed_and_lost(capture, large=1)
+
+
+def closed_too_soon(capture):
+    """The server closes at once; the client's request crosses this close."""
+    connection = begun(capture)
+    connection.send("client", text_lines(100, "request"), read=False)
+    connection.cdc("server", flags=["closed"])
+    connection.cdc("client", flags=["closed"])
+
+
 def shut_down_then_aborted(capture):
     """The server shuts down its writing side, with a FIN of TCP; the client aborts, with data
     unread. Linux sends the FIN with the flag sending done, before either side has closed."""
@@ -735,6 +766,27 @@ def links_are_tested(capture, connection):
 
 def hung_client(capture):
     links_are_tested(capture, hang(capture, "server"))
+
+
+def reader_host_dies(capture):
+    """The server's program reads slowly, and its host dies. The client's host tests the link half a
+    minute later, and then resets TCP."""
+    connection = hang(capture, "client")
+    capture.wait(0.6)
+    connection.group.links[1].ack("server")
+    capture.wait(30)
+    request = llc.llc_test_link(version=2, order="little")
+    test = connection.group.llc("client", request, ack=False)
+    again(capture, [test], times=5)
+    connection.tcp.segment("client", "RA")
+
+
+def reader_killed(capture):
+    """The client's program reads nothing for 10 s, and is killed."""
+    connection = hang(capture, "server")
+    capture.wait(10)
+    for role in ("client", "server"):
+        connection.cdc(role, flags=["abort"])
 
 
 def reset_by_middlebox(capture):
@@ -1065,9 +1117,14 @@ SCENES = {
         "clients_abort",
         "both_sides_abort",
         "closed_then_aborted",
+        "closed_and_lost",
+        "closed_too_soon",
+        "path_lowers_mtu",
         "shut_down_then_aborted",
         "publisher",
         "hung_client",
+        "reader_host_dies",
+        "reader_killed",
         "reset_by_middlebox",
         "reset_at_the_end",
         "hung_programs",

@@ -1,5 +1,5 @@
 /* Findings about programs that do not answer, or do not read: slow answers, programs that hang when
- * the capture ends, and clients that give up.
+ * the capture ends, clients that give up, and orderly closes of programs that had not read all.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -465,7 +465,9 @@ given_up_wait(const smcr_entry_connection_t *conn)
     bool is_asked = smcr_words_knows_roles(conn) &&
                     !smcr_figure_or_zero(conn->server_to_client.unasked_writes);
 
-    return wait && is_asked && conn->close != SMCR_FIGURE_CLOSE_OPEN ? wait : NULL;
+    if (!wait || wait->kind != SMCR_FIGURE_WAIT_ANSWER)
+        return NULL;
+    return is_asked && conn->close != SMCR_FIGURE_CLOSE_OPEN ? wait : NULL;
 }
 
 const char *
@@ -575,10 +577,148 @@ find_given_up(smcr_finder_t *finder)
         smcr_words_duration(finder->scope, answers.sum / answers.count));
 }
 
+/* ---- programs that close without having read all data ---- */
+
+/* Connections that were closed in the same way with unread data. */
+typedef struct {
+    const smcr_entry_connection_t *first; /* the connection with the lowest index; NULL: none */
+    smcr_figure_role_t writer;            /* who wrote the unread data of `first` */
+    uint32_t count;                       /* number of connections */
+    uint64_t bytes;                       /* unread data of all of them, bytes */
+    const char *filter;                   /* display filter of all these connections; NULL: too many
+                                             connections for one filter */
+    wmem_array_t *frames;                 /* frames of both closes of each connection */
+} unread_closes_t;
+
+/* Returns the number of bytes from the writer that the reader's message of its close does not
+ * report as read; 0: none, or not known. A message has the cursor of all that the program has read.
+ * Linux aborts if such data had arrived (smc_close_final() in net/smc/smc_close.c): so they had not
+ * arrived when the reader closed. */
+static uint64_t
+unread_of(const smcr_entry_connection_t *conn, smcr_figure_role_t writer)
+{
+    const smcr_entry_conn_end_t *end = conn->end;
+    bool is_known = end && end->frame.frame && end->other_frame.frame &&
+                    end->is_reported != SMCR_FIGURE_YES;
+
+    if (conn->close != SMCR_FIGURE_CLOSE_NORMAL || !is_known)
+        return 0;
+    return smcr_figure_or_zero(
+        smcr_figure_direction(conn, writer == SMCR_FIGURE_ROLE_CLIENT)->unreported_bytes);
+}
+
+/* Adds the unread data of one direction of the connection. `of_first`: data of the end that closed
+ * first; else data of its peer. */
+static void
+add_unread(const smcr_finder_t *finder, unread_closes_t *closes,
+           const smcr_entry_connection_t *conn, bool of_first)
+{
+    smcr_figure_role_t first = conn->end ? conn->end->by : SMCR_FIGURE_ROLE_NONE;
+    bool is_client = (first == SMCR_FIGURE_ROLE_CLIENT) == of_first;
+    smcr_figure_role_t writer = smcr_figure_role(!is_client);
+    uint64_t bytes = first ? unread_of(conn, writer) : 0;
+
+    if (!bytes)
+        return;
+    if (!closes->first) {
+        closes->first = conn;
+        closes->writer = writer;
+    }
+    closes->bytes += bytes;
+    closes->filter = smcr_finder_either(finder, closes->filter,
+                                        smcr_words_connection_filter(finder->scope, conn),
+                                        closes->count++);
+    smcr_finder_frames_add(closes->frames, conn->end->frame);
+    smcr_finder_frames_add(closes->frames, conn->end->other_frame);
+}
+
+/* Returns all connections that were closed with unread data of the end that closed first
+ * (`of_first`), or of its peer. */
+static unread_closes_t
+gather_closes(const smcr_finder_t *finder, bool of_first)
+{
+    unread_closes_t closes = {.filter = "", .frames = smcr_finder_frames(finder)};
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections)
+        add_unread(finder, &closes, conn, of_first);
+    return closes;
+}
+
+/* Returns "6,000 bytes in all from the client". */
+static const char *
+bytes_text(const smcr_finder_t *finder, const unread_closes_t *closes)
+{
+    return wmem_strdup_printf(
+        finder->scope, "%s%s from %s", smcr_words_bytes(finder->scope, closes->bytes),
+        closes->count > 1 ? " in all" : "",
+        smcr_words_end(finder->scope, closes->first, closes->writer == SMCR_FIGURE_ROLE_SERVER));
+}
+
+/* Returns the facts of a finding about these connections. */
+static smcr_finder_facts_t
+facts_of(const unread_closes_t *closes, smcr_when_t when, uint64_t cost)
+{
+    return (smcr_finder_facts_t){.kind = SMCR_FIGURE_FOUND_UNREAD_CLOSE,
+                                 .count = closes->count,
+                                 .when = when,
+                                 .frames = closes->frames,
+                                 .filter = closes->filter ? closes->filter : "smcr",
+                                 .cost = cost};
+}
+
+/* Finding: a writer closed in order, and its peer closed later without having read all data. The
+ * writer's program counts the data as delivered, and they are lost. A retransmission, a silence or
+ * an MTU explains it; so the finding counts as a second of lost time, as an abort of this kind. */
+static void
+find_lost_data(smcr_finder_t *finder)
+{
+    unread_closes_t lost = gather_closes(finder, true);
+    const smcr_entry_connection_t *conn = lost.first;
+
+    if (!conn)
+        return;
+    smcr_finder_facts_t facts = facts_of(&lost, conn->end->other_frame, SMCR_TIME_SECOND);
+    smcr_when_t failed = smcr_finding_failed_before(finder, conn->client.addr, conn->server.addr,
+                                                    conn->end->frame.frame);
+    const char *cause = "";
+    if (failed.frame)
+        cause = wmem_strdup_printf(finder->scope, "; RoCE had failed before (frame %" PRIu32 ")",
+                                   failed.frame);
+    smcr_finder_add_as(finder, SMCR_FIGURE_WARN, &facts,
+                       "%s: closed in order, but %s lost: %s had not reported them as read when it "
+                       "closed%s",
+                       smcr_words_connections(finder->scope, conn, lost.count),
+                       bytes_text(finder, &lost),
+                       smcr_words_end(finder->scope, conn, lost.writer == SMCR_FIGURE_ROLE_CLIENT),
+                       cause);
+}
+
+/* Finding: an end closed first, and did not wait for data that its peer was sending. If the server
+ * closed, a client's request got no answer. If the client closed, it needed no more data. */
+static void
+find_early_closes(smcr_finder_t *finder)
+{
+    unread_closes_t early = gather_closes(finder, false);
+    const smcr_entry_connection_t *conn = early.first;
+
+    if (!conn)
+        return;
+    smcr_finder_facts_t facts = facts_of(&early, conn->end->frame, 0);
+    bool is_request = early.writer == SMCR_FIGURE_ROLE_CLIENT && smcr_words_knows_roles(conn);
+    smcr_finder_add_as(finder, is_request ? SMCR_FIGURE_NOTE : SMCR_FIGURE_INFO, &facts,
+                       "%s closed %s first; %s not reported as read",
+                       smcr_words_end(finder->scope, conn,
+                                      conn->end->by == SMCR_FIGURE_ROLE_SERVER),
+                       smcr_words_connections(finder->scope, conn, early.count),
+                       bytes_text(finder, &early));
+}
+
 /* Open waits are not examined under a display filter, which may hide the answers. */
 void
 smcr_finding_on_answers(smcr_finder_t *finder)
 {
+    find_lost_data(finder);
+    find_early_closes(finder);
     find_slow_answers(finder);
     find_long_pause(finder);
     if (smcr_finder_is_filtered(finder))

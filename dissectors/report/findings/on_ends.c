@@ -8,6 +8,7 @@
 
 #include "report/findings/finder/alike.h"
 #include "report/findings/finder/causes.h"
+#include "report/findings/finder/waits.h"
 #include "report/words/words.h"
 
 /* Predicates for smcr_finding_alike_gather(). IS(name, condition) defines is_<name>(). */
@@ -283,7 +284,8 @@ refused_text(const smcr_finder_t *finder, const smcr_entry_connection_t *refused
 }
 
 /* Returns text about the cause of the aborts of a group, of which the first is in the frame
- * `first`: RoCE had failed; or the server's program ended, or did not answer. */
+ * `first`: RoCE had failed; the server's program ended, or did not answer; or a program did not
+ * read. */
 static const char *
 cause_of_abort(const smcr_finder_t *finder, const smcr_finding_alike_t *group, uint32_t first,
                const smcr_entry_connection_t *refused)
@@ -292,7 +294,10 @@ cause_of_abort(const smcr_finder_t *finder, const smcr_finding_alike_t *group, u
 
     if (*failure)
         return failure;
-    return refused ? refused_text(finder, refused) : longest_given_up_text(finder);
+    if (refused)
+        return refused_text(finder, refused);
+    const char *given_up = longest_given_up_text(finder);
+    return *given_up ? given_up : smcr_finding_wait_stop_text(finder);
 }
 
 /* Returns the display filter `what`. If the group has exactly one connection, the filter is limited

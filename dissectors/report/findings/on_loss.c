@@ -539,16 +539,18 @@ has_no_known_cost(const smcr_finder_t *finder, const smcr_finding_trouble_t *tro
 }
 
 /* Returns how long programs waited for retransmissions, nanoseconds. If the time of no connection
- * is known, it is the time in which packets of the flows in `sum` were being retransmitted. A
- * proven loss of many packets counts NOTICED at least: it delays programs in other ways, too. */
+ * is known, it is the time in which packets of the flows in `sum` were being retransmitted, without
+ * the silences of their peers. A proven loss of many packets counts NOTICED at least: it delays
+ * programs in other ways, too. */
 static uint64_t
 cost_of_loss(const smcr_finder_t *finder, const smcr_finding_trouble_t *trouble,
              const smcr_entry_rdma_t *sum)
 {
     uint64_t cost = wait_for_retransmissions(finder);
+    uint64_t repeating = smcr_figure_or_zero(sum->retransmission_s);
 
     if (!cost)
-        cost = smcr_figure_or_zero(sum->retransmission_s);
+        cost = repeating - MIN(repeating, smcr_figure_or_zero(sum->silent_s));
     return is_proven(&sum->repeated_after) && is_frequent(trouble) ? MAX(cost, NOTICED) : cost;
 }
 

@@ -441,8 +441,25 @@ cause_text(const smcr_finder_t *finder, const silent_host_t *host)
     return unheard_text(finder, host);
 }
 
+/* Returns text about a receiver that has sent a NAK for the request of the silence. It sends one
+ * NAK for a gap, and answers no later request until the gap is filled. So a path that loses this
+ * one request each time explains the silence, too. "" if no NAK requests it. */
+static const char *
+refused_text(const smcr_finder_t *finder, const smcr_entry_flow_stuck_t *stuck)
+{
+    if (stuck->is_refused != SMCR_FIGURE_YES || stuck->length == SMCR_FIGURE_UNKNOWN)
+        return "";
+    return wmem_strdup_printf(finder->scope,
+                              "; it had sent a NAK for a packet of %s (frame %" PRIu32 "), and a "
+                              "receiver answers nothing until that packet arrives: perhaps only "
+                              "this packet is lost each time",
+                              smcr_words_things(finder->scope, stuck->length, "byte"),
+                              stuck->begin_frame.frame);
+}
+
 /* Returns text that asks for the path MTU if only packets that are larger than all acknowledged
- * ones got no answer in the silence; "" if an ICMP error, or the end of the link, explains it. */
+ * ones got no answer in the silence, or about a NAK for the request (refused_text()); "" if an ICMP
+ * error, or the end of the link, explains it. */
 static const char *
 size_text(const smcr_finder_t *finder, const silent_host_t *host)
 {
@@ -451,7 +468,8 @@ size_text(const smcr_finder_t *finder, const silent_host_t *host)
     if (!is_stuck_in(flow, host->silence) || may_have_ended(finder, host) ||
         *smcr_finder_undelivered(finder, flow->src, flow->dst))
         return "";
-    return flow_size_hint(finder, flow);
+    const char *hint = flow_size_hint(finder, flow);
+    return *hint ? hint : refused_text(finder, flow->stuck);
 }
 
 /* Returns "for 3.93 s despite 210 retransmissions", with the number of silences if there are

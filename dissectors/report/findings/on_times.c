@@ -69,7 +69,8 @@ is_one_open_wait(const wait_t *wait)
 {
     const smcr_entry_conn_open_wait_t *open = wait->figures->open_wait;
 
-    if (!open || open->kind != SMCR_FIGURE_WAIT_READER)
+    if (!open || open->kind != SMCR_FIGURE_WAIT_READER ||
+        wait->conn->close != SMCR_FIGURE_CLOSE_OPEN)
         return false;
     uint64_t proven = smcr_finding_wait_proven(open);
     return proven >= SMCR_FINDING_LONG_WAIT && proven * 10 >= wait->full_time * 9;
@@ -275,6 +276,36 @@ longest_text(const smcr_finder_t *finder, const wait_t *wait)
                               smcr_words_duration(finder->scope, wait->longest->lasted_s));
 }
 
+/* Whether the wait ended with a reset of TCP, and the reader's host had sent no packet for most of
+ * it: then neither the reader's program nor the size of its buffer explains the wait. */
+static bool
+is_unheard(const wait_t *wait)
+{
+    const smcr_entry_conn_open_wait_t *open = wait->figures->open_wait;
+    bool is_reset = wait->conn->close == SMCR_FIGURE_CLOSE_RESET;
+
+    if (!open || !is_reset || open->kind != SMCR_FIGURE_WAIT_READER)
+        return false;
+    uint64_t unheard =
+        smcr_figure_or_zero(smcr_figure_time_between(open->proven_frame, wait->conn->last_frame));
+    return unheard * 2 >= wait->full_time;
+}
+
+/* Returns text about a reader's host that sends no packet for most of the wait (is_unheard()). */
+static const char *
+unheard_text(const smcr_finder_t *finder, const wait_t *wait)
+{
+    smcr_when_t last = wait->figures->open_wait->proven_frame;
+
+    return wmem_strdup_printf(finder->scope,
+                              "; for the last %s (since frame %" PRIu32 "), %s sent no packet on "
+                              "the link",
+                              smcr_words_duration(finder->scope,
+                                                  wait->conn->last_frame.time - last.time),
+                              last.frame,
+                              smcr_finding_wait_address(finder, wait->conn, wait->to_server));
+}
+
 /* Returns the times of acknowledgements as text, for a direction with a queue (has_queue()). */
 static const char *
 queue_text(const smcr_finder_t *finder, const wait_t *wait)
@@ -288,16 +319,18 @@ queue_text(const smcr_finder_t *finder, const wait_t *wait)
         smcr_words_duration(finder->scope, smcr_finding_wait_mean(acks)));
 }
 
-/* Returns the end of the sentence. If the path is the cause, the text names a queue on it, or a
- * sufficient buffer size. Otherwise it names the longest wait. */
+/* Returns the end of the sentence. If the reader's host was silent, the text says so. If the path
+ * is the cause, the text names a queue on it, or a sufficient buffer size. Otherwise it names the
+ * longest wait. */
 static const char *
 cause_text(const smcr_finder_t *finder, const wait_t *wait)
 {
     bool knows_path = wait->round_trip && wait->buffer_size != SMCR_FIGURE_UNKNOWN;
 
+    if (is_unheard(wait))
+        return unheard_text(finder, wait);
     if (!has_slow_reader(wait) && has_queue(wait))
         return queue_text(finder, wait);
-
     if (!has_long_path(wait) || !knows_path || needed_buffer_size(wait) <= wait->buffer_size)
         return longest_text(finder, wait);
     return wmem_strdup_printf(finder->scope,

@@ -128,14 +128,32 @@ retransmitted_most(const smcr_collect_conn_stats_t *counted, const smcr_timeline
     return missing->last[0] || missing->last[1] ? SMCR_FIGURE_UNKNOWN : counted->retransmitted_most;
 }
 
+/* Returns the last packet of the host of `side` on any link of the link group; frame 0: there is
+ * none. */
+static smcr_when_t
+last_heard(const smcr_collect_t *collection, const smcr_lgr_t *lgr, int side)
+{
+    smcr_when_t last = {0, 0};
+
+    SMCR_LIST_EACH_BACK(smcr_link_t *, link, lgr->links) {
+        smcr_when_t heard = smcr_collect_rdma_flows_last(collection, &link->qp[!side]);
+        if (heard.frame > last.frame)
+            last = heard;
+    }
+    return last;
+}
+
 /* The time that is divided, up to the last frame of the connection. `is_part`: the last messages
  * may be missing. */
 static smcr_collect_span_t
 span_of(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
-        const smcr_collect_tcp_facts_t *tcp, bool is_part)
+        const smcr_collect_tcp_facts_t *tcp, const smcr_collect_t *collection, bool is_part)
 {
     smcr_when_t can_carry = smcr_collect_conn_ready(counted);
     smcr_timeline_missing_t missing = missing_of(counted, is_part);
+
+    for (int side = 0; side < 2; side++)
+        missing.heard[side] = last_heard(collection, counted->conn->lgr, side);
 
     return (smcr_collect_span_t){
         .last = entry->last_frame.time,
@@ -252,16 +270,30 @@ knows_last_waits(const smcr_collect_conn_stats_t *counted)
     return has_known_end && !may_wait_for_credits(counted, 0) && !may_wait_for_credits(counted, 1);
 }
 
-/* Finds for each writer (index: side) the wait that has not ended when the capture ends. */
+/* Whether the wait has not ended when a connection ends in this way: `close`. A reset of TCP ends
+ * the wait for space of a connection whose reader has not read, and has not closed. */
+static bool
+is_open_at_close(const waiting_writer_t *wait, smcr_figure_close_t close)
+{
+    bool is_reset = close == SMCR_FIGURE_CLOSE_RESET;
+
+    return close == SMCR_FIGURE_CLOSE_OPEN || (is_reset && wait->kind == SMCR_FIGURE_WAIT_READER);
+}
+
+/* Finds for each writer (index: side) the wait that has not ended when the capture ends, or TCP
+ * resets the connection. */
 static void
 find_open_waits(const smcr_entry_connection_t *entry, const smcr_collect_conn_stats_t *counted,
                 const smcr_collect_t *collection, waiting_writer_t waits[2])
 {
-    bool is_known = entry->close == SMCR_FIGURE_CLOSE_OPEN && knows_last_waits(counted);
+    bool is_known = knows_last_waits(counted);
 
-    for (int writer = 0; writer < 2; writer++)
+    for (int writer = 0; writer < 2; writer++) {
         waits[writer] =
             is_known ? find_open_wait(counted, collection, writer) : (waiting_writer_t){0};
+        if (!is_open_at_close(&waits[writer], entry->close))
+            waits[writer] = (waiting_writer_t){0};
+    }
 }
 
 /* Extends the time of a connection whose writer waits for its reader when the capture ends, to the
@@ -490,7 +522,7 @@ fill_rdma_directions(smcr_entry_connection_t *entry, smcr_collect_conn_stats_t *
     waiting_writer_t waits[2];
     find_open_waits(entry, counted, collection, waits);
     extend_to_wait(entry, waits);
-    smcr_collect_span_t span = span_of(entry, counted, tcp, ending.is_part_in_time);
+    smcr_collect_span_t span = span_of(entry, counted, tcp, collection, ending.is_part_in_time);
 
     entry->buffer_bytes.client = size ? size : SMCR_FIGURE_UNKNOWN;
     entry->buffer_bytes.server = server_size ? server_size : SMCR_FIGURE_UNKNOWN;

@@ -63,6 +63,7 @@ typedef enum {
     SMCR_FINDING_BY_SLOW_READER,
     SMCR_FINDING_BY_TCP_WAIT,       /* a TCP connection waits long for retransmissions */
     SMCR_FINDING_BY_HASTY_ABORT,    /* abnormal close that leaves a small part of the data unread */
+    SMCR_FINDING_BY_UNREAD_CLOSE,   /* orderly close of a connection with unread data */
     SMCR_FINDING_BY_SLOW_SETUP,     /* a connection takes long to set up */
     /* ---- risks ---- */
     SMCR_FINDING_BY_DECLINE,        /* a connection falls back to TCP, and RoCE is not to blame */

@@ -185,3 +185,52 @@ smcr_finding_wait_own_text(const smcr_finder_t *finder, const smcr_finding_own_w
         smcr_words_direction(finder->scope, own->conn, own->to_server),
         own->wait->begin_frame.frame, own->wait->end_frame.frame);
 }
+
+/* ---- a program that had stopped before an abort ---- */
+
+/* Returns how long one program of the connection had read nothing when the connection was aborted,
+ * nanoseconds; 0: both read, no writer waited for space, or the connection was not aborted. `*wait`
+ * gets the wait of the writer, which lasts until the abort at least. */
+static uint64_t
+stopped_before_abort(const smcr_entry_connection_t *conn, const smcr_entry_conn_wait_t **wait)
+{
+    smcr_when_t abort = conn->end ? conn->end->aborted_frame : (smcr_when_t){0};
+    uint64_t longest = 0;
+
+    if (!abort.frame)
+        return 0;
+    for (int to_server = 0; to_server < 2; to_server++) {
+        const smcr_entry_conn_wait_t *stop =
+            smcr_finding_wait_longest(conn, to_server, SMCR_FIGURE_WAIT_READER);
+        bool lasts = stop && stop->end_frame.frame >= abort.frame;
+        uint64_t lasted = lasts ? smcr_figure_or_zero(smcr_figure_time_between(
+                                      stop->begin_frame, abort))
+                                : 0;
+        if (lasted <= longest)
+            continue;
+        longest = lasted;
+        *wait = stop;
+    }
+    return longest;
+}
+
+const char *
+smcr_finding_wait_stop_text(const smcr_finder_t *finder)
+{
+    const char *text = "";
+    uint64_t longest = SMCR_FINDING_LONG_WAIT;
+
+    SMCR_FIGURE_EACH(connection, conn, finder->report->connections) {
+        const smcr_entry_conn_wait_t *wait = NULL;
+        uint64_t lasted = stopped_before_abort(conn, &wait);
+        if (lasted < longest)
+            continue;
+        longest = lasted;
+        text = wmem_strdup_printf(
+            finder->scope,
+            "; before that, the program of %s had read nothing for %s (since frame %" PRIu32 ")",
+            smcr_finding_wait_program(finder, conn, wait->writer == SMCR_FIGURE_ROLE_CLIENT),
+            smcr_words_duration(finder->scope, lasted), wait->begin_frame.frame);
+    }
+    return text;
+}

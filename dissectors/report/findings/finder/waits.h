@@ -76,3 +76,8 @@ smcr_finding_own_wait_t smcr_finding_wait_own(const smcr_finder_t *finder,
  * (frames 136 to 141)"; "" if the host did not wait itself. */
 const char *smcr_finding_wait_own_text(const smcr_finder_t *finder,
                                        const smcr_finding_own_wait_t *own);
+
+/* Returns text about the aborted connection whose program had read nothing for the longest time
+ * when the connection was aborted: "; before that, the program of client 10.0.0.1 had read nothing
+ * for 11.1 s (since frame 180)". Returns "" if no program had read nothing for half a second. */
+const char *smcr_finding_wait_stop_text(const smcr_finder_t *finder);
