@@ -41,21 +41,29 @@ is_after_close(const smcr_timeline_writer_t *writer, uint32_t closed)
     return closed && writer->gap.since.frame >= closed && !writer->wait.wait;
 }
 
-/* The event since which packets of `sender` may be missing at the end of the divided time of the
- * writer `side`. If the writer has written, and an answer of its peer may be among the missing
- * packets, it is not known from the sender's last packet on whether the writer waited for it. */
+/* The event since which packets of `sender` may be missing at the end of the divided time. */
 static smcr_when_t
-missing_since(const smcr_timeline_t *timeline, int side, int sender,
+missing_since(const smcr_timeline_t *timeline, int sender,
               const smcr_timeline_question_t *question)
 {
     const smcr_timeline_writer_t *writer = &timeline->writer[sender];
     smcr_when_t known = writer->last_known.frame ? writer->last_known : timeline->begun;
     smcr_when_t since = question->missing.since[sender];
-    bool may_await_answer = timeline->writer[side].has_written && question->missing.last[!side];
 
-    if (may_await_answer || since.frame <= known.frame || since.time <= known.time)
-        return known;
-    return since;
+    return since.frame <= known.frame || since.time <= known.time ? known : since;
+}
+
+/* Adds the time in which the writer `side` may wait for an answer that is missing at the end of the
+ * divided time: since its last WRITE. `step`, `question`: as for add_open_gaps(). */
+static void
+add_open_answer(const smcr_timeline_step_t *step, int side,
+                const smcr_timeline_question_t *question)
+{
+    const smcr_timeline_writer_t *writer = &step->timeline->writer[side];
+
+    if (writer->has_written && question->missing.answer[!side])
+        smcr_timeline_add(step, side, SMCR_INTERVAL_MAYBE_ANSWER, writer->last_write,
+                          question->span.end);
 }
 
 /* Adds to the intervals of the writer `side` the times in which packets of `sender` may be missing
@@ -65,7 +73,7 @@ add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
              const smcr_timeline_question_t *question)
 {
     const smcr_timeline_writer_t *writer = &step->timeline->writer[sender];
-    smcr_when_t since = missing_since(step->timeline, side, sender, question);
+    smcr_when_t since = missing_since(step->timeline, sender, question);
     smcr_interval_kind_t kind =
         sender == side ? SMCR_INTERVAL_NOT_CAPTURED : SMCR_INTERVAL_PEER_NOT_CAPTURED;
 
@@ -78,10 +86,9 @@ add_open_gap(const smcr_timeline_step_t *step, int side, int sender,
 }
 
 /* Adds intervals of missing packets at the end of the divided time (`span` of `question`) to the
- * timeline of `step`, which is a copy. There are three cases: 1. gaps after which no message has
+ * timeline of `step`, which is a copy. There are four cases: 1. gaps after which no message has
  * come; 2. packets that may be missing after the last packet of a sender; 3. acknowledgements that
- * may be missing at the end. If packets of the peer may be missing, the writer may have waited for
- * an answer up to the end. */
+ * may be missing at the end; 4. an answer to the writer that may be missing. */
 static void
 add_open_gaps(const smcr_timeline_step_t *step, int side, const smcr_timeline_question_t *question)
 {
@@ -92,8 +99,7 @@ add_open_gaps(const smcr_timeline_step_t *step, int side, const smcr_timeline_qu
         smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT,
                           last_acked->frame ? *last_acked : step->timeline->begun,
                           question->span.end);
-    if (question->missing.last[!side])
-        smcr_timeline_prolong_answer(step, side, step->timeline->begun, question->span.end);
+    add_open_answer(step, side, question);
 }
 
 /* Adds the intervals in which the packet `sent`, which nothing has acknowledged up to `end`, was

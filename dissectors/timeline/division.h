@@ -28,6 +28,8 @@ typedef enum {
 typedef struct {
     smcr_timeline_doubt_t doubt; /* reason to doubt the whole division */
     bool last[2];  /* by sender: packets after its last captured packet may be missing */
+    bool answer[2]; /* by sender: data after its last captured data may be missing, which may be an
+                       answer; only with `last` */
     bool acks[2];  /* by sender: its last acknowledgements may be missing */
     uint32_t closed[2]; /* frame in which the sender has closed the connection, by sender, if both
                            sides have closed, and no data of the sender came afterwards: later

@@ -238,8 +238,8 @@ typedef struct {
 
 /* The rules that charge each moment to a part; the first row that fits a moment counts. If no row
  * fits, the part is SMCR_INTERVAL_IS_NOTHING. part_of() first removes PEER_RETRANSMISSION and
- * PEER_NOT_CAPTURED if the writer does not depend on its peer at the moment. The writer and the
- * reader are those of smcr_interval_kind_t. */
+ * PEER_NOT_CAPTURED if the writer certainly does not depend on its peer at the moment. The writer
+ * and the reader are those of smcr_interval_kind_t. */
 static const moment_case_t moment_cases[] = {
     /* The reader has freed space for the writer, and packets of the writer are missing: with a
      * missing packet the writer may have continued, or acknowledged the reader's update. Or the
@@ -272,6 +272,10 @@ static const moment_case_t moment_cases[] = {
     {BIT(PEER_RETRANSMISSION) | BIT(RETRANSMISSION_IN_DOUBT), BIT(RETRANSMISSION_PROVEN),
      SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
+    /* A packet of the peer is retransmitted, and it is not known whether the writer waits for an
+     * answer: only then does it wait for the retransmission. */
+    {BIT(PEER_RETRANSMISSION) | BIT(MAYBE_ANSWER), BIT(FULL) | BIT(ANSWER),
+     SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(PEER_RETRANSMISSION), 0, SMCR_INTERVAL_IS_RETRANSMISSION},
     /* Packets are missing, so it is not known what the writer does, or for what the writer
      * waits. */
@@ -284,24 +288,26 @@ static const moment_case_t moment_cases[] = {
     {BIT(MAYBE_TRANSFER) | BIT(TRANSFER_IN_DOUBT), 0, SMCR_INTERVAL_IS_UNKNOWN},
     {BIT(MAYBE_TRANSFER), 0, SMCR_INTERVAL_IS_MAYBE_TRANSFER},
     {BIT(ANSWER), 0, SMCR_INTERVAL_IS_ANSWER},
+    {BIT(MAYBE_ANSWER), 0, SMCR_INTERVAL_IS_MAYBE_ANSWER},
 };
 
-/* Whether the writer depends on its peer at a moment. `holds`: BIT() of each kind that holds then.
- * The writer depends on its peer in two cases: 1. the writer waits for space; 2. the writer waits
- * for an answer, and no data of the writer are under way. */
+/* Whether the writer depends, or may depend, on its peer at a moment. `holds`: BIT() of each kind
+ * that holds then. The writer depends on its peer in two cases: 1. the writer waits for space; 2.
+ * the writer waits, or may wait, for an answer, and no data of the writer are under way. */
 static bool
-depends_on_peer(unsigned holds)
+may_depend_on_peer(unsigned holds)
 {
     bool is_under_way = (holds & (BIT(TRANSFER) | BIT(MAYBE_TRANSFER))) != 0;
+    bool may_await_answer = (holds & (BIT(ANSWER) | BIT(MAYBE_ANSWER))) != 0;
 
-    return (holds & BIT(FULL)) != 0 || ((holds & BIT(ANSWER)) != 0 && !is_under_way);
+    return (holds & BIT(FULL)) != 0 || (may_await_answer && !is_under_way);
 }
 
 /* The part to which a moment is charged. `holds`: BIT() of each kind that holds at this moment. */
 static smcr_interval_part_t
 part_of(unsigned holds)
 {
-    if (!depends_on_peer(holds))
+    if (!may_depend_on_peer(holds))
         holds &= ~(BIT(PEER_RETRANSMISSION) | BIT(PEER_NOT_CAPTURED));
     for (unsigned i = 0; i < G_N_ELEMENTS(moment_cases); i++) {
         const moment_case_t *each = &moment_cases[i];

@@ -13,6 +13,9 @@ typedef enum {
     /* The writer may wait for an answer: from its RDMA WRITE to a later RDMA WRITE of its peer. The
      * writer sends nothing in between. */
     SMCR_INTERVAL_ANSWER,
+    /* Like SMCR_INTERVAL_ANSWER, but it is not known whether the peer's RDMA WRITE follows: at the
+     * end of the divided time packets of the peer may be missing. */
+    SMCR_INTERVAL_MAYBE_ANSWER,
     SMCR_INTERVAL_TRANSFER,       /* data are under way: from the writer's WRITE, or from its CDC
                                      message that announces data, to the acknowledgement */
     /* Data may be under way: this interval ends with an acknowledgement that names a later packet.
@@ -63,6 +66,8 @@ typedef enum {
 typedef enum {
     SMCR_INTERVAL_IS_NOTHING,  /* no interval holds: the writer has nothing to write */
     SMCR_INTERVAL_IS_ANSWER,   /* the writer waits for the peer's answer */
+    SMCR_INTERVAL_IS_MAYBE_ANSWER, /* the writer waits for the peer's answer, or has nothing to
+                                      write; nothing else */
     SMCR_INTERVAL_IS_TRANSFER, /* data are under way to the reader */
     /* data are under way to the reader; only if acknowledgements are missing, they may have arrived
      * earlier */

@@ -269,6 +269,7 @@ static const char *const marks[] = {SMCR_SERIES_MARKS(NAME)};
 static const char *const parts[SMCR_INTERVAL_PARTS] = {
     [SMCR_INTERVAL_IS_NOTHING] = "nothing_to_write",
     [SMCR_INTERVAL_IS_ANSWER] = "answer",
+    [SMCR_INTERVAL_IS_MAYBE_ANSWER] = "unknown",
     [SMCR_INTERVAL_IS_TRANSFER] = "transfer",
     [SMCR_INTERVAL_IS_MAYBE_TRANSFER] = "transfer", /* not used: a report charges this time to
                                                        another part */

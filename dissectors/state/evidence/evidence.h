@@ -349,6 +349,16 @@ bool smcr_evidence_has_all_after(const smcr_point_t *last);
  * for this connection so far. */
 bool smcr_evidence_is_current(const smcr_conn_t *conn, int side);
 
+/* Number of packets of a flow within which the CDC message follows that announces a WRITE. Linux
+ * sends both at once; packets of other connections may come in between. */
+#define SMCR_EVIDENCE_ANNOUNCED_WITHIN 4
+
+/* Whether data to `side` may be missing, of which no captured packet shows anything, after the last
+ * CDC message to this side. Then two packets are missing at least: an RDMA WRITE, and the message
+ * that announces its data. So one missing packet is no such WRITE, if
+ * SMCR_EVIDENCE_ANNOUNCED_WITHIN packets of the flow follow it. */
+bool smcr_evidence_may_miss_data_to(const smcr_conn_t *conn, int side);
+
 /* Whether it is known if `side` has closed the connection. True in two cases: 1. the close is
  * captured; 2. no CDC message from the side can be missing. If the token of the other side is not
  * known, the side's messages may be listed as another connection object. Then also true if the

@@ -144,6 +144,34 @@ smcr_evidence_is_current(const smcr_conn_t *conn, int side)
     return smcr_evidence_has_packets_to(last->qp) && has_last_to(conn, side);
 }
 
+/* Whether at most one packet is missing after the point, and SMCR_EVIDENCE_ANNOUNCED_WITHIN packets
+ * of the flow follow it. */
+static bool
+misses_no_pair(const smcr_point_t *last)
+{
+    const smcr_flow_t *flow = &last->qp->traffic.flow;
+    const smcr_range_t *gap = smcr_ranges_find(&flow->gaps, last->psn + 1, UINT64_MAX);
+
+    if (!smcr_flow_has_last(flow) || last->qp->last_late_psn > last->psn)
+        return false;
+    if (smcr_evidence_absent(last, last->qp, flow->highest) > 1)
+        return false;
+    return !gap || flow->highest >= gap->to + SMCR_EVIDENCE_ANNOUNCED_WITHIN - 1;
+}
+
+bool
+smcr_evidence_may_miss_data_to(const smcr_conn_t *conn, int side)
+{
+    const smcr_point_t *last = smcr_evidence_last_to(&conn->side[side]);
+
+    if (!last->qp || may_miss_on_other_links(conn, side, last))
+        return true;
+    if (!has_usable_cursors(conn, side) || conn->side[!side].last_cdc_missing)
+        return true;
+    return !smcr_evidence_has_packets_to(last->qp) ||
+           !(misses_no_pair(last) || has_last_to(conn, side));
+}
+
 /* Whether no request to the queue pair is missing after its first captured request, and the
  * receiver took in each request when it came. */
 static bool

@@ -80,6 +80,15 @@ doubt_of_time(const smcr_collect_conn_stats_t *counted)
     return misses_more ? SMCR_TIMELINE_MISSES_MORE : SMCR_TIMELINE_NO_DOUBT;
 }
 
+/* Whether data of `sender` may be missing after its last message, or may be a WRITE whose
+ * connection is not known. */
+static bool
+may_miss_data_of(const smcr_collect_conn_stats_t *counted, int sender)
+{
+    return smcr_evidence_may_miss_data_to(counted->conn, !sender) ||
+           counted->counts->direction[sender].unowned_write != 0;
+}
+
 /* What may be missing of the connection: acknowledgements (`acks`) and the last messages (`last`),
  * for each sender. If both sides have closed, `last` stays false: later messages do not change how
  * the time is divided. `is_part`: the caller knows that the last messages may be missing. If
@@ -98,6 +107,8 @@ missing_of(const smcr_collect_conn_stats_t *counted, bool is_part)
         bool knows_link = !link || smcr_evidence_knows_link(link);
         missing.acks[sender] = is_part || !smcr_evidence_is_current(conn, !sender);
         missing.last[sender] = !have_closed && (missing.acks[sender] || !knows_link);
+        missing.answer[sender] =
+            missing.last[sender] && (is_part || may_miss_data_of(counted, sender));
         if (have_closed && !sides[sender].wrote_after_end)
             missing.closed[sender] = sides[sender].closed_frame;
         if (!is_elsewhere)

@@ -513,8 +513,9 @@ may_carry_before(const smcr_collect_span_t *span, uint64_t begin)
  * has the SYN, the time before `ready` counts as "connecting". Without the SYN the connection is
  * older than its first frame, and the time before `ready` counts as unknown. The upper
  * bound of a part (`..._most_s`) is the sum of the part and of the unknown time in which the
- * connection may have carried data (may_carry_before()); `unknown_s` may be more. For
- * retransmissions, `span->retransmitted_most` limits the upper bound. */
+ * connection may have carried data (may_carry_before()); `unknown_s` may be more. Time that is
+ * either a wait for an answer or idle (SMCR_INTERVAL_IS_MAYBE_ANSWER) is only in the bounds of
+ * these two parts. For retransmissions, `span->retransmitted_most` limits the upper bound. */
 smcr_entry_conn_time_t *
 smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_span_t *span,
                          const smcr_timeline_direction_t *direction, wmem_allocator_t *scope)
@@ -526,6 +527,7 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
     uint64_t full = share[SMCR_INTERVAL_IS_FULL_READER] + share[SMCR_INTERVAL_IS_FULL_PATH];
     uint64_t before = may_carry_before(span, data.begin.time);
     uint64_t unknown = share[SMCR_INTERVAL_IS_UNKNOWN] + before;
+    uint64_t maybe_answer = share[SMCR_INTERVAL_IS_MAYBE_ANSWER];
     uint64_t retransmitted = share[SMCR_INTERVAL_IS_RETRANSMISSION];
     smcr_entry_conn_time_t *entry = wmem_new(scope, smcr_entry_conn_time_t);
 
@@ -537,10 +539,10 @@ smcr_collect_times_entry(const smcr_collect_times_t *times, const smcr_collect_s
         .reader_s = share[SMCR_INTERVAL_IS_FULL_READER],
         .retransmission_s = retransmitted,
         .transfer_s = share[SMCR_INTERVAL_IS_TRANSFER],
-        .unknown_s = share[SMCR_INTERVAL_IS_UNKNOWN] + (is_ready ? 0 : connecting),
+        .unknown_s = share[SMCR_INTERVAL_IS_UNKNOWN] + maybe_answer + (is_ready ? 0 : connecting),
     };
-    entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown;
-    entry->answer_most_s = entry->answer_s + unknown;
+    entry->nothing_to_write_most_s = entry->nothing_to_write_s + unknown + maybe_answer;
+    entry->answer_most_s = entry->answer_s + unknown + maybe_answer;
     entry->buffer_full_most_s = full + unknown;
     entry->retransmission_most_s = retransmitted + unknown;
     if (span->retransmitted_most != SMCR_FIGURE_UNKNOWN)
