@@ -47,8 +47,9 @@ typedef struct {
      * none so far */
     const smcr_interval_t *last_gap;
     bool is_whole;                 /* the start of the connection is captured */
-    bool may_miss_last;            /* the connection has moved to another link with this packet, and
-                                      packets are missing on a link of its link group */
+    /* by sender: the connection has moved to another link with this packet, and packets of the
+     * sender are missing on a link of the link group since its last packet of the connection */
+    bool may_miss_last[2];
 } smcr_timeline_packet_t;
 
 /* The current wait of a writer for space. All zeros: the writer does not wait. */

@@ -211,7 +211,7 @@ smcr_timeline_look_for_gaps(const smcr_timeline_step_t *step)
 
     for (int side = 0; side < 2; side++) {
         bool has_gap = !is_other_link && timeline->gaps[side] != step->packet->gap_count[side];
-        if (has_gap || step->packet->may_miss_last)
+        if (has_gap || step->packet->may_miss_last[side])
             take_gap(step, side);
         if (is_other_link)
             timeline->writer[side].written_on_left = timeline->writer[side].written;

@@ -29,7 +29,7 @@ smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender, s
     smcr_timeline_t *timeline = step->timeline;
     smcr_when_t *acks_missing = &timeline->writer[!sender].acks_missing;
 
-    if (!step->packet->may_miss_last) { /* a move is no gap of its own */
+    if (!step->packet->may_miss_last[sender]) { /* a move is no gap of its own */
         timeline->misses_acks |=
             timeline->last_gap.frame && since.frame >= timeline->last_gap.frame;
         timeline->last_gap = step->packet->when;
@@ -41,11 +41,24 @@ smcr_timeline_begin_missing_acks(const smcr_timeline_step_t *step, int sender, s
         *acks_missing = since;
 }
 
+/* Whether a packet with data in flight was sent before `frame`. Other packets do not matter: no
+ * data are under way with them. A failover validation is in flight up to the next acknowledgement
+ * of the writer's packets, which may come much later. */
+static bool
+has_data_in_flight(const smcr_timeline_writer_t *writer, uint32_t frame)
+{
+    const smcr_timeline_sent_t *sent = writer->oldest;
+
+    while (sent && !sent->is_data)
+        sent = sent->next;
+    return sent && sent->when.frame < frame;
+}
+
 void
 smcr_timeline_end_missing_acks(const smcr_timeline_step_t *step, int side, smcr_when_t end)
 {
     smcr_timeline_writer_t *writer = &step->timeline->writer[side];
-    bool was_sent_before = writer->oldest && writer->oldest->when.frame < writer->acks_heard.frame;
+    bool was_sent_before = has_data_in_flight(writer, writer->acks_heard.frame);
 
     if (writer->acks_missing.frame)
         smcr_timeline_add(step, side, SMCR_INTERVAL_TRANSFER_IN_DOUBT, writer->acks_missing,

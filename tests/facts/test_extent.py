@@ -46,7 +46,8 @@ ROWS = [
     Row("a WRITE of another connection", THREE, without(230), 58158, SERVER, 0, 0),
     Row("its own WRITE, up to its next packet", THREE, without(230), 58160, SERVER, 0.02, 0.055),
     Row("the same, of the answers to the peer", THREE, without(230), 58160, CLIENT, 0, 0.028),
-    Row("a CDC message of another connection", LINKS, without(685), 55848, CLIENT, 0, 0.001),
+    Row("a CDC message of another connection", LINKS, without(685), 55864, SERVER, 0, 0),
+    Row("another connection's message before a move", LINKS, without(169), 55864, CLIENT, 0, 0),
     Row(
         "the close of a side, since its last packet", THREE, without(271), 58152, SERVER, 0.9, 0.93
     ),

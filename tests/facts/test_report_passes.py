@@ -73,6 +73,11 @@ MAY_DIFFER = [
         "the same, or it comes after a gap",
     ),
     (
+        "rule-move",
+        r"connections\[\]\.\w+_to_\w+\.open_wait(\.\w+)?",
+        "the RDMA WRITE that asks comes before what tells its connection: one pass says nothing",
+    ),
+    (
         ".*lossy.*",
         r"findings\[\]\.text",
         "the time that a program waited, see above",

@@ -167,7 +167,7 @@ play_packet(stage_t *stage)
                                      .cdc = how & 0x40 ? &cdc : NULL,
                                      .gap_count = stage->gaps[link],
                                      .is_whole = (how & 0x80) != 0,
-                                     .may_miss_last = how == 0xff};
+                                     .may_miss_last = {how == 0xff, how >= 0xfe}};
     smcr_timeline_take(&stage->timeline, stage->scope, &packet, &sink);
 }
 

@@ -263,6 +263,10 @@ smcr_evidence_leaves_out_roce(const smcr_conn_t *conn)
  * certain. `to` UINT32_MAX: up to the end of the capture. */
 bool smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to);
 
+/* The same for the requests that `sender`, a side of the link group, has sent. */
+bool smcr_evidence_side_lacks_between(const smcr_lgr_t *lgr, int sender, uint32_t from,
+                                      uint32_t to);
+
 /* The same for one connection: missing packets that certainly are not packets of this connection do
  * not count (smcr_evidence_prove_missing()). */
 bool smcr_evidence_conn_lacks_between(const smcr_conn_t *conn, uint32_t from, uint32_t to);

@@ -120,10 +120,16 @@ smcr_evidence_links_missed(const smcr_lgr_t *lgr, int side, uint32_t from, uint3
 }
 
 bool
+smcr_evidence_side_lacks_between(const smcr_lgr_t *lgr, int sender, uint32_t from, uint32_t to)
+{
+    return lgr->state->is_out_of_order || smcr_evidence_links_missed(lgr, !sender, from, to);
+}
+
+bool
 smcr_evidence_lacks_between(const smcr_lgr_t *lgr, uint32_t from, uint32_t to)
 {
-    return lgr->state->is_out_of_order || smcr_evidence_links_missed(lgr, 0, from, to) ||
-           smcr_evidence_links_missed(lgr, 1, from, to);
+    return smcr_evidence_side_lacks_between(lgr, 0, from, to) ||
+           smcr_evidence_side_lacks_between(lgr, 1, from, to);
 }
 
 /* ---- missing packets that later messages prove ---- */

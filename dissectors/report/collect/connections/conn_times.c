@@ -130,15 +130,17 @@ note_first(smcr_collect_times_t *times, int sender, const smcr_when_t *whole_sin
         times->whole_since = whole_since[whole_since[1].frame > whole_since[0].frame];
 }
 
-/* Whether a packet of the connection may be missing on the link that it has left with its packet at
- * `when`: a packet of the link group is missing since the last packet of either side. */
+/* Whether a packet of the sender `side` may be missing on the link that the connection has left
+ * with its packet at `when`: a packet that this side has sent over the link group is missing since
+ * its last packet of the connection. */
 static bool
-may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, smcr_when_t when)
+may_miss_before_move(const smcr_collect_times_t *times, const smcr_lgr_t *lgr, int side,
+                     smcr_when_t when)
 {
-    const smcr_timeline_writer_t *writer = times->timeline.writer;
-    uint32_t since = MIN(writer[0].last_seen.frame, writer[1].last_seen.frame);
+    smcr_when_t seen = times->timeline.writer[side].last_seen;
+    uint32_t since = seen.frame ? seen.frame : times->timeline.begun.frame;
 
-    return smcr_evidence_lacks_between(lgr, since, when.frame + 1);
+    return smcr_evidence_side_lacks_between(lgr, side, since, when.frame + 1);
 }
 
 /* What compares the packet with earlier ones comes before the timeline takes it. The end of the
@@ -150,6 +152,7 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
     taker_t taker = {times, scope};
     const smcr_timeline_sink_t sink = {take_sample, &taker};
     const smcr_link_t *left = times->timeline.link[0], *link = packet->record->link;
+    bool has_moved = left && left != link;
     const smcr_timeline_packet_t taken = {
         .when = when,
         .record = packet->record,
@@ -158,7 +161,8 @@ smcr_collect_times_take(smcr_collect_times_t *times, wmem_allocator_t *scope, sm
         .gap_count = gaps->by_sender,
         .last_gap = gaps->last,
         .is_whole = gaps->is_whole,
-        .may_miss_last = left && left != link && may_miss_before_move(times, link->lgr, when),
+        .may_miss_last = {has_moved && may_miss_before_move(times, link->lgr, 0, when),
+                          has_moved && may_miss_before_move(times, link->lgr, 1, when)},
     };
 
     note_unasked(times, when, packet->record);
