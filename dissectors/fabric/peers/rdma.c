@@ -485,12 +485,29 @@ find_answered(const smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow, uint32_t ps
     return found && needs_port(found) ? found : NULL;
 }
 
+/* Messages that were complete before their flow had a peer: when they were complete is not known,
+ * so they count as reported. The flow `answered` has had the responses of `flow` up to the PSN
+ * `before`, 24 bits. Which of the requests of `flow` have had a response is not known, so all of
+ * them count. */
+static void
+leave_out_completed(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *answered, uint32_t before)
+{
+    smcr_traffic_t *requests = answered->traffic, *own = flow->traffic;
+    smcr_psn_t up_to = smcr_psn_near(requests->flow.highest, before);
+
+    requests->completed_psn = MAX(requests->completed_psn, up_to);
+    if (own)
+        own->completed_psn = MAX(own->completed_psn, own->flow.highest);
+}
+
 /* Takes a response of a flow whose ports prove nothing. Makes the flow and the one that it answers
  * peers of each other if PROOF_BY_PSN successive responses have different PSNs of its requests. */
 static void
 take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
 {
     smcr_rdma_flow_t *answered = find_answered(rdma, flow, psn);
+
+    uint32_t before = flow->answered_psn;
 
     if (!answered || answered != flow->answered)
         flow->answers = 0;
@@ -505,6 +522,7 @@ take_answer(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
     leave_pair(answered);
     leave_pair(flow);
     connect_flows(flow, answered, SMCR_GROUND_ACK);
+    leave_out_completed(flow, answered, before);
 }
 
 /* Takes a response of a flow that PSNs have paired. If successive responses answer no request of
