@@ -1,6 +1,6 @@
 """
 Captures of the same kinds as those after public bug reports, made otherwise: IPv6, VLANs, tunnels,
-timers of other adapters, no IP identification, other partition keys. Each function yields frames
+timers of other adapters, no IP identification, other partition keys, RoCEv1. Each function yields frames
 with their times.
 """
 
@@ -28,8 +28,9 @@ def ether():
 class Path:
     """How packets look on the way between hosts 1 and 2."""
 
-    def __init__(self, version=4, around="", sport=50000, p_key=0xFFFF):
+    def __init__(self, version=4, around="", sport=50000, p_key=0xFFFF, vni=100):
         self.version, self.around, self.sport, self.p_key = version, around, sport, p_key
+        self.vni = vni
 
     def ip(self, source, target, traffic_class, hop_limit):
         if self.version == 6:
@@ -38,11 +39,21 @@ class Path:
         ends = {"src": f"192.0.2.{source}", "dst": f"192.0.2.{target}"}
         return IP(**ends, tos=traffic_class, ttl=hop_limit, id=0, flags="DF")
 
+    @staticmethod
+    def after_grh(transport, ends):
+        """The GRH of a packet between two hosts, whose GIDs are IPv4 addresses, and the packet."""
+        gids = [bytes(10) + b"\xff\xff" + bytes([192, 0, 2, number]) for number in ends]
+        return struct.pack(">IHBB", 6 << 28, len(transport), 27, 64) + b"".join(gids) + transport
+
     def packet(self, time, opcode, qpn, psn, *, back=False, syndrome=ACKED, **of_ip):
         """A packet of host 1, or with `back` of host 2."""
         traffic_class, hop_limit = of_ip.get("traffic_class", ECT), of_ip.get("hop_limit", 64)
         bth = struct.pack(">BBHII", opcode, 0, self.p_key, qpn, 1 << 31 | psn)
         rest = {WRITE: RETH + bytes(64), ACK: bytes([syndrome, 0, 0, 1]), CNP: bytes(16)}[opcode]
+        if self.around == "rocev1":
+            packet = ether() / Raw(self.after_grh(bth + rest + bytes(4), (2, 1) if back else (1, 2)))
+            packet.type, packet.time = 0x8915, BEGIN + time
+            return packet
         packet = (
             self.ip(*((2, 1) if back else (1, 2)), traffic_class, hop_limit)
             / UDP(sport=self.sport, dport=4791)
@@ -53,7 +64,12 @@ class Path:
         elif self.around == "vxlan":
             outer = IP(src="198.51.100.1", dst="198.51.100.2", tos=of_ip.get("outer", ECT))
             packet = (
-                ether() / outer / UDP(sport=5555, dport=4789) / VXLAN(vni=100) / ether() / packet
+                ether()
+                / outer
+                / UDP(sport=5555, dport=4789)
+                / VXLAN(vni=self.vni)
+                / ether()
+                / packet
             )
         else:
             packet = ether() / packet
@@ -169,6 +185,21 @@ VARIANTS = {
         r"3 NAKs",
         r"Packets lost; .* \(21 after NAKs\)",
         r"downstream",
+    ),
+    "back-rocev1": (
+        lost_and_all_again(Path(4, "rocev1"), False),
+        r"24 retransmitted, .* 3 NAKs",
+        r"lost or out of order downstream .* \(24 after NAKs\)",
+        r"selective repeat",
+    ),
+    "back-two-vnis": (
+        [
+            *lost_and_all_again(Path(4, "vxlan"), False),
+            *lost_and_all_again(Path(4, "vxlan", vni=200), False, lost=()),
+        ],
+        r"24 retransmitted, .* 3 NAKs",
+        r"\(24 after NAKs\)",
+        r"selective repeat|unknown",
     ),
     "not-ready": (not_ready(Path(), 8), r"8 RNR NAKs", r"no receive buffer", r"No packet from"),
     "outer-ce": (marked(Path(4, "vxlan"), True), r"20 marked CE", r"\(on the tunnel\)", QUIET),

@@ -9,6 +9,7 @@ typedef struct {
     wmem_allocator_t *scope;
     smcr_others_t *others;
     uint32_t frame; /* number of the last frame */
+    unsigned vlan;  /* VLAN of all packets; 0: none */
 } scene_t;
 
 static void
@@ -16,7 +17,7 @@ begin(scene_t *scene)
 {
     scene->scope = wmem_allocator_new(WMEM_ALLOCATOR_SIMPLE);
     scene->others = smcr_others_new(scene->scope);
-    scene->frame = 0;
+    scene->frame = scene->vlan = 0;
 }
 
 /* A packet of `length` captured bytes from the BTH on, to the queue pair. */
@@ -24,7 +25,8 @@ static void
 take(scene_t *scene, uint8_t opcode, uint32_t qpn, uint32_t psn, uint32_t length)
 {
     uint8_t bth[SMCR_IB_BTH_LENGTH + SMCR_IB_AETH_LENGTH] = {opcode};
-    smcr_others_packet_t packet = {.bth = length ? bth : NULL, .length = length};
+    smcr_others_packet_t packet = {
+        .network.vlan = scene->vlan & 0xfff, .bth = length ? bth : NULL, .length = length};
 
     for (unsigned i = 0; i < 3; i++) {
         bth[5 + i] = (uint8_t)(qpn >> (16 - 8 * i));
@@ -68,6 +70,10 @@ check_psns(void)
     request(&scene, 8, 0); /* another queue pair has PSNs of its own */
     g_assert_cmpuint(counts_of(&scene)->repeated, ==, 5);
     g_assert_cmpuint(counts_of(&scene)->queue_pairs, ==, 2);
+    scene.vlan = 7; /* so has the same number in another network */
+    request(&scene, 8, 0);
+    g_assert_cmpuint(counts_of(&scene)->repeated, ==, 5);
+    g_assert_cmpuint(counts_of(&scene)->queue_pairs, ==, 3);
     g_assert_cmpuint(counts_of(&scene)->first_frame.frame, ==, 4);
     wmem_destroy_allocator(scene.scope);
 }

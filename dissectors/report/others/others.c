@@ -8,10 +8,11 @@
 #define EARLIER_MOST 0x10000 /* a PSN that is this far or farther below the highest one belongs to a
                                 new connection of the queue pair */
 
-/* A queue pair that receives requests: key of `queue_pairs`. */
+/* A queue pair that receives requests: key of `queue_pairs`, without padding. */
 typedef struct {
     uint8_t to[SMCR_GID_LENGTH];
     uint32_t qpn;
+    smcr_ib_network_t network;
 } receiver_t;
 
 /* A queue pair, and the highest PSN of a request that came to it. */
@@ -77,7 +78,7 @@ is_not_new(queue_pair_t *queue_pair, uint32_t psn)
 static bool
 came_before(smcr_others_t *others, const smcr_others_packet_t *packet)
 {
-    receiver_t key = {.qpn = smcr_ib_bth_qpn(packet->bth)};
+    receiver_t key = {.qpn = smcr_ib_bth_qpn(packet->bth), .network = packet->network};
 
     memcpy(key.to, packet->to, sizeof key.to);
     queue_pair_t *queue_pair = wmem_map_lookup(others->queue_pairs, &key);

@@ -24,13 +24,14 @@ typedef struct smcr_others smcr_others_t;
 /* The headers of a RoCE packet. */
 typedef struct {
     uint8_t to[SMCR_GID_LENGTH]; /* receiver: its IPv6 address, or its mapped IPv4 address */
+    smcr_ib_network_t network;   /* VLAN and tunnel */
     bool is_marked;              /* CE on the IP header, or on that of a tunnel */
     const uint8_t *bth;          /* the bytes from the BTH on; NULL: the BTH was not found, or not
                                     captured as a whole */
     uint32_t length;             /* number of captured bytes from the BTH on */
 } smcr_others_packet_t;
 
-/* Returns an empty count, allocated in `scope`. It takes at most about 6 MB. */
+/* Returns an empty count, allocated in `scope`. It takes at most about 7 MB. */
 smcr_others_t *smcr_others_new(wmem_allocator_t *scope);
 
 /* Counts a frame with RoCE that the plugin does not analyse. `packet`: its RoCE packet.

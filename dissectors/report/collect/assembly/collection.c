@@ -149,24 +149,66 @@ hides_roce(const packet_info *pinfo)
                                 smcr_host_ip_packet_length(pinfo, &ip) - ip.header_length);
 }
 
-/* Finds the headers of the RoCE packet of the frame. Leaves `packet->bth` NULL if they do not come
- * after IP and UDP, as in RoCEv2. */
+/* Finds the RoCEv1 packet in the frame: its GRH looks like the header of IPv6. Returns its captured
+ * bytes from the BTH on, without any if there is no GRH with the packet's GIDs, and reads the GRH
+ * into `grh`. */
+static smcr_host_bytes_t
+find_after_grh(const packet_info *pinfo, smcr_host_ip_packet_t *grh)
+{
+    enum { NEXT_IS_BTH = 27 };
+    smcr_host_bytes_t frame = smcr_host_bytes_of_frame(pinfo);
+    address from = pinfo->src, to = pinfo->dst;
+
+    if (from.type != AT_IB || from.len != SMCR_GID_LENGTH || to.len != SMCR_GID_LENGTH)
+        return (smcr_host_bytes_t){NULL, 0};
+    from.type = to.type = AT_IPv6;
+    if (!smcr_host_ip_packet_first(frame, &from, &to, grh) || grh->next != NEXT_IS_BTH)
+        return (smcr_host_bytes_t){NULL, 0};
+    uint32_t at = grh->offset + grh->header_length;
+    return (smcr_host_bytes_t){frame.bytes + at, frame.length - at};
+}
+
+/* Returns the captured bytes of the frame's RoCE packet from the BTH on, without any if the BTH was
+ * not found. Reads the IP header or the GRH before it into `ip`, and the receiver's GID into
+ * `to`. */
+static smcr_host_bytes_t
+find_bth(const packet_info *pinfo, smcr_host_ip_packet_t *ip, uint8_t to[SMCR_GID_LENGTH])
+{
+    smcr_host_bytes_t datagram = find_datagram(pinfo, ip);
+
+    if (!datagram.bytes) {
+        smcr_host_bytes_t packet = find_after_grh(pinfo, ip);
+        if (packet.bytes)
+            memcpy(to, pinfo->dst.data, SMCR_GID_LENGTH);
+        return packet;
+    }
+    smcr_endpoint_gid(&pinfo->net_dst, to);
+    if (datagram.length < UDP_HEADER_LENGTH)
+        return (smcr_host_bytes_t){NULL, 0};
+    return (smcr_host_bytes_t){datagram.bytes + UDP_HEADER_LENGTH,
+                               datagram.length - UDP_HEADER_LENGTH};
+}
+
+/* Reads the headers of the RoCE packet of the frame. Leaves `packet->bth` NULL if they do not come
+ * after IP and UDP, as in RoCEv2, or after a GRH, as in RoCEv1, which has no marks. */
 static void
 read_others(const packet_info *pinfo, smcr_others_packet_t *packet)
 {
     smcr_host_ip_packet_t ip;
-    smcr_host_bytes_t datagram = find_datagram(pinfo, &ip);
 
     *packet = (smcr_others_packet_t){.bth = NULL};
-    if (datagram.length < UDP_HEADER_LENGTH + SMCR_IB_BTH_LENGTH)
+    smcr_host_bytes_t bytes = find_bth(pinfo, &ip, packet->to);
+    if (bytes.length < SMCR_IB_BTH_LENGTH)
         return;
-    smcr_endpoint_gid(&pinfo->net_dst, packet->to);
-    packet->is_marked = (ip.traffic_class & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
-    if (!smcr_host_encapsulation_is_bare(pinfo, ip.offset))
-        packet->is_marked |=
-            smcr_host_encapsulation_read(pinfo, ip.offset).ecn == SMCR_WIRE_ECN_CE;
-    packet->bth = datagram.bytes + UDP_HEADER_LENGTH;
-    packet->length = datagram.length - UDP_HEADER_LENGTH;
+    packet->bth = bytes.bytes;
+    packet->length = bytes.length;
+    bool is_udp = ip.next == IP_PROTO_UDP;
+    packet->is_marked = is_udp && (ip.traffic_class & SMCR_MASK_ECN) == SMCR_WIRE_ECN_CE;
+    if (smcr_host_encapsulation_is_bare(pinfo, ip.offset))
+        return;
+    smcr_ib_outer_t outer = smcr_host_encapsulation_read(pinfo, ip.offset);
+    packet->network = outer.network;
+    packet->is_marked |= outer.ecn == SMCR_WIRE_ECN_CE;
 }
 
 /* Counts the RoCE packet of the frame, if the plugin has not analysed it. */
