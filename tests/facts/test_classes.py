@@ -610,3 +610,22 @@ def test_senders_that_only_psns_prove(tshark, scratch, port, psns):
         assert 12 - 5 < times["count"] < 12 if psns == FIRST_PSNS else times["count"] == 0
         # messages that were complete before the proof are left out
         assert times["max"] in (None, pytest.approx(2 * BETWEEN, rel=0.01))
+
+
+@pytest.mark.parametrize("last", ["one more flow of data", "one more flow of answers"])
+def test_a_port_that_gets_another_flow(tshark, scratch, last):
+    """A third flow has the port of two. Four responses prove the two nevertheless; two do not."""
+    of_third = (ONE, OTHER, 18, WRITE) if last.endswith("data") else (OTHER, ONE, 1236, ACK)
+    for responses, sender in ((2, None), (4, 1235)):
+        packets = []
+        for psn in range(responses):
+            packets.append(ether() / roce(ONE, OTHER, 17, WRITE, 5000 + psn))
+            packets.append(ether() / roce(OTHER, ONE, 1235, ACK, 5000 + psn))
+        packets.append(ether() / roce(*of_third, 9))
+        path = write(scratch, f"third-{responses}", packets)
+        flows = report_of(tshark, path)["rdma_flows"]
+        assert {flow["dst_qpn"]: flow["src_qpn"] for flow in flows} == {
+            17: sender,
+            1235: sender and 17,
+            of_third[2]: None,
+        }

@@ -200,6 +200,39 @@ pair_of(smcr_rdma_t *rdma, const smcr_rdma_flow_t *flow)
     return pair;
 }
 
+/* The port that Linux gives to both flows of a connection without a flow label. It is computed from
+ * the numbers of the two queue pairs (rdma_calc_flow_label(), rdma_flow_label_to_udp_sport()). */
+static uint16_t
+port_of(uint32_t qpn, uint32_t other)
+{
+    uint64_t mixed = (uint64_t)qpn * other;
+
+    mixed ^= mixed >> 20;
+    mixed ^= mixed >> 40;
+    uint32_t label = mixed & 0xfffff;
+    return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
+}
+
+/* Whether the flow and its peer, which their port has paired, belong together even if another flow
+ * has the port. Either PROOF_BY_PSN responses had answered requests before that flow began, or the
+ * numbers of the two queue pairs give the port. */
+static bool
+has_lasting_peer(const smcr_rdma_flow_t *flow)
+{
+    const smcr_rdma_flow_t *peer = flow->peer;
+
+    return MAX(flow->answers, peer->answers) >= PROOF_BY_PSN ||
+           port_of(flow->key.target.qpn, peer->key.target.qpn) == flow->port;
+}
+
+/* What a port has proven of the flow and its peer so far stays proven: by PSNs from now on. */
+static void
+keep_peer(smcr_rdma_flow_t *flow)
+{
+    flow->ground = flow->peer->ground = SMCR_GROUND_ACK;
+    flow->answers = flow->peer->answers = 0;
+}
+
 /* Handles a third flow with the port of the pair: from now on the port does not prove that two
  * flows of the pair belong together. Flows that only the port has paired lose their peers. */
 static void
@@ -209,7 +242,12 @@ part_flows(smcr_port_pair_t *pair)
         smcr_rdma_flow_t *flow = pair->flows[i];
         if (!flow || flow->ground != SMCR_GROUND_PORT)
             continue;
-        flow->ground = SMCR_GROUND_NONE;
+        if (has_lasting_peer(flow)) {
+            keep_peer(flow);
+            continue;
+        }
+        flow->ground = flow->peer->ground = SMCR_GROUND_NONE;
+        flow->peer->peer = NULL;
         flow->peer = NULL;
     }
     pair->ambiguous = true;
@@ -269,19 +307,6 @@ join_pair(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow)
     }
     enter_pair(pair, flow);
     return pair->ambiguous ? NULL : pair->flows[!direction(flow)];
-}
-
-/* The port that Linux gives to both flows of a connection without a flow label. It is computed from
- * the numbers of the two queue pairs (rdma_calc_flow_label(), rdma_flow_label_to_udp_sport()). */
-static uint16_t
-port_of(uint32_t qpn, uint32_t other)
-{
-    uint64_t mixed = (uint64_t)qpn * other;
-
-    mixed ^= mixed >> 20;
-    mixed ^= mixed >> 40;
-    uint32_t label = mixed & 0xfffff;
-    return (uint16_t)(((label & 0x3fff) ^ ((label & 0xfc000) >> 14)) | 0xc000);
 }
 
 /* Whether `psn`, of 24 bits, is the PSN of a request in `requests`, or one of the PSNs that a READ
@@ -543,12 +568,29 @@ check_peer(smcr_rdma_flow_t *flow, uint32_t psn)
     flow->ground = peer->ground = SMCR_GROUND_NONE;
 }
 
+/* Takes a response of a flow that the port has paired. Counts successive responses with different
+ * PSNs of requests of the peer: PROOF_BY_PSN of them prove the pair even if another flow gets the
+ * port. */
+static void
+confirm_peer(smcr_rdma_flow_t *flow, uint32_t psn)
+{
+    const smcr_traffic_t *answered = smcr_rdma_reverse(flow);
+
+    if (flow->answers >= PROOF_BY_PSN || (flow->answers && flow->answered_psn == psn))
+        return;
+    bool answers = answered && has_taken_psn(&answered->flow, psn);
+    flow->answers = (uint8_t)(answers ? flow->answers + 1 : 0);
+    flow->answered_psn = psn;
+}
+
 /* Takes a response: PSNs may prove which flow it answers, or that it does not answer the peer. */
 static void
 take_response(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t psn)
 {
     if (flow->ground == SMCR_GROUND_ACK)
         check_peer(flow, psn);
+    else if (flow->ground == SMCR_GROUND_PORT)
+        confirm_peer(flow, psn);
     else if (needs_port(flow) && has_no_port(flow))
         take_answer(rdma, flow, psn);
 }
@@ -624,15 +666,6 @@ flow_of(smcr_rdma_t *rdma, const smcr_ib_headers_t *roce, const smcr_sent_t *pac
     return flow;
 }
 
-/* The port of a flow changes, and its PSNs go on. What the port has proven so far stays proven: by
- * PSNs from now on. */
-static void
-keep_peer(smcr_rdma_flow_t *flow)
-{
-    if (flow->ground == SMCR_GROUND_PORT)
-        flow->ground = flow->peer->ground = SMCR_GROUND_ACK;
-}
-
 /* Learns the UDP source port of a packet. A flow whose port changes keeps a proven peer, and leaves
  * the pair of the old port. If no other ground proves the source queue pair, a response may prove
  * which flow is the opposite one. */
@@ -644,7 +677,8 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
         return;
     if (flow->port != roce->udp_port) {
         flow->is_sprayed |= flow->port != 0;
-        keep_peer(flow);
+        if (flow->ground == SMCR_GROUND_PORT)
+            keep_peer(flow);
         leave_pair(flow);
     }
     flow->port = roce->udp_port;
@@ -654,8 +688,11 @@ take_port(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, const smcr_ib_headers_t *ro
     if (!opposite || !smcr_ib_operations[packet->opcode].is_response)
         return;
     judge_first(rdma, opposite, true);
-    if (proves_pair(flow, opposite, packet))
-        connect_flows(flow, opposite, SMCR_GROUND_PORT);
+    if (!proves_pair(flow, opposite, packet))
+        return;
+    connect_flows(flow, opposite, SMCR_GROUND_PORT);
+    flow->answers = flow->pair->answers;
+    flow->answered_psn = packet->psn;
 }
 
 /* To save memory, a flow has no `traffic` until its peer, a mark of congestion or a second packet

@@ -48,8 +48,9 @@ struct smcr_rdma_flow {
     smcr_port_pair_t *pair;  /* the flows whose UDP source port is `port`; NULL: `port` is 0 */
     bool is_sprayed;         /* packets of the flow have had several UDP source ports */
     uint8_t answers;         /* number of successive responses so far whose PSNs belong to requests
-                                of `answered`; with the ground SMCR_GROUND_ACK, of those whose PSNs
-                                do not belong to requests of `peer` */
+                                of `answered`; with the ground SMCR_GROUND_PORT, to requests of
+                                `peer`, 4 at most; with the ground SMCR_GROUND_ACK, of those whose
+                                PSNs do not belong to requests of `peer` */
     uint32_t answered_psn;   /* PSN of the last response counted in `answers`, 24 bits */
     smcr_rdma_flow_t *answered; /* opposite flow that the last responses answer; NULL: none */
     smcr_rdma_flow_t *before;   /* the flow between the same addresses, in this direction, that
