@@ -15,9 +15,8 @@
 
 /* ---- what no answer proves ---- */
 
-/* Whether two segments lie between the same two points. */
-static bool
-are_between_same(const smcr_points_segment_t *one, const smcr_points_segment_t *other)
+bool
+smcr_points_are_same(const smcr_points_segment_t *one, const smcr_points_segment_t *other)
 {
     const smcr_points_place_t *a = one->place, *b = other->place;
 
@@ -42,7 +41,7 @@ known_between(GArray *all, const smcr_points_segment_t *segment)
     unsigned i = 0;
 
     while (i < all->len &&
-           !are_between_same(g_array_index(all, known_t, i).segment, segment))
+           !smcr_points_are_same(g_array_index(all, known_t, i).segment, segment))
         i++;
     if (i == all->len)
         g_array_append_val(all, nothing);
@@ -101,20 +100,28 @@ lost_after(const smcr_chain_t *chain, const smcr_transmission_t *transmission)
     return transmission->at[is_back] ? 1 : -1;
 }
 
-/* Whether two points, whose order nothing has shown, are in the opposite order: then more lost
- * packets are at the second point only than at the first only. A packet that was lost between two
- * points is at the first; to be at the second only, it must also have been missed by the capture at
- * the first. */
-static bool
-is_turned(const smcr_chain_t *chain)
+/* Returns how much the losses speak for the order of the chain's two points: the number of lost
+ * transmissions that only the first point on their way has, minus the number of those that only the
+ * second point has. A packet that was lost between two points is at the first; to be at the second
+ * only, it must also have been missed by the capture at the first. */
+static int64_t
+proof_of_order(const smcr_chain_t *chain)
 {
     int64_t at_first = 0;
 
-    if (chain->order_known || chain->count != 2)
-        return false;
     for (uint32_t i = 0; i < chain->transmission_count; i++)
         at_first += lost_after(chain, &chain->transmissions[i]);
-    return at_first < 0;
+    return at_first;
+}
+
+/* Whether a point of the chain does not have all transmissions. */
+static bool
+misses_any(const smcr_chain_t *chain)
+{
+    for (uint32_t i = 0; i < chain->transmission_count; i++)
+        if (!chain->transmissions[i].at[0] || !chain->transmissions[i].at[1])
+            return true;
+    return false;
 }
 
 /* Makes the chain of a path, and finds out what its receivers got. */
@@ -126,9 +133,32 @@ follow_path(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool turn
         smcr_fates_find(chain);
 }
 
+/* Makes the chain again, with the two points in the opposite order if `turned`. */
+static void
+follow_again(smcr_chain_t *chain, smcr_points_t *points, uint32_t path, bool turned)
+{
+    wmem_free(points->scope, chain->transmissions);
+    follow_path(chain, points, path, turned);
+}
+
+/* Finds the order of two points that no time has shown: that for which the losses speak most. What
+ * is lost depends on the order: in the wrong one, what only the first point has counts as missed by
+ * the second, which then stands nearer to the sender. */
+static void
+order_by_losses(smcr_chain_t *chain, smcr_points_t *points, uint32_t path)
+{
+    if (chain->order_known || chain->count != 2 || !misses_any(chain))
+        return;
+    int64_t proof = proof_of_order(chain);
+    if (proof > 0)
+        return;
+    follow_again(chain, points, path, true);
+    if (proof_of_order(chain) <= proof)
+        follow_again(chain, points, path, false);
+}
+
 /* Makes the chain of the path's points, adds a way for each two neighbours, and keeps the chain in
- * `result`. If the times show that the points are in the wrong order, turns the chain. A path with
- * one point has no chain. */
+ * `result`. A path with one point has no chain. */
 static void
 compare_path(smcr_points_t *points, smcr_compared_t *result, uint32_t path)
 {
@@ -137,10 +167,7 @@ compare_path(smcr_points_t *points, smcr_compared_t *result, uint32_t path)
     follow_path(&chain, points, path, false);
     if (chain.count < 2)
         return;
-    if (is_turned(&chain)) {
-        wmem_free(points->scope, chain.transmissions);
-        follow_path(&chain, points, path, true);
-    }
+    order_by_losses(&chain, points, path);
     for (uint32_t i = 1; i < chain.count; i++)
         add_segment(result, &chain, i);
     wmem_array_append_one(result->chains, chain);

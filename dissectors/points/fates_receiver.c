@@ -48,7 +48,8 @@ typedef struct {
     smcr_psn_t expected;    /* PSN that the receiver expects */
     smcr_psn_t acked;       /* highest PSN that was acknowledged */
     smcr_psn_t highest;     /* highest PSN that was sent */
-    smcr_psn_t last;        /* PSN of the last request */
+    smcr_psn_t last;        /* PSN of the request that was sent last */
+    smcr_transmission_t *newest; /* the request that was sent last; NULL: none so far */
     smcr_psn_t resent;      /* highest PSN that was retransmitted in the last step back; 0: none */
     uint64_t resent_time;   /* time of the last retransmission, as in smcr_fates_event_t; or time of
                                a later acknowledgement that covers PSNs above `resent` */
@@ -176,23 +177,33 @@ wants_answer(const smcr_observed_t *packet)
     return packet->asks_ack || smcr_ib_operations[packet->opcode].fetches_data;
 }
 
-/* Notes a retransmission of the PSN. If the PSN is not above the PSN of the last request, a step
- * back begins. The step back answers the last NAK if it begins at the PSN of the NAK or lower. */
+/* Whether a request came before this one that was sent later. */
+static bool
+is_overtaken(const follower_t *receiver, const smcr_fates_event_t *event)
+{
+    return receiver->newest && event->transmission < receiver->newest;
+}
+
+/* Notes a retransmission of the PSN. If the PSN is not above the PSN of the request that was sent
+ * before, a step back begins. The step back answers the last NAK if it begins at the PSN of the NAK
+ * or lower, also if this packet comes after others of the step. */
 static void
 note_step(follower_t *receiver, smcr_psn_t psn, const smcr_fates_event_t *event)
 {
-    bool begins = psn <= receiver->last;
+    bool is_late = is_overtaken(receiver, event), answers = receiver->refused >= psn;
+    bool begins = psn <= receiver->last && !is_late;
 
     if (begins) {
         receiver->begun = psn;
-        receiver->is_asked = receiver->refused >= psn;
-        receiver->was_silent = !receiver->is_asked && is_silent(receiver, event->time);
+        receiver->is_asked = answers;
+        receiver->was_silent = !answers && is_silent(receiver, event->time);
         receiver->asked = 0;
         receiver->fetched =
-            smcr_ib_operations[event->packet->opcode].fetches_data && !receiver->is_asked ? psn : 0;
-        receiver->refused = 0;
+            smcr_ib_operations[event->packet->opcode].fetches_data && !answers ? psn : 0;
+        receiver->refused = answers ? 0 : receiver->refused;
         receiver->unanswered = NULL;
     }
+    receiver->is_asked |= is_late && answers;
     receiver->resent = begins ? psn : MAX(receiver->resent, psn);
     receiver->resent_time = receiver->last_retransmission = event->time;
 }
@@ -254,8 +265,11 @@ take_request(follower_t *receiver, const smcr_fates_event_t *event)
     slot->latest = event->transmission;
     slot->time = event->time;
     slot->is_timed = event->is_seen;
+    receiver->highest = MAX(receiver->highest, psn + event->psns - 1);
+    if (is_overtaken(receiver, event))
+        return;
     receiver->last = psn + event->psns - 1;
-    receiver->highest = MAX(receiver->highest, receiver->last);
+    receiver->newest = event->transmission;
 }
 
 /* ---- responses ---- */

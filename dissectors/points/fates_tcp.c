@@ -422,9 +422,27 @@ fate_of_earlier(const flow_t *flow, const range_t *range, uint32_t nth)
     return is_cause(flow, range, nth + 1) ? SMCR_FATE_UNANSWERED : SMCR_FATE_UNKNOWN;
 }
 
-/* Returns which transmission of the range the receiver has acknowledged, as far as the times show:
- * the last one that it may have answered, of those that the last point has, else of all. If none
- * may be answered, the first one. `range->count`: there is no acknowledgement. */
+/* Whether the answer echoes the time stamp of this transmission or a later one (RFC 7323, 4.3). */
+static bool
+echoes(const answer_t *answer, const sent_part_t *sent)
+{
+    return answer->tcp->has_timestamps && sent->tcp->has_timestamps &&
+           (int32_t)(answer->tcp->tsecr - sent->tcp->tsval) >= 0;
+}
+
+/* Whether the receiver may have had the transmission when it sent the answer: the answer echoes its
+ * time stamp or a later one, or did not come too soon after it. */
+static bool
+may_answer(const flow_t *flow, const answer_t *answer, const sent_part_t *sent)
+{
+    if (answer->time >= sent->time && echoes(answer, sent))
+        return true;
+    return answer->time >= sent->time + flow->fastest / 2;
+}
+
+/* Returns which transmission of the range the receiver has acknowledged, as far as time stamps and
+ * times show: the last one that it may have answered, of those that the last point has, else of
+ * all. If none may be answered, the first one. `range->count`: there is no acknowledgement. */
 static uint32_t
 accepted_of(const flow_t *flow, const range_t *range)
 {
@@ -436,8 +454,7 @@ accepted_of(const flow_t *flow, const range_t *range)
         return range->count;
     for (uint32_t i = 0; i < range->count; i++) {
         const sent_part_t *sent = sent_of(flow, range, i);
-        bool may_answer = answer->time >= sent->time + flow->fastest / 2;
-        if (!may_answer || (is_seen && !sent->is_seen))
+        if (!may_answer(flow, answer, sent) || (is_seen && !sent->is_seen))
             continue;
         accepted = i;
         is_seen = sent->is_seen;
@@ -462,14 +479,30 @@ lose_answers(const flow_t *flow, const range_t *range, const sent_part_t *sent)
     }
 }
 
-/* Whether the receiver has certainly got the transmission with the number `nth` of the range.
- * `accepted`: from accepted_of(). */
+/* Whether the last point has a retransmission of the range, and has it before the acknowledgement,
+ * though it came too soon to be answered for certain. */
+static bool
+has_rival(const flow_t *flow, const range_t *range)
+{
+    const answer_t *answer = answer_of(flow, range);
+
+    for (uint32_t i = 1; answer && i < range->count; i++)
+        if (sent_of(flow, range, i)->is_seen && sent_of(flow, range, i)->time <= answer->time)
+            return true;
+    return false;
+}
+
+/* Whether the receiver has certainly got the transmission with the number `nth` of the range: the
+ * last point has it; or it is the first one, and no other can have been acknowledged. `accepted`:
+ * from accepted_of(). */
 static bool
 is_received(const flow_t *flow, const range_t *range, uint32_t nth, uint32_t accepted)
 {
     if (range->came_twice && range->count == 2)
         return true;
-    return nth == accepted && (!nth || sent_of(flow, range, nth)->is_seen);
+    if (nth != accepted)
+        return false;
+    return sent_of(flow, range, nth)->is_seen || (!nth && !has_rival(flow, range));
 }
 
 /* Sets the fates of a range's transmissions. */

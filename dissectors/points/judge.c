@@ -124,6 +124,7 @@ fill_delay(smcr_points_delay_t *delay, const GArray *delays)
     delay->least = smcr_chain_quantile(delays, 0);
     delay->median = smcr_chain_quantile(delays, 0.5);
     delay->nearly = smcr_chain_quantile(delays, 0.99);
+    delay->most = smcr_chain_quantile(delays, 1);
 }
 
 /* Whether a delay is far longer than usual: above the 99th percentile, and far enough above the

@@ -79,6 +79,7 @@ typedef struct {
     int64_t least;   /* shortest delay */
     int64_t median;  /* median of the delays */
     int64_t nearly;  /* 99th percentile of the delays */
+    int64_t most;    /* longest delay */
 } smcr_points_delay_t;
 
 /* The transmissions of one direction between two neighbouring capture points of a path, which form
@@ -155,6 +156,9 @@ void smcr_points_compare(smcr_points_t *points);
 /* Returns the segments that the last comparison has found, and sets `*count` to their number. NULL:
  * there are none. */
 const smcr_points_segment_t *smcr_points_segments(const smcr_points_t *points, uint32_t *count);
+
+/* Whether two segments lie between the same two points. Their hosts may be others. */
+bool smcr_points_are_same(const smcr_points_segment_t *one, const smcr_points_segment_t *other);
 
 /* A function that gets the delay of a packet between two points, nanoseconds. `when`: a frame of
  * the packet, and its time by the clock of the point on which the analysis of the path runs. */

@@ -24,9 +24,10 @@ DUPLICATES = 3  # later segments, reported with SACK, after which a segment coun
 Sent = collections.namedtuple("Sent", "number host seq ack length flags sacks stamps")
 
 # What is told to do with packets, as in points_simulator. `stamps`: False: no time stamps. `ids`:
-# False: the IP identification is always 0.
+# False: the IP identification is always 0. `busy`: longest time, in nanoseconds, that a host takes
+# before it looks at a segment.
 Plan = collections.namedtuple(
-    "Plan", "lost missed stamps ids", defaults=((0, 0, 0), (0, 0), True, True)
+    "Plan", "lost missed stamps ids busy", defaults=((0, 0, 0), (0, 0), True, True, 0)
 )
 
 
@@ -108,7 +109,8 @@ class Connection:
             if self.chance.random() >= self.plan.missed[point]:
                 self.frames.append((sent.number, Packet(time, point, data, len(data))))
         if part is None:
-            time = max(time + HOP, self.last_passed.get((sent.host, 2), 0) + 1)
+            busy = self.chance.randrange(self.plan.busy) if self.plan.busy else 0
+            time = max(time + HOP + busy, self.last_passed.get((sent.host, 2), 0) + 1)
             self.last_passed[sent.host, 2] = time
             self.later(time, self.take, sent)
 

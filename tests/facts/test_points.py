@@ -38,6 +38,7 @@ from points_simulator import (
     AFTER,
     BEFORE,
     BETWEEN,
+    HOSTS,
     SEQUENCE_ERROR,
     Path,
     Plan,
@@ -57,6 +58,7 @@ SAMPLE = (
 )
 PACKETS_LEAST, PACKETS_MOST = 20, 20_000  # packets of RoCE in the captures that are taken
 LOST, LOST_AFTER, UNANSWERED, NOT_CAPTURED, REORDERED = 1, 2, 3, 4, 5
+SECOND = 10**9
 MARKED, DSCP, DELAYED, UNDECIDED, FRAGMENTED = 6, 7, 8, 9, 10
 DELAY, JITTER, HELD, MIRRORED = 40_000, 20_000, 4_000_000, 50_000  # nanoseconds
 OFFSET, PPM = 2_500_000, 100
@@ -719,6 +721,7 @@ TCP_PLANS = {
     "thinned": TcpPlan(missed=(0.02, 0.02)),
     "lost and thinned": TcpPlan(lost=(0.01, 0.01, 0.01), missed=(0.01, 0.01)),
 }
+BUSY = 4_000_000  # nanoseconds
 WIRE = 40  # bytes of data in the pieces in which the second point has segments
 
 
@@ -763,6 +766,44 @@ def test_simulated_tcp(tshark, scratch):
                 least, most = (ways[0]["clock"][f"offset_{one}_s"] for one in ("least", "most"))
                 assert len(ways) == 2 and least <= 0 <= most
                 assert sum(way["lost"] for way in ways) == sum(each[3] == LOST for each in found)
+
+
+def of_port(data, port):
+    """The frame with another port of the client."""
+    at = 34 if data[26:30] == HOSTS[0] else 36
+    return data[:at] + struct.pack(">H", port) + data[at + 2 :]
+
+
+def short_connection(seed):
+    """A connection of its own time, in which every seventh packet is lost between the points."""
+    path = Connection(TcpPlan(lost=(0, 0.15, 0), busy=BUSY), 3, seed)
+    path.now += seed * 100 * SECOND
+    return path.run()
+
+
+def test_short_connections(tshark, scratch):
+    """Few segments of a connection show how soon its hosts answer: an acknowledgement that comes
+    sooner after a retransmission nevertheless answers that, as its time stamp says."""
+    paths = list(map(short_connection, range(60)))
+    frames = [
+        ((port, number), packet._replace(data=of_port(packet.data, 40000 + port)))
+        for port, path in enumerate(paths)
+        for number, packet in path.frames
+    ]
+    told, _ = tcp_told(tshark, scratch, frames)
+    lost = 0
+    for port, path in enumerate(paths):
+        here = {number: each for (of, number), each in told.items() if of == port}
+        last = max(path.sent)  # at the rim
+        times_sent = collections.Counter(sent[1:] for sent in path.sent.values())
+        found = [
+            each
+            for each in judged(path, here)
+            if each[0] < last - 2 and times_sent[path.sent[each[0]][1:]] == 1
+        ]
+        assert [each for each in found if not each[-1]] == [], port
+        lost += sum(verdict == LOST for *_, verdict, _ in found)
+    assert lost >= 700
 
 
 def test_translated_at_two_devices(tshark, scratch):

@@ -107,6 +107,10 @@ static const points_case_t cases[] = {
     {"held back, NAK",
      {{SEND, 0, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 1}, {NAK, 0, .after = 6},
       {SEND, 0}, {SEND, 1}, {ACK, 1, .after = 3}}},
+    {"held back, and a NAK on its way meanwhile",
+     {{SEND, 0, .verdict = SMCR_VERDICT_LOST_AFTER}, {SEND, 1}, {SEND, 2}, {NAK, 0, .after = 3},
+      {SEND, 0}, {SEND, 1, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 2},
+      {NAK, 1, .after = 2}, {SEND, 1, .after = 2}, {SEND, 2}, {ACK, 2, .after = 3}}},
     {"discarded after a packet that was held back",
      {{SEND, 0, .verdict = SMCR_VERDICT_REORDERED, .late = 4}, {SEND, 1}, {NAK, 0, .after = 6},
       {SEND, 2}, {NAK, 1, .after = 3}, {SEND, 1}, {SEND, 2}, {ACK, 2, .after = 3}}},
@@ -143,6 +147,7 @@ typedef struct {
     smcr_points_place_t place[2]; /* the points */
     smcr_ib_network_t network[2]; /* in which network each point shows the packets */
     uint8_t routers;              /* number of routers between the points */
+    bool at_once;                 /* both points show a packet at the same time */
     what_t silent[2];             /* packets that each point does not show */
     uint32_t queue_pair;          /* A's queue pair is 17 plus this, B's 1235 plus this */
 } scene_t;
@@ -186,8 +191,11 @@ add_step(scene_t *scene, const step_t *step, uint64_t time, unsigned number)
         *packet = (packet_t){time, scene->place[point], roce, number};
         packet->roce.outer.network = scene->network[point];
         packet->roce.hop_limit = 64 - (is_far ? scene->routers : 0);
-        packet->time += is_far ? DELAY + step->late * MS : 0;
-        packet->time += (scene->count * 37 % 11) * 1000; /* some jitter */
+        packet->time += is_far ? step->late * MS : 0;
+        if (!scene->at_once) {
+            packet->time += is_far ? DELAY : 0;
+            packet->time += (scene->count * 37 % 11) * 1000; /* some jitter */
+        }
         packet->roce.traffic_class = is_far && step->marked ? CE : 2;
         packet->roce.traffic_class |= is_far && step->reclassed ? OTHER_DSCP : 0;
         packet->roce.was_fragmented = is_far && step->divided;
@@ -245,32 +253,64 @@ warm_up(scene_t *scene)
     return time;
 }
 
+/* Adds a case to the scene after a warming up, and checks the verdict on each of its steps. */
 static void
-test_verdicts(const void *data)
+check_verdicts(scene_t *scene, const points_case_t *row)
 {
-    const points_case_t *row = data;
-    scene_t scene;
+    uint64_t time = warm_up(scene);
 
-    begin(&scene, NULL, 0);
-    uint64_t time = warm_up(&scene);
     for (unsigned i = 0; row->steps[i].what; i++) {
         time += (row->steps[i].after ? row->steps[i].after : 1) * MS;
-        add_step(&scene, &row->steps[i], time, i);
+        add_step(scene, &row->steps[i], time, i);
     }
-    add_step(&scene, &(step_t){SEND, 100}, time + 900 * MS, UINT_MAX); /* both still capture */
-    add_step(&scene, &(step_t){ACK, -1}, time + 902 * MS, UINT_MAX);
-    take_all(&scene);
-    smcr_points_compare(scene.points);
+    add_step(scene, &(step_t){SEND, 100}, time + 900 * MS, UINT_MAX); /* both still capture */
+    add_step(scene, &(step_t){ACK, -1}, time + 902 * MS, UINT_MAX);
+    take_all(scene);
+    smcr_points_compare(scene->points);
     enum smcr_verdict found[MAX_STEPS] = {0};
-    for (unsigned i = 0; i < scene.count; i++) {
+    for (unsigned i = 0; i < scene->count; i++) {
         smcr_points_note_t note;
-        g_assert_true(smcr_points_note(scene.points, i + 1, &note));
-        if (scene.packets[i].step != UINT_MAX)
-            found[scene.packets[i].step] = MAX(found[scene.packets[i].step], note.verdict);
+        g_assert_true(smcr_points_note(scene->points, i + 1, &note));
+        if (scene->packets[i].step != UINT_MAX)
+            found[scene->packets[i].step] = MAX(found[scene->packets[i].step], note.verdict);
     }
     for (unsigned i = 0; row->steps[i].what; i++)
         g_assert_cmpint(found[i], ==, row->steps[i].verdict);
+}
+
+static void
+test_verdicts(const void *data)
+{
+    scene_t scene;
+
+    begin(&scene, NULL, 0);
+    check_verdicts(&scene, data);
     end(&scene);
+}
+
+/* No time shows the order of the points, and the point after the losses comes first: the losses
+ * show the order, whether a NAK asks for what was lost or not. */
+static void
+test_order_by_losses(void)
+{
+    static const uint32_t list[] = {1, 0};
+    static const points_case_t rows[] = {
+        {"outage",
+         {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 1, ONLY_A, SMCR_VERDICT_LOST},
+          {SEND, 0, ONLY_A, SMCR_VERDICT_LOST, .after = 70}, {SEND, 1, ONLY_A, SMCR_VERDICT_LOST},
+          {SEND, 0, .after = 70}, {SEND, 1}, {ACK, 1, .after = 3}}},
+        {"NAK",
+         {{SEND, 0, ONLY_A, SMCR_VERDICT_LOST}, {SEND, 1}, {NAK, 0, .after = 3},
+          {SEND, 0, .after = 2}, {SEND, 1}, {ACK, 1, .after = 3}}},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        scene_t scene;
+        begin(&scene, list, 2);
+        scene.at_once = true;
+        check_verdicts(&scene, &rows[i]);
+        end(&scene);
+    }
 }
 
 /* The figures of a segment: its points in the order of way 0, its clock, its delays. */
@@ -570,6 +610,7 @@ main(int argc, char **argv)
 {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/points/segment", test_segment);
+    g_test_add_func("/points/order by losses", test_order_by_losses);
     g_test_add_func("/points/copies", test_copies);
     g_test_add_func("/points/delays-have-one-clock", test_delays_have_one_clock);
     g_test_add_func("/points/other traffic", test_other_traffic);

@@ -125,23 +125,54 @@ is_nothing(int64_t time)
     return time >= -RESOLUTION && time <= RESOLUTION;
 }
 
-/* Whether both points show all packets at the same times: they have the same capture. */
+/* Whether both points show all packets of the way, unchanged and at the same times. */
 static bool
-is_same_capture(const smcr_points_segment_t *segment)
+is_same_way(const smcr_points_way_t *way)
 {
-    bool is_same = is_nothing(segment->clock.offset) && !segment->order_known;
+    bool is_unchanged = !way->verdicts[SMCR_VERDICT_MARKED] &&
+                        !way->verdicts[SMCR_VERDICT_DSCP_CHANGED] &&
+                        !way->verdicts[SMCR_VERDICT_FRAGMENTED];
 
-    for (unsigned i = 0; i < 2; i++) {
-        const smcr_points_way_t *way = &segment->way[i];
-        is_same &= way->packets == way->at_both && is_nothing(way->delay.least) &&
-                   is_nothing(way->delay.nearly);
-    }
-    return is_same;
+    return is_unchanged && way->packets == way->at_both && is_nothing(way->delay.least) &&
+           is_nothing(way->delay.most);
 }
 
-/* Adds the entry of one direction of a segment, which is a pair of neighbouring points. `at`: 0:
- * the packets pass the points in the order of `segment->place`; 1: in the opposite order. */
-static void
+/* Whether both points show all packets of the segment at the same times. */
+static bool
+is_same_segment(const smcr_points_segment_t *segment)
+{
+    return is_nothing(segment->clock.offset) && !segment->order_known &&
+           is_same_way(&segment->way[0]) && is_same_way(&segment->way[1]);
+}
+
+/* Whether the two points of the segment have the same capture: no segment between them is in
+ * `differing`, of any hosts, of RoCE or TCP. */
+static bool
+is_same_capture(const GPtrArray *differing, const smcr_points_segment_t *segment)
+{
+    for (unsigned i = 0; i < differing->len; i++)
+        if (smcr_points_are_same(g_ptr_array_index(differing, i), segment))
+            return false;
+    return true;
+}
+
+/* Returns the pairs of points that do not have the same capture: for each pair, a segment that does
+ * not show all packets at the same times. The caller frees the list. */
+static GPtrArray *
+differing_points(const smcr_points_segment_t *segments, uint32_t count)
+{
+    GPtrArray *differing = g_ptr_array_new();
+
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_same_segment(&segments[i]) && is_same_capture(differing, &segments[i]))
+            g_ptr_array_add(differing, (gpointer)(uintptr_t)&segments[i]);
+    return differing;
+}
+
+/* Adds the entry of one direction of a segment, which is a pair of neighbouring points, and returns
+ * it. `at`: 0: the packets pass the points in the order of `segment->place`; 1: in the opposite
+ * order. */
+static smcr_entry_way_t *
 add_way(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name,
         smcr_figure_list_t *list, wmem_allocator_t *scope)
 {
@@ -156,9 +187,9 @@ add_way(const smcr_points_segment_t *segment, unsigned at, smcr_way_name_t *name
     entry->dst = smcr_figure_gid_text(scope, segment->gid[!at]);
     entry->transport =
         segment->is_tcp ? SMCR_FIGURE_TRANSPORT_TCP : SMCR_FIGURE_TRANSPORT_ROCE;
-    entry->same_capture = smcr_figure_truth(is_same_capture(segment));
     fill_counts(entry, way);
     fill_times(entry, segment, at);
+    return entry;
 }
 
 /* The comparison comes first: it may be older than the last packets. */
@@ -172,8 +203,13 @@ smcr_ways_report(smcr_points_t *points, smcr_way_name_t *name, smcr_figure_list_
         return;
     smcr_points_compare(points);
     const smcr_points_segment_t *segments = smcr_points_segments(points, &count);
-    for (uint32_t i = 0; i < count; i++)
+    GPtrArray *differing = differing_points(segments, count);
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_same = is_same_capture(differing, &segments[i]);
         for (unsigned at = 0; at < 2; at++)
             if (segments[i].way[at].packets)
-                add_way(&segments[i], at, name, list, scope);
+                add_way(&segments[i], at, name, list, scope)->same_capture =
+                    smcr_figure_truth(is_same);
+    }
+    g_ptr_array_free(differing, TRUE);
 }

@@ -22,6 +22,30 @@ transport_name(const smcr_entry_way_t *way)
     return way->transport == SMCR_FIGURE_TRANSPORT_TCP ? "TCP" : "RoCE";
 }
 
+/* Whether the median of the delays is known, and not above its error: the page then shows its upper
+ * bound only. */
+static bool
+is_within_error(const smcr_entry_way_t *way)
+{
+    return way->delay.median_s <= way->delay.error_s; /* false if it is not a number: not known */
+}
+
+/* Returns the lower bound of the median of the delays, nanoseconds, if it is within its error; else
+ * the median. */
+static uint64_t
+usual_delay(const smcr_entry_way_t *way)
+{
+    return is_within_error(way) ? 0 : nanoseconds(way->delay.median_s);
+}
+
+/* Returns the upper bound of the median of the delays, nanoseconds: at least the coarsest unit of
+ * time stamps. */
+static uint64_t
+longest_usual_delay(const smcr_entry_way_t *way)
+{
+    return MAX(nanoseconds(way->delay.median_s + way->delay.error_s), SMCR_TIME_MICROSECOND);
+}
+
 #define WAY(X)                                                                                     \
     X(TEXT, NULL, "from → to", 0, smcr_words_hosts(taker->texts, way->from, way->to))              \
     X(TEXT, NULL, "of", 0, transport_name(way))                                                    \
@@ -29,7 +53,9 @@ transport_name(const smcr_entry_way_t *way)
     X(COUNT, NULL, "lost", 0, way->lost)                                                           \
     X(COUNT, NULL, "after", 0, way->lost_after + way->unanswered)                                  \
     X(COUNT, NULL, "undec.", 0, way->undecided)                                                    \
-    X(SECONDS, NULL, "delay", 0, nanoseconds(way->delay.median_s))                                 \
+    X(SECONDS, NULL, "delay", 0,                                                                   \
+      usual_delay(way) SMCR_TABLE_AT_LEAST(is_within_error(way))                                   \
+          SMCR_TABLE_AT_MOST(longest_usual_delay(way)))                                            \
     X(TEXT, "From", NULL, 8, way->from)                                                            \
     X(TEXT, "To", NULL, 8, way->to)                                                                \
     X(TEXT, "Source", NULL, 15, way->src)                                                          \
