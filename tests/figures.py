@@ -232,10 +232,13 @@ def read_entries(file):
     return found
 
 
+LASTED = "lasted_s"
+
+
 @functools.cache
 def line_members():
-    """What lines have of entries, of line_members.def: {macro: {(entry, member): the member with
-    which the value is assumed, or None}}."""
+    """What lines have of entries, of line_members.def: {macro: {(entry, member): the third
+    argument, or None}}."""
     text = (FIGURES / "line_members.def").read_text(encoding="utf-8")
     found = collections.defaultdict(dict)
     for macro, row in re.findall(r"^([A-Z_]+)\((.+)\)", text, re.MULTILINE):
@@ -246,6 +249,11 @@ def line_members():
 
 def is_in_full_lines_only(entry, figure):
     return (entry, figure.name) in line_members()["FULL"]
+
+
+def is_lasted(entry, figure):
+    """Whether a line has how long a frame is after another time, in the place of its time."""
+    return (entry, figure.name) in line_members()["LASTED"]
 
 
 def companion_of(entry, figure):
@@ -264,10 +272,12 @@ def members_in_line(entry):
 
 
 def names_in_line(entry, figure):
-    """The names that a line has for a member: a frame has its time, in few entries its number,
-    too."""
+    """The names that a line has for a member: a frame has its time, or how long it is after another
+    time; in few entries its number, too."""
     if figure.kind != "WHEN":
-        return [figure.name]
+        return [line_members()["NAMED"].get((entry, figure.name), figure.name)]
+    if is_lasted(entry, figure):
+        return [LASTED]
     has_frames = (entry, None) in line_members()["WITH_FRAMES"]
     return [figure.name] * has_frames + [time_of(figure.name)]
 
@@ -554,10 +564,12 @@ def bounded(entry, name):
 def line_shape(entry, figure):
     """{name: schema} of a figure in a line: it is known, not there, or its default."""
     in_full = {"$comment": "full"} if is_in_full_lines_only(entry, figure) else {}
+    if is_lasted(entry, figure):
+        return {LASTED: reference("offset")}
     if figure.kind == "LIST":
         return {figure.name: {"type": "array", "minItems": 1, "items": reference(figure.of)}}
     if figure.of:
-        return {figure.name: reference(figure.of) | in_full}
+        return {names_in_line(entry, figure)[0]: reference(figure.of) | in_full}
     value = reference(figure.values) | in_full
     if figure.kind in ("NUMBERS", "TEXTS"):
         value = {"type": "array", "minItems": 1, "items": value}
@@ -705,6 +717,7 @@ KEYS = {  # of the table: they are always known, or empty
     "time": "DateTime64(9, 'UTC')",
     "host": "LowCardinality(String)",
 }
+EPOCH = {"type": "date_nanos", "format": "epoch_second"}  # seconds with a fraction, as a text
 OPENSEARCH = {
     "COUNT": "long",
     "NUMBER": "long",
@@ -714,7 +727,6 @@ OPENSEARCH = {
     "TEXT": "keyword",
     "CHOICE": "keyword",
     "BOOL": "boolean",
-    "TIME": "keyword",
     "BUCKETS": "object",
     "OPCODES": "object",
     "TALLY": "object",
@@ -726,15 +738,14 @@ OPENSEARCH = {
 def columns_of(entry):
     """[(name, figure or kind)] of an entry in a line."""
     for each in members_in_line(entry):
-        if each.kind == "WHEN":
-            for name in names_in_line(entry, each):
+        for name in names_in_line(entry, each):
+            if is_lasted(entry, each):
+                yield name, "RATIO"
+            elif each.kind == "WHEN":
                 yield name, "NUMBER" if name == each.name else "TIME"
-        else:
-            yield each.name, each if each.of or each.kind in (
-                "SPREAD",
-                "TIMES",
-                "LENGTHS",
-            ) else each.kind
+            else:
+                has_columns = each.of or each.kind in ("SPREAD", "TIMES", "LENGTHS")
+                yield name, each if has_columns else each.kind
     if has_unknown(entry):
         yield UNKNOWN, "TEXTS"
 
@@ -764,7 +775,7 @@ def has_defaults(entry):
 
 def duckdb_value(place, entry, figure):
     """A member of an entry, which stands at `place`, with what the line leaves out."""
-    value = f'{place}"{figure.name}"'
+    value = f'{place}"{names_in_line(entry, figure)[0]}"'
     if figure.of and has_defaults(figure.of):
         assert figure.kind != "LIST", f"no recipe fills in lists: {figure.name}"
         return f"{figure.of}_filled({value})"
@@ -794,7 +805,7 @@ def duckdb_macros():
         for each in members_in_line(entry):
             members += [
                 f"'{name}': "
-                + (duckdb_value("it.", entry, each) if name == each.name else f'it."{name}"')
+                + (f'it."{name}"' if each.kind == "WHEN" else duckdb_value("it.", entry, each))
                 for name in names_in_line(entry, each)
             ]
         yield (
@@ -858,7 +869,7 @@ def clickhouse(text):
 
 def opensearch_type(column):
     if isinstance(column, str):
-        return {"type": OPENSEARCH[column]}
+        return EPOCH if column == "TIME" else {"type": OPENSEARCH[column]}
     kind = {"type": "nested"} if column.kind == "LIST" else {}
     return kind | {
         "properties": {name: opensearch_type(each) for name, each in columns_within(column)}

@@ -42,20 +42,39 @@ CREATE TABLE smcr_lines
         `from_time` Nullable(DateTime64(9, 'UTC')))), `setup_s` Nullable(Float64), `setup` Tuple(`tcp_s`
         Nullable(Float64), `accept_s` Nullable(Float64), `confirm_s` Nullable(Float64), `llc_s` Nullable(Float64),
         `fallback_s` Nullable(Float64)), `setup_longest` Nullable(String), `buffer_bytes` Tuple(`client`
-        Nullable(UInt64), `server` Nullable(UInt64)), `first_time` Nullable(DateTime64(9, 'UTC')), `last_time`
-        Nullable(DateTime64(9, 'UTC')), `began_before` Nullable(Bool), `ends` Nullable(String), `named_by`
-        Nullable(String), `named_time` Nullable(DateTime64(9, 'UTC')), `goes_on` Nullable(Bool), `close`
-        Nullable(String), `reset_by` Nullable(String), `longest_waits` Array(Tuple(`writer` Nullable(String), `kind`
-        Nullable(String), `lasted_s` Nullable(Float64), `begin_time` Nullable(DateTime64(9, 'UTC')))), `end`
-        Tuple(`by` Nullable(String), `time` Nullable(DateTime64(9, 'UTC')), `is_reported` Nullable(Bool), `idle_time`
-        Nullable(DateTime64(9, 'UTC')), `other_time` Nullable(DateTime64(9, 'UTC')), `written_after` Nullable(Bool),
-        `aborted_by` Nullable(String), `aborted_time` Nullable(DateTime64(9, 'UTC')), `not_known` Array(String)),
-        `client_to_server` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64),
-        `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64),
-        `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s`
-        Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s`
-        Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s`
-        Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64),
+        Nullable(UInt64), `server` Nullable(UInt64)), `first_time` Nullable(DateTime64(9, 'UTC')), `lasted_s`
+        Nullable(Float64), `began_before` Nullable(Bool), `ends` Nullable(String), `named_by` Nullable(String),
+        `named_time` Nullable(DateTime64(9, 'UTC')), `goes_on` Nullable(Bool), `close` Nullable(String), `reset_by`
+        Nullable(String), `longest_waits` Array(Tuple(`writer` Nullable(String), `kind` Nullable(String), `lasted_s`
+        Nullable(Float64), `begin_time` Nullable(DateTime64(9, 'UTC')))), `end` Tuple(`by` Nullable(String), `time`
+        Nullable(DateTime64(9, 'UTC')), `is_reported` Nullable(Bool), `idle_time` Nullable(DateTime64(9, 'UTC')),
+        `other_time` Nullable(DateTime64(9, 'UTC')), `written_after` Nullable(Bool), `aborted_by` Nullable(String),
+        `aborted_time` Nullable(DateTime64(9, 'UTC')), `not_known` Array(String)), `to_server` Tuple(`bytes`
+        Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc` Nullable(UInt64),
+        `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64), `blocked_count` Nullable(UInt64),
+        `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s`
+        Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s` Nullable(Float64), `transfer_s`
+        Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s` Nullable(Float64), `nothing_to_write_most_s`
+        Nullable(Float64), `answer_most_s` Nullable(Float64), `buffer_full_most_s` Nullable(Float64),
+        `retransmission_most_s` Nullable(Float64), `transfer_most_s` Nullable(Float64)), `reader_time_s` Tuple(`count`
+        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
+        Nullable(UInt64), `buckets` Map(String, UInt64)), `drain_time_s` Tuple(`count` Nullable(UInt64), `sum`
+        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
+        Map(String, UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
+        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
+        `read_reported_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
+        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `answer_time_s`
+        Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64),
+        `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `slow_answers` Nullable(UInt64),
+        `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64), `urgent_count` Nullable(UInt64),
+        `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')), `proven_time`
+        Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes` Nullable(UInt64),
+        `not_known` Array(String)), `to_client` Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes`
+        Nullable(UInt64), `cdc` Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes`
+        Nullable(UInt64), `blocked_count` Nullable(UInt64), `window_full_count` Nullable(UInt64), `time`
+        Tuple(`nothing_to_write_s` Nullable(Float64), `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64),
+        `retransmission_s` Nullable(Float64), `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64),
+        `reader_s` Nullable(Float64), `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64),
         `buffer_full_most_s` Nullable(Float64), `retransmission_most_s` Nullable(Float64), `transfer_most_s`
         Nullable(Float64)), `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
         Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
@@ -69,33 +88,13 @@ CREATE TABLE smcr_lines
         `slow_answers` Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64),
         `urgent_count` Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time`
         Nullable(DateTime64(9, 'UTC')), `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes`
-        Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `server_to_client`
-        Tuple(`bytes` Nullable(UInt64), `lacks_bytes` Nullable(Bool), `writes` Nullable(UInt64), `cdc`
-        Nullable(UInt64), `repeated_packets` Nullable(UInt64), `repeated_bytes` Nullable(UInt64), `blocked_count`
-        Nullable(UInt64), `window_full_count` Nullable(UInt64), `time` Tuple(`nothing_to_write_s` Nullable(Float64),
-        `answer_s` Nullable(Float64), `buffer_full_s` Nullable(Float64), `retransmission_s` Nullable(Float64),
-        `transfer_s` Nullable(Float64), `unknown_s` Nullable(Float64), `reader_s` Nullable(Float64),
-        `nothing_to_write_most_s` Nullable(Float64), `answer_most_s` Nullable(Float64), `buffer_full_most_s`
-        Nullable(Float64), `retransmission_most_s` Nullable(Float64), `transfer_most_s` Nullable(Float64)),
-        `reader_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `drain_time_s` Tuple(`count`
-        Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count`
-        Nullable(UInt64), `buckets` Map(String, UInt64)), `ack_time_s` Tuple(`count` Nullable(UInt64), `sum`
-        Nullable(Float64), `min` Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets`
-        Map(String, UInt64)), `read_reported_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min`
-        Nullable(Float64), `max` Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)),
-        `answer_time_s` Tuple(`count` Nullable(UInt64), `sum` Nullable(Float64), `min` Nullable(Float64), `max`
-        Nullable(Float64), `zero_count` Nullable(UInt64), `buckets` Map(String, UInt64)), `slow_answers`
-        Nullable(UInt64), `slow_answers_s` Nullable(Float64), `unasked_writes` Nullable(UInt64), `urgent_count`
-        Nullable(UInt64), `open_wait` Tuple(`kind` Nullable(String), `begin_time` Nullable(DateTime64(9, 'UTC')),
-        `proven_time` Nullable(DateTime64(9, 'UTC'))), `unreported_bytes` Nullable(UInt64), `unannounced_bytes`
-        Nullable(UInt64), `not_known` Array(String)), `not_known` Array(String)),
+        Nullable(UInt64), `unannounced_bytes` Nullable(UInt64), `not_known` Array(String)), `not_known` Array(String)),
     tcp Tuple(`tcp_stream` Nullable(UInt64), `src` Nullable(String), `dst` Nullable(String), `src_port`
-        Nullable(UInt64), `dst_port` Nullable(UInt64), `first_time` Nullable(DateTime64(9, 'UTC')), `last_time`
-        Nullable(DateTime64(9, 'UTC')), `ecn_initiated` Nullable(Bool), `ecn_accepted` Nullable(Bool), `up`
-        Tuple(`packets` Nullable(UInt64), `segments` Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes`
-        Nullable(UInt64), `acks` Nullable(UInt64), `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64),
-        `dsacks` Nullable(UInt64), `ce` Nullable(UInt64), `sce` Nullable(UInt64), `esce` Nullable(UInt64), `ece`
+        Nullable(UInt64), `dst_port` Nullable(UInt64), `first_time` Nullable(DateTime64(9, 'UTC')), `lasted_s`
+        Nullable(Float64), `ecn_initiated` Nullable(Bool), `ecn_accepted` Nullable(Bool), `up` Tuple(`packets`
+        Nullable(UInt64), `segments` Nullable(UInt64), `data_segments` Nullable(UInt64), `ip_bytes` Nullable(UInt64),
+        `acks` Nullable(UInt64), `acked_bytes` Nullable(UInt64), `sacked_bytes` Nullable(UInt64), `dsacks`
+        Nullable(UInt64), `ce` Nullable(UInt64), `sce` Nullable(UInt64), `esce` Nullable(UInt64), `ece`
         Nullable(UInt64), `cwr` Nullable(UInt64), `esce_acked_bytes` Nullable(UInt64), `repeated_segments`
         Nullable(UInt64), `copies` Nullable(UInt64), `late_segments` Nullable(UInt64), `gaps` Nullable(UInt64),
         `gap_bytes` Nullable(UInt64), `duplicate_acks` Nullable(UInt64), `rtt_s` Tuple(`count` Nullable(UInt64), `sum`
@@ -263,13 +262,21 @@ SELECT connection.client.addr AS client, connection.server.addr AS server, conne
 FROM smcr_lines WHERE line = 'connection' AND connection.fallback.reason IS NOT NULL
 GROUP BY client, server, reason ORDER BY connections DESC, client, server, reason;
 
--- 2. Which connections waited longest, and for whom?
+-- 2. Which connections waited longest, and for whom? The longest wait for an answer stands in `longest_waits` only if it
+-- is not the longest of `answer_time_s`, or not known.
 CREATE VIEW waits AS
-SELECT uid, host, wait.writer AS writer, wait.kind AS kind, wait.lasted_s AS lasted_s,
+SELECT uid, host, writer, kind, lasted_s,
     multiIf(kind IN ('reader', 'answer'), 'the program of the other end', kind = 'space', 'space in the receive buffer',
         'the path') AS waited_for
-FROM smcr_lines ARRAY JOIN connection.longest_waits AS wait WHERE line = 'connection'
-ORDER BY lasted_s DESC;
+FROM (SELECT uid, host, wait.writer AS writer, wait.kind AS kind, wait.lasted_s AS lasted_s
+    FROM smcr_lines ARRAY JOIN connection.longest_waits AS wait WHERE line = 'connection'
+    UNION ALL
+    SELECT uid, host, writer, 'answer' AS kind, coalesce(answers.max, answers.sum) AS lasted_s
+    FROM smcr_lines ARRAY JOIN ['client', 'server'] AS writer,
+        [connection.to_server.answer_time_s, connection.to_client.answer_time_s] AS answers
+    WHERE line = 'connection' AND NOT ifNull(is_full, false)
+        AND NOT arrayExists(wait -> ifNull(wait.kind = 'answer' AND wait.writer = writer, false), connection.longest_waits))
+WHERE lasted_s > 0 ORDER BY lasted_s DESC;
 
 -- 3. Which link groups lost a link?
 CREATE VIEW lost_links AS
@@ -294,10 +301,10 @@ FROM smcr_lines WHERE line = 'connection' GROUP BY hour ORDER BY hour;
 -- 6. How much did each pair of hosts transfer, and how much of it not over RDMA?
 CREATE VIEW transferred AS
 SELECT connection.client.addr AS client, connection.server.addr AS server, connection.outcome AS outcome,
-    count() AS connections, sum(connection.client_to_server.bytes) AS to_server,
-    sum(connection.server_to_client.bytes) AS to_client,
-    toBool(max(ifNull(connection.client_to_server.lacks_bytes, false)
-        OR ifNull(connection.server_to_client.lacks_bytes, false))) AS is_lower_bound
+    count() AS connections, sum(connection.to_server.bytes) AS to_server,
+    sum(connection.to_client.bytes) AS to_client,
+    toBool(max(ifNull(connection.to_server.lacks_bytes, false)
+        OR ifNull(connection.to_client.lacks_bytes, false))) AS is_lower_bound
 FROM smcr_lines WHERE line = 'connection' GROUP BY client, server, outcome ORDER BY to_server + to_client DESC;
 
 -- 7. How did connections end, by port of the server?
@@ -314,18 +321,18 @@ SELECT host, sum(ifNull(t.buffer_full_s, 0)) AS buffer_full_s,
     sum(coalesce(t.answer_most_s, ifNull(t.answer_s, 0) + ifNull(t.unknown_s, 0))) AS answer_most_s,
     sum(ifNull(t.retransmission_s, 0)) AS retransmission_s, sum(ifNull(t.transfer_s, 0)) AS transfer_s,
     sum(ifNull(t.unknown_s, 0)) AS unknown_s
-FROM smcr_lines ARRAY JOIN [connection.client_to_server.time, connection.server_to_client.time] AS t
+FROM smcr_lines ARRAY JOIN [connection.to_server.time, connection.to_client.time] AS t
 WHERE line = 'connection' GROUP BY host ORDER BY buffer_full_s + retransmission_s DESC;
 
 -- 9. Which lines are parts of one connection, in the files of a ring? By the names that they have in common. What a part
 -- calls its client may be the server: the key says which end it is.
 CREATE VIEW keys AS
-SELECT uid, host, uid_partial, key, true AS is_client, connection.client_to_server.bytes AS sent,
-    connection.server_to_client.bytes AS received
+SELECT uid, host, uid_partial, key, true AS is_client, connection.to_server.bytes AS sent,
+    connection.to_client.bytes AS received
 FROM smcr_lines ARRAY JOIN client_keys AS key WHERE line = 'connection'
 UNION ALL
-SELECT uid, host, uid_partial, key, false AS is_client, connection.server_to_client.bytes AS sent,
-    connection.client_to_server.bytes AS received
+SELECT uid, host, uid_partial, key, false AS is_client, connection.to_client.bytes AS sent,
+    connection.to_server.bytes AS received
 FROM smcr_lines ARRAY JOIN server_keys AS key WHERE line = 'connection';
 CREATE VIEW parts AS
 SELECT DISTINCT whole.uid AS uid, whole.host AS host, part.uid AS part_uid,

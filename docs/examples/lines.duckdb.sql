@@ -135,7 +135,7 @@ CREATE OR REPLACE MACRO link_filled(it) AS CASE WHEN it IS NOT NULL THEN {'numbe
     []), 'moved_to') THEN coalesce(it."moved_to", 0) ELSE it."moved_to" END, 'flows': it."flows"} END;
 CREATE OR REPLACE MACRO tcp_filled(it) AS CASE WHEN it IS NOT NULL THEN {'tcp_stream': it."tcp_stream", 'src':
     it."src", 'dst': it."dst", 'src_port': it."src_port", 'dst_port': it."dst_port", 'first_time': it."first_time",
-    'last_time': it."last_time", 'ecn_initiated': CASE WHEN it."src" IS NOT NULL AND NOT
+    'lasted_s': it."lasted_s", 'ecn_initiated': CASE WHEN it."src" IS NOT NULL AND NOT
     list_contains(coalesce(it.not_known, []), 'ecn_initiated') THEN coalesce(it."ecn_initiated", false) ELSE
     it."ecn_initiated" END, 'ecn_accepted': CASE WHEN it."src" IS NOT NULL AND NOT
     list_contains(coalesce(it.not_known, []), 'ecn_accepted') THEN coalesce(it."ecn_accepted", false) ELSE
@@ -145,14 +145,13 @@ CREATE OR REPLACE MACRO connection_filled(it) AS CASE WHEN it IS NOT NULL THEN {
     'translated_server': it."translated_server", 'version': it."version", 'outcome': it."outcome", 'fallback':
     it."fallback", 'handshake_end': it."handshake_end", 'links': it."links", 'setup_s': it."setup_s", 'setup':
     it."setup", 'setup_longest': it."setup_longest", 'buffer_bytes': it."buffer_bytes", 'first_time': it."first_time",
-    'last_time': it."last_time", 'began_before': CASE WHEN it."outcome" IS NOT NULL AND NOT
+    'lasted_s': it."lasted_s", 'began_before': CASE WHEN it."outcome" IS NOT NULL AND NOT
     list_contains(coalesce(it.not_known, []), 'began_before') THEN coalesce(it."began_before", false) ELSE
     it."began_before" END, 'ends': it."ends", 'named_by': it."named_by", 'named_time': it."named_time", 'goes_on':
     CASE WHEN it."outcome" IS NOT NULL AND NOT list_contains(coalesce(it.not_known, []), 'goes_on') THEN
     coalesce(it."goes_on", false) ELSE it."goes_on" END, 'close': it."close", 'reset_by': it."reset_by",
-    'longest_waits': it."longest_waits", 'end': conn_end_filled(it."end"), 'client_to_server':
-    conn_direction_filled(it."client_to_server"), 'server_to_client': conn_direction_filled(it."server_to_client")}
-    END;
+    'longest_waits': it."longest_waits", 'end': conn_end_filled(it."end"), 'to_server':
+    conn_direction_filled(it."to_server"), 'to_client': conn_direction_filled(it."to_client")} END;
 CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS is_full, coalesce("uid_partial",
     false) AS uid_partial, coalesce("continues", false) AS continues, connection_filled("connection") AS connection,
     tcp_filled("tcp") AS tcp, link_filled("link") AS link, rdma_filled("flow") AS flow, breach_filled("breach") AS
@@ -185,42 +184,41 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
         "answer" VARCHAR), "links" STRUCT("number" UBIGINT, "from_time" DECIMAL(20, 9))[], "setup_s" DOUBLE, "setup"
         STRUCT("tcp_s" DOUBLE, "accept_s" DOUBLE, "confirm_s" DOUBLE, "llc_s" DOUBLE, "fallback_s" DOUBLE),
         "setup_longest" VARCHAR, "buffer_bytes" STRUCT("client" UBIGINT, "server" UBIGINT), "first_time" DECIMAL(20,
-        9), "last_time" DECIMAL(20, 9), "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time"
-        DECIMAL(20, 9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer"
-        VARCHAR, "kind" VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9))[], "end" STRUCT("by" VARCHAR, "time"
-        DECIMAL(20, 9), "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20, 9),
-        "written_after" BOOLEAN, "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]),
-        "client_to_server" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT,
-        "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT,
-        "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s"
-        DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE,
-        "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s" DOUBLE, "transfer_most_s"
-        DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT,
-        "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
-        "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT,
-        "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
-        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
-        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
-        "not_known" VARCHAR[]), "server_to_client" STRUCT("bytes" UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT,
-        "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT, "blocked_count" UBIGINT,
-        "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s" DOUBLE, "buffer_full_s"
-        DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s" DOUBLE,
-        "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE, "retransmission_most_s"
-        DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max"
-        DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s" STRUCT("count" UBIGINT, "sum"
-        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "ack_time_s"
+        9), "lasted_s" DOUBLE, "began_before" BOOLEAN, "ends" VARCHAR, "named_by" VARCHAR, "named_time" DECIMAL(20,
+        9), "goes_on" BOOLEAN, "close" VARCHAR, "reset_by" VARCHAR, "longest_waits" STRUCT("writer" VARCHAR, "kind"
+        VARCHAR, "lasted_s" DOUBLE, "begin_time" DECIMAL(20, 9))[], "end" STRUCT("by" VARCHAR, "time" DECIMAL(20, 9),
+        "is_reported" BOOLEAN, "idle_time" DECIMAL(20, 9), "other_time" DECIMAL(20, 9), "written_after" BOOLEAN,
+        "aborted_by" VARCHAR, "aborted_time" DECIMAL(20, 9), "not_known" VARCHAR[]), "to_server" STRUCT("bytes"
+        UBIGINT, "lacks_bytes" BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes"
+        UBIGINT, "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE,
+        "answer_s" DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE,
+        "reader_s" DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE,
+        "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s"
         STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
-        UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
-        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE,
-        "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "slow_answers" UBIGINT, "slow_answers_s"
-        DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait" STRUCT("kind" VARCHAR, "begin_time"
-        DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT, "unannounced_bytes" UBIGINT,
-        "not_known" VARCHAR[]), "not_known" VARCHAR[])',
+        UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait"
+        STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT,
+        "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "to_client" STRUCT("bytes" UBIGINT, "lacks_bytes"
+        BOOLEAN, "writes" UBIGINT, "cdc" UBIGINT, "repeated_packets" UBIGINT, "repeated_bytes" UBIGINT,
+        "blocked_count" UBIGINT, "window_full_count" UBIGINT, "time" STRUCT("nothing_to_write_s" DOUBLE, "answer_s"
+        DOUBLE, "buffer_full_s" DOUBLE, "retransmission_s" DOUBLE, "transfer_s" DOUBLE, "unknown_s" DOUBLE, "reader_s"
+        DOUBLE, "nothing_to_write_most_s" DOUBLE, "answer_most_s" DOUBLE, "buffer_full_most_s" DOUBLE,
+        "retransmission_most_s" DOUBLE, "transfer_most_s" DOUBLE), "reader_time_s" STRUCT("count" UBIGINT, "sum"
+        DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "drain_time_s"
+        STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR,
+        UBIGINT)), "ack_time_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count"
+        UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "read_reported_s" STRUCT("count" UBIGINT, "sum" DOUBLE, "min"
+        DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)), "answer_time_s" STRUCT("count"
+        UBIGINT, "sum" DOUBLE, "min" DOUBLE, "max" DOUBLE, "zero_count" UBIGINT, "buckets" MAP(VARCHAR, UBIGINT)),
+        "slow_answers" UBIGINT, "slow_answers_s" DOUBLE, "unasked_writes" UBIGINT, "urgent_count" UBIGINT, "open_wait"
+        STRUCT("kind" VARCHAR, "begin_time" DECIMAL(20, 9), "proven_time" DECIMAL(20, 9)), "unreported_bytes" UBIGINT,
+        "unannounced_bytes" UBIGINT, "not_known" VARCHAR[]), "not_known" VARCHAR[])',
     tcp: 'STRUCT("tcp_stream" UBIGINT, "src" VARCHAR, "dst" VARCHAR, "src_port" UBIGINT, "dst_port" UBIGINT,
-        "first_time" DECIMAL(20, 9), "last_time" DECIMAL(20, 9), "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up"
+        "first_time" DECIMAL(20, 9), "lasted_s" DOUBLE, "ecn_initiated" BOOLEAN, "ecn_accepted" BOOLEAN, "up"
         STRUCT("packets" UBIGINT, "segments" UBIGINT, "data_segments" UBIGINT, "ip_bytes" UBIGINT, "acks" UBIGINT,
         "acked_bytes" UBIGINT, "sacked_bytes" UBIGINT, "dsacks" UBIGINT, "ce" UBIGINT, "sce" UBIGINT, "esce" UBIGINT,
         "ece" UBIGINT, "cwr" UBIGINT, "esce_acked_bytes" UBIGINT, "repeated_segments" UBIGINT, "copies" UBIGINT,
@@ -339,7 +337,7 @@ CREATE OR REPLACE VIEW lines AS SELECT * REPLACE (coalesce("is_full", false) AS 
 -- Histograms add up. buckets_of: how many times of a distribution are in which bucket. quantile_of: the time that a share of
 -- the times does not exceed, 0.99 for p99; exact if it is the smallest or the largest, else within 4.4 %. All connections:
 --
---     SELECT b.key AS bucket, sum(b.value) FROM (SELECT unnest(map_entries(buckets_of(connection.client_to_server.answer_time_s)))
+--     SELECT b.key AS bucket, sum(b.value) FROM (SELECT unnest(map_entries(buckets_of(connection.to_server.answer_time_s)))
 --         AS b FROM lines) GROUP BY bucket;
 CREATE OR REPLACE MACRO buckets_of(d) AS CASE WHEN d.count = 1 AND d.sum > 0
     THEN MAP {CAST(CAST(ceil(log2(d.sum) * 8 - 1e-9) AS INTEGER) - 1 AS VARCHAR): CAST(1 AS UBIGINT)} ELSE d.buckets END;
@@ -357,13 +355,24 @@ SELECT connection.client.addr AS client, connection.server.addr AS server, conne
 FROM lines WHERE line = 'connection' AND connection.fallback IS NOT NULL
 GROUP BY ALL ORDER BY connections DESC, client, server, reason;
 
--- 2. Which connections waited longest, and for whom?
+-- 2. Which connections waited longest, and for whom? The longest wait for an answer stands in `longest_waits` only if it
+-- is not the longest of `answer_time_s`, or not known.
+CREATE OR REPLACE MACRO has_answer(waits, waiting) AS
+    list_contains([wait.writer FOR wait IN coalesce(waits, []) IF wait.kind = 'answer'], waiting);
 CREATE OR REPLACE VIEW waits AS
-SELECT uid, host, wait.writer, wait.kind, wait.lasted_s,
-    CASE wait.kind WHEN 'reader' THEN 'the program of the other end' WHEN 'answer' THEN 'the program of the other end'
+SELECT uid, host, writer, kind, lasted_s,
+    CASE kind WHEN 'reader' THEN 'the program of the other end' WHEN 'answer' THEN 'the program of the other end'
         WHEN 'space' THEN 'space in the receive buffer' ELSE 'the path' END AS waited_for
-FROM (SELECT uid, host, unnest(connection.longest_waits) AS wait FROM lines WHERE line = 'connection')
-ORDER BY wait.lasted_s DESC;
+FROM (SELECT uid, host, wait.writer AS writer, wait.kind AS kind, wait.lasted_s AS lasted_s
+    FROM (SELECT uid, host, unnest(connection.longest_waits) AS wait FROM lines WHERE line = 'connection')
+    UNION ALL
+    SELECT uid, host, asker.writer, 'answer', coalesce(asker.answers.max, asker.answers.sum)
+    FROM (SELECT uid, host, is_full, connection.longest_waits AS waits, unnest([
+            {'writer': 'client', 'answers': connection.to_server.answer_time_s},
+            {'writer': 'server', 'answers': connection.to_client.answer_time_s}]) AS asker
+        FROM lines WHERE line = 'connection')
+    WHERE NOT is_full AND NOT has_answer(waits, asker.writer))
+WHERE lasted_s > 0 ORDER BY lasted_s DESC;
 
 -- 3. Which link groups lost a link?
 CREATE OR REPLACE VIEW lost_links AS
@@ -388,9 +397,9 @@ FROM lines WHERE line = 'connection' GROUP BY ALL ORDER BY hour;
 -- 6. How much did each pair of hosts transfer, and how much of it not over RDMA?
 CREATE OR REPLACE VIEW transferred AS
 SELECT connection.client.addr AS client, connection.server.addr AS server, connection.outcome AS outcome,
-    count(*) AS connections, sum(connection.client_to_server.bytes) AS to_server,
-    sum(connection.server_to_client.bytes) AS to_client,
-    bool_or(connection.client_to_server.lacks_bytes OR connection.server_to_client.lacks_bytes) AS is_lower_bound
+    count(*) AS connections, sum(connection.to_server.bytes) AS to_server,
+    sum(connection.to_client.bytes) AS to_client,
+    bool_or(connection.to_server.lacks_bytes OR connection.to_client.lacks_bytes) AS is_lower_bound
 FROM lines WHERE line = 'connection' GROUP BY ALL ORDER BY to_server + to_client DESC;
 
 -- 7. How did connections end, by port of the server?
@@ -404,18 +413,18 @@ CREATE OR REPLACE VIEW time_of_writers AS
 SELECT host, sum(t.buffer_full_s) AS buffer_full_s, sum(t.buffer_full_most_s) AS buffer_full_most_s,
     sum(t.reader_s) AS reader_s, sum(t.answer_s) AS answer_s, sum(t.answer_most_s) AS answer_most_s,
     sum(t.retransmission_s) AS retransmission_s, sum(t.transfer_s) AS transfer_s, sum(t.unknown_s) AS unknown_s
-FROM (SELECT host, unnest([connection.client_to_server."time", connection.server_to_client."time"]) AS t
+FROM (SELECT host, unnest([connection.to_server."time", connection.to_client."time"]) AS t
     FROM lines WHERE line = 'connection')
 GROUP BY ALL ORDER BY buffer_full_s + retransmission_s DESC;
 
 -- 9. Which lines are parts of one connection, in the files of a ring? By the names that they have in common. What a part
 -- calls its client may be the server: the key says which end it is.
 CREATE OR REPLACE VIEW keys AS
-SELECT uid, host, uid_partial, client_key AS key, true AS is_client, connection.client_to_server.bytes AS sent,
-    connection.server_to_client.bytes AS received
+SELECT uid, host, uid_partial, client_key AS key, true AS is_client, connection.to_server.bytes AS sent,
+    connection.to_client.bytes AS received
 FROM (SELECT *, unnest(client_keys) AS client_key FROM lines WHERE line = 'connection')
 UNION ALL
-SELECT uid, host, uid_partial, server_key, false, connection.server_to_client.bytes, connection.client_to_server.bytes
+SELECT uid, host, uid_partial, server_key, false, connection.to_client.bytes, connection.to_server.bytes
 FROM (SELECT *, unnest(server_keys) AS server_key FROM lines WHERE line = 'connection');
 CREATE OR REPLACE VIEW parts AS
 SELECT DISTINCT whole.uid, whole.host, part.uid AS part_uid, if(whole.is_client, part.sent, part.received) AS to_server,

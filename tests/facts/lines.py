@@ -4,6 +4,7 @@ docs/lines.md defines them, made anew from the bytes of frames.
 """
 
 import base64
+import decimal
 import functools
 import hashlib
 import ipaddress
@@ -158,7 +159,29 @@ def shortened(value, name=None):
         for member, each in value.items()
         if member not in only_full(name)
     }
+    if name == "connection":
+        found["longest_waits"] = short_waits(found)
+    found = {member: each for member, each in found.items() if each != []}
     return found if name else found | {"is_full": False}
+
+
+def short_waits(connection):
+    """The waits of a line that is not full: none for an answer that is as long as the longest
+    answer; one without a length if there is a longest answer, and no such wait."""
+    longest = {}
+    for writer, way in (("client", "to_server"), ("server", "to_client")):
+        answers = connection.get(way, {}).get("answer_time_s", {})
+        longest[writer] = answers.get("max", answers.get("sum", 0))
+    found = []
+    for wait in connection.get("longest_waits", ()):
+        is_answer = wait["kind"] == "answer"
+        if not is_answer or wait["lasted_s"] != longest[wait["writer"]]:
+            found.append(wait)
+        if is_answer:
+            longest[wait["writer"]] = 0
+    return found + [
+        {"writer": writer, "kind": "answer"} for writer, lasted in longest.items() if lasted
+    ]
 
 
 def distribution(value):
@@ -188,9 +211,24 @@ def known(value, name=None):
         return value
     if {"count", "sum_of_squares"} <= value.keys() and ("histogram" in value or "min" in value):
         return distribution(value)
+    value = with_line_names(name, value)
     names = members_of(name) or {each: None for each in value}
     found = {each: known(value[each], of) for each, of in names.items() if each in value}
     return {name: each for name, each in found.items() if each is not None} or None
+
+
+def with_line_names(name, entry):
+    """An entry of the report with the names of a line, and with the time from its first frame to
+    its last in the place of the latter."""
+    found = {named_in_line(name, member): each for member, each in entry.items()}
+    if (name, "last_frame") in figures.line_members()["LASTED"] and found["last_time"]:
+        begin, end = (decimal.Decimal(found[each]) for each in ("first_time", "last_time"))
+        found[figures.LASTED] = float(end - begin)
+    return found
+
+
+def named_in_line(name, member):
+    return figures.line_members()["NAMED"].get((name, member), member)
 
 
 @functools.cache

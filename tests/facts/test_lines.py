@@ -33,7 +33,7 @@ CAPTURES = captures(*FOLDERS, *PACKED, "stories")
 EACH = 6  # of so many captures the equality takes one; all with --all
 ROCE_ON = ("-o", "smcr.roce:TRUE")  # else a part does not analyse what it cannot prove
 # Bytes of a line, at most, in the median.
-MEDIANS = {"connection": 800 if ALL else 900, "tcp": 700}
+MEDIANS = {"connection": 720 if ALL else 820, "tcp": 680}
 # Wireshark's field; 4.6 has given it a name of its own.
 COMMUNITY_ID = "communityid" if wireshark_version() < "4.6" else "communityid.hash"
 # Captures with connections that end long before the capture does.
@@ -44,6 +44,7 @@ LONG = {
     "rule-cdc-abort",
     "s11-pool-kill.pcapng",
     "s08a-server-stopped.pcapng",
+    "rule-cdc-moved",  # an answer, and the longest wait is not known
 }
 CUT = (
     "6.1-v2-q-forty-conns",
@@ -53,7 +54,7 @@ CUT = (
     "6.1-v1-h1-two-links-second-fails",
     "6.1-v2-n-lossy",
 )
-WAY = ("client_to_server", "server_to_client")
+WAY = ("to_server", "to_client")
 LATEST = ",late=100000"  # no line is written before the capture ends
 # Kinds of lines, and members that add up over the files of a ring; the parts that have them.
 SUMS = (
@@ -403,14 +404,13 @@ def test_names_of_the_elastic_common_schema(tshark):
     one, own = common[0], plain[0]["connection"]
     assert one["source"] == {
         **{"ip": own["client"]["addr"], "port": own["client"]["port"]},
-        "bytes": own["client_to_server"]["bytes"],
+        "bytes": own["to_server"]["bytes"],
     }
     assert one["destination"]["ip"] == own["server"]["addr"]
     assert one["network"]["community_id"] == plain[0]["community_id"]
     assert one["observer"]["ingress"]["interface"]["name"] == plain[0]["interface"]
     assert one["event"]["start"].startswith("20") and one["event"]["start"].endswith("Z")
-    begin, end = (float(own[each]) for each in ("first_time", "last_time"))
-    assert abs(one["event"]["duration"] / 1e9 - (end - begin)) < 1e-6
+    assert abs(one["event"]["duration"] / 1e9 - own["lasted_s"]) < 1e-9
 
 
 def test_wrong_options_and_filters(tshark):

@@ -109,6 +109,51 @@ group_uid(const batch_t *batch, const smcr_entry_link_group_t *group, bool *is_p
     return smcr_lines_link_uid(batch->scope, first, is_partial);
 }
 
+/* Returns the longest answer to this writer, nanoseconds; 0: none is known. */
+static uint64_t
+longest_answer(const smcr_entry_connection_t *entry, smcr_figure_role_t writer)
+{
+    const smcr_entry_conn_direction_t *asked = writer == SMCR_FIGURE_ROLE_CLIENT
+                                                   ? &entry->client_to_server
+                                                   : &entry->server_to_client;
+    const smcr_distribution_t *answers = smcr_distribution_get(asked->answer_time_s);
+
+    return answers->count ? answers->max : 0;
+}
+
+/* Returns the longest waits that a line has. A line that is not full has no wait for an answer that
+ * is as long as the longest one of `answer_time_s`, since a reader assumes this wait. If the
+ * longest wait is not known although there are answers, the line has a wait whose length is not
+ * known. */
+static smcr_figure_list_t
+waits_of_line(const batch_t *batch, const smcr_entry_connection_t *entry)
+{
+    smcr_figure_list_t waits = {.length = 0};
+    uint64_t assumed[] = {
+        [SMCR_FIGURE_ROLE_CLIENT] = longest_answer(entry, SMCR_FIGURE_ROLE_CLIENT),
+        [SMCR_FIGURE_ROLE_SERVER] = longest_answer(entry, SMCR_FIGURE_ROLE_SERVER)};
+
+    if (batch->writer->options.full)
+        return entry->longest_waits;
+    SMCR_FIGURE_EACH(conn_wait, wait, entry->longest_waits) {
+        bool is_answer = wait->kind == SMCR_FIGURE_WAIT_ANSWER;
+        if (!is_answer || wait->lasted_s != assumed[wait->writer])
+            *SMCR_FIGURE_ADD(conn_wait, &waits, batch->scope) = *wait;
+        if (is_answer)
+            assumed[wait->writer] = 0;
+    }
+    for (smcr_figure_role_t writer = SMCR_FIGURE_ROLE_CLIENT; writer <= SMCR_FIGURE_ROLE_SERVER;
+         writer++) {
+        if (!assumed[writer])
+            continue;
+        smcr_entry_conn_wait_t *unknown = SMCR_FIGURE_ADD(conn_wait, &waits, batch->scope);
+        unknown->writer = writer;
+        unknown->kind = SMCR_FIGURE_WAIT_ANSWER;
+        unknown->lasted_s = SMCR_FIGURE_UNKNOWN;
+    }
+    return waits;
+}
+
 /* Writes a line for each connection of the report. The report has only connections whose line is
  * due, so no connection gets two lines, unless it goes on after it was given up (`continues`). The
  * subjects of the collection are in the order of the report's connections. */
@@ -125,9 +170,11 @@ write_connections(const batch_t *batch)
         const smcr_collection_subject_t *subject =
             smcr_collection_subject(batch->collection, index++);
         smcr_entry_line_t line = new_line(batch, SMCR_FIGURE_LINE_CONNECTION);
+        smcr_entry_connection_t own = *entry;
         bool is_partial = false;
 
-        line.connection = entry;
+        own.longest_waits = waits_of_line(batch, entry);
+        line.connection = &own;
         line.interface = subject->interface;
         line.ended = ends[subject->end];
         line.continues = smcr_figure_truth(subject->is_part);

@@ -89,22 +89,28 @@ write_decimal(writer_t *writer, uint64_t time, const char *quote)
                                time / SMCR_TIME_SECOND, time % SMCR_TIME_SECOND, quote);
 }
 
+/* Writes nanoseconds as seconds, without zeros at their end, between `before` and `after`. */
+static void
+write_short_decimal(writer_t *writer, uint64_t time, const char *before, const char *after)
+{
+    char text[32];
+    int length = snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
+                          time % SMCR_TIME_SECOND);
+
+    while (text[length - 1] == '0')
+        length--;
+    length -= text[length - 1] == '.';
+    json_dumper_value_anyf(&writer->dumper, "%s%.*s%s", before, length, text, after);
+}
+
 /* Writes nanoseconds as seconds between `quote`; in a line without zeros at their end. */
 static void
 write_time(writer_t *writer, uint64_t time, const char *quote)
 {
-    char text[32];
-
-    if (!writer->is_line || time == SMCR_FIGURE_UNKNOWN) {
+    if (writer->is_line && time != SMCR_FIGURE_UNKNOWN)
+        write_short_decimal(writer, time, quote, quote);
+    else
         write_decimal(writer, time, quote);
-        return;
-    }
-    int length = snprintf(text, sizeof text, "%" PRIu64 ".%09" PRIu64, time / SMCR_TIME_SECOND,
-                          time % SMCR_TIME_SECOND);
-    while (text[length - 1] == '0')
-        length--;
-    length -= text[length - 1] == '.';
-    json_dumper_value_anyf(&writer->dumper, "%s%.*s%s", quote, length, text, quote);
 }
 
 /* Writes nanoseconds as seconds; null: not known. */
@@ -169,6 +175,17 @@ write_when(writer_t *writer, const smcr_when_t *when, const char *name)
 {
     write_frame(writer, when->frame);
     write_frame_time(writer, when, name);
+}
+
+/* Writes the time from `begin` to `end`, which is negative if the clock went back between them.
+ * Both are known. */
+static void
+write_lasted(writer_t *writer, uint64_t begin, uint64_t end)
+{
+    bool went_back = end < begin;
+
+    write_name(writer, SMCR_JSON_LINE_LASTED);
+    write_short_decimal(writer, went_back ? begin - end : end - begin, went_back ? "-" : "", "");
 }
 
 /* Appends the counts of a histogram, without zeros before the first one and after the last one. */
@@ -601,7 +618,7 @@ write_named(writer_t *writer, const smcr_figure_member_t *member, const void *en
 {
     const void *value = (const uint8_t *)entry + member->offset;
 
-    write_name(writer, member->name);
+    write_name(writer, writer->is_line ? smcr_json_line_name(member, description) : member->name);
     if (member->kind == SMCR_FIGURE_KIND_SUMMARY)
         write_summary(writer, entry, description);
     else
@@ -620,10 +637,13 @@ write_line_members(writer_t *writer, const void *entry,
     for (unsigned i = 0; i < description->count; i++) {
         const smcr_figure_member_t *member = &description->members[i];
         const void *value = (const uint8_t *)entry + member->offset;
+        const uint64_t *begin = smcr_json_line_begin(member, entry, description);
 
         if (smcr_json_line_leaves_out(member, entry, description, writer->is_full))
             continue;
-        if (member->kind == SMCR_FIGURE_KIND_WHEN && !has_frames)
+        if (begin)
+            write_lasted(writer, *begin, ((const smcr_when_t *)value)->time);
+        else if (member->kind == SMCR_FIGURE_KIND_WHEN && !has_frames)
             write_frame_time(writer, value, member->name);
         else
             write_named(writer, member, entry, description);

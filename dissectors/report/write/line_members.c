@@ -16,8 +16,9 @@
 typedef struct {
     const smcr_figure_description_t *entry; /* kind of the entry; NULL: the list of members ends */
     size_t offset;    /* offset of the member in the entry, bytes */
-    size_t companion; /* offset of the companion, bytes; used by `assumed` only. If a line has the
-                         companion and not the member, a reader takes the member for 0 or false */
+    size_t companion; /* offset of the companion, bytes; used by `assumed` and `lasted` only. Of
+                         `assumed`: if a line has the companion and not the member, a reader takes
+                         the member for 0 or false */
 } line_place_t;
 
 #define OF(entry) &smcr_entry_##entry##_description
@@ -47,6 +48,21 @@ static const line_place_t with_frames[] = {
 #include "report/figures/line_members.def"
     {NULL, 0, 0}};
 
+/* The names of members in lines, where they are others than in the report. */
+static const struct {
+    line_place_t place; /* the member */
+    const char *name;   /* its name in lines */
+} named[] = {
+#define NAMED(entry, member, name) {{OF(entry), AT(entry, member), 0}, #name},
+#include "report/figures/line_members.def"
+};
+
+/* Frames in whose place lines have the time since another time of the entry, the companion. */
+static const line_place_t lasted[] = {
+#define LASTED(entry, member, begin) {OF(entry), AT(entry, member), AT(entry, begin)},
+#include "report/figures/line_members.def"
+    {NULL, 0, 0}};
+
 /* Returns the place of the member in the list; NULL: the list does not have it. */
 static const line_place_t *
 find(const line_place_t *list, size_t offset, const smcr_figure_description_t *description)
@@ -62,6 +78,27 @@ bool
 smcr_json_line_has_frames(const smcr_figure_description_t *description)
 {
     return find(with_frames, 0, description) != NULL;
+}
+
+const char *
+smcr_json_line_name(const smcr_figure_member_t *member,
+                    const smcr_figure_description_t *description)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(named); i++) {
+        const line_place_t *place = &named[i].place;
+        if (place->entry == description && place->offset == member->offset)
+            return named[i].name;
+    }
+    return member->name;
+}
+
+const uint64_t *
+smcr_json_line_begin(const smcr_figure_member_t *member, const void *entry,
+                     const smcr_figure_description_t *description)
+{
+    const line_place_t *place = find(lasted, member->offset, description);
+
+    return place ? (const void *)((const uint8_t *)entry + place->companion) : NULL;
 }
 
 /* ---- what is known ---- */
