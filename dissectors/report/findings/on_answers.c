@@ -7,6 +7,7 @@
 
 #include "subjects.h"
 
+#include "report/findings/finder/causes.h"
 #include "report/findings/finder/waits.h"
 #include "report/words/words.h"
 
@@ -678,19 +679,13 @@ find_lost_data(smcr_finder_t *finder)
     if (!conn)
         return;
     smcr_finder_facts_t facts = facts_of(&lost, conn->end->other_frame, SMCR_TIME_SECOND);
-    smcr_when_t failed = smcr_finding_failed_before(finder, conn->client.addr, conn->server.addr,
-                                                    conn->end->frame.frame);
-    const char *cause = "";
-    if (failed.frame)
-        cause = wmem_strdup_printf(finder->scope, "; RoCE had failed before (frame %" PRIu32 ")",
-                                   failed.frame);
     smcr_finder_add_as(finder, SMCR_FIGURE_WARN, &facts,
                        "%s: closed in order, but %s lost: %s had not reported them as read when it "
                        "closed%s",
                        smcr_words_connections(finder->scope, conn, lost.count),
                        bytes_text(finder, &lost),
                        smcr_words_end(finder->scope, conn, lost.writer == SMCR_FIGURE_ROLE_CLIENT),
-                       cause);
+                       smcr_finding_flow_failed_text(finder, conn, conn->end->frame.frame));
 }
 
 /* Finding: an end closed first, and did not wait for data that its peer was sending. If the server
