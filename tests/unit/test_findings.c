@@ -129,6 +129,25 @@ lost_link(scene_t *scene)
     notice(scene, "smcr.link.lost", WARN, 50);
 }
 
+/* A new link has the number of a deleted one: only the connection that left the new one counts. */
+static void
+left_link_of_old_number(scene_t *scene)
+{
+    smcr_entry_link_t *link = link_of_group(scene, 2);
+
+    link->state = SMCR_FIGURE_STATUS_DELETED;
+    link->deleted_frame = at(8);
+    link_of_group(scene, 1);
+    link = link_of_group(scene, 2);
+    link->added_frame = at(10);
+    link->moved_from = 1;
+    for (uint32_t frame = 4; frame <= 12; frame += 8) {
+        smcr_entry_connection_t *conn = connection(scene);
+        use_link(scene, conn, 2, frame);
+        use_link(scene, conn, 1, frame + 3);
+    }
+}
+
 static void
 dead_peer(scene_t *scene)
 {
@@ -793,6 +812,8 @@ static const scene_case_t cases[] = {
     {.name = "slow reader", .play = slow_reader, .found = "warn slow_reader 1"},
     {.name = "window full for a moment", .play = short_wait, .found = ""},
     {.name = "lost link", .play = lost_link, .found = "warn link_lost 1"},
+    {.name = "left link, with the number of an older one", .play = left_link_of_old_number,
+     .found = "note failover 1"},
     {.name = "dead peer, then a reset", .play = dead_peer,
      .found = "warn dead_peer 1, warn reset 1"},
     {.name = "peer that is heard again", .play = peer_heard_again,

@@ -238,6 +238,17 @@ may_have_waited(const smcr_entry_connection_t *conn)
     return false;
 }
 
+/* Whether a connection has used this link: the link has the number, and was there when the use
+ * began. A group may give the number of a deleted link to a new one. */
+static bool
+is_use_of(const smcr_entry_conn_link_t *use, const smcr_entry_link_t *link)
+{
+    uint32_t from = use->from_frame.frame;
+    bool was_deleted = link->deleted_frame.frame && link->deleted_frame.frame < from;
+
+    return use->number == link->number && from >= link->added_frame.frame && !was_deleted;
+}
+
 /* Returns the number of connections that moved away from the link, with target and interruption of
  * the moves. A connection that moved away several times counts once. */
 static failover_t
@@ -252,7 +263,7 @@ gather_moves(const link_place_t *place)
         uint32_t before = failover.moved;
         for (uint32_t j = 0; j + 1 < conn->links.length; j++) {
             const smcr_entry_conn_link_t *from = conn->links.entries[j];
-            if (from->number == place->link->number)
+            if (is_use_of(from, place->link))
                 add_move(&failover, conn->links.entries[j + 1], last);
         }
         bool has_moved = failover.moved > before;
