@@ -361,10 +361,9 @@ is_of_no_interest(const packet_info *pinfo, uint8_t opcode, uint32_t qpn)
 {
     const address *to = &pinfo->dst;
 
-    if (to->len < 4 || smcr_ib_operations[opcode].is_whole_send)
+    if (to->len < SMCR_GID_IPV4_LENGTH || smcr_ib_operations[opcode].is_whole_send)
         return false;
-    return smcr_state_can_skip_packet(smcr_capture_state(), opcode,
-                                      (const uint8_t *)to->data + to->len - 4, qpn);
+    return smcr_state_can_skip_packet(smcr_capture_state(), opcode, to->data, (size_t)to->len, qpn);
 }
 
 /* Whether the wrapper skips the packet: the packet is not learned, and the plugin adds no items.

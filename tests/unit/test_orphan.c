@@ -49,6 +49,26 @@ test_stranger(void)
     }
 }
 
+/* Of a queue pair with too many WRITEs nothing is learned any more. A queue pair with the same
+ * number, at a host whose address ends with the same bytes, is another one. */
+static void
+check_full(smcr_ib_qp_key_t full, smcr_ib_qp_key_t other)
+{
+    capture_t capture;
+
+    capture_open(&capture);
+    for (uint32_t i = 0; i < 65; i++)
+        play(&capture, 1, full, 50 + i, only);
+    g_assert_true(smcr_state_can_skip_packet(capture.state, SMCR_RC_WRITE_ONLY, full.gid,
+                                             SMCR_GID_LENGTH, full.qpn));
+    g_assert_cmpint(smcr_state_can_skip_packet(capture.state, SMCR_RC_WRITE_ONLY,
+                                               full.gid + SMCR_GID_IPV4_AT, SMCR_GID_IPV4_LENGTH,
+                                               full.qpn), ==, smcr_gid_is_ipv4(full.gid));
+    g_assert_false(smcr_state_can_skip_packet(capture.state, SMCR_RC_WRITE_ONLY, other.gid,
+                                              SMCR_GID_LENGTH, other.qpn));
+    capture_close(&capture);
+}
+
 /* Other traffic on another queue pair is kept for a while only. */
 static void
 test_limit(void)
@@ -68,6 +88,8 @@ test_limit(void)
     }
     g_assert_cmpuint(kept, ==, 64 + 1023);
     capture_close(&capture);
+    check_full(key_of(2, 9), key_of(2, 10));
+    check_full((smcr_ib_qp_key_t){{0xfd, [15] = 2}, 9}, (smcr_ib_qp_key_t){{0xfd, 1, [15] = 2}, 9});
 }
 
 static void

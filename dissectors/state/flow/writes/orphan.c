@@ -53,15 +53,18 @@ get_unknown_qp(smcr_state_t *state, const smcr_ib_qp_key_t *key)
     return unknown_qp;
 }
 
-/* A number that stands for a queue pair in `full_unknown_qps`. `address`: the last four bytes of
- * the device's IP address or GID. `qpn`: number of the queue pair. The result is never 0. */
+/* A number that stands for a queue pair in `full_unknown_qps`; never 0. `address`: IPv4 address, or
+ * GID of the device, of `length` bytes. An IPv4 address and its mapped GID have the same number.
+ * Numbers of two IPv6 hosts are equal by chance only: the first bytes of a GID count, too, as a
+ * hash. `qpn`: number of the queue pair. */
 static uint64_t
-full_qp_key(const uint8_t address[4], uint32_t qpn)
+full_qp_key(const uint8_t *address, size_t length, uint32_t qpn)
 {
-    uint32_t tail;
+    bool has_head = length == SMCR_GID_LENGTH && !smcr_gid_is_ipv4(address);
+    uint32_t tail, head = has_head ? smcr_wire_hash(address, SMCR_GID_IPV4_AT) : 0;
 
-    memcpy(&tail, address, sizeof tail);
-    return (uint64_t)tail << 32 | qpn | UINT32_C(1) << 31; /* the result is never 0 */
+    memcpy(&tail, address + length - sizeof tail, sizeof tail);
+    return (uint64_t)(tail ^ head) << 32 | qpn | UINT32_C(1) << 31;
 }
 
 /* Index in `full_unknown_qps` at which the number `target` (full_qp_key()) is kept. */
@@ -72,14 +75,14 @@ full_qp_slot(uint64_t target)
 }
 
 bool
-smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
-                           uint32_t qpn)
+smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t *address,
+                           size_t length, uint32_t qpn)
 {
     uint64_t target;
 
     if (wmem_map_size(state->qps) != 0)
         return false;
-    target = full_qp_key(address, qpn);
+    target = full_qp_key(address, length, qpn);
     return !smcr_ib_operations[opcode].is_write ||
            state->full_unknown_qps[full_qp_slot(target)] == target;
 }
@@ -96,7 +99,7 @@ smcr_state_unknown_qp_write(const smcr_arrival_t *arrival)
     unknown_qp_t *unknown_qp = get_unknown_qp(state, &roce->destination);
     if (!unknown_qp || wmem_list_count(unknown_qp->packets) >= UNKNOWN_QP_PACKETS_MAX) {
         uint64_t target =
-            full_qp_key(roce->destination.gid + SMCR_GID_LENGTH - 4, roce->destination.qpn);
+            full_qp_key(roce->destination.gid, SMCR_GID_LENGTH, roce->destination.qpn);
         state->full_unknown_qps[full_qp_slot(target)] = target;
         return false;
     }

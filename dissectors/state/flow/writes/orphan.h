@@ -24,10 +24,10 @@ typedef struct {
 /* Whether a packet other than a SEND teaches the state nothing, so that the caller can skip the
  * packet. This is so under two conditions: 1. no queue pair of SMC-R is known yet; 2. the packet is
  * no WRITE that smcr_state_unknown_qp_write() would keep. `opcode`: enum smcr_ib_opcode. `qpn`:
- * queue pair number of the receiver, in host byte order. `address`: the last four bytes of the
- * receiver's IP address or GID. */
-bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t address[4],
-                                uint32_t qpn);
+ * queue pair number of the receiver, in host byte order. `address`: the receiver's IP address or
+ * GID in network byte order, of `length` bytes, 4 or 16. */
+bool smcr_state_can_skip_packet(const smcr_state_t *state, uint8_t opcode, const uint8_t *address,
+                                size_t length, uint32_t qpn);
 
 /* Keeps a WRITE packet on an unknown queue pair, whose record gets a place. Returns false in three
  * cases: 1. the packet is no WRITE; 2. this queue pair has had too many WRITE packets, so it is
