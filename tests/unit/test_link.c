@@ -197,6 +197,8 @@ test_end_of_group(void)
     smcr_link_delete(two, 5);
     g_assert_cmpuint(lgr->ended_frame, ==, 5);
     g_assert_null(smcr_lgr_link(lgr, 0));
+    smcr_link_delete(new_link(&capture, lgr, key_of(A, 2), key_of(B, 2)), 6); /* never active */
+    g_assert_cmpuint(lgr->ended_frame, ==, 5);
     capture_close(&capture);
 }
 

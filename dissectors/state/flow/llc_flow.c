@@ -428,7 +428,8 @@ end_group(const smcr_exchange_message_t *message)
         link->delete_reason = known ? message->llc->u.delete_link.reason : 0;
         smcr_link_delete(link, message->arrival->when.frame);
     }
-    lgr->ended_frame = message->arrival->when.frame;
+    if (alive)
+        lgr->ended_frame = message->arrival->when.frame;
     SMCR_LIST_EACH(smcr_exchange_request_t *, request, lgr->pending) {
         request->exchange.is_optional = true;
     }

@@ -253,12 +253,11 @@ smcr_link_activate(smcr_link_t *link)
 bool
 smcr_link_delete(smcr_link_t *link, uint32_t frame)
 {
-    bool is_over = true;
+    bool is_over = true, was_active = link->state == SMCR_LINK_ACTIVE;
 
     if (link->state == SMCR_LINK_DELETED || link->state == SMCR_LINK_REJECTED)
         return false;
-    if (link->state == SMCR_LINK_ACTIVE)
-        link->lgr->active_links--;
+    link->lgr->active_links -= was_active;
     link->state = SMCR_LINK_DELETED;
     link->deleted_frame = frame;
     wmem_list_append(link->lgr->state->deleted_links, link);
@@ -267,7 +266,7 @@ smcr_link_delete(smcr_link_t *link, uint32_t frame)
                                                                     is in use, and its CONFIRM LINK
                                                                     is missing */
         is_over &= other->state != SMCR_LINK_ANNOUNCED || other->packet_count == 0;
-    if (link->lgr->active_links == 0 && is_over)
+    if (link->lgr->active_links == 0 && is_over && (was_active || !link->lgr->ended_frame))
         link->lgr->ended_frame = frame;
     return update_type(link->lgr);
 }

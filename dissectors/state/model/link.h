@@ -275,8 +275,8 @@ struct smcr_lgr {
                                                      known */
 
     /* ---- links ---- */
-    uint32_t ended_frame; /* frame of the DELETE LINK for all links, or for the last remaining link;
-                             0: none */
+    uint32_t ended_frame; /* frame of the first DELETE LINK for all links, or for the last remaining
+                             link; 0: none */
     bool asked_to_end[2]; /* by side: the side has sent a request to delete all links. Both sides
                              have: one of them is the server, so the group has ended */
     uint32_t active_links; /* number of active links */
