@@ -141,6 +141,18 @@ def answers_slowly(connection, finding):
     )
 
 
+def has_unread_data(connection, finding):
+    """Closed in order, with data that are not reported as read: of the end that closed first, which
+    are lost, or of the other one."""
+    end = connection["end"]
+    if connection["close"] != "normal" or not end or not end["by"]:
+        return False
+    is_lost = " lost: " in finding["text"]
+    writer = end["by"] if is_lost else {"client": "server", "server": "client"}[end["by"]]
+    way = "client_to_server" if writer == "client" else "server_to_client"
+    return bool(connection[way]["unreported_bytes"])
+
+
 def is_silent(connection, finding):
     return (
         connection["close"] == "open"
@@ -198,6 +210,7 @@ UNITS = {
     "tcp_reset": connections(
         lambda each, _: each["close"] == "reset" and each["outcome"] != "smc-r"
     ),
+    "unread_close": connections(has_unread_data),
     "fallback": connections(lambda each, _: each["fallback"]),
     "no_option": connections(lambda each, _: each["outcome"] == "tcp" and not each["fallback"]),
     "handshake_failed": connections(lambda each, _: each["outcome"] == "failed"),
