@@ -348,6 +348,12 @@ NEVER_OPEN = {
 }
 ONCE_SAID_OF_LLC = [
     (
+        "a request that is missing, though it comes later and is another one",
+        "6.1-v2-q-forty-conns",
+        "5 %",
+        "seed 2",
+    ),
+    (
         "never up, though the client's direction is absent",
         "llc-delete-link-reasons",
         "one host",

@@ -336,6 +336,7 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
 {
     const smcr_arrival_t *arrival = message->arrival;
     smcr_lgr_t *lgr = message->lgr;
+    smcr_qp_t *responder = smcr_qp_peer(arrival->qp);
     bool *came = smcr_state_alloc0(arrival->state, sizeof *came);
 
     lgr->early_responses[lgr->early_response_count++ % G_N_ELEMENTS(lgr->early_responses)] =
@@ -346,6 +347,7 @@ keep_unasked(const smcr_exchange_message_t *message, const smcr_link_t *link)
             .requester = !message->side,
             .key = message->key,
             .link = link,
+            .acked = smcr_point_at(responder, responder->traffic.flow.acked_psn),
             .request_came = came,
         };
     return came;
@@ -359,9 +361,24 @@ note_request(const smcr_lgr_unasked_t *unasked)
         *unasked->request_came = true;
 }
 
-/* Whether the kept response `unasked` may answer the request `message`. Three conditions: 1. the
+/* Whether the request `message` was certainly sent after the kept response `unasked`: it came more
+ * than a millisecond after the response, and the responder had acknowledged no request with its PSN
+ * or a later one before it responded. An acknowledgement and the response to the same request go the
+ * same way, so even a capture that has one direction late has both in order. */
+static bool
+was_sent_after(const smcr_exchange_message_t *message, const smcr_lgr_unasked_t *unasked)
+{
+    const smcr_arrival_t *arrival = message->arrival;
+    bool is_later = arrival->when.time > unasked->time + SMCR_TIME_MILLISECOND;
+
+    return is_later && unasked->acked.psn && !arrival->state->is_out_of_order &&
+           smcr_point_is_before(&unasked->acked, arrival->qp, arrival->psn);
+}
+
+/* Whether the kept response `unasked` may answer the request `message`. Four conditions: 1. the
  * response came at most a second before the request, or the capture is out of order; 2. the keys
- * are equal; 3. the link is the one on which the response expects its request. */
+ * are equal; 3. the link is the one on which the response expects its request; 4. the request was
+ * not sent after the response. */
 static bool
 may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *message)
 {
@@ -369,8 +386,9 @@ may_answer(const smcr_lgr_unasked_t *unasked, const smcr_exchange_message_t *mes
     bool in_time = arrival->when.time <= unasked->time + SMCR_TIME_SECOND ||
                    arrival->state->is_out_of_order;
     bool on_link = !unasked->link || unasked->link == message->link;
+    bool is_same = unasked->awaits_request && unasked->key == message->key && on_link;
 
-    return unasked->awaits_request && in_time && unasked->key == message->key && on_link;
+    return is_same && in_time && !was_sent_after(message, unasked);
 }
 
 /* Whether the capture has the response of the request `message` before the request, in the wrong

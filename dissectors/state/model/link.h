@@ -220,6 +220,8 @@ typedef struct {
     int requester; /* side that has to send the request */
     uint32_t key;  /* key of the response (smcr_exchange_message_t) */
     const smcr_link_t *link; /* link that has to carry the request; NULL: any link */
+    smcr_point_t acked; /* last request that the responder had acknowledged before the response, in
+                           the flow to the responder's queue pair; PSN 0: none */
     bool *request_came; /* flag that becomes true when the request comes; NULL: the entry is not
                            used */
 } smcr_lgr_unasked_t;
