@@ -348,6 +348,12 @@ NEVER_OPEN = {
 }
 ONCE_SAID_OF_LLC = [
     (
+        "the client's reason as the server's, though the roles are not known",
+        "7.2-v2-w-smc-unloaded-server",
+        "start",
+        "without 1 to 60",
+    ),
+    (
         "a request that is missing, though it comes later and is another one",
         "6.1-v2-q-forty-conns",
         "5 %",

@@ -411,6 +411,18 @@ take_in_add_link_cont(const smcr_exchange_message_t *message)
         smcr_event_add(message->arrival, SMCR_EVENT_link_unknown_number, NULL);
 }
 
+/* The reason for which the server ends the group; 0: not known. If it is not known which side is
+ * the server, each side has asked the other to delete all links (has_server_ended()). Then the
+ * reason is known only if both requests have the same. */
+static uint32_t
+end_reason(const smcr_exchange_message_t *message)
+{
+    const smcr_lgr_t *lgr = message->lgr;
+    uint32_t reason = message->llc->u.delete_link.reason;
+
+    return smcr_evidence_knows_server(lgr) || lgr->asked_reason == reason ? reason : 0;
+}
+
 /* Ends the group, since the server has sent DELETE LINK for all links. Open requests need no
  * response after this message. Only a link that certainly was alive gets the reason in the message:
  * any other link may have been deleted before, for another reason. (3.5.4) */
@@ -425,7 +437,7 @@ end_group(const smcr_exchange_message_t *message)
         link->state_uncertain = link->state == SMCR_LINK_ANNOUNCED;
         if (link->state != SMCR_LINK_REJECTED)
             link->state_frame = message->arrival->when.frame;
-        link->delete_reason = known ? message->llc->u.delete_link.reason : 0;
+        link->delete_reason = known ? end_reason(message) : 0;
         smcr_link_delete(link, message->arrival->when.frame);
     }
     if (alive)
@@ -511,10 +523,14 @@ has_server_ended(const smcr_lgr_t *lgr)
 static void
 take_in_delete_all(const smcr_exchange_message_t *message, bool by_client)
 {
-    message->lgr->asked_to_end[message->from->side] |= !message->response;
-    if (!by_client && has_server_ended(message->lgr))
+    smcr_lgr_t *lgr = message->lgr;
+
+    if (!lgr->asked_to_end[0] && !lgr->asked_to_end[1])
+        lgr->asked_reason = message->llc->u.delete_link.reason;
+    lgr->asked_to_end[message->from->side] |= !message->response;
+    if (!by_client && has_server_ended(lgr))
         end_group(message);
-    else if (!message->lgr->ended_frame)
+    else if (!lgr->ended_frame)
         smcr_event_add(message->arrival, SMCR_EVENT_link_delete_asked, "%s to delete all links",
                        asks_to_delete(by_client));
 }

@@ -281,6 +281,7 @@ struct smcr_lgr {
                              link; 0: none */
     bool asked_to_end[2]; /* by side: the side has sent a request to delete all links. Both sides
                              have: one of them is the server, so the group has ended */
+    uint32_t asked_reason; /* reason of the first of these requests; set with `asked_to_end` */
     uint32_t active_links; /* number of active links */
     wmem_list_t *links;   /* smcr_link_t: the newest links that are not deleted */
     /* newest link, deleted or not; NULL: none, or the group was joined with another one */
