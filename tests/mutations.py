@@ -468,6 +468,14 @@ EVERY = [
             "           (smcr_ib_has_outer_mark(roce) && false);",
         ),
         (
+            FABRIC,
+            "early-marks-are-answered-twice",
+            "dissectors/fabric/marks.c",
+            "unit/test_marks.c",
+            "    marked->open_group = part;\n",
+            "",
+        ),
+        (
             CLASSES,
             "pace-of-the-receiver",
             "dissectors/report/classes/congestion.c",

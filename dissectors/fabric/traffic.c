@@ -1,5 +1,4 @@
-/* Finds what responses say about requests, which CNP answers which CE marks, and when WRITE packets
- * are acknowledged.
+/* Finds what responses say about requests, and when WRITE packets are acknowledged.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -219,47 +218,6 @@ smcr_traffic_judge(smcr_traffic_t *traffic, smcr_traffic_t *reverse, wmem_alloca
     if (anew)
         traffic->completed_psn = 0;
     return verdict;
-}
-
-/* ---- congestion marks ---- */
-
-/* Whether the previous CNP, `cnp`, has already answered the open group of marks in `marked`. This
- * is so if `cnp` came after the first packet of the group. `cnp` did not close the group, since the
- * two flows were not known to be opposite at that time. */
-static bool
-is_answered(const smcr_ecn_marks_t *marked, const smcr_when_t *cnp)
-{
-    return marked->open_group && cnp->frame > marked->open_group->first.frame;
-}
-
-/* Marks after an answer are a new group. */
-const smcr_ecn_ce_t *
-smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer, wmem_allocator_t *scope,
-                 smcr_when_t when)
-{
-    if (!marks->open_group || (peer && is_answered(marks, &peer->cnp))) {
-        marks->open_group = wmem_new0(scope, smcr_ecn_ce_t);
-        marks->open_group->first = when;
-    }
-    return marks->open_group;
-}
-
-/* Each CNP closes the open group, even if it is not certain which marks it answers. */
-smcr_ecn_cnp_t
-smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when)
-{
-    smcr_ecn_cnp_t cnp = {.last_cnp = marks->cnp};
-
-    marks->cnp = when;
-    if (!peer || !peer->open_group)
-        return cnp;
-    if (!is_answered(peer, &cnp.last_cnp)) { /* if true, the previous CNP may have answered some of
-                                                the marks, and the group is not reported */
-        cnp.ce = peer->open_group->first;
-        peer->open_group->cnp = when;
-    }
-    peer->open_group = NULL;
-    return cnp;
 }
 
 /* ---- acknowledgements ---- */

@@ -1,5 +1,5 @@
-/* What one queue pair receives from its peer: the flow, its congestion marks, the messages that the
- * peer completes, and RDMA WRITE packets that wait for an acknowledgement.
+/* What one queue pair receives from its peer: the flow, the messages that the peer completes, and
+ * RDMA WRITE packets that wait for an acknowledgement.
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -7,44 +7,8 @@
 #pragma once
 
 #include "flow.h"
+#include "marks.h"
 #include "slab.h"
-
-/* ---- congestion marks ----
- *
- * A switch sets the ECN codepoint CE in a packet (RFC 3168), and the receiver of the packet asks
- * its sender to slow down, with a congestion notification packet (CNP; RoCEv2, InfiniBand
- * Architecture Specification, annex A17). One CNP answers all marks since the previous CNP. */
-
-/* A group: the packets with CE that one CNP answers. */
-typedef struct {
-    smcr_when_t first; /* first packet with CE in the group */
-    smcr_when_t cnp;   /* the CNP that answers the group; frame 0: none has come so far */
-} smcr_ecn_ce_t;
-
-/* Congestion marks in the packets that one queue pair receives. All zeros: there have been none. */
-typedef struct {
-    smcr_ecn_ce_t *open_group; /* the group of marked packets that no CNP has answered yet; NULL:
-                                  there is none */
-    smcr_when_t cnp;     /* the last CNP that the queue pair has received; frame 0: none */
-} smcr_ecn_marks_t;
-
-/* The marks that a CNP answers. */
-typedef struct {
-    smcr_when_t ce;     /* the first packet with CE that the CNP answers; frame 0: not known */
-    smcr_when_t last_cnp; /* the CNP before this one in the same flow; frame 0: none */
-} smcr_ecn_cnp_t;
-
-/* Called when the queue pair receives a packet with CE. `peer`: the marks of the reverse flow,
- * whose last CNP shows whether the open group is already answered; NULL: not known. Returns the
- * group of the packet, allocated from `scope`. Its `cnp` is set when a CNP answers the group. */
-const smcr_ecn_ce_t *smcr_ecn_take_ce(smcr_ecn_marks_t *marks, const smcr_ecn_marks_t *peer,
-                                      wmem_allocator_t *scope, smcr_when_t when);
-
-/* Called when the queue pair receives a CNP. The CNP answers the packets with CE of the reverse
- * flow since its previous CNP (the open group), and closes that group. Returns the first of these
- * packets and the previous CNP; frame 0: not known. `peer`: the marks of the reverse flow; NULL:
- * not known. */
-smcr_ecn_cnp_t smcr_ecn_take_cnp(smcr_ecn_marks_t *marks, smcr_ecn_marks_t *peer, smcr_when_t when);
 
 /* ---- acknowledgements ---- */
 

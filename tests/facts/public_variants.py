@@ -1,6 +1,6 @@
 """
 Captures of the same kinds as those after public bug reports, made otherwise: IPv6, VLANs, tunnels,
-timers of other adapters, no IP identification, other partition keys, RoCEv1. Each function yields
+RoCEv1, timers of other adapters, no IP identification, other partition keys. Each function yields
 frames with their times.
 """
 
@@ -51,9 +51,8 @@ class Path:
         bth = struct.pack(">BBHII", opcode, 0, self.p_key, qpn, 1 << 31 | psn)
         rest = {WRITE: RETH + bytes(64), ACK: bytes([syndrome, 0, 0, 1]), CNP: bytes(16)}[opcode]
         if self.around == "rocev1":
-            packet = ether() / Raw(
-                self.after_grh(bth + rest + bytes(4), (2, 1) if back else (1, 2))
-            )
+            ends = (2, 1) if back else (1, 2)
+            packet = ether() / Raw(self.after_grh(bth + rest + bytes(4), ends))
             packet.type, packet.time = 0x8915, BEGIN + time
             return packet
         packet = (

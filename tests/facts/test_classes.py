@@ -371,24 +371,31 @@ def tunnel(traffic_class):
 
 @pytest.mark.parametrize("passes", [1, 2])
 def test_cnp_before_the_flows_are_a_pair(tshark, scratch, passes):
-    """The first CNP comes before two acknowledgements have proven which flow it slows down. It
-    answers the mark before it nevertheless. A CNP without a mark before it answers none."""
-    for marks, text in ((1, "2 CNPs in answer"), (0, "2 CNPs, 1 of them in answer to a c")):
-        packets = [
-            roce(ONE, OTHER, 17, WRITE, 104, traffic_class=DATA | (3 if marks else 2)),
-            *cnps(ether(), 1, QUICK),
+    """CNPs come before two acknowledgements have proven which flow they slow down. Each answers
+    the mark before it nevertheless. A CNP without a mark before it answers none."""
+    for marks, early, text in (
+        (1, 1, "2 CNPs in answer"),
+        (0, 1, "2 CNPs, 1 of them in answer to a c"),
+        (1, 3, "4 CNPs in answer"),
+    ):
+        packets = []
+        for psn in range(105 - early, 105):
+            mark = DATA | (3 if marks else 2)
+            packets.append(roce(ONE, OTHER, 17, WRITE, psn, traffic_class=mark))
+            packets += cnps(ether(), 1, QUICK)
+        packets += [
             *talk(ether(), 4, psn=105, data=DATA | 2),
             roce(ONE, OTHER, 17, WRITE, 109, traffic_class=DATA | 3),
             *cnps(ether(), 1, QUICK),
         ]
         packets = [each if Ether in each else ether() / each for each in packets]
-        path = write(scratch, f"early-{marks}", packets)
+        path = write(scratch, f"early-{marks}-{early}", packets)
         options = ("-2",) if passes == 2 else ()
         page = tshark.show(path, *options, "-q", *PREFERENCES, *ROCE, "-z", "smcr,report")
         assert text in " ".join(page.split()), page
         flow = report_of(tshark, path)["rdma_flows"][0]
         times = flow["ce_to_cnp_s"]
-        assert times["count"] == 1 + marks
+        assert times["count"] == 1 + marks * early
         assert times["min"] == times["max"] == pytest.approx(BETWEEN, rel=0.01)
 
 

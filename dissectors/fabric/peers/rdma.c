@@ -348,6 +348,16 @@ proves_pair(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, const smcr_sent_
 
 /* ---- source queue pairs ---- */
 
+/* Makes the two flows peers of each other. */
+static void
+make_peers(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite)
+{
+    flow->peer = opposite;
+    opposite->peer = flow;
+    if (flow->traffic && opposite->traffic)
+        smcr_ecn_join(&flow->traffic->marks, &opposite->traffic->marks);
+}
+
 /* Notes that the queue pair `qpn` sends the flow, and that `ground` proves this. Then looks for the
  * opposite flow, from the receiver's address to `qpn`. If `ground` also proves the source of the
  * opposite flow, the two flows become peers of each other. */
@@ -364,8 +374,7 @@ set_source(smcr_rdma_t *rdma, smcr_rdma_flow_t *flow, uint32_t qpn, enum smcr_gr
     if (!opposite || opposite->ground != ground || opposite->conn != flow->conn ||
         opposite->src_qpn != flow->key.target.qpn)
         return;
-    flow->peer = opposite;
-    opposite->peer = flow;
+    make_peers(flow, opposite);
 }
 
 /* Ends the pairing of the flow and its peer, if the flow has a peer. */
@@ -465,8 +474,7 @@ needs_port(const smcr_rdma_flow_t *flow)
 static void
 connect_flows(smcr_rdma_flow_t *flow, smcr_rdma_flow_t *opposite, enum smcr_ground ground)
 {
-    flow->peer = opposite;
-    opposite->peer = flow;
+    make_peers(flow, opposite);
     flow->src_qpn = opposite->key.target.qpn;
     opposite->src_qpn = flow->key.target.qpn;
     flow->ground = opposite->ground = (uint8_t)ground;

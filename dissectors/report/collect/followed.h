@@ -19,6 +19,12 @@ typedef struct {
     uint64_t packets;
 } smcr_collect_stepped_t;
 
+/* A CNP of a flow whose reverse flow was not known. */
+typedef struct smcr_collect_early {
+    const smcr_ecn_cnp_t *cnp;       /* the CNP, in the state */
+    struct smcr_collect_early *next; /* the CNP before it; NULL: none */
+} smcr_collect_early_t;
+
 /* A flow with its figures. Exactly one of `to` and `foreign` is set, and identifies the flow. */
 typedef struct {
     const smcr_qp_t *to;             /* queue pair of a link that receives the flow; NULL: no
@@ -44,9 +50,10 @@ typedef struct {
     smcr_ib_network_t network;       /* VLAN and tunnel of the first packet */
     smcr_figure_tally_t ports;       /* packets by UDP source port */
     smcr_when_t cnp;                 /* the flow's last CNP; frame 0: none */
-    smcr_when_t early_cnp;           /* the flow's first CNP, if no reverse flow with marks was
-                                        known; frame 0: it was, or the CNP is counted since */
-    smcr_when_t first_mark;          /* the flow's first packet with CE; frame 0: none */
+    smcr_collect_early_t *early_cnps; /* the flow's CNPs that came while the reverse flow was not
+                                         known, the last one first; NULL: none, or they are counted
+                                         since */
+    unsigned early_count;            /* number of `early_cnps` */
     smcr_classes_marks_t *marks;     /* marked packets that wait for a CNP; NULL: no packet was
                                         marked */
     uint16_t port;                   /* UDP source port of the last data packet; 0: none */

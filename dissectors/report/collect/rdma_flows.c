@@ -305,32 +305,36 @@ measure(smcr_distribution_t **distribution, wmem_allocator_t *scope, uint64_t fr
         smcr_distribution_add_time(distribution, scope, to - from);
 }
 
-/* Counts the flow's first CNP as an answer to the first mark of the reverse flow, if the mark came
- * before. Responses prove only later which flow is the reverse one, so the state has not assigned
- * the mark to the CNP. */
+/* Notes a CNP that comes while the reverse flow is not known. Only later does the state find which
+ * mark it answers, for the first CNPs of a flow. */
 static void
-count_early_cnp(const smcr_collect_t *collection, smcr_collect_followed_t *flow)
+note_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow,
+           const smcr_record_t *record)
+{
+    bool is_known = !flow->foreign || flow->foreign->peer;
+
+    if (!record->cnp || is_known || flow->early_count == SMCR_ECN_EARLY_MOST)
+        return;
+    smcr_collect_early_t *early = wmem_new(collection->scope, smcr_collect_early_t);
+    *early = (smcr_collect_early_t){record->cnp, flow->early_cnps};
+    flow->early_cnps = early;
+    flow->early_count++;
+}
+
+/* Measures how long the answers of the early CNPs took, when the reverse flow is known. */
+static void
+count_early(const smcr_collect_t *collection, smcr_collect_followed_t *flow)
 {
     smcr_collect_followed_t *marked = smcr_collect_followed_peer(collection, flow);
 
     if (!marked)
         return;
-    if (marked->first_mark.frame && marked->first_mark.frame < flow->early_cnp.frame)
-        measure(&marked->figures.ce_to_cnp_s, collection->scope, marked->first_mark.time,
-                flow->early_cnp.time);
-    flow->early_cnp = (smcr_when_t){0, 0};
-}
-
-/* Notes a mark and a CNP of the flow for count_early_cnp(). */
-static void
-note_early(smcr_collect_followed_t *flow, smcr_when_t when, const smcr_record_t *record)
-{
-    const smcr_ecn_cnp_t *cnp = record->cnp;
-
-    if (record->ce && !flow->first_mark.frame)
-        flow->first_mark = record->ce->first;
-    if (cnp && !cnp->ce.frame && !cnp->last_cnp.frame)
-        flow->early_cnp = when;
+    for (const smcr_collect_early_t *early = flow->early_cnps; early; early = early->next)
+        if (early->cnp->ce.frame)
+            measure(&marked->figures.ce_to_cnp_s, collection->scope, early->cnp->ce.time,
+                    early->cnp->when.time);
+    flow->early_cnps = NULL;
+    flow->early_count = 0;
 }
 
 /* Counts the class and the UDP source port of a packet, and its marks. Ignores duplicates, whose
@@ -386,9 +390,9 @@ count_packet(smcr_collect_t *collection, smcr_collect_followed_t *flow, smcr_whe
     smcr_figure_opcodes_count(&figures->opcodes, collection->scope, roce->opcode, 1);
     count_ecn(collection, flow, when, roce);
     count_class(collection, flow, when, packet);
-    note_early(flow, when, packet->record);
-    if (flow->early_cnp.frame)
-        count_early_cnp(collection, flow);
+    note_early(collection, flow, packet->record);
+    if (flow->early_cnps)
+        count_early(collection, flow);
     count_nak(collection, flow, when, packet);
     count_order(collection, flow, when, packet);
     take_recovery(collection, flow, when, packet);

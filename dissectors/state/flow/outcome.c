@@ -110,8 +110,7 @@ smcr_outcome_judge(smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffi
 /* ---- congestion ---- */
 
 void
-smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
-                   const smcr_traffic_t *reverse)
+smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_traffic_t *reverse)
 {
     if (smcr_ib_has_mark(arrival->roce))
         arrival->record->ce = smcr_ecn_take_ce(&traffic->marks, reverse ? &reverse->marks : NULL,
@@ -123,7 +122,9 @@ smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic, smcr_tr
 {
     smcr_ecn_cnp_t *cnp = smcr_state_alloc0(arrival->state, sizeof *cnp);
 
-    *cnp = smcr_ecn_take_cnp(&traffic->marks, reverse ? &reverse->marks : NULL, arrival->when);
+    cnp->when = arrival->when;
+    smcr_ecn_take_cnp(&traffic->marks, reverse ? &reverse->marks : NULL, arrival->state->scope,
+                      cnp);
     arrival->record->kind = SMCR_RECORD_CNP;
     arrival->record->cnp = cnp;
     smcr_event_add(arrival, SMCR_EVENT_cnp, NULL);

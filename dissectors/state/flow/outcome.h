@@ -29,7 +29,7 @@ void smcr_outcome_cnp(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
 /* Learns the congestion mark of a packet that is no congestion notification: if its ECN codepoint
  * is CE, writes the mark into the record. `reverse`: what the peer receives; NULL: not known. */
 void smcr_outcome_marks(const smcr_arrival_t *arrival, smcr_traffic_t *traffic,
-                        const smcr_traffic_t *reverse);
+                        smcr_traffic_t *reverse);
 
 /* ---- packets of RDMA connections that are not SMC-R ---- */
 
