@@ -222,9 +222,8 @@ smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, voi
     return call_dissector_only(segments.original, tvb, pinfo, tree, data);
 }
 
-/* Puts the wrapper in the place of TCP's dissector. */
-static void
-watch_segments(void)
+void
+smcr_handshake_watch_segments(void)
 {
     if (!segments.is_wrapped)
         segments.original = smcr_hooks_replace("ip.proto", known.tcp.proto, segments.wrapper);
@@ -300,7 +299,7 @@ smcr_handshake_claim_conversation(packet_info *pinfo, bool from_client)
     }
     if (!conn) {
         smcr_state_tcp_t tcp = describe_tcp(pinfo, conversation, from_client);
-        watch_segments();
+        smcr_handshake_watch_segments();
         conn = smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);
         conversation_set_dissector_from_frame_number(conversation, pinfo->num, known.clc);
     }
@@ -335,7 +334,7 @@ smcr_handshake_set_conversation(packet_info *pinfo, smcr_conn_t *conn)
     packet_info as_tcp = as_tcp_packet(pinfo, conn);
     smcr_state_t *state = smcr_capture_learn(pinfo);
 
-    watch_segments();
+    smcr_handshake_watch_segments();
     conversation_t *conversation = find_conversation(pinfo->num, &as_tcp.src, &as_tcp.dst,
                                                      CONVERSATION_TCP, as_tcp.srcport,
                                                      as_tcp.destport, 0);
@@ -460,7 +459,7 @@ smcr_handshake_claim_tapped(packet_info *pinfo, bool may_begin)
         return conn;
     if (!conversation || conn)
         conversation = new_conversation(pinfo, pinfo->num);
-    watch_segments();
+    smcr_handshake_watch_segments();
     smcr_state_tcp_t tcp = describe_tcp(pinfo, conversation, pinfo->srcport > pinfo->destport);
     tcp.roles_unknown = true;
     return smcr_state_tcp(smcr_capture_learn(pinfo), &tcp);

@@ -27,9 +27,14 @@ void smcr_handshake_handoff(void);
 
 /* Registers the wrapper that is called instead of TCP's dissector; called once, when protocols
  * register. In an open file, the wrapper is active from the first TCP connection on that shows a
- * sign of SMC: the option, a CLC message, a report of a host. It has to call
+ * sign of SMC: the option, a CLC message, a report of a host. If the file has several capture
+ * points, it is active from the first RoCE packet on, too. It has to call
  * smcr_handshake_original(). */
 void smcr_handshake_wrap(dissector_t wrapper);
+
+/* First pass: puts the wrapper in the place of TCP's dissector, from the next segment of the file
+ * on. Does nothing if it is there already. */
+void smcr_handshake_watch_segments(void);
 
 /* Calls TCP's dissector, as Wireshark would have without the wrapper. Returns its result. */
 int smcr_handshake_original(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, void *data);

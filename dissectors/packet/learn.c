@@ -299,8 +299,10 @@ learn_packet(packet_info *pinfo, smcr_packet_t *packet)
 
     if (!found)
         return false;
-    if (points && (packet->record.link || packet->record.rdma))
+    if (points && (packet->record.link || packet->record.rdma)) {
         smcr_points_know(points, pinfo->num, sender_of(&packet->record));
+        smcr_handshake_watch_segments();
+    }
     smcr_record_keep(&arrival, packet->layer);
     smcr_record_complete(arrival.state, &packet->record);
     return true;

@@ -367,22 +367,6 @@ find_clocks(const grouping_t *grouping)
         chain->usual[way] = MAX(chain->usual[way], 0);
 }
 
-/* Finds the time in which all points of the chain were capturing: from the latest of their first
- * packets to the earliest of their last packets. */
-static void
-find_span(const grouping_t *grouping)
-{
-    const smcr_points_t *points = grouping->points;
-    smcr_chain_t *chain = grouping->chain;
-
-    chain->end = UINT64_MAX;
-    for (uint32_t i = 0; i < chain->count; i++) {
-        uint32_t point = chain->point[i];
-        chain->begin = MAX(chain->begin, smcr_chain_time(chain, i, points->begin[point]));
-        chain->end = MIN(chain->end, smcr_chain_time(chain, i, points->end[point]));
-    }
-}
-
 /* ---- transmissions ---- */
 
 /* Adds a transmission, which no point has so far, to those that the path has. Its time is set by
@@ -745,7 +729,6 @@ smcr_chain_make(smcr_chain_t *chain, const smcr_points_t *points, uint32_t path,
     if (is_turned && !chain->order_known && chain->count == 2)
         swap_points(chain, 0);
     find_clocks(&grouping);
-    find_span(&grouping);
     make_transmissions(&grouping, observed, points->scope);
     g_free(grouping.numbers);
 }

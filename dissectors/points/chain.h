@@ -60,9 +60,6 @@ typedef struct {
                                             nanoseconds */
     uint64_t variation; /* by how much the delays of the chain differ, without the longest hundredth
                            of them, nanoseconds */
-    uint64_t begin;   /* time from which all points were capturing, by the first point's clock,
-                         nanoseconds since the epoch */
-    uint64_t end;     /* time up to which all points were capturing, by the same clock */
     smcr_transmission_t *transmissions;  /* in the order of flows, and of time within a flow */
     uint32_t transmission_count;         /* number of transmissions */
 } smcr_chain_t;

@@ -184,11 +184,32 @@ judge_passed(const smcr_judge_way_t *way, smcr_transmission_t *transmission,
     judge_after(way, transmission);
 }
 
-/* Whether the transmission came while all points of the path were capturing. */
+/* Whether the transmission passed, or would have passed, the point at `position` while this point
+ * was capturing: from its first packet to its last one. The point does not have the transmission,
+ * the other point of the segment at `known` has it. */
 static bool
-is_in_span(const smcr_judge_way_t *way, const smcr_transmission_t *transmission)
+was_capturing(const smcr_judge_way_t *way, const smcr_transmission_t *transmission,
+              uint32_t position, uint32_t known)
 {
-    return transmission->time >= way->chain->begin && transmission->time <= way->chain->end;
+    const smcr_chain_t *chain = way->chain;
+    const smcr_points_t *points = chain->points;
+    const int64_t *usual = chain->way[way->is_back];
+    uint32_t point = chain->point[position];
+    uint64_t there = smcr_chain_time(chain, known, smcr_chain_at(chain, transmission, known)->time);
+    uint64_t here = there + (uint64_t)(usual[position] - usual[known]);
+
+    return here >= smcr_chain_time(chain, position, points->begin[point]) + chain->variation &&
+           here + chain->variation <= smcr_chain_time(chain, position, points->end[point]);
+}
+
+/* Whether one point of the segment has the transmission, and the other one was capturing then. */
+static bool
+is_in_span(const smcr_judge_way_t *way, const smcr_transmission_t *transmission,
+           const smcr_judge_passage_t *passage)
+{
+    if (passage->from)
+        return was_capturing(way, transmission, way->to, way->from);
+    return passage->to && was_capturing(way, transmission, way->from, way->to);
 }
 
 /* Whether the transmission certainly goes through the segment. If one of the points has no packet
@@ -214,12 +235,12 @@ judge_transmission(const smcr_judge_way_t *way, smcr_transmission_t *transmissio
 
     if (passage.from && passage.to) {
         judge_passed(way, transmission, &passage, delays);
-    } else if (!is_on_way(way, transmission) || !is_in_span(way, transmission)) {
+    } else if (!is_on_way(way, transmission) || !is_in_span(way, transmission, &passage)) {
         return;
     } else if (passage.from) {
         way->way->packets++;
         judge_missing(way, transmission, passage.after);
-    } else if (passage.to) {
+    } else {
         way->way->packets++;
         judge_after(way, transmission);
         judge_not_captured(way, transmission, 0);

@@ -107,13 +107,27 @@ identity_of(const smcr_ib_headers_t *roce, uint64_t ends)
 
 /* Numbers begin with 1: 0 stands for none in the table. */
 uint32_t
-smcr_observed_number(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t next)
+smcr_observed_find(GHashTable *table, uint64_t key)
 {
-    uint32_t found = GPOINTER_TO_UINT(g_hash_table_lookup(table, &key));
+    return GPOINTER_TO_UINT(g_hash_table_lookup(table, &key));
+}
+
+void
+smcr_observed_set(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t number)
+{
+    g_hash_table_insert(table, wmem_memdup(scope, &key, sizeof key), GUINT_TO_POINTER(number));
+}
+
+/* Returns the number that the table has for `key`, a hash. If the table has none, adds the key with
+ * the number `next`, and returns `next`. */
+static uint32_t
+number_of(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t next)
+{
+    uint32_t found = smcr_observed_find(table, key);
 
     if (found)
         return found;
-    g_hash_table_insert(table, wmem_memdup(scope, &key, sizeof key), GUINT_TO_POINTER(next));
+    smcr_observed_set(table, scope, key, next);
     return next;
 }
 
@@ -144,15 +158,30 @@ add_path(smcr_points_t *points, const uint8_t *source, const uint8_t *destinatio
     return points->path_count++;
 }
 
+/* Returns the hash of two hosts, which is the same for both orders. */
+static uint64_t
+hosts_of(const uint8_t *source, const uint8_t *destination)
+{
+    bool back = memcmp(source, destination, SMCR_GID_LENGTH) > 0;
+
+    return smcr_observed_mix_gid(smcr_observed_mix_gid(0, back ? destination : source),
+                                 back ? source : destination);
+}
+
+bool
+smcr_observed_has_path(const smcr_points_t *points, const uint8_t *source,
+                       const uint8_t *destination)
+{
+    return smcr_observed_find(points->path_numbers, hosts_of(source, destination)) != 0;
+}
+
 /* Both directions have the same path. */
 uint32_t
 smcr_observed_path(smcr_points_t *points, const uint8_t *source, const uint8_t *destination)
 {
-    bool back = memcmp(source, destination, SMCR_GID_LENGTH) > 0;
-    uint64_t key = smcr_observed_mix_gid(smcr_observed_mix_gid(0, back ? destination : source),
-                                         back ? source : destination);
-    uint32_t number = smcr_observed_number(points->path_numbers, points->scope, key,
-                                           points->path_count + 1);
+    uint64_t key = hosts_of(source, destination);
+    uint32_t number =
+        number_of(points->path_numbers, points->scope, key, points->path_count + 1);
 
     return number > points->path_count ? add_path(points, source, destination) + 1 : number;
 }
@@ -355,8 +384,8 @@ static uint32_t
 flow_of(smcr_points_t *points, const smcr_ib_headers_t *roce, uint64_t ends, uint32_t path)
 {
     uint32_t number =
-        smcr_observed_number(points->flow_numbers, points->scope, smcr_observed_mix(ends, path),
-                             points->flow_count + 1);
+        number_of(points->flow_numbers, points->scope, smcr_observed_mix(ends, path),
+                  points->flow_count + 1);
 
     if (number > points->flow_count) {
         if (points->flow_count == points->flow_room)

@@ -130,10 +130,11 @@ uint64_t smcr_observed_mix(uint64_t hash, uint64_t value);
 /* Mixes a GID into a hash. */
 uint64_t smcr_observed_mix_gid(uint64_t hash, const uint8_t *gid);
 
-/* Returns the number that the table has for `key`, a hash. If the table has none, adds the key with
- * the number `next`, and returns `next`. */
-uint32_t smcr_observed_number(GHashTable *table, wmem_allocator_t *scope, uint64_t key,
-                              uint32_t next);
+/* Returns the number that the table has for `key`, a hash; 0: none. */
+uint32_t smcr_observed_find(GHashTable *table, uint64_t key);
+
+/* Sets the number of `key` in the table. */
+void smcr_observed_set(GHashTable *table, wmem_allocator_t *scope, uint64_t key, uint32_t number);
 
 /* Enlarges the array, whose elements have `size` bytes, and sets `*room` to its new number of
  * elements. The new elements are all zeros. */
@@ -148,6 +149,10 @@ uint32_t smcr_observed_point(smcr_points_t *points, const smcr_points_place_t *p
 /* Returns the number (index + 1) of the first path between two hosts, the sender and the receiver
  * of a packet. Adds a path if there is none. */
 uint32_t smcr_observed_path(smcr_points_t *points, const uint8_t *source,
+                            const uint8_t *destination);
+
+/* Whether there is a path between the two hosts. */
+bool smcr_observed_has_path(const smcr_points_t *points, const uint8_t *source,
                             const uint8_t *destination);
 
 /* ---- what has been observed ---- */

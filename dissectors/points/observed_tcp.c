@@ -19,6 +19,10 @@
 #define IN_VAIN 262144 /* number of segments after which no more are kept, if no connection was
                           captured at two points */
 
+/* Number of the flows of a connection that is not taken, and their index. */
+#define REFUSED UINT32_MAX
+#define FLOW_REFUSED (REFUSED - 1)
+
 /* ---- taking segments ---- */
 
 /* Makes the struct of the TCP segments. */
@@ -48,22 +52,46 @@ add_flow(smcr_points_t *points, const smcr_points_tcp_segment_t *segment, unsign
     flow->is_known = true;
 }
 
-/* Returns the index of the segment's flow. The two flows of a connection have the indexes n and
- * n + 1, n even. */
-static uint32_t
-flow_of(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
+/* Adds the two flows of the segment's connection. The flow of the segment has the index n, the
+ * other one n + 1, n even. */
+static void
+add_flows(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
 {
+    uint32_t path = smcr_observed_path(points, segment->gid[0], segment->gid[1]) - 1;
+
+    add_flow(points, segment, 0, path);
+    add_flow(points, segment, 1, path);
+}
+
+/* Whether the plain connection of the segment is taken, decided once, at its first segment in the
+ * file: the hosts have had an SMC-R connection or RoCE packets. All segments of a connection are
+ * taken, or none. With some of them, a point whose clock is behind would seem to miss the
+ * others. */
+static bool
+are_hosts_known(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
+{
+    return smcr_observed_has_path(all, segment->gid[0], segment->gid[1]) ||
+           smcr_observed_has_path(all->tcp, segment->gid[0], segment->gid[1]);
+}
+
+/* Returns the index of the segment's flow; FLOW_REFUSED: the segment's connection is not taken. */
+static uint32_t
+flow_of(const smcr_points_t *all, const smcr_points_tcp_segment_t *segment)
+{
+    smcr_points_t *points = all->tcp;
     uint64_t key = smcr_observed_mix_gid(segment->connection, segment->gid[0]);
     uint64_t back = smcr_observed_mix_gid(segment->connection, segment->gid[1]);
-    uint32_t next = points->flow_count + 1;
-    uint32_t number = smcr_observed_number(points->flow_numbers, points->scope, key, next);
+    uint32_t known = smcr_observed_find(points->flow_numbers, key);
+    bool is_new = !known || (known == REFUSED && !segment->is_plain);
 
-    if (number == next) {
-        uint32_t path = smcr_observed_path(points, segment->gid[0], segment->gid[1]) - 1;
-        add_flow(points, segment, 0, path);
-        add_flow(points, segment, 1, path);
-        smcr_observed_number(points->flow_numbers, points->scope, back, next + 1);
-    }
+    if (!is_new)
+        return known - 1;
+    bool is_refused = segment->is_plain && !are_hosts_known(all, segment);
+    uint32_t number = is_refused ? REFUSED : points->flow_count + 1;
+    smcr_observed_set(points->flow_numbers, points->scope, key, number);
+    smcr_observed_set(points->flow_numbers, points->scope, back, number + !is_refused);
+    if (!is_refused)
+        add_flows(points, segment);
     return number - 1;
 }
 
@@ -91,31 +119,40 @@ share_nothing(const smcr_points_t *points)
     return true;
 }
 
+/* Whether segments are still kept. When IN_VAIN of them are kept, decides once for the rest of the
+ * capture whether points have common traffic. */
+static bool
+is_kept(smcr_points_t *tcp)
+{
+    if (tcp->segment_count == IN_VAIN && share_nothing(tcp))
+        tcp->is_in_vain = true;
+    return !tcp->is_in_vain;
+}
+
 /* After IN_VAIN segments without a connection that two points share, no further segment is kept. */
 void
 smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment)
 {
-    uint32_t point = smcr_observed_point(points, &segment->place, segment->when.time);
-
-    if (point == SMCR_POINTS_MOST || smcr_gid_is_same(segment->gid[0], segment->gid[1]))
+    if (smcr_gid_is_same(segment->gid[0], segment->gid[1]))
         return;
     smcr_points_t *tcp = begin_tcp(points);
-    if (tcp->segment_count == IN_VAIN && share_nothing(tcp))
-        tcp->is_in_vain = true;
-    if (tcp->is_in_vain)
+    uint32_t flow = is_kept(tcp) ? flow_of(points, segment) : FLOW_REFUSED;
+    if (flow == FLOW_REFUSED)
+        return;
+    uint32_t point = smcr_observed_point(points, &segment->place, segment->when.time);
+    if (point == SMCR_POINTS_MOST)
         return;
     if (tcp->segment_count == tcp->segment_room)
         tcp->segments = smcr_observed_grow(tcp->scope, tcp->segments, &tcp->segment_room,
                                            sizeof *tcp->segments);
-    smcr_observed_segment_t *observed = &tcp->segments[tcp->segment_count++];
-    *observed = (smcr_observed_segment_t){
+    tcp->segments[tcp->segment_count++] = (smcr_observed_segment_t){
         .tcp = *segment->tcp,
         .time = segment->when.time,
         .frame = segment->when.frame,
-        .flow = flow_of(tcp, segment),
+        .flow = flow,
         .point = (uint8_t)point,
     };
-    note_point(tcp, observed->flow, point);
+    note_point(tcp, flow, point);
 }
 
 /* ---- cutting segments into parts ---- */

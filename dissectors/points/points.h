@@ -70,6 +70,7 @@ typedef struct {
     uint8_t gid[2][SMCR_GID_LENGTH]; /* address of the sender, of the receiver */
     uint16_t port;                 /* port of the sender */
     uint32_t connection;           /* number of the TCP connection */
+    bool is_plain;                 /* the connection has shown no sign of SMC-R so far */
     const smcr_points_tcp_t *tcp;  /* header of the segment */
 } smcr_points_tcp_segment_t;
 
@@ -146,7 +147,9 @@ void smcr_points_know(smcr_points_t *points, uint32_t frame, uint32_t source);
 
 /* Takes a TCP segment, in the order of the file. Segments of one connection may be cut otherwise at
  * each point, since adapters and kernels divide and merge them: what is compared are the parts that
- * all points have. A loopback connection is not taken. */
+ * all points have. Two kinds of connections are not taken: loopback connections; and connections
+ * without a sign of SMC-R, whose first segment in the file comes before all SMC-R connections and
+ * all RoCE packets between its two hosts. */
 void smcr_points_take_tcp(smcr_points_t *points, const smcr_points_tcp_segment_t *segment);
 
 /* Compares the points, if packets have come since the last comparison. Called when all packets of

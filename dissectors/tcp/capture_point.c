@@ -1,4 +1,4 @@
-/* Compares the TCP segments of SMC-R connections at several capture points (points/).
+/* Compares the TCP segments at several capture points (points/).
  *
  * SPDX-License-Identifier: GPL-2.0-or-later
  */
@@ -87,18 +87,25 @@ read_header(smcr_points_tcp_t *tcp, tvbuff_t *tvb, const packet_info *pinfo)
     return true;
 }
 
-/* Finds the ends of the segment's connection, as the capture has shown them first. Returns the
- * conversation; NULL: it has no SMC-R connection in this frame. */
+/* Whether the segment's connection has shown no sign of SMC-R up to this frame. */
+static bool
+is_plain(packet_info *pinfo)
+{
+    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
+
+    return !conn || pinfo->num < conn->conversation_from;
+}
+
+/* Finds the ends of the segment's connection, as the capture has shown them first, and whether the
+ * connection is plain. Returns the conversation; NULL: it is not known. */
 static conversation_t *
-find_ends(packet_info *pinfo, smcr_translation_end_t ends[2])
+find_ends(packet_info *pinfo, smcr_translation_end_t ends[2], bool *plain)
 {
     conversation_t *original = smcr_translation_ends_of_copy(pinfo, ends);
 
+    *plain = !original && is_plain(pinfo);
     if (original)
         return original;
-    const smcr_conn_t *conn = smcr_handshake_find_conn(pinfo);
-    if (!conn || pinfo->num < conn->conversation_from)
-        return NULL;
     smcr_endpoint_gid(&pinfo->src, ends[0].gid);
     smcr_endpoint_gid(&pinfo->dst, ends[1].gid);
     ends[0].port = (uint16_t)pinfo->srcport;
@@ -111,16 +118,18 @@ smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo)
     smcr_points_t *points = smcr_state_points(smcr_capture_state());
     smcr_translation_end_t ends[2];
     smcr_points_tcp_t tcp;
+    bool plain;
 
     if (!points || pinfo->ptype != PT_TCP) /* TCP has not dissected the segment */
         return;
-    conversation_t *conversation = find_ends(pinfo, ends);
+    conversation_t *conversation = find_ends(pinfo, ends, &plain);
     if (!conversation || !read_header(&tcp, tvb, pinfo))
         return;
     smcr_points_tcp_segment_t segment = {
         .when = smcr_capture_when(pinfo),
         .place = {smcr_capture_interface(pinfo), smcr_capture_device(pinfo)},
         .port = ends[0].port,
+        .is_plain = plain,
         .connection = get_tcp_conversation_data(conversation, pinfo)->stream,
         .tcp = &tcp,
     };

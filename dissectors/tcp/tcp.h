@@ -115,9 +115,9 @@ typedef struct smcr_tcp_begun {
                              0: none */
 } smcr_tcp_begun_t;
 
-/* First pass: if the file has several capture points, and the TCP connection is one of SMC-R or the
- * copy of one behind NAT, notes that the segment was captured at its point. `tvb` begins with the
- * TCP header. Called after TCP's dissector. */
+/* First pass: if the file has several capture points, notes that the segment was captured at its
+ * point. The segment may belong to any TCP connection, or to the copy of one of SMC-R behind NAT.
+ * `tvb` begins with the TCP header. Called after TCP's dissector. */
 void smcr_tcp_take_point(tvbuff_t *tvb, packet_info *pinfo);
 
 /* Shows the connection of a TCP segment if no other dissector has shown the connection, and a CLC

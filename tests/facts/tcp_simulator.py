@@ -25,9 +25,9 @@ Sent = collections.namedtuple("Sent", "number host seq ack length flags sacks st
 
 # What is told to do with packets, as in points_simulator. `stamps`: False: no time stamps. `ids`:
 # False: the IP identification is always 0. `busy`: longest time, in nanoseconds, that a host takes
-# before it looks at a segment.
+# before it looks at a segment. `offers`: the client's SYN has the SMC-R option.
 Plan = collections.namedtuple(
-    "Plan", "lost missed stamps ids busy", defaults=((0, 0, 0), (0, 0), True, True, 0)
+    "Plan", "lost missed stamps ids busy offers", defaults=((0, 0, 0), (0, 0), True, True, 0, True)
 )
 
 
@@ -118,7 +118,7 @@ class Connection:
         options = b""
         if sent.flags & SYN:
             options += struct.pack(">BBHBB", 2, 4, 1460, 4, 2)
-            if sent.host == 0:
+            if sent.host == 0 and self.plan.offers:
                 options += bytes([254, 6]) + SMCR_OPTION
         if sent.stamps:
             options += struct.pack(">BBII", 8, 10, *sent.stamps)

@@ -774,6 +774,34 @@ def of_port(data, port):
     return data[:at] + struct.pack(">H", port) + data[at + 2 :]
 
 
+def test_plain_tcp(tshark, scratch):
+    """A connection without the SMC-R option is compared, too, if its hosts have had a connection
+    with the option before it; also if the second point's clock is far behind or ahead, and if only
+    its end is captured. Else nothing is said of it."""
+    plan = TcpPlan(lost=(0, 0.02, 0.01), missed=(0.01, 0.01), offers=False)
+    path = Connection(plan, 40, 1).run()
+    offer = Connection(TcpPlan(), 0, 2)
+    offer.now -= SECOND
+    offer = [(-1, each._replace(data=of_port(each.data, 39999))) for _, each in offer.run().frames]
+    later = [(-1, each._replace(time=each.time + 9 * SECOND)) for _, each in offer]
+    truly = [each for each in judged(path, {}) if each[1:3] == ("first only", BETWEEN)]
+    for ahead in (0, 3 * SECOND, -3 * SECOND):
+        for others in (offer, later):
+            frames = [
+                (number, each._replace(time=each.time + ahead * each.interface))
+                for number, each in path.frames + others
+            ]
+            told, _ = tcp_told(tshark, scratch, frames)
+            told.pop(-1, None)
+            found = [each for each in judged(path, told) if each[3] is not None]
+            assert [each for each in found if not each[-1]] == [], (ahead, others is offer)
+            lost, undecided = (
+                sum(each[3] == verdict for each in found) for verdict in (LOST, UNDECIDED)
+            )
+            if others is offer:
+                assert lost + undecided >= len(truly) > 9 and lost > len(truly) / 2
+
+
 def short_connection(seed):
     """A connection of its own time, in which every seventh packet is lost between the points."""
     path = Connection(TcpPlan(lost=(0, 0.15, 0), busy=BUSY), 3, seed)
