@@ -2,6 +2,7 @@
 switch between them says which frames it lost or held back."""
 
 import collections
+import gzip
 import json
 import os
 import re
@@ -176,7 +177,8 @@ def test_three_points_and_other_traffic(compare, files, scratch):
     middle = mirrored(first, "A", scratch, routed=False)
     result = compare("-j", first, middle, second, other)
     assert result.returncode == 0
-    assert "reorder-A.pcapng: no packets in common with the others; not analysed" in result.stderr
+    compared = "path-A.pcapng, mirror-A.pcapng, path-B.pcapng"
+    assert f"reorder-A.pcapng: no packets in common with {compared}; not analysed" in result.stderr
     ways = roce_of(json.loads(result.stdout))
     names = [
         (way["from"].split("@")[1], way["to"].split("@")[1], way["lost"])
@@ -217,6 +219,46 @@ def test_tcp_at_one_host_only(compare, files, scratch):
     report = json.loads(parts.stdout)
     assert "tcp.pcapng: TCP only\nbare.pcapng: RoCE only\nno packets in common" in parts.stderr
     assert (parts.returncode, report["points"]) == (0, []) and len(report["connections"]) == 1
+
+
+SHARED = re.compile(r"^(\S+): clock .* ahead of (\S+)'s", re.MULTILINE)
+
+
+def test_shapes_of_files(compare, files, scratch):
+    """Files of other formats, cut and empty ones, other traffic in any place: what fits is
+    compared, and each file that is not compared is named."""
+    one, two = files("path", slice(0, 300))
+    other, _ = files("reorder", slice(0, 100))
+    whole = two.read_bytes()
+    made = {"cut.pcapng": whole[: len(whole) // 2], "two.pcapng.gz": gzip.compress(whole)}
+    for name, data in (*made.items(), ("none.pcap", b""), ("head.pcapng", whole[:28])):
+        (scratch / name).write_bytes(data)
+        (scratch / name).chmod(0o644)
+    arguments = ("editcap", "-F", "pcap", one, scratch / "one.pcap")
+    subprocess.run(arguments, check=True, capture_output=True)
+    (scratch / "one.pcap").chmod(0o644)
+    cut, packed, none, head, old = (
+        scratch / name for name in (*made, "none.pcap", "head.pcapng", "one.pcap")
+    )
+    nothing, unlike = "no TCP segment and no RoCE packet", "no packets in common with"
+    both = f"{one.name}, {two.name}; not analysed"
+    rows = (
+        ((old, packed), [(packed, old)], []),
+        ((two, one), [(one, two)], []),
+        ((one, two, head), [(two, one)], [f"{head}: {nothing}", f"{head}: {unlike} {both}"]),
+        ((other, one, two), [(two, one)], [f"{other}: {unlike} {both}"]),
+        ((one, cut), [(cut, one)], [f"{cut}: cut short in the middle of a packet"]),
+        ((none, head), [], [f"{none}: {nothing}", f"{head}: {nothing}"]),
+        ((one, scratch), [], []),
+    )
+    for paths, pairs, sentences in rows:
+        result = compare("-t", *paths)
+        found = SHARED.findall(result.stdout)
+        assert found == [(a.name, b.name) for a, b in pairs], (paths, result.stderr)
+        assert all(sentence in result.stdout for sentence in sentences), result.stdout
+        assert "Traceback" not in result.stderr and result.stderr.count("\n") == (not pairs)
+        assert bool(result.returncode) != bool(pairs)
+        assert ("|RoCE |" in result.stdout) == bool(pairs)
 
 
 @pytest.mark.parametrize(
