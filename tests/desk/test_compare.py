@@ -247,7 +247,7 @@ def test_shapes_of_files(compare, files, scratch):
         ((two, one), [(one, two)], []),
         ((one, two, head), [(two, one)], [f"{head}: {nothing}", f"{head}: {unlike} {both}"]),
         ((other, one, two), [(two, one)], [f"{other}: {unlike} {both}"]),
-        ((one, cut), [(cut, one)], [f"{cut}: cut short in the middle of a packet"]),
+        ((one, cut), [(cut, one)], [f"{cut}: the last packet is incomplete; compared up to there"]),
         ((none, head), [], [f"{none}: {nothing}", f"{head}: {nothing}"]),
         ((one, scratch), [], []),
     )
