@@ -280,6 +280,25 @@ def test_other_traffic(tshark, scratch):
     assert all(way["packets"] == way["at_both"] for way in ways)
 
 
+SNAPLEN = 120  # bytes: a TCP segment has its header, and the first bytes of CLC or of the data
+
+
+def test_truncated_by_snaplen(tshark, scratch):
+    """TCP's dissector cannot reassemble CLC messages of truncated frames, and throws an exception
+    for some of their copies: the segments are compared as those of whole frames."""
+    whole = Pair(read(CAPTURES["6.1-v1-j-http11"]), 3, thin=0, held=0).packets
+    cut = [each._replace(data=each.data[:SNAPLEN]) for each in whole]
+    counts = [
+        [
+            [way[name] for name in ("from", "to", "packets", "at_both", "lost", "undecided")]
+            for way in points(tshark, write(scratch / f"{name}.pcapng", made, ["a", "b"]), "tcp")
+        ]
+        for name, made in (("whole", whole), ("cut", cut))
+    ]
+    assert counts[0] == counts[1] and len(counts[0]) == 2
+    assert all(packets == at_both > 8 for _, _, packets, at_both, *_ in counts[0])
+
+
 # ---- what changes between the points ----
 
 
