@@ -7,8 +7,9 @@
 
 /* What came while the reverse flow was not known. */
 typedef struct smcr_ecn_early {
-    smcr_ecn_ce_t *last_part;  /* last part of the open group; it has all marks after the most that
-                                  are kept; NULL: none */
+    smcr_ecn_ce_t *last_part;  /* last part of the open group. After SMCR_ECN_EARLY_MOST parts it
+                                  stands for all later marks, too. NULL: no part was added while the
+                                  reverse flow was not known */
     uint32_t last_mark;        /* frame of the last mark that has no part of its own; 0: none */
     unsigned marks;            /* number of parts of the open group that were added */
     smcr_ecn_cnp_t *first_cnp; /* the CNPs that are kept, in the order of the capture; NULL: none */

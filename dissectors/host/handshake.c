@@ -483,7 +483,7 @@ smcr_selected_record(const packet_info *pinfo, smcr_record_t *record)
 const smcr_conn_t *
 smcr_selected_conn(packet_info *pinfo)
 {
-    /* After an ICMP error the packet has the ports of the packet that the error quotes. */
+    /* In the frame of an ICMP error, `pinfo` has the ports of the quoted packet. */
     bool is_error = proto_is_frame_protocol(pinfo->layers, "icmp") ||
                     proto_is_frame_protocol(pinfo->layers, "icmpv6");
     const smcr_conn_t *conn =

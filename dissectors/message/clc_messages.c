@@ -87,8 +87,9 @@ next_part(const smcr_message_clc_t *message, unsigned *offset, unsigned end)
 {
     unsigned next = end;
 
-    /* The parts are in the order of their decoding, not of their offsets. Each round of the loop
-     * passes at least one part. */
+    /* The parts are in the order of their decoding, not of their offsets. A round that moves
+     * `*offset` leaves at least one part behind. So after as many rounds as there are parts,
+     * `*offset` is in no part. */
     for (unsigned round = 0; round < message->part_count; round++)
         for (unsigned i = 0; i < message->part_count; i++)
             if (message->parts[i].start <= *offset && *offset < message->parts[i].end)

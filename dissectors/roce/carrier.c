@@ -94,9 +94,9 @@ find_current(packet_info *pinfo)
 
 /* ---- showing ---- */
 
-/* Shows the SMC-R items of the packet. `tvb` has the payload at `offset`. For an RDMA WRITE, this
- * function creates the tvb of the payload, because only this function needs it. Returns false if
- * the packet has no payload to show. */
+/* Shows the SMC-R items of the packet. `tvb` has the payload at `offset`. The tvb of a
+ * WRITE's payload is created here, unless a caller has created it before. Returns false if the
+ * packet has no payload to show. */
 static bool
 show_smcr(tvbuff_t *tvb, int offset, packet_info *pinfo, proto_tree *tree,
      const nested_packet_t *current)

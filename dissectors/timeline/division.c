@@ -157,9 +157,10 @@ add_open(smcr_timeline_t *copy, int side, const smcr_timeline_question_t *questi
         add_open_transfer(&step, side, sent, end);
 }
 
-/* If there is a doubt, charges all time that is not proven to SMCR_INTERVAL_IS_UNKNOWN. Only one
- * part can be proven, SMCR_INTERVAL_IS_FULL_READER: captured packets show that the reader's program
- * had data and did not read them. If the capture is out of order, even this part is not proven. */
+/* Called only if there is a doubt: charges all time that is not proven to
+ * SMCR_INTERVAL_IS_UNKNOWN. Only one part can be proven, SMCR_INTERVAL_IS_FULL_READER: captured
+ * packets show that the reader's program had data and did not read them. If the capture is out of
+ * order, even this part is not proven. */
 static void
 keep_what_is_proven(uint64_t *share, smcr_timeline_doubt_t doubt)
 {
@@ -172,7 +173,7 @@ keep_what_is_proven(uint64_t *share, smcr_timeline_doubt_t doubt)
     }
 }
 
-/* If there is a doubt, sets the longest stretches that are not proven to none. */
+/* Called only if there is a doubt: sets the longest stretches that are not proven to none. */
 static void
 keep_proven_stretches(smcr_interval_division_t *division, smcr_timeline_doubt_t doubt)
 {

@@ -75,7 +75,7 @@ smcr_timeline_note_read(const smcr_timeline_step_t *step, int side, uint64_t con
 {
     smcr_timeline_sent_t *sent = step->timeline->writer[side].oldest;
 
-    for (; sent && sent->end <= consumed; sent = sent->next)
-        if (sent->end && !sent->read.frame)
+    for (; sent && (sent->end <= consumed || sent->is_rewritten); sent = sent->next)
+        if (sent->end && sent->end <= consumed && !sent->read.frame)
             sent->read = step->packet->when;
 }

@@ -45,7 +45,7 @@ typedef struct {
     const smcr_ib_headers_t *roce; /* its headers */
 } smcr_classes_marked_t;
 
-/* Marked packets of a flow that wait for a CNP. NULL in place of a pointer to it: the flow has no
+/* Marked packets of a flow that wait for a CNP. A NULL pointer to this struct: the flow has no
  * marked packet. */
 typedef struct {
     uint64_t first;    /* time of the first marked packet since the last CNP, nanoseconds; 0:
@@ -73,7 +73,7 @@ void smcr_classes_pacing_answer(smcr_classes_pacing_t *pacing, smcr_classes_mark
 
 #define SMCR_CLASSES_REACTION_PACKETS 16 /* packets over which a rate is measured */
 
-/* How the sender of a flow reacts to CNPs. NULL in place of a pointer to it: the flow has no packet
+/* How the sender of a flow reacts to CNPs. A NULL pointer to this struct: the flow has no packet
  * that a switch can mark. */
 typedef struct {
     smcr_when_t times[SMCR_CLASSES_REACTION_PACKETS + 1]; /* the last data packets, a ring */

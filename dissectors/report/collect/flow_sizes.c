@@ -151,7 +151,8 @@ has_ended(const smcr_collect_stuck_t *stuck, uint64_t end)
     return end != SMCR_FIGURE_UNKNOWN && end > stuck->last && end - stuck->last > next;
 }
 
-/* Fewer than COLLECT_TRIES tries may be usual losses, and make no entry `stuck`. */
+/* Fewer than SMCR_COLLECT_TRIES tries may be usual losses, and make no entry `stuck`. Nor do RNR
+ * NAKs alone. */
 void
 smcr_collect_flow_sizes_fill(smcr_entry_rdma_t *entry, const smcr_collect_flow_sizes_t *sizes,
                              uint64_t end, wmem_allocator_t *scope)

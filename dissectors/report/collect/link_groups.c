@@ -132,8 +132,9 @@ has_ended(const smcr_link_t *link)
     return link->state == SMCR_LINK_REJECTED && !was_set_up;
 }
 
-/* Returns since when requests to `side` of the link get no answer, up to the end of the capture;
- * frame 0: requests get answers, or have got none for less than LOST_AFTER, or the group was
+/* Returns since when requests to `side` of the link get no answer, up to the end of the capture.
+ * Returns frame 0 in each of these cases: requests get answers; they have got none for less than
+ * LOST_AFTER; they were retransmitted fewer than SMCR_COLLECT_LONG_SILENCE times; or the group was
  * idle. */
 static smcr_when_t
 silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *collection)
@@ -149,8 +150,8 @@ silent_since(const smcr_link_t *link, unsigned side, const smcr_collect_t *colle
 }
 
 /* Returns since when the link is lost; frame 0: it is not lost, or its deletion is captured. A
- * link is lost if a side reports that its path is lost, or if requests on it get no answer for
- * LOST_AFTER or longer, up to the end of the capture. The latter proves nothing if a missing
+ * link is lost if a side reports that its path is lost, or if requests on it get no answer up to
+ * the end of the capture (silent_since()). The latter proves nothing if a missing
  * message may have ended the link. A link that both ends have set up, and that then was rejected
  * after such a report, is lost, too. */
 static smcr_when_t

@@ -652,7 +652,8 @@ has_used_up_retries(const smcr_finder_t *finder, const smcr_entry_rdma_t *flow)
            flow->kind != SMCR_FIGURE_FLOW_SMCR && !smcr_finding_flow_is_too_big(finder, flow);
 }
 
-/* Returns the flow whose sender has used up its retries with the most tries; NULL: there is none.
+/* Of the flows whose sender has reached its retry limit, returns the one with the most tries; NULL:
+ * there is none.
  * `*count` gets the number of such flows. */
 static const smcr_entry_rdma_t *
 most_tried(const smcr_finder_t *finder, uint64_t *count)

@@ -101,7 +101,8 @@ typedef struct {
     smcr_cursor_t cons;  /* consumer cursor at `consumed` */
     bool positions_known; /* the positions `written` to `consumed` are known */
     bool may_rewrite;    /* the writer may write earlier data once more: a failover has moved the
-                            stream to another link, and no new data was written since. Only data
+                            stream to another link, and no data after `positioned_end` was written
+                            since. Only data
                             that was not acknowledged on the old link may be written once more
                             (4.6) */
     bool was_full;       /* the last CDC message that announced data has filled the RMB element */

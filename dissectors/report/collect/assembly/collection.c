@@ -189,8 +189,9 @@ find_bth(const packet_info *pinfo, smcr_host_ip_packet_t *ip, uint8_t to[SMCR_GI
                                datagram.length - UDP_HEADER_LENGTH};
 }
 
-/* Reads the headers of the RoCE packet of the frame. Leaves `packet->bth` NULL if they do not come
- * after IP and UDP, as in RoCEv2, or after a GRH, as in RoCEv1, which has no marks. */
+/* Reads the headers of the RoCE packet of the frame. Leaves `packet->bth` NULL if no BTH comes
+ * after IP and UDP (RoCEv2) or after a GRH (RoCEv1), or if snaplen has truncated the BTH. A GRH has
+ * no congestion mark; the IP header of a tunnel around it may have one. */
 static void
 read_others(const packet_info *pinfo, smcr_others_packet_t *packet)
 {

@@ -69,7 +69,7 @@ new_conn(smcr_collect_t *collection, const smcr_conn_t *conn)
     return counted;
 }
 
-/* The sides of both halves are brought up to date before the halves are added. */
+/* Brings the sides of both halves up to date before it adds one half to the other. */
 smcr_collect_conn_stats_t *
 smcr_collect_conn_of(smcr_collect_t *collection, const smcr_conn_t *conn)
 {
@@ -274,7 +274,7 @@ count_packet(smcr_collect_t *collection, smcr_collect_conn_stats_t *counted,
     if (record->order == SMCR_FLOW_IS_COPY)
         return;
     direction->unowned_write =
-        MAX(direction->unowned_write, smcr_collect_link_flows_unowned(flows, record));
+        MAX(direction->unowned_write, smcr_collect_link_flows_last_unowned(flows, record));
     count_meaning(direction, &counted->counts->direction[!record->sender], counted->scope, record,
                   when.frame);
     if (record->order == SMCR_FLOW_IS_RETRANSMISSION) {

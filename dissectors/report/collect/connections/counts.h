@@ -220,8 +220,8 @@ bool smcr_collect_contact_awaits(const smcr_collect_contact_t *contact, uint32_t
  * this is not known; 0: none. The WRITE has the sender and the link of `record`. A WRITE whose RKey
  * was never announced is none of a connection whose RKey on this link is known. `record`: of a
  * packet of a connection. */
-uint32_t smcr_collect_link_flows_unowned(const smcr_collect_link_flows_t *flows,
-                                         const smcr_record_t *record);
+uint32_t smcr_collect_link_flows_last_unowned(const smcr_collect_link_flows_t *flows,
+                                              const smcr_record_t *record);
 
 /* Counts a packet in the facts of its link, for the packet's sender. Returns the facts of both
  * flows of the link. */

@@ -101,7 +101,8 @@ note_unowned_write(smcr_collect_link_flows_t *flows, const smcr_tap_t *packet, s
 }
 
 uint32_t
-smcr_collect_link_flows_unowned(const smcr_collect_link_flows_t *flows, const smcr_record_t *record)
+smcr_collect_link_flows_last_unowned(const smcr_collect_link_flows_t *flows,
+                                     const smcr_record_t *record)
 {
     unsigned sender = record->sender == 1;
     const smcr_rmb_t *rmb = record->conn->side[!sender].rmb;

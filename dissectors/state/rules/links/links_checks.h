@@ -61,7 +61,8 @@ typedef struct {
 
 /* The changes of a link group that the server has begun. */
 typedef struct {
-    uint64_t add_time; /* time of the server's open ADD LINK request; 0: none is open */
+    uint64_t add_time; /* time of the server's ADD LINK request, until the new link is rejected, or
+                          CONFIRM LINK on it is answered; 0: the server adds no link */
     uint64_t delete_time; /* time of the server's open DELETE LINK request; 0: none is open */
     smcr_link_t *carrier; /* link that carries the server's ADD LINK; NULL: the server adds no
                              link */
